@@ -1,0 +1,78 @@
+"""Make the environment that the commands in this folder run in: `.venv`, inside the checkout.
+
+Standard library only, because it runs before anything is installed. Uses uv where there is one, else venv and pip.
+Nothing outside the checkout is changed: caches go to `.cache`, and no Python is downloaded.
+"""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+ENVIRONMENT = ROOT / ".venv"
+CACHE = ROOT / ".cache"
+
+
+def main(purpose: str) -> int:
+    """Bring `.venv` up to date for `purpose`, run or test, and stamp it."""
+    CACHE.mkdir(exist_ok=True)
+    with (CACHE / "environment.lock").open("w") as lock:
+        # Two first runs at once would build into one folder; the second waits and then finds its work done.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if is_ready(purpose):
+            return 0
+        print("Setting up backscroll in .venv (once)…", file=sys.stderr, flush=True)
+        try:
+            if uv := shutil.which("uv"):
+                install_with_uv(uv, purpose)
+            else:
+                install_with_pip(purpose)
+        except subprocess.CalledProcessError as failure:
+            print(f"backscroll: set-up failed: {' '.join(map(str, failure.cmd))}", file=sys.stderr)
+            print("  next: see the message above; then run this command again", file=sys.stderr)
+            return 1
+        for name in ("run", purpose):  # the test environment can also run the program
+            (ENVIRONMENT / f"ready-{name}").write_text(f"{ROOT}\n", encoding="utf-8")
+    return 0
+
+
+def is_ready(purpose: str) -> bool:
+    """The same question as in environment.sh, asked again under the lock."""
+    stamp = ENVIRONMENT / f"ready-{purpose}"
+    if not stamp.exists() or stamp.read_text(encoding="utf-8").strip() != str(ROOT):
+        return False
+    made = stamp.stat().st_mtime_ns
+    return all((ROOT / name).stat().st_mtime_ns <= made for name in ("uv.lock", "pyproject.toml"))
+
+
+def install_with_uv(uv: str, purpose: str) -> None:
+    """Let uv read its own lock file."""
+    groups = ["--group", "dev"] if purpose == "test" else []
+    environment = os.environ | {
+        "UV_CACHE_DIR": str(CACHE / "uv"),
+        "UV_PROJECT_ENVIRONMENT": str(ENVIRONMENT),
+        "UV_PYTHON_DOWNLOADS": "never",
+    }
+    environment.pop("VIRTUAL_ENV", None)
+    command = [uv, "sync", "--quiet", "--frozen", "--inexact", "--python", sys.executable, "--project", str(ROOT)]
+    subprocess.run([*command, *groups], check=True, env=environment)
+
+
+def install_with_pip(purpose: str) -> None:
+    """Install the same versions, by hash, from the lists exported from the lock file (scripts/lock)."""
+    made = subprocess.run([sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)], capture_output=True, text=True)
+    if made.returncode:
+        print(made.stdout + made.stderr, file=sys.stderr)
+        print("  perhaps this Python lacks venv: install python3-venv, or install uv", file=sys.stderr)
+        made.check_returncode()
+    pip = [str(ENVIRONMENT / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-cache-dir"]
+    pip.append("--disable-pip-version-check")
+    subprocess.run([*pip, "--require-hashes", "-r", str(ROOT / "requirements" / f"{purpose}.txt")], check=True)
+    subprocess.run([*pip, "--no-deps", "--editable", str(ROOT)], check=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,22 @@
+# Sourced by the commands beside it, which set `root` (the checkout) and `purpose` (run or test).
+# Makes or renews .venv when its stamp is older than what it was made from; otherwise costs nothing.
+
+stamp=$root/.venv/ready-$purpose
+made_for=
+if [ -f "$stamp" ]; then read -r made_for <"$stamp" || :; fi
+if [ "$made_for" != "$root" ] || [ "$root/uv.lock" -nt "$stamp" ] || [ "$root/pyproject.toml" -nt "$stamp" ]; then
+  python=
+  for candidate in python3 python3.14 python3.13 python3.12 python3.11 python; do
+    if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+      python=$candidate
+      break
+    fi
+  done
+  if [ -z "$python" ]; then
+    echo "backscroll: needs Python 3.11 or newer, and found none on the PATH" >&2
+    echo "  next: install it (https://www.python.org/downloads/) and run this command again" >&2
+    exit 1
+  fi
+  "$python" "$root/scripts/environment.py" "$purpose" || exit 1
+fi
+unset stamp made_for python candidate
