@@ -1,0 +1,186 @@
+"""What a message says: content blocks, API messages and token usage.
+
+The wire names of everything inside a record's `message`. What a record itself is stands in `kinds`.
+"""
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from msgspec import Raw, Struct
+
+
+class Part(Struct, frozen=True, gc=False, kw_only=True):
+    """Anything inside a record.
+
+    `also` names fields that we know of and do not decode; `free` says that any field may stand there.
+    """
+
+    also: ClassVar[frozenset[str]] = frozenset()
+    free: ClassVar[bool] = False
+
+
+class Block(Part, frozen=True, gc=False, kw_only=True, tag_field="type"):
+    """One piece of a message's content."""
+
+
+class Text(Block, frozen=True, gc=False, kw_only=True, tag="text"):
+    """Prose, by a person or the model."""
+
+    text: str = ""
+    also: ClassVar[frozenset[str]] = frozenset({"citations", "cache_control"})
+
+
+class Thinking(Block, frozen=True, gc=False, kw_only=True, tag="thinking"):
+    """The model's reasoning. Empty since 2.1.101, where only its signature is written."""
+
+    thinking: str = ""
+    also: ClassVar[frozenset[str]] = frozenset({"signature", "cache_control"})
+
+
+class RedactedThinking(Block, frozen=True, gc=False, kw_only=True, tag="redacted_thinking"):
+    """Reasoning that only the API can read."""
+
+    also: ClassVar[frozenset[str]] = frozenset({"data"})
+
+
+class ToolUse(Block, frozen=True, gc=False, kw_only=True, tag="tool_use"):
+    """A call of a tool. `input` is left as JSON until somebody looks: see `value_of`."""
+
+    id: str | None = None
+    name: str | None = None
+    input: Raw = Raw(b"{}")
+    also: ClassVar[frozenset[str]] = frozenset({"caller", "cache_control"})
+
+
+class ServerToolUse(ToolUse, frozen=True, gc=False, kw_only=True, tag="server_tool_use"):
+    """A call that the API itself carried out, such as a web search."""
+
+
+class Source(Part, frozen=True, gc=False, kw_only=True):
+    """Where an image or document is: `data` is the JSON string of its base64, not decoded until somebody looks."""
+
+    type: str | None = None
+    media_type: str | None = None
+    data: Raw = Raw(b"null")
+    url: str | None = None
+    file_id: str | None = None
+
+
+class Image(Block, frozen=True, gc=False, kw_only=True, tag="image"):
+    """A picture that was pasted, or that a tool returned."""
+
+    source: Source | None = None
+    also: ClassVar[frozenset[str]] = frozenset({"cache_control"})
+
+
+class Document(Block, frozen=True, gc=False, kw_only=True, tag="document"):
+    """A PDF or text file given to the model."""
+
+    source: Source | None = None
+    title: str | None = None
+    also: ClassVar[frozenset[str]] = frozenset({"cache_control", "citations", "context"})
+
+
+class ToolReference(Block, frozen=True, gc=False, kw_only=True, tag="tool_reference"):
+    """A tool that a search for tools found."""
+
+    tool_name: str | None = None
+
+
+class ToolResult(Block, frozen=True, gc=False, kw_only=True, tag="tool_result"):
+    """What a tool gave back to the model. Belongs to the call with the same id, wherever that stands."""
+
+    tool_use_id: str | None = None
+    content: "Content" = ""
+    is_error: bool = False
+    also: ClassVar[frozenset[str]] = frozenset({"cache_control"})
+
+
+class WebSearchResult(Block, frozen=True, gc=False, kw_only=True, tag="web_search_tool_result"):
+    """What a search that the API carried out gave back."""
+
+    tool_use_id: str | None = None
+    content: Raw = Raw(b"null")
+    also: ClassVar[frozenset[str]] = frozenset({"caller", "cache_control"})
+
+
+class WebFetchResult(WebSearchResult, frozen=True, gc=False, kw_only=True, tag="web_fetch_tool_result"):
+    """A page that the API fetched."""
+
+
+class UnknownBlock(Block, frozen=True, gc=False, kw_only=True, tag="backscroll:unknown"):
+    """A block of a kind that we have not met, with all of its fields. Only `salvage` makes it."""
+
+    name: str
+    fields: dict[str, Any]
+
+
+if TYPE_CHECKING:
+    Content = str | list[Block]
+else:
+    # The decoder needs every kind by name; a reader of the code only the base they share.
+    KnownBlock = (
+        Text | Thinking | RedactedThinking | ToolUse | ServerToolUse | ToolResult | Image | Document | ToolReference
+    ) | (WebSearchResult | WebFetchResult)
+    Content = str | list[KnownBlock]
+
+
+class CacheCreation(Part, frozen=True, gc=False, kw_only=True):
+    """Tokens written to the prompt cache, by how long they live there."""
+
+    ephemeral_5m_input_tokens: int = 0
+    ephemeral_1h_input_tokens: int = 0
+
+
+class ServerToolCounts(Part, frozen=True, gc=False, kw_only=True):
+    """How often the API ran tools of its own."""
+
+    web_search_requests: int = 0
+    web_fetch_requests: int = 0
+    also: ClassVar[frozenset[str]] = frozenset({"code_execution_requests", "tool_search_requests"})
+
+
+class OutputDetails(Part, frozen=True, gc=False, kw_only=True):
+    """What the output tokens were spent on."""
+
+    thinking_tokens: int = 0
+
+
+class Usage(Part, frozen=True, gc=False, kw_only=True):
+    """The tokens of one API response, as its row tells them.
+
+    Each row of a response repeats this, and up to about 2.1.96 the earlier rows hold placeholders: only the maximum
+    over the rows of one message is a count.
+    """
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_creation_input_tokens: int = 0
+    cache_read_input_tokens: int = 0
+    cache_creation: CacheCreation | None = None
+    server_tool_use: ServerToolCounts | None = None
+    service_tier: str | None = None
+    speed: str | None = None
+    inference_geo: str | None = None
+    output_tokens_details: OutputDetails | None = None
+    also: ClassVar[frozenset[str]] = frozenset({"iterations", "cache_deleted_input_tokens"})
+
+
+class UserMessage(Part, frozen=True, gc=False, kw_only=True):
+    """What a user row sends to the model: a prompt, tool results, or text made by the client."""
+
+    role: str | None = None
+    content: Content = ""
+
+
+class AssistantMessage(Part, frozen=True, gc=False, kw_only=True):
+    """An API response, or one block of it: rows with one `id` are one message."""
+
+    id: str | None = None
+    role: str | None = None
+    model: str | None = None
+    content: Content = ""
+    stop_reason: str | None = None
+    usage: Usage | None = None
+    also: ClassVar[frozenset[str]] = frozenset(
+        {"type", "stop_sequence", "stop_details", "container", "context_management", "diagnostics"}
+    )

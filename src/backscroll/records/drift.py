@@ -1,0 +1,84 @@
+"""What a record holds that we do not know: the signs that Claude Code's format has moved on."""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, Final, Literal, NamedTuple, get_args
+
+import msgspec
+
+from backscroll.records.content import Block, Part, UnknownBlock
+from backscroll.records.decode import FAST, fields_of
+from backscroll.records.kinds import Record, UnknownRecord, type_of
+from backscroll.records.salvage import salvage
+
+
+class Drift(NamedTuple):
+    """One thing that this version of backscroll has no name for, such as the field `assistant.message.mood`."""
+
+    what: Literal["record type", "block type", "field", "wrong type"]
+    name: str
+
+
+def drift(record: Record) -> Iterator[Drift]:
+    """All that is unknown in the record. Decodes it again, so not for every reading."""
+    fields = fields_of(record)
+    name = type_of(record)
+    if isinstance(record, UnknownRecord):
+        yield Drift("record type", name)
+        return
+    if name == OPAQUE:
+        return
+    for lost in _lost(record, fields):
+        yield Drift("wrong type", lost)
+    yield from _unknown(record, fields, name)
+
+
+def _lost(record: Record, fields: dict[str, Any]) -> list[str]:
+    lost: list[str] = []
+    try:
+        FAST.decode(record.raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        salvage(fields, lost)
+    return lost
+
+
+def _unknown(part: Record | Part, fields: dict[str, Any], where: str) -> Iterator[Drift]:
+    if isinstance(part, UnknownBlock):
+        yield Drift("block type", f"{where}:{part.name}")
+        return
+    attributes, known = _names(type(part))
+    for name in fields.keys() - known:
+        yield Drift("field", f"{where}.{name}")
+    for attribute, name in attributes:
+        value = getattr(part, attribute)
+        yield from _unknown_inside(value, fields.get(name), f"{where}.{name}")
+
+
+def _unknown_inside(value: object, json: object, where: str) -> Iterator[Drift]:
+    if isinstance(value, Part) and isinstance(json, dict):
+        kind = f":{value.__struct_config__.tag}" if isinstance(value, Block) else ""
+        yield from _unknown(value, json, where if isinstance(value, UnknownBlock) else where + kind)
+    elif isinstance(value, list) and isinstance(json, list) and len(value) == len(json):
+        for element, element_json in zip(value, json, strict=True):
+            yield from _unknown_inside(element, element_json, where)
+    elif isinstance(value, dict) and isinstance(json, dict):
+        for key in value:
+            yield from _unknown_inside(value[key], json.get(key), f"{where}.*")
+
+
+@cache
+def _names(kind: type[Record] | type[Part]) -> tuple[list[tuple[str, str]], frozenset[str]]:
+    """The attributes of a class with their wire names, and all wire names that are known there."""
+    fields = msgspec.structs.fields(kind)
+    tag = kind.__struct_config__.tag_field
+    known = kind.also | {field.encode_name for field in fields} | ({tag} if tag else set())
+    return [(field.name, field.encode_name) for field in fields if _holds_parts(field.type)], known
+
+
+def _holds_parts(hint: object) -> bool:
+    if isinstance(hint, type) and issubclass(hint, Part):
+        return not hint.free
+    return any(map(_holds_parts, get_args(hint)))
+
+
+OPAQUE: Final = "api-request"  # whole requests, which we keep and never look into

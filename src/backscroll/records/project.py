@@ -1,0 +1,36 @@
+"""Which project a session belongs to, by what its rows say.
+
+The name of the folder that a session lies in cannot be turned back into a path, and two paths can share one folder.
+"""
+
+from collections.abc import Iterable
+
+from backscroll.records.kinds import ChainRecord, Record, Relocated
+
+
+class ProjectFinder:
+    """Learns the project's path from records as they come, so that nobody has to read a session twice for it."""
+
+    def __init__(self) -> None:
+        self._first_cwd: str | None = None
+        self._relocated: str | None = None
+
+    def see(self, record: Record) -> None:
+        """Take one more record, in the order of the file, into account."""
+        if isinstance(record, Relocated):
+            self._relocated = record.relocated_cwd or self._relocated
+        elif self._first_cwd is None and isinstance(record, ChainRecord):
+            self._first_cwd = record.cwd
+
+    @property
+    def path(self) -> str | None:
+        """Where the session last moved to, else where it began; None if no record has said so yet."""
+        return self._relocated or self._first_cwd
+
+
+def project_of(records: Iterable[Record]) -> str | None:
+    """The working directory that the session with these records belongs to."""
+    finder = ProjectFinder()
+    for record in records:
+        finder.see(record)
+    return finder.path

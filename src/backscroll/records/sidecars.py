@@ -1,0 +1,53 @@
+"""The small JSON files beside the sessions that we read, and what they say.
+
+As for records: what does not fit costs the field, and nothing raises.
+"""
+
+from typing import Any
+
+from msgspec import Struct
+
+from backscroll.records.decode import value_of
+
+
+class LiveSession(Struct, frozen=True, kw_only=True):
+    """`sessions/<pid>.json`: a client that is running, or was when it last wrote this."""
+
+    pid: int
+    session_id: str | None
+    cwd: str | None
+    process_start: str | None
+    status: str | None
+
+
+def live_session(data: bytes) -> LiveSession | None:
+    """The client that such a file speaks of, if it names a process."""
+    fields = _fields(data)
+    pid = fields.get("pid")
+    if not isinstance(pid, int) or isinstance(pid, bool) or pid <= 0:
+        return None
+    started = fields.get("procStart")
+    return LiveSession(
+        pid=pid,
+        session_id=_text(fields.get("sessionId")),
+        cwd=_text(fields.get("cwd")),
+        process_start=str(started) if isinstance(started, (str, int)) else None,
+        status=_text(fields.get("status")),
+    )
+
+
+def cleanup_period(settings: bytes) -> int | None:
+    """The days after which `settings.json` lets sessions be deleted; None if it does not say, or says nonsense."""
+    days = _fields(settings).get("cleanupPeriodDays")
+    if isinstance(days, bool) or not isinstance(days, (int, float)) or days < 0:
+        return None
+    return int(days)
+
+
+def _fields(data: bytes) -> dict[str, Any]:
+    value = value_of(data)
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
