@@ -1,0 +1,44 @@
+"""Where lines come from. Reads the disk, and never writes to it."""
+
+from backscroll.files.changes import Changes, find_changes
+from backscroll.files.discovery import Discovery, HomeFile, Omission, Unreadable, discover, look
+from backscroll.files.homes import Home, find_homes
+from backscroll.files.layout import TRANSCRIPTS, FileKind, LeftOut, Place, place_of
+from backscroll.files.live import is_running
+from backscroll.files.names import project_folder
+from backscroll.files.opening import read_small
+from backscroll.files.reading import LONGEST_LINE, Bookmark, Change, Line, Reading, read_lines
+from backscroll.files.retention import Deletion, deletions, retention_days
+from backscroll.files.watching import Changed, watch
+
+__all__ = [
+    "LONGEST_LINE",
+    "TRANSCRIPTS",
+    "Bookmark",
+    "Change",
+    "Changed",
+    "Changes",
+    "Deletion",
+    "Discovery",
+    "FileKind",
+    "Home",
+    "HomeFile",
+    "LeftOut",
+    "Line",
+    "Omission",
+    "Place",
+    "Reading",
+    "Unreadable",
+    "deletions",
+    "discover",
+    "find_changes",
+    "find_homes",
+    "is_running",
+    "look",
+    "place_of",
+    "project_folder",
+    "read_lines",
+    "read_small",
+    "retention_days",
+    "watch",
+]

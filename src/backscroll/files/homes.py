@@ -1,0 +1,26 @@
+"""Which Claude Code homes there are to read."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Home(NamedTuple):
+    """A Claude Code config folder. `path` is absolute, with links in it resolved."""
+
+    path: Path
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is such a folder, and it is one that Claude Code has written a session into."""
+        return (self.path / "projects").is_dir()
+
+
+def find_homes(named: Sequence[Path] = (), environment: Mapping[str, str] = os.environ) -> list[Home]:
+    """The homes that were named, else the one that Claude Code itself would use. They need not exist."""
+    if not named:
+        configured = environment.get("CLAUDE_CONFIG_DIR")
+        named = [Path(configured) if configured else Path.home() / ".claude"]
+    homes = {Home(Path(os.path.realpath(path.expanduser()))): None for path in named}
+    return list(homes)  # each once, in the order given

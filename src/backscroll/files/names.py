@@ -1,0 +1,39 @@
+"""How Claude Code names the folder of a project.
+
+The way back does not exist: `/a/b-c` and `/a/b/c` share a folder. Which project a session belongs to is what its rows
+say; this is for finding the folder of a known path.
+"""
+
+import unicodedata
+from typing import Final
+
+LONGEST: Final = 200
+
+
+def project_folder(path: str) -> str:
+    """The folder name under `projects/` for an absolute working directory.
+
+    Longer names end in a hash that was not the same in every version: compare only their first 200 characters.
+    """
+    units = unicodedata.normalize("NFC", path).encode("utf-16-le", "surrogatepass")
+    codes = [int.from_bytes(units[at : at + 2], "little") for at in range(0, len(units), 2)]
+    name = "".join(chr(code) if chr(code).isascii() and chr(code).isalnum() else "-" for code in codes)
+    if len(name) <= LONGEST:
+        return name
+    return f"{name[:LONGEST]}-{_base36(abs(_hash(codes)))}"
+
+
+def _hash(codes: list[int]) -> int:
+    value = 0
+    for code in codes:
+        value = (value * 31 + code) & 0xFFFFFFFF
+    return value - 0x100000000 if value >= 0x80000000 else value
+
+
+def _base36(number: int) -> str:
+    digits = ""
+    while True:
+        number, digit = divmod(number, 36)
+        digits = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + digits
+        if number == 0:
+            return digits

@@ -1,0 +1,260 @@
+"""Read the lines of a file that is still being written, and know on the next visit where to go on.
+
+A Bookmark says how far a file was read and what stood there, so that a file which was cut, rewritten or replaced in
+the meantime is noticed. Memory is bounded whatever the length of a line.
+"""
+
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from pathlib import Path
+from types import TracebackType
+from typing import Final, NamedTuple, Self
+
+from backscroll.files.opening import open_regular
+
+PIECE: Final = 1024 * 1024
+LONGEST_LINE: Final = 16 * 1024 * 1024
+"""A longer line is not taken into memory; it can be had in pieces."""
+WINDOW: Final = 4096
+"""How many bytes at the beginning, and before the bookmark, are compared on every visit."""
+
+
+class Line(NamedTuple):
+    """One line: where it begins, where the next one does, and its bytes without the newline.
+
+    `data` is None where the line is longer than LONGEST_LINE.
+    """
+
+    start: int
+    end: int
+    data: bytes | None
+
+
+class Bookmark(NamedTuple):
+    """How far a file was read, and what it looked like then. Plain integers, to be kept between runs."""
+
+    offset: int
+    device: int
+    inode: int
+    size: int
+    modified_ns: int
+    changed_ns: int
+    head: int
+    """CRC-32 of the first WINDOW bytes, as far as they were read."""
+    edge: int
+    """CRC-32 of the WINDOW bytes before the offset."""
+    whole: int
+    """CRC-32 of everything before the offset."""
+
+
+class Change(StrEnum):
+    """What happened to a file since its bookmark."""
+
+    NEW = "new"
+    UNCHANGED = "unchanged"
+    GROWN = "grown"
+    TRUNCATED = "truncated"
+    REWRITTEN = "rewritten"
+    REPLACED = "replaced"
+
+    @property
+    def starts_over(self) -> bool:
+        """Whether what was read before no longer stands in the file, so that it is read from its beginning."""
+        return self in (Change.TRUNCATED, Change.REWRITTEN, Change.REPLACED)
+
+
+class Reading:
+    """One pass over the complete lines of a file, from a bookmark to where the file ended when it was opened.
+
+    Claude Code may be halfway through writing the last line. A line without its newline is not among the lines: it is
+    `tail`, for a caller who can tell whether it is whole, and it is left for the next reading unless `take_tail` is
+    called. `bookmark` always stands behind the line that was given last.
+    """
+
+    def __init__(self, path: Path, bookmark: Bookmark | None = None) -> None:
+        self.path = path
+        self.tail: Line | None = None
+        self._descriptor = open_regular(path)
+        try:
+            self._status = os.fstat(self._descriptor)
+            self.change = self._compare(bookmark)
+        except BaseException:
+            self.close()
+            raise
+        self._offset = 0 if bookmark is None or self.change.starts_over else bookmark.offset
+        self._sum = 0 if bookmark is None or self.change.starts_over else bookmark.whole
+        self._head = self._bytes(0, min(WINDOW, self._offset))
+        # The bytes around the offset that the checksums still have to take in, and where they begin.
+        self._before = self._bytes(max(0, self._offset - WINDOW), self._offset)
+        self._block = b""
+        self._block_start = self._offset
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file. What was read stays valid."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def __iter__(self) -> Iterator[Line]:
+        self.tail = None
+        for block in _blocks(self._bytes, self._offset, self._status.st_size):
+            if not block.complete:
+                self.tail = Line(block.start, block.end, block.data)
+            elif block.data is None:
+                self._pass_over(block.end)
+                yield Line(block.start, block.end, None)
+            else:
+                self._begin(block.data, block.start)
+                for line in _split(block.data, block.start):
+                    self._offset = line.end
+                    yield line
+
+    def take_tail(self) -> None:
+        """Count the tail as read: it was whole, and only its newline is missing."""
+        if self.tail is not None:
+            self._pass_over(self.tail.end)
+            self.tail = None
+
+    def pieces(self, line: Line) -> Iterator[bytes]:
+        """The bytes of a line that was too long to be given whole."""
+        at = line.start
+        while piece := self._bytes(at, min(line.end, at + PIECE)):
+            at += len(piece)
+            yield piece.removesuffix(b"\n") if at == line.end else piece
+
+    @property
+    def bookmark(self) -> Bookmark:
+        """Where to go on next time. Covers the line that was given last."""
+        done = self._block[: self._offset - self._block_start]
+        return Bookmark(
+            offset=self._offset,
+            device=self._status.st_dev,
+            inode=self._status.st_ino,
+            size=self._status.st_size,
+            modified_ns=self._status.st_mtime_ns,
+            changed_ns=self._status.st_ctime_ns,
+            head=zlib.crc32((self._head + done)[:WINDOW]),
+            edge=zlib.crc32((self._before + done)[-WINDOW:]),
+            whole=zlib.crc32(done, self._sum),
+        )
+
+    def _compare(self, bookmark: Bookmark | None) -> Change:
+        if bookmark is None:
+            return Change.NEW
+        status = self._status
+        same_file = (status.st_dev, status.st_ino) == (bookmark.device, bookmark.inode)
+        if status.st_size < bookmark.offset:
+            return Change.TRUNCATED if same_file else Change.REPLACED
+        different = Change.REWRITTEN if same_file else Change.REPLACED
+        if not self._windows_match(bookmark):
+            return different
+        touched = (status.st_mtime_ns, status.st_ctime_ns) != (bookmark.modified_ns, bookmark.changed_ns)
+        grown = status.st_size > bookmark.size
+        # An append changes the time and the size; then the windows must do, for reading all of it after each append
+        # would cost too much. Without an append nothing should have touched the file: look at everything.
+        suspicious = not same_file or (touched and not grown)
+        if suspicious and self._checksum(bookmark.offset) != bookmark.whole:
+            return different
+        return Change.GROWN if status.st_size > bookmark.offset else Change.UNCHANGED
+
+    def _windows_match(self, bookmark: Bookmark) -> bool:
+        offset = bookmark.offset
+        head = zlib.crc32(self._bytes(0, min(WINDOW, offset)))
+        return head == bookmark.head and zlib.crc32(self._bytes(max(0, offset - WINDOW), offset)) == bookmark.edge
+
+    def _checksum(self, end: int) -> int:
+        value = at = 0
+        while piece := self._bytes(at, min(end, at + PIECE)):
+            value = zlib.crc32(piece, value)
+            at += len(piece)
+        return value
+
+    def _begin(self, block: bytes, start: int) -> None:
+        """Take what was read of the block before this one into the checksums, and begin this one."""
+        done = self._block[: self._offset - self._block_start]
+        self._sum = zlib.crc32(done, self._sum)
+        if len(self._head) < WINDOW:
+            self._head = (self._head + done)[:WINDOW]
+        self._before = (self._before + done[-WINDOW:])[-WINDOW:]
+        self._block = block
+        self._block_start = self._offset = start
+
+    def _pass_over(self, end: int) -> None:
+        """Take everything up to `end` into the checksums, piece by piece."""
+        while self._offset < end and (piece := self._bytes(self._offset, min(end, self._offset + PIECE))):
+            self._begin(piece, self._offset)
+            self._offset += len(piece)
+        self._begin(b"", self._offset)
+
+    def _bytes(self, start: int, end: int) -> bytes:
+        """The file's bytes from `start` to `end`; fewer if it has been cut in the meantime."""
+        os.lseek(self._descriptor, start, os.SEEK_SET)
+        parts = []
+        while start < end and (part := os.read(self._descriptor, end - start)):
+            parts.append(part)
+            start += len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def read_lines(path: Path, start: int = 0) -> Iterator[Line]:
+    """Yield each complete line from byte `start` on, for a caller who needs no bookmark."""
+    with Reading(path) as reading:
+        for block in _blocks(reading._bytes, start, reading._status.st_size):
+            if block.complete and block.data is not None:
+                yield from _split(block.data, block.start)
+            elif block.complete:
+                yield Line(block.start, block.end, None)
+
+
+class _Block(NamedTuple):
+    """Some complete lines, or one line that is too long to be held (no data), or the unfinished last line."""
+
+    start: int
+    end: int
+    data: bytes | None
+    complete: bool
+
+
+def _blocks(read: Callable[[int, int], bytes], start: int, size: int) -> Iterator[_Block]:
+    """The bytes from `start` to `size` in blocks of whole lines."""
+    at = start
+    pending: list[bytes] = []  # the beginning of a line, as long as it is short enough to be kept
+    while piece := read(at, min(size, at + PIECE)):
+        newline = piece.find(b"\n")
+        length = at + (newline if newline >= 0 else len(piece)) - start
+        if newline < 0 or length > LONGEST_LINE:
+            if length > LONGEST_LINE:
+                pending.clear()
+            else:
+                pending.append(piece)
+            at = start + length
+            if newline >= 0:
+                at += 1
+                yield _Block(start, at, None, complete=True)
+                start = at
+            continue
+        last = piece.rfind(b"\n") + 1
+        end = at + last
+        yield _Block(start, end, b"".join([*pending, piece[:last]]), complete=True)
+        start = end
+        at += len(piece)
+        pending = [piece[last:]]
+    if at > start:
+        yield _Block(start, at, None if at - start > LONGEST_LINE else b"".join(pending), complete=False)
+
+
+def _split(block: bytes, start: int) -> Iterator[Line]:
+    for data in block[:-1].split(b"\n"):
+        end = start + len(data) + 1
+        yield Line(start, end, data)
+        start = end

@@ -1,0 +1,41 @@
+"""When Claude Code will delete which sessions.
+
+It goes by the time a file was last modified, about once a day, and takes a session's whole folder along.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Final, NamedTuple
+
+from backscroll.files.discovery import HomeFile
+from backscroll.files.layout import FileKind
+
+DEFAULT_DAYS: Final = 30
+FEWEST_DAYS: Final = 1
+MOST_DAYS: Final = 1_000_000  # more than any calendar holds; people write huge numbers for “never”
+
+
+class Deletion(NamedTuple):
+    """A session and when it goes; the next start of Claude Code after that moment takes it."""
+
+    file: HomeFile
+    due: datetime
+
+
+def retention_days(setting: int | None) -> int:
+    """The days that the client takes for this setting; None is its own default."""
+    return DEFAULT_DAYS if setting is None else min(max(setting, FEWEST_DAYS), MOST_DAYS)
+
+
+def deletions(files: Iterable[HomeFile], days: int | None) -> list[Deletion]:
+    """All sessions with the time after which each is deleted, the next one first."""
+    period = timedelta(days=retention_days(days))
+    sessions = (file for file in files if file.kind is FileKind.SESSION)
+    return sorted((Deletion(file, _due(file, period)) for file in sessions), key=lambda deletion: deletion.due)
+
+
+def _due(file: HomeFile, period: timedelta) -> datetime:
+    try:
+        return datetime.fromtimestamp(file.modified_ns / 1e9, UTC) + period
+    except (OverflowError, ValueError, OSError):  # a clock gone mad, or a period of ten thousand years
+        return datetime.max.replace(tzinfo=UTC)
