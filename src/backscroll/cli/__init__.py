@@ -1,0 +1,1 @@
+"""The command line. Parses the request, calls the library, prints. Nothing heavy is imported before it is needed."""

@@ -1,0 +1,194 @@
+"""`backscroll doctor`: what is there, what is wrong with it, what will be deleted when."""
+
+import platform
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import click
+
+from backscroll import __version__
+from backscroll.cli.options import global_options, request
+from backscroll.cli.output import Progress, heading, warning, write, write_json
+from backscroll.errors import BackscrollError, NothingFound
+from backscroll.render.terminal import clean_line, moment, plural, size
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from backscroll.library import Health, HomeHealth
+    from backscroll.settings import Settings
+
+SOON = timedelta(days=7)
+SHOWN = 10
+
+
+@click.command("doctor", short_help="What is there, what is wrong with it, what will be deleted next.")
+@global_options
+def command() -> None:
+    """Look over your Claude Code homes: what is there, what could not be read, what will be deleted next.
+
+    Reads every session, so that it can also tell of record types and fields that this version of backscroll does not
+    know. Nothing is changed.
+
+    \b
+    Examples:
+      backscroll doctor
+      backscroll doctor --home /mnt/old-laptop/.claude --json
+    """
+    from backscroll.library import examine, open_homes
+
+    asked = request()
+    settings = asked.settings()
+    homes = open_homes(settings)
+    with Progress("reading", quiet=asked.quiet) as progress:
+        health = examine(homes, progress.set_total, progress.add)
+    now = datetime.now(UTC)
+    if asked.json:
+        write_json(_as_json(health, settings, now))
+    else:
+        _write(health, settings, now, shown=10**9 if asked.verbosity > 0 else SHOWN)
+    if not any(home.exists for home in health.homes):
+        places = ", ".join(str(home.home.path) for home in health.homes)
+        raise NothingFound(f"no Claude Code home at {places}", "name one with --home, or start Claude Code once")
+    if _unreadable(health):
+        raise BackscrollError("not everything could be read", "see the list above; check the permissions")
+
+
+def _as_json(health: "Health", settings: "Settings", now: datetime) -> dict[str, object]:
+    from backscroll.cli.inspect import as_json
+
+    return {
+        "backscroll": __version__,
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "library": {"path": str(settings.library), "exists": settings.library.exists()},
+        "settings_file": {"path": str(settings.file), "exists": settings.file.exists()},
+        "homes": [_home_as_json(home, now) for home in health.homes],
+        "sessions": as_json(health.inspection),
+        "unknown": [
+            {
+                "what": item.drift.what,
+                "name": item.drift.name,
+                "count": item.count,
+                "version": item.version,
+                "file": str(item.file),
+                "line": item.line,
+            }
+            for item in health.unknown.values()
+        ],
+    }
+
+
+def _home_as_json(home: "HomeHealth", now: datetime) -> dict[str, object]:
+    return {
+        "path": str(home.home.path),
+        "exists": home.exists,
+        "projects": sorted(home.projects),
+        "files": {kind: {"count": count, "bytes": home.sizes[kind]} for kind, count in home.files.items()},
+        "left_out": dict(home.left_out),
+        "unreadable": [{"file": str(item.path), "reason": item.reason} for item in home.unreadable],
+        "live": [{"pid": live.pid, "session": live.session_id, "status": live.status} for live in home.live],
+        "retention": {
+            "days": home.days,
+            "from": "default" if home.cleanup_days is None else "settings.json",
+            "due": [
+                {
+                    "session": item.file.place.session_id,
+                    "project": home.project_of.get(item.file.path),
+                    "file": str(item.file.path),
+                    "bytes": item.file.size,
+                    "due": moment(item.due),
+                    "overdue": item.due <= now,
+                }
+                for item in home.deletions
+            ],
+        },
+    }
+
+
+def _write(health: "Health", settings: "Settings", now: datetime, shown: int) -> None:
+    write(f"backscroll {__version__}, Python {platform.python_version()}, {platform.system()}")
+    write(f"library   {_state(settings.library)}")
+    write(f"settings  {_state(settings.file)}")
+    for home in health.homes:
+        _write_home(home, now, shown)
+    _write_sessions(health, shown)
+    _write_unknown(health, shown)
+
+
+def _state(path: "Path") -> str:
+    return clean_line(str(path)) + ("" if path.exists() else " (not there yet)")
+
+
+def _write_home(home: "HomeHealth", now: datetime, shown: int) -> None:
+    write(f"\n{heading(f'Home {clean_line(str(home.home.path))}')}")
+    if not home.exists:
+        write(warning("  not there, or never used"))
+        return
+    for kind, count in home.files.most_common():
+        write(f"  {count:>9,}  {kind:<17} {size(home.sizes[kind]):>9}")
+    write(f"  {len(home.projects):>9,}  projects")
+    for reason, count in home.left_out.items():
+        write(f"  {count:>9,}  left out: {reason}")
+    for live in home.live:
+        status = f", {clean_line(live.status)}" if live.status else ""
+        write(f"  running: session {clean_line(live.session_id or '?')} (process {live.pid}{status})")
+    for item in home.unreadable[:shown]:
+        write(warning(f"  cannot be read: {clean_line(str(item.path))}: {clean_line(item.reason)}"))
+    _write_retention(home, now, shown)
+
+
+def _write_retention(home: "HomeHealth", now: datetime, shown: int) -> None:
+    source = "its default" if home.cleanup_days is None else "cleanupPeriodDays in settings.json"
+    write(f"\n  Claude Code deletes a session {plural(home.days, 'day')} after its last change ({source}).")
+    overdue = [item for item in home.deletions if item.due <= now]
+    soon = [item for item in home.deletions if now < item.due <= now + SOON]
+    if overdue:
+        write(warning(f"  {plural(len(overdue), 'session')} overdue: the next start of Claude Code deletes them."))
+    if soon:
+        write(warning(f"  {plural(len(soon), 'session')} will be deleted within {SOON.days} days."))
+    if not overdue and not soon and home.deletions:
+        write(f"  None in the next {SOON.days} days; the first on {home.deletions[0].due:%Y-%m-%d}.")
+    for item in (overdue + soon)[:shown]:
+        project = clean_line(home.project_of.get(item.file.path, "?"))
+        write(f"    {item.due:%Y-%m-%d %H:%M}  {item.file.place.session_id}  {size(item.file.size):>8}  {project}")
+    if len(overdue + soon) > shown:
+        write(f"    … and {len(overdue + soon) - shown:,} more (-v lists all)")
+
+
+def _write_sessions(health: "Health", shown: int) -> None:
+    found = health.inspection
+    if not found.files:
+        return
+    write(f"\n{heading('Sessions')}")
+    write(
+        f"  {plural(found.files, 'file')}, {size(found.size)}: {plural(found.lines, 'line')}, "
+        f"{plural(found.records, 'record')}, {plural(found.problems, 'problem')}"
+    )
+    if found.first and found.last:
+        write(f"  from {moment(found.first)} to {moment(found.last)}")
+    for item in found.troubles[:shown]:
+        write(warning(f"  {clean_line(str(item.file))}:{item.line}: {item.kind}: {clean_line(item.detail)}"))
+    if found.problems > shown:
+        write(f"  … and {found.problems - shown:,} more (backscroll inspect -v lists them)")
+    for unread in found.unreadable:
+        write(warning(f"  cannot be read: {clean_line(str(unread.path))}: {clean_line(unread.reason)}"))
+
+
+def _write_unknown(health: "Health", shown: int) -> None:
+    if not health.inspection.files:
+        return
+    write(f"\n{heading('Unknown to this version of backscroll')}")
+    if not health.unknown:
+        write("  nothing")
+    for item in sorted(health.unknown.values(), key=lambda item: -item.count)[:shown]:
+        version = f", first in {clean_line(item.version)}" if item.version else ""
+        write(f"  {item.count:>9,}  {item.drift.what} {clean_line(item.drift.name) or '(none)'}{version}")
+    if len(health.unknown) > shown:
+        write(f"  … and {len(health.unknown) - shown:,} more (-v lists all)")
+    if health.unknown:
+        write("  It is kept as it is, and nothing is lost; a newer version of backscroll may know it.")
+
+
+def _unreadable(health: "Health") -> bool:
+    return bool(health.inspection.unreadable) or any(home.unreadable for home in health.homes)

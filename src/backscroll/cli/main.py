@@ -1,0 +1,88 @@
+"""The entry of the command line: finds the command, runs it, and turns every error into one shape and one exit code."""
+
+import importlib
+import os
+import sys
+
+import click
+
+from backscroll import __version__
+from backscroll.cli.options import global_options
+from backscroll.cli.output import write_error
+from backscroll.errors import INTERRUPTED, BackscrollError, UsageError
+
+COMMANDS = {
+    "doctor": "backscroll.cli.doctor",
+    "inspect": "backscroll.cli.inspect",
+}
+"""Each command's module, which has it as `command`."""
+
+
+class Commands(click.Group):
+    """The commands, each imported when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Every name, in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """The command of this name, if there is one."""
+        module = COMMANDS.get(cmd_name)
+        if module is None:
+            return None
+        command: click.Command = importlib.import_module(module).command
+        return command
+
+
+@click.command(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="backscroll", message="%(prog)s %(version)s")
+@global_options
+@click.pass_context
+def backscroll(context: click.Context) -> None:
+    """Keep, find, read and count every conversation you had with Claude Code.
+
+    \b
+    Examples:
+      backscroll doctor                     what is there, and what will be deleted when
+      backscroll inspect                    what is in all your sessions
+      backscroll inspect a.jsonl --json     what is in one file, for a program
+    """
+    if os.environ.get("NO_COLOR"):
+        context.color = False
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line, and exit."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    for stream in (sys.stdout, sys.stderr):
+        # A file name that is no UTF-8 must not end the program; as `\udcff` it is even valid JSON.
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    sys.exit(run(arguments))
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command line, and say how it ended: the one place where errors become exit codes."""
+    as_json = "--json" in arguments
+    try:
+        result = backscroll.main(args=arguments, prog_name="backscroll", standalone_mode=False)
+        sys.stdout.flush()
+    except BackscrollError as error:
+        write_error(error, as_json=as_json)
+        return error.exit_code
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context else "backscroll"
+        write_error(UsageError(error.format_message(), f"see {command} --help"), as_json=as_json)
+        return UsageError.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has seen enough, as `head` has: no failure. Python would complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        write_error(BackscrollError(str(error), "check the disk and the permissions"), as_json=as_json)
+        return BackscrollError.exit_code
+    return result if isinstance(result, int) else 0

@@ -1,0 +1,152 @@
+"""Read session files and count what is in them."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from backscroll.errors import NothingFound, UsageError
+from backscroll.files import TRANSCRIPTS, Home, LeftOut, Line, Reading, Unreadable, discover, place_of
+from backscroll.records import ChainRecord, Problem, Record, decode_all, decode_long_line, type_of
+
+MOST_TROUBLES: Final = 1000
+"""How many problems are listed one by one; all are counted."""
+
+
+class Trouble(NamedTuple):
+    """A problem with its place. `line` counts from 1, `offset` is in bytes; both are None for a whole file."""
+
+    file: Path
+    line: int | None
+    offset: int | None
+    kind: str
+    detail: str
+
+
+class Found(NamedTuple):
+    """A record, with its place."""
+
+    record: Record
+    file: Path
+    line: int
+    offset: int
+
+
+@dataclass
+class Inspection:
+    """What is in some session files. Grows as they are read."""
+
+    files: int = 0
+    size: int = 0
+    lines: int = 0
+    records: int = 0
+    problems: int = 0
+    types: Counter[str] = field(default_factory=Counter)
+    versions: Counter[str] = field(default_factory=Counter)
+    first: datetime | None = None
+    last: datetime | None = None
+    troubles: list[Trouble] = field(default_factory=list)
+    unreadable: list[Unreadable] = field(default_factory=list)
+
+    def read(self, paths: Iterable[Path], on_bytes: Callable[[int], object] = lambda _: None) -> Iterator[Found]:
+        """Read these files, count everything, hand on every record. A file that cannot be read costs only itself."""
+        for path in paths:
+            try:
+                yield from self._read_file(path, on_bytes)
+            except OSError as error:
+                self.unreadable.append(Unreadable(path, error.strerror or str(error)))
+
+    def _read_file(self, path: Path, on_bytes: Callable[[int], object]) -> Iterator[Found]:
+        with Reading(path) as reading:
+            self.files += 1
+            number = 0
+            for line in reading:
+                number += 1
+                yield from self._count(path, number, line, _decode(reading, line))
+                on_bytes(line.end - line.start)
+            if tail := reading.tail:
+                items = list(_decode(reading, tail))
+                # A whole record may lack only its newline; half a record is still being written, or never will be.
+                if any(isinstance(item, Problem) for item in items):
+                    items = [Problem(kind="unfinished", detail="the last line breaks off", raw=b"")]
+                yield from self._count(path, number + 1, tail, items)
+                on_bytes(tail.end - tail.start)
+
+    def _count(self, path: Path, number: int, line: Line, items: Iterable[Record | Problem]) -> Iterator[Found]:
+        self.lines += 1
+        self.size += line.end - line.start
+        offset = line.start
+        for item in items:
+            if isinstance(item, Problem):
+                if item.kind != "blank":
+                    self._count_problem(Trouble(path, number, offset, item.kind, item.detail))
+            else:
+                self._count_record(item)
+                yield Found(item, path, number, offset)
+            offset += len(item.raw)
+
+    def _count_problem(self, trouble: Trouble) -> None:
+        self.problems += 1
+        if len(self.troubles) < MOST_TROUBLES:
+            self.troubles.append(trouble)
+
+    def _count_record(self, record: Record) -> None:
+        self.records += 1
+        self.types[type_of(record)] += 1
+        if isinstance(record, ChainRecord) and record.version:
+            self.versions[record.version] += 1
+        if when := record.timestamp:
+            if self.first is None or when < self.first:
+                self.first = when
+            if self.last is None or when > self.last:
+                self.last = when
+
+
+def inspect(paths: Iterable[Path], on_bytes: Callable[[int], object] = lambda _: None) -> Inspection:
+    """Read these files from end to end and count what is in them."""
+    inspection = Inspection()
+    for _ in inspection.read(paths, on_bytes):
+        pass
+    return inspection
+
+
+def find_transcripts(named: Sequence[Path], homes: Sequence[Home]) -> list[Path]:
+    """The session files that these paths stand for: files, folders and homes; without any, those of the homes."""
+    paths: dict[Path, None] = {}  # each once, in order
+    for path in named:
+        paths.update(dict.fromkeys(_transcripts_at(path)))
+    if not named:
+        for home in homes:
+            paths.update(dict.fromkeys(_transcripts_of(home)))
+    if not paths:
+        places = ", ".join(str(path) for path in named or [home.path for home in homes])
+        raise NothingFound(f"no session files in {places}", "name a file or folder, or a Claude Code home with --home")
+    return list(paths)
+
+
+def _transcripts_at(named: Path) -> Iterable[Path]:
+    # What the user names may be a link; what lies below it is not followed.
+    path = named.expanduser().resolve()
+    if not path.exists():
+        raise UsageError(f"no such file or folder: {named}", "check the path")
+    if not path.is_dir():
+        return [path]
+    if (path / "projects").is_dir():
+        return _transcripts_of(Home(path))
+    return sorted(
+        file
+        for file in path.rglob("*.jsonl")
+        if file.is_file() and not file.is_symlink() and place_of(file.parts[-1:]) is not LeftOut.SET_ASIDE
+    )
+
+
+def _transcripts_of(home: Home) -> list[Path]:
+    return [file.path for file in discover(home).files if file.kind in TRANSCRIPTS]
+
+
+def _decode(reading: Reading, line: Line) -> Iterator[Record | Problem]:
+    if line.data is None:
+        return decode_long_line(reading.pieces(line))
+    return decode_all(line.data)

@@ -1,0 +1,1 @@
+"""How it reads. Pure: values in, text out."""

@@ -1,0 +1,56 @@
+"""Make text from transcripts safe and readable in a terminal.
+
+Nothing from a transcript reaches a terminal but through `clean`: an escape sequence in a title could rename the window,
+write to the clipboard or hide what stands before it.
+"""
+
+import re
+from datetime import UTC, datetime
+from typing import Final
+
+
+def clean(text: str) -> str:
+    """The text without escape sequences, control characters (but tab and newline) and direction overrides."""
+    return UNSAFE.sub("", SEQUENCES.sub("", text))
+
+
+def clean_line(text: str) -> str:
+    """The same, on one line."""
+    return " ".join(clean(text).split())
+
+
+def size(count: int) -> str:
+    """A number of bytes, as people say it."""
+    amount = float(count)
+    for unit in ("B", "kB", "MB", "GB"):
+        if amount < 999.5:
+            return f"{amount:.0f} {unit}" if unit == "B" or amount >= 99.5 else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} TB"
+
+
+def moment(when: datetime) -> str:
+    """A time as machines and people both read it, in UTC."""
+    try:
+        when = when.astimezone(UTC)
+    except OverflowError:  # in the first or last hours of the calendar; some clock has gone mad
+        when = when.replace(tzinfo=UTC)
+    return when.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 file`, `1,234 files`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+# What a terminal takes as a command, with its payload: OSC, then DCS SOS PM APC, then CSI, then two-byte escapes. An
+# unfinished one swallows the rest of the line, as it would in the terminal.
+SEQUENCES: Final = re.compile(
+    r"(?:\x1b\]|\x9d)[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)?"
+    r"|(?:\x1b[PX^_]|[\x90\x98\x9e\x9f])[^\x1b\x9c\n]*(?:\x1b\\|\x9c)?"
+    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"
+    r"|\x1b[ -/]*[0-~]?"
+)
+UNSAFE: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+)
