@@ -1,0 +1,1 @@
+"""Tests of backscroll: drawings in, what a user sees out."""

@@ -1,0 +1,31 @@
+"""What every test may rely on: no test sees the real home, and the real sessions are found in one place."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("tests", deadline=None)
+settings.load_profile("tests")
+
+
+@pytest.fixture(autouse=True)
+def _private_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Point everything that could lead to the user's own files somewhere empty."""
+    home = tmp_path_factory.mktemp("home")
+    for name in ("CLAUDE_CONFIG_DIR", "BACKSCROLL_LIBRARY", "BACKSCROLL_SETTINGS", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(home / ".local" / "share"))
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Path:
+    """The collection of real sessions; see CONTRIBUTING.md."""
+    beside = Path(__file__).parents[2] / "shared" / "corpus"
+    path = Path(os.environ.get("BACKSCROLL_CORPUS", beside))
+    if not path.is_dir():
+        pytest.skip(f"no real sessions at {path}: set BACKSCROLL_CORPUS")
+    return path

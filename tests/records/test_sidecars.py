@@ -1,0 +1,39 @@
+"""The small files say what they say, or nothing."""
+
+import pytest
+
+from backscroll.records import cleanup_period, live_session
+
+
+def test_a_live_session_names_its_process() -> None:
+    live = live_session(b'{"pid": 12, "sessionId": "s", "cwd": "/a", "procStart": "77", "status": "busy"}')
+    assert live is not None
+    assert (live.pid, live.session_id, live.cwd, live.process_start, live.status) == (12, "s", "/a", "77", "busy")
+
+
+def test_odd_fields_cost_themselves() -> None:
+    live = live_session(b'{"pid": 12, "sessionId": 5, "procStart": 77}')
+    assert live is not None
+    assert (live.session_id, live.process_start, live.status) == (None, "77", None)
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b"{}", b'{"pid": "12"}', b'{"pid": true}', b'{"pid": -1}', b"\xff{"])
+def test_without_a_process_nobody_lives(data: bytes) -> None:
+    assert live_session(data) is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "days"),
+    [
+        (b'{"cleanupPeriodDays": 90}', 90),
+        (b'{"cleanupPeriodDays": 0}', 0),
+        (b'{"cleanupPeriodDays": 7.9}', 7),
+        (b'{"cleanupPeriodDays": "90"}', None),
+        (b'{"cleanupPeriodDays": true}', None),
+        (b'{"cleanupPeriodDays": -4}', None),
+        (b'{"model": "opus"}', None),
+        (b"not json", None),
+    ],
+)
+def test_the_days_that_sessions_are_kept(settings: bytes, days: int | None) -> None:
+    assert cleanup_period(settings) == days

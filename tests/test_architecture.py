@@ -1,0 +1,88 @@
+"""The house stands as ARCHITECTURE.md draws it: imports point down, and the pure rooms are pure."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "backscroll"
+FOUNDATION = {"errors", "settings"}
+IMPORTS: dict[str, set[str]] = {
+    "errors": set(),
+    "settings": {"errors"},
+    "records": set(),
+    "files": set(),
+    "library": {"records", "files"},
+    "render": set(),
+    "cli": {"library", "render"},
+}
+PURE = {"records", "render"}
+IMPURE_MODULES = {"os", "io", "pathlib", "time", "subprocess", "socket", "tempfile", "shutil", "random", "threading"}
+IMPURE_CALLS = {"open", "print", "input", "now", "today", "utcnow"}
+
+
+def packages() -> list[str]:
+    entries = (path for path in SOURCE.iterdir() if not path.name.startswith(("_", "py.typed")))
+    return sorted(path.stem for path in entries)
+
+
+def modules(package: str) -> list[Path]:
+    file = SOURCE / f"{package}.py"
+    return [file] if file.exists() else sorted((SOURCE / package).rglob("*.py"))
+
+
+def imports(module: Path) -> Iterator[str]:
+    """Every module that is imported anywhere in this one, also inside functions."""
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module}: imports are absolute here"
+            yield node.module or ""
+
+
+def test_every_package_is_on_the_map() -> None:
+    assert packages() == sorted(IMPORTS)
+
+
+def test_the_map_in_the_document_is_this_one() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| .+ \| (.+) \|$", text, re.MULTILINE)
+    drawn = {name: {part.strip() for part in column.split(",")} - {"–"} for name, column in rows}
+    expected = {name: allowed - FOUNDATION for name, allowed in IMPORTS.items()}
+    assert drawn == expected
+
+
+@pytest.mark.parametrize("package", sorted(IMPORTS))
+def test_imports_point_down(package: str) -> None:
+    allowed = IMPORTS[package] | {package} | (FOUNDATION if package not in FOUNDATION else set())
+    for module in modules(package):
+        for name in imports(module):
+            if name.startswith("backscroll."):
+                assert name.split(".")[1] in allowed, f"{module.relative_to(ROOT)} imports {name}"
+
+
+@pytest.mark.parametrize("package", sorted(PURE))
+def test_a_pure_room_touches_no_disk_and_no_clock(package: str) -> None:
+    for module in modules(package):
+        for name in imports(module):
+            assert name.split(".")[0] not in IMPURE_MODULES, f"{module.relative_to(ROOT)} imports {name}"
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+                assert called not in IMPURE_CALLS, f"{module.relative_to(ROOT)}:{node.lineno} calls {called}"
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_no_module_is_longer_than_400_lines(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+
+
+def test_every_test_that_holds_an_invariant_exists() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:tests|bench)/[\w/]+\.py)`", text))
+    assert len(named) > 5
+    assert [name for name in sorted(named) if not (ROOT / name).is_file()] == []
