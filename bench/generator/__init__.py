@@ -1,0 +1,1 @@
+"""The generator of homes: see `bench.generate`, its door."""
