@@ -65,17 +65,26 @@ def install_with_pip(purpose: str) -> None:
     """Install the same versions, by hash, from the lists exported from the lock file (scripts/lock)."""
     # pip asks rustc for its version, and rustup, where that is what answers, writes into the user's home.
     environment = os.environ | {"RUSTUP_HOME": str(CACHE / "rustup")}
-    command = [sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)]
-    made = subprocess.run(command, capture_output=True, text=True, env=environment)
-    if made.returncode:
-        print(made.stdout + made.stderr, file=sys.stderr)
-        print("  perhaps this Python lacks venv: install python3-venv, or install uv", file=sys.stderr)
-        made.check_returncode()
-    pip = [str(ENVIRONMENT / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-cache-dir"]
-    pip.append("--disable-pip-version-check")
+    pip = [str(ENVIRONMENT / "bin" / "python"), "-m", "pip"]
+    # An environment that works is brought up to date; a broken, moved or half-made one is made anew.
+    if not _works([*pip, "--version"], environment):
+        command = [sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)]
+        made = subprocess.run(command, capture_output=True, text=True, env=environment)
+        if made.returncode:
+            print(made.stdout + made.stderr, file=sys.stderr)
+            print("  perhaps this Python lacks venv: install python3-venv, or install uv", file=sys.stderr)
+            made.check_returncode()
+    pip += ["install", "--quiet", "--no-cache-dir", "--disable-pip-version-check"]
     listed = str(ROOT / "requirements" / f"{purpose}.txt")
     subprocess.run([*pip, "--require-hashes", "-r", listed], check=True, env=environment)
     subprocess.run([*pip, "--no-deps", "--editable", str(ROOT)], check=True, env=environment)
+
+
+def _works(command: list[str], environment: dict[str, str]) -> bool:
+    try:
+        return subprocess.run(command, capture_output=True, env=environment).returncode == 0
+    except OSError:
+        return False
 
 
 if __name__ == "__main__":
