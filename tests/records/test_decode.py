@@ -176,6 +176,20 @@ def test_names_that_only_we_use_cannot_be_written_from_outside() -> None:
     assert unknown.fields["~name"] == "user"
 
 
+@pytest.mark.parametrize("depth", [150, 245, 330, 490, 700])
+@pytest.mark.parametrize("core", [b'{"type":"odd"}', b'{"type":"text","text":"x"}'])
+def test_blocks_in_blocks_in_blocks_end_somewhere(depth: int, core: bytes) -> None:
+    nested = b'{"type":"tool_result","content":[' * depth + core + b"]}" * depth
+    check_any(b'{"type":"user","message":{"content":[' + nested + b"]}}")
+
+
+@pytest.mark.parametrize("blank", [b"\x1c", b"\xc2\xa0", b"\xe2\x80\xa8", b"\xef\xbb\xbf" * 2, b"\0\xef\xbb\xbf\0"])
+def test_whatever_blank_stands_before_a_record_its_fields_are_found(blank: bytes) -> None:
+    record = decode_line(blank + USER)
+    assert isinstance(record, User)
+    assert fields_of(record)["uuid"] == "a"
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
     lambda children: st.lists(children, max_size=4) | st.dictionaries(st.text(max_size=8), children, max_size=4),

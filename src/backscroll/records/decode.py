@@ -4,8 +4,9 @@ Decoding never raises: a kind we have not met becomes an UnknownRecord that keep
 JSON object becomes a Problem. Together, the `raw` of all that stands on a line is the line.
 """
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, Literal
 
 import msgspec
@@ -41,37 +42,37 @@ def decode_line(line: bytes) -> Record | Problem:
     """
     try:
         record = FAST.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except NOT_FAST:
         return next(_decode_odd(line))
     force_setattr(record, "raw", line)
     return record
 
 
-def decode_all(line: bytes) -> Iterator[Record | Problem]:
-    """Everything on the line, in order; joined, their `raw` is the line."""
+def decode_all(line: bytes) -> Sequence[Record | Problem]:
+    """Everything on the line, in order and at least one thing; joined, their `raw` is the line."""
     try:
         record = FAST.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        yield from _decode_odd(line)
-    else:
-        force_setattr(record, "raw", line)
-        yield record
+    except NOT_FAST:
+        return list(_decode_odd(line))
+    force_setattr(record, "raw", line)
+    return (record,)
 
 
 def value_of(raw: Raw | bytes) -> Any:  # noqa: ANN401
     """The JSON value of a field that was left undecoded. Never raises: what cannot be read is None."""
     try:
         return msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except NOT_FAST:
+        text = lenient.text_of(bytes(raw))
         try:
-            return lenient.parse_at(lenient.text_of(bytes(raw)), 0)[0]
+            return lenient.parse_at(text, _skip_blank(text, 0))[0]
         except (ValueError, RecursionError):
             return None
 
 
 def fields_of(record: Record) -> dict[str, Any]:
     """All fields of a record, known or not, as plain JSON values; none for a record that was not read from bytes."""
-    value = value_of(record.raw.lstrip(BLANK).removeprefix(BYTE_ORDER_MARK))
+    value = value_of(record.raw)
     return value if isinstance(value, dict) else {}
 
 
@@ -80,39 +81,37 @@ def _decode_odd(line: bytes) -> Iterator[Record | Problem]:
     text = lenient.text_of(line)
     begin = 0  # of the part that comes next, in text
     offset = 0  # the same in line
-    attempts = MOST_ATTEMPTS
-    while True:
+    budget = MOST_SCANS * len(text)
+    while begin < len(text) or begin == 0:
         first = _skip_blank(text, begin)
         if first == len(text):
-            if first > begin or begin == 0:
-                yield _nothing(line[offset:])
+            yield _nothing(line[offset:])
             return
-        end = first
-        failure = "no JSON object begins here"
-        if text[first] == "{":
-            try:
-                fields, end = lenient.parse_at(text, first)
-            except ValueError as error:
-                failure = str(error)
-            except RecursionError:
-                failure = "nested too deep"
-        if end > first:
+        try:
+            record, end = _record_at(text, first)
+        except (ValueError, RecursionError) as error:
+            end, budget = _next_record(text, first + 1, budget)
+            size = lenient.size_of(text[begin:end])
+            detail = "nested too deep" if isinstance(error, RecursionError) else str(error)
+            kind: ProblemKind = "damaged" if text[first] == "{" else "not-json"
+            yield Problem(kind=kind, detail=detail, raw=line[offset : offset + size])
+        else:
             # White space behind the last object belongs to it, so that it is no problem of its own.
-            if text[end:].isspace():
+            if SPACE_TO_THE_END.match(text, end):
                 end = len(text)
             size = lenient.size_of(text[begin:end])
-            record = salvage(fields, [])
             force_setattr(record, "raw", line[offset : offset + size])
             yield record
-        else:
-            end, attempts = _next_record(text, first + 1, attempts)
-            size = lenient.size_of(text[begin:end])
-            kind: ProblemKind = "damaged" if text[first] == "{" else "not-json"
-            yield Problem(kind=kind, detail=failure, raw=line[offset : offset + size])
         begin = end
         offset += size
-        if begin == len(text):
-            return
+
+
+def _record_at(text: str, begin: int) -> tuple[Record, int]:
+    """The record that begins there, and where it ends. ValueError or RecursionError where there is none."""
+    if text[begin] != "{":
+        raise ValueError("no JSON object begins here")
+    fields, end = lenient.parse_at(text, begin)
+    return salvage(fields, []), end
 
 
 def _nothing(rest: bytes) -> Problem:
@@ -121,24 +120,27 @@ def _nothing(rest: bytes) -> Problem:
     return Problem(kind="blank", detail="an empty line", raw=rest)
 
 
-def _next_record(text: str, begin: int, attempts: int) -> tuple[int, int]:
-    """Where behind a damaged part the next whole record begins, or the end; and how many attempts are left.
+def _next_record(text: str, begin: int, budget: int) -> tuple[int, int]:
+    """Where behind a damaged part the next whole record begins, or the end; and how much may still be looked through.
 
     A `{"` inside a JSON string would be written `{\\"`, so what looks like the beginning of a record is one, or is an
     object nested in the damaged one: those are told apart by what they hold and by what follows them.
     """
     for match in BEGINNING.finditer(text, begin):
-        if attempts == 0:
-            break
-        attempts -= 1
         try:
             fields, end = lenient.parse_at(text, match.start())
+        except json.JSONDecodeError as error:
+            budget -= error.pos - match.start()
         except (ValueError, RecursionError):
-            continue
-        follows = _skip_blank(text, end)
-        if _looks_like_record(fields) and (follows == len(text) or text[follows] == "{"):
-            return match.start(), attempts
-    return len(text), attempts
+            budget -= DEEPEST
+        else:
+            budget -= end - match.start()
+            follows = _skip_blank(text, end)
+            if _looks_like_record(fields) and (follows == len(text) or text[follows] == "{"):
+                return match.start(), budget
+        if budget < 0:
+            break
+    return len(text), budget
 
 
 def _looks_like_record(fields: dict[str, Any]) -> bool:
@@ -152,8 +154,9 @@ def _skip_blank(text: str, begin: int) -> int:
 
 
 FAST: Final[msgspec.json.Decoder[Record]] = msgspec.json.Decoder(KnownRecord)
-MOST_ATTEMPTS: Final = 64  # to find a record in a damaged line, each as long as the line: a bound on time
+NOT_FAST: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+MOST_SCANS: Final = 4  # how many times a damaged line may be looked through for a record in it: a bound on time
+DEEPEST: Final = 1000  # what is looked through at the least before nesting is too deep
 BEGINNING: Final = re.compile(r'\{"(?:parentUuid|logicalParentUuid|isSidechain|type|uuid|sessionId|leafUuid)":')
-BLANK: Final = b" \t\r\n\x0b\x0c\0"
 BLANKS: Final = re.compile("[\\s\0\ufeff]*")
-BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+SPACE_TO_THE_END: Final = re.compile(r"\s+\Z")

@@ -30,7 +30,10 @@ def drift(record: Record) -> Iterator[Drift]:
         return
     for lost in _lost(record, fields):
         yield Drift("wrong type", lost)
-    yield from _unknown(record, fields, name)
+    try:
+        yield from _unknown(record, fields, name)
+    except RecursionError:
+        yield Drift("field", f"{name}…")  # blocks in blocks in blocks: whatever it is, it is new
 
 
 def _lost(record: Record, fields: dict[str, Any]) -> list[str]:

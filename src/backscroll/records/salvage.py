@@ -5,7 +5,6 @@ records of a kind we have not met become UnknownBlock and UnknownRecord with all
 """
 
 import json
-from collections.abc import Iterator
 from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
@@ -38,7 +37,7 @@ def _structure(
     kind: type[AnyStruct], fields: dict[str, Any], lost: list[str], where: str, ours: dict[str, Any] | None = None
 ) -> AnyStruct:
     values = dict(ours or {})
-    for field in msgspec.structs.fields(kind):
+    for field in _fields(kind):
         name = field.encode_name
         if name in fields and not name.startswith(OURS):
             value = _value(fields[name], field.type, lost, f"{where}.{name}")
@@ -53,7 +52,7 @@ def _value(value: Any, hint: Any, lost: list[str], where: str) -> Any:  # noqa: 
         return _decoder(hint).decode(json.dumps(value).encode())
     except (msgspec.DecodeError, RecursionError):  # ValidationError is a DecodeError
         pass
-    options = list(_options(hint))
+    options = _options(hint)
     if isinstance(value, dict):
         return _object(value, options, lost, where)
     if isinstance(value, list):
@@ -67,8 +66,8 @@ def _value(value: Any, hint: Any, lost: list[str], where: str) -> Any:  # noqa: 
     return LOST
 
 
-def _object(value: dict[str, Any], options: list[Any], lost: list[str], where: str) -> Any:  # noqa: ANN401
-    blocks = {str(option.__struct_config__.tag): option for option in options if _is_structure(option, Block)}
+def _object(value: dict[str, Any], options: tuple[Any, ...], lost: list[str], where: str) -> Any:  # noqa: ANN401
+    blocks = _blocks(options)
     if blocks:
         name = value.get("type")
         if isinstance(name, str) and name in blocks:
@@ -90,19 +89,29 @@ def _elements(values: list[Any], hint: Any, lost: list[str], where: str) -> list
     return [element for element in elements if element is not LOST]
 
 
-def _options(hint: Any) -> Iterator[Any]:  # noqa: ANN401
-    """The types that `hint` allows, without Annotated and Optional."""
-    if get_origin(hint) is Annotated:
-        yield from _options(get_args(hint)[0])
-    elif get_origin(hint) in (Union, UnionType):
-        for option in get_args(hint):
-            yield from _options(option)
-    elif hint is not type(None):
-        yield hint
-
-
 def _is_structure(option: Any, base: type[Struct]) -> bool:  # noqa: ANN401
     return isinstance(option, type) and issubclass(option, base)
+
+
+# Looking into types is slow, and there are few of them.
+@cache
+def _options(hint: Any) -> tuple[Any, ...]:  # noqa: ANN401
+    """The types that `hint` allows, without Annotated and Optional."""
+    if get_origin(hint) is Annotated:
+        return _options(get_args(hint)[0])
+    if get_origin(hint) in (Union, UnionType):
+        return tuple(option for part in get_args(hint) for option in _options(part))
+    return () if hint is type(None) else (hint,)
+
+
+@cache
+def _blocks(options: tuple[Any, ...]) -> dict[str, type[Block]]:
+    return {str(option.__struct_config__.tag): option for option in options if _is_structure(option, Block)}
+
+
+@cache
+def _fields(kind: type[Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    return msgspec.structs.fields(kind)
 
 
 @cache
