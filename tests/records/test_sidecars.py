@@ -2,7 +2,7 @@
 
 import pytest
 
-from backscroll.records import cleanup_period, live_session
+from backscroll.records import AgentMeta, agent_meta, cleanup_period, custom_title, live_session
 
 
 def test_a_live_session_names_its_process() -> None:
@@ -37,3 +37,14 @@ def test_without_a_process_nobody_lives(data: bytes) -> None:
 )
 def test_the_days_that_sessions_are_kept(settings: bytes, days: int | None) -> None:
     assert cleanup_period(settings) == days
+
+
+def test_an_agents_sidecar_names_its_call() -> None:
+    meta = agent_meta(b'{"agentType": "Explore", "toolUseId": "t1", "isFork": true, "description": 5}')
+    assert (meta.agent_type, meta.tool_use_id, meta.is_fork, meta.description) == ("Explore", "t1", True, None)
+    assert agent_meta(b"broken") == AgentMeta()
+
+
+def test_a_title_may_stand_in_a_file_of_its_own() -> None:
+    assert custom_title(b'{"customTitle": "Parser"}') == "Parser"
+    assert custom_title(b"[]") is None

@@ -146,7 +146,7 @@ def _transcripts_of(home: Home) -> list[Path]:
     return [file.path for file in discover(home).files if file.kind in TRANSCRIPTS]
 
 
-def _decode(reading: Reading, line: Line) -> Iterator[Record | Problem]:
+def _decode(reading: Reading, line: Line) -> Iterable[Record | Problem]:
     if line.data is None:
         return decode_long_line(reading.pieces(line))
     return decode_all(line.data)

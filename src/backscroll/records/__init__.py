@@ -34,9 +34,14 @@ from backscroll.records.kinds import (
 )
 from backscroll.records.long_lines import decode_long_line
 from backscroll.records.project import ProjectFinder, project_of
-from backscroll.records.sidecars import LiveSession, cleanup_period, live_session
+from backscroll.records.sidecars import AgentMeta, LiveSession, agent_meta, cleanup_period, custom_title, live_session
+from backscroll.records.tools import AGENT_TOOLS, FILE_TOOLS, AgentCall, agent_call, agent_result, file_of_call
 
 __all__ = [
+    "AGENT_TOOLS",
+    "FILE_TOOLS",
+    "AgentCall",
+    "AgentMeta",
     "Assistant",
     "AssistantMessage",
     "Attachment",
@@ -66,12 +71,17 @@ __all__ = [
     "UserMessage",
     "WebFetchResult",
     "WebSearchResult",
+    "agent_call",
+    "agent_meta",
+    "agent_result",
     "cleanup_period",
+    "custom_title",
     "decode_all",
     "decode_line",
     "decode_long_line",
     "drift",
     "fields_of",
+    "file_of_call",
     "live_session",
     "project_of",
     "type_of",

@@ -162,7 +162,7 @@ class Usage(Part, frozen=True, gc=False, kw_only=True):
     speed: str | None = None
     inference_geo: str | None = None
     output_tokens_details: OutputDetails | None = None
-    also: ClassVar[frozenset[str]] = frozenset({"iterations", "cache_deleted_input_tokens"})
+    also: ClassVar[frozenset[str]] = frozenset({"iterations", "cache_deleted_input_tokens", "fallback_credit"})
 
 
 class UserMessage(Part, frozen=True, gc=False, kw_only=True):

@@ -5,7 +5,7 @@ not decode. What stands inside `message` is in `content`; how a line becomes one
 """
 
 from datetime import datetime
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Final, get_args
 
 from msgspec import Meta, Raw, Struct, field
 
@@ -57,6 +57,7 @@ class Origin(Part, frozen=True, gc=False, kw_only=True, rename="camel"):
     """Who sent a user row: `human`, `task-notification`, `plugin`, `peer`, `channel` …"""
 
     kind: str | None = None
+    also: ClassVar[frozenset[str]] = frozenset({"producer", "runId"})
 
 
 class User(ChainRecord, frozen=True, gc=False, kw_only=True, tag="user"):
@@ -75,7 +76,8 @@ class User(ChainRecord, frozen=True, gc=False, kw_only=True, tag="user"):
     interrupted_message_id: str | None = None
     tool_denial_kind: str | None = None
     also: ClassVar[frozenset[str]] = ChainRecord.also | {
-        "imagePasteIds", "mcpMeta", "planContent", "thinkingMetadata", "todos",
+        "imagePasteIds", "mcpMeta", "permissionDecision", "planContent", "queueSkipAttachments", "sandboxed",
+        "summarizedTurnPromptUuids", "thinkingMetadata", "todos", "turnCompanion", "turnOrigin", "turnPosition",
     }  # fmt: skip
 
 
@@ -89,7 +91,12 @@ class Assistant(ChainRecord, frozen=True, gc=False, kw_only=True, tag="assistant
     effort: str | None = None
     cost_usd: float | None = field(default=None, name="costUSD")
     duration_ms: float | None = None
-    also: ClassVar[frozenset[str]] = ChainRecord.also | {"apiError", "apiErrorStatus", "error", "errorDetails"}
+    also: ClassVar[frozenset[str]] = ChainRecord.also | {
+        "apiBlockIndex", "apiError", "apiErrorStatus", "apiErrorType", "attributionAgent", "attributionSkill", "error",
+        "errorDetails", "failedResponseHadNoToolCall", "madeBy", "perTurnEffort", "promptCacheRequested",
+        "requestRef", "requestedModel", "serverClassifierRequest", "thinkingDisplay", "thinkingDurationMs",
+        "toolInputStreamMs",
+    }  # fmt: skip
 
 
 class PreservedSegment(Part, frozen=True, gc=False, kw_only=True, rename="camel"):
@@ -105,6 +112,7 @@ class PreservedMessages(Part, frozen=True, gc=False, kw_only=True, rename="camel
 
     anchor_uuid: str | None = None
     uuids: list[str] = field(default_factory=list)
+    also: ClassVar[frozenset[str]] = frozenset({"allUuids"})
 
 
 class CompactMetadata(Part, frozen=True, gc=False, kw_only=True, rename="camel"):
@@ -116,7 +124,9 @@ class CompactMetadata(Part, frozen=True, gc=False, kw_only=True, rename="camel")
     messages_summarized: int | None = None
     preserved_segment: PreservedSegment | None = None
     preserved_messages: PreservedMessages | None = None
-    also: ClassVar[frozenset[str]] = frozenset({"durationMs", "preCompactDiscoveredTools", "userContext"})
+    also: ClassVar[frozenset[str]] = frozenset({
+        "cumulativeDroppedTokens", "durationMs", "preCompactDiscoveredTools", "userContext",
+    })  # fmt: skip
 
 
 class System(ChainRecord, frozen=True, gc=False, kw_only=True, tag="system"):
@@ -138,7 +148,7 @@ class System(ChainRecord, frozen=True, gc=False, kw_only=True, tag="system"):
     hook_errors: Raw = ABSENT
     also: ClassVar[frozenset[str]] = ChainRecord.also | {
         "cause", "commandRun", "hasOutput", "hookAdditionalContext", "hookLabel", "messageCount",
-        "preventedContinuation", "stopReason", "writtenPaths",
+        "pendingBackgroundAgentCount", "preventedContinuation", "stopReason", "writtenPaths",
     }  # fmt: skip
 
 
@@ -154,6 +164,7 @@ class Attachment(ChainRecord, frozen=True, gc=False, kw_only=True, tag="attachme
     """Something the client put before the model: a file, a reminder, or a prompt typed mid-turn (`queued_command`)."""
 
     attachment: AttachmentBody | None = None
+    also: ClassVar[frozenset[str]] = ChainRecord.also | {"rendered", "renderedBesideToolResult", "renderedRole"}
 
 
 class ProgressData(Part, frozen=True, gc=False, kw_only=True, rename="camel"):
@@ -243,6 +254,8 @@ class QueueOperation(Record, frozen=True, gc=False, kw_only=True, tag="queue-ope
 
     operation: str | None = None
     content: Raw = ABSENT
+    reason: str | None = None
+    also: ClassVar[frozenset[str]] = frozenset({"commandUuid", "deliveryId"})
 
 
 class AgentName(Record, frozen=True, gc=False, kw_only=True, tag="agent-name"):
@@ -335,7 +348,7 @@ class CostState(Record, frozen=True, gc=False, kw_only=True, tag="cost-state"):
     model_usage: Raw = ABSENT
     also: ClassVar[frozenset[str]] = frozenset({
         "totalAPIDuration", "totalAPIDurationWithoutRetries", "totalToolDuration", "totalLinesAdded",
-        "totalLinesRemoved", "totalDuration", "lastDuration", "hasUnknownModelCost",
+        "totalLinesRemoved", "totalDuration", "lastDuration", "hasUnknownModelCost", "startTime",
     })  # fmt: skip
 
 
@@ -348,7 +361,13 @@ class ContinuedIn(Record, frozen=True, gc=False, kw_only=True, tag="continued-in
 class DerivedFrom(Record, frozen=True, gc=False, kw_only=True, tag="derived-from"):
     """The sessions that this one came out of."""
 
-    sessions: Raw = ABSENT
+    sessions: list[Any] = field(default_factory=list)
+
+    @property
+    def session_ids(self) -> list[str]:
+        """Their ids, whether they are written as ids or as objects that have one."""
+        found = (item.get("sessionId") if isinstance(item, dict) else item for item in self.sessions)
+        return [name for name in found if isinstance(name, str)]
 
 
 class EndedByModel(Record, frozen=True, gc=False, kw_only=True, tag="ended-by-model"):
@@ -360,6 +379,18 @@ class BridgeSession(Record, frozen=True, gc=False, kw_only=True, tag="bridge-ses
 
     bridge_session_id: str | None = None
     also: ClassVar[frozenset[str]] = frozenset({"lastSequenceNum"})
+
+
+class ToolsUsed(Record, frozen=True, gc=False, kw_only=True, tag="tools-used"):
+    """The tools that were offered to the model."""
+
+    also: ClassVar[frozenset[str]] = frozenset({"tools"})
+
+
+class AtisLatch(Record, frozen=True, gc=False, kw_only=True, tag="atis-latch"):
+    """A switch of the client's own."""
+
+    also: ClassVar[frozenset[str]] = frozenset({"atis"})
 
 
 class ApiRequest(Record, frozen=True, gc=False, kw_only=True, tag="api-request"):
@@ -381,10 +412,13 @@ KnownRecord = (
     | (Summary | CustomTitle | AiTitle | Tag | LastPrompt | AgentName | AgentColor | AgentSetting | Mode)
     | (FileHistorySnapshot | FileHistoryDelta | AttributionSnapshot | QueueOperation | ContentReplacement)
     | (PermissionMode | PrLink | WorktreeState | ForkContextRef | Relocated | ContinuedIn | DerivedFrom)
-    | (CostState | EndedByModel | BridgeSession | ApiRequest)
+    | (CostState | EndedByModel | BridgeSession | ToolsUsed | AtisLatch | ApiRequest)
 )
 
 
 def type_of(record: Record) -> str:
     """The record's type as it is written on the line; empty where it has none."""
-    return record.name if isinstance(record, UnknownRecord) else str(record.__struct_config__.tag)
+    return record.name if isinstance(record, UnknownRecord) else TYPE_NAMES[type(record)]
+
+
+TYPE_NAMES: Final[dict[type[Record], str]] = {kind: str(kind.__struct_config__.tag) for kind in get_args(KnownRecord)}

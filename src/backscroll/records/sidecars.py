@@ -36,6 +36,37 @@ def live_session(data: bytes) -> LiveSession | None:
     )
 
 
+class AgentMeta(Struct, frozen=True, kw_only=True):
+    """`agent-<id>.meta.json`: what a sub-agent is, and the call that started it."""
+
+    agent_type: str | None = None
+    description: str | None = None
+    name: str | None = None
+    model: str | None = None
+    tool_use_id: str | None = None
+    parent_agent_id: str | None = None
+    is_fork: bool = False
+
+
+def agent_meta(data: bytes) -> AgentMeta:
+    """What such a file says; nothing where it cannot be read."""
+    fields = _fields(data)
+    return AgentMeta(
+        agent_type=_text(fields.get("agentType")),
+        description=_text(fields.get("description")),
+        name=_text(fields.get("name")),
+        model=_text(fields.get("model")),
+        tool_use_id=_text(fields.get("toolUseId")),
+        parent_agent_id=_text(fields.get("parentAgentId")),
+        is_fork=fields.get("isFork") is True,
+    )
+
+
+def custom_title(data: bytes) -> str | None:
+    """The title in a session's `custom-title.json`."""
+    return _text(_fields(data).get("customTitle"))
+
+
 def cleanup_period(settings: bytes) -> int | None:
     """The days after which `settings.json` lets sessions be deleted; None if it does not say, or says nonsense."""
     days = _fields(settings).get("cleanupPeriodDays")

@@ -1,0 +1,69 @@
+"""What we read of the calls and results of particular tools, by the names that Claude Code writes."""
+
+from typing import Final, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
+
+from backscroll.records.content import ToolUse
+from backscroll.records.decode import value_of
+
+AnyStruct = TypeVar("AnyStruct", bound=Struct)
+AGENT_TOOLS: Final = frozenset({"Task", "Agent"})
+"""The tools that start a sub-agent, old name and new."""
+FILE_TOOLS: Final = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write"})
+"""The tools that change a file."""
+
+
+class AgentCall(Struct, frozen=True, kw_only=True):
+    """What a sub-agent is asked to do."""
+
+    prompt: str | None = None
+    description: str | None = None
+    subagent_type: str | None = None
+
+
+class FileCall(Struct, frozen=True, kw_only=True):
+    """The file that is changed."""
+
+    file_path: str | None = None
+    notebook_path: str | None = None
+
+
+class AgentResult(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What `toolUseResult` tells of a sub-agent. Its totals repeat what the agent's own rows say: never add them."""
+
+    agent_id: str | None = None
+    status: str | None = None
+
+
+def agent_call(call: ToolUse) -> AgentCall:
+    """The input of a call that starts a sub-agent."""
+    return _decode(call.input, AGENT_CALL, AgentCall())
+
+
+def file_of_call(call: ToolUse) -> str | None:
+    """The path that a call changes."""
+    found = _decode(call.input, FILE_CALL, FileCall())
+    return found.file_path or found.notebook_path
+
+
+def agent_result(result: Raw) -> AgentResult:
+    """The sub-agent that a `toolUseResult` speaks of, if it does."""
+    return _decode(result, AGENT_RESULT, AgentResult())
+
+
+def _decode(raw: Raw, decoder: msgspec.json.Decoder[AnyStruct], default: AnyStruct) -> AnyStruct:
+    try:
+        return decoder.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    value = value_of(raw)  # not an object, or a field of the wrong type: that costs the field
+    fields = msgspec.structs.fields(type(default))
+    texts = {field.name: value.get(field.encode_name) for field in fields} if isinstance(value, dict) else {}
+    return type(default)(**{name: text for name, text in texts.items() if isinstance(text, str)})
+
+
+AGENT_CALL: Final = msgspec.json.Decoder(AgentCall)
+FILE_CALL: Final = msgspec.json.Decoder(FileCall)
+AGENT_RESULT: Final = msgspec.json.Decoder(AgentResult)
