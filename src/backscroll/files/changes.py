@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from backscroll.files.discovery import HomeFile
+from backscroll.files.discovery import HomeFile, Unreadable
 from backscroll.files.reading import Bookmark, Reading
 
 
@@ -18,8 +18,14 @@ class Changes(NamedTuple):
     gone: list[Path]
 
 
-def find_changes(known: Mapping[Path, Bookmark], found: Iterable[HomeFile]) -> Changes:
-    """Compare what was found with the bookmarks of the last visit, without reading what did not change."""
+def find_changes(
+    known: Mapping[Path, Bookmark], found: Iterable[HomeFile], unreadable: Iterable[Unreadable] = ()
+) -> Changes:
+    """Compare what was found with the bookmarks of the last visit, without reading what did not change.
+
+    What lies in a folder that could not be listed this time is not gone: a disk may be away for a moment. After each
+    reading keep its bookmark, also where nothing had changed.
+    """
     changes = Changes([], {}, [])
     fresh = []
     present = set()
@@ -31,6 +37,8 @@ def find_changes(known: Mapping[Path, Bookmark], found: Iterable[HomeFile]) -> C
         elif not _looks_the_same(file, bookmark):
             changes.to_read.append(file)
     missing = {path: bookmark for path, bookmark in known.items() if path not in present}
+    for hidden in unreadable:
+        missing = {path: bookmark for path, bookmark in missing.items() if not path.is_relative_to(hidden.path)}
     origins = _Origins(missing)
     for file in fresh:
         origin = origins.of(file)

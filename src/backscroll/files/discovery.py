@@ -72,26 +72,31 @@ def discover(home: Home) -> Discovery:
 def find(home: Home, below: Path | None = None) -> Iterator[HomeFile | Omission | Unreadable]:
     """The same one by one; only those under the folder `below`, if it is given."""
     if below is not None:
-        yield from _walk(below, below.relative_to(home.path).parts)
+        if not _is_behind_link(home, below):
+            yield from _walk(below, below.relative_to(home.path).parts)
         return
-    try:
-        entries = sorted(os.scandir(home.path), key=lambda entry: entry.name)
-    except OSError as error:
-        yield Unreadable(home.path, error.strerror or str(error))
+    entries = _entries(home.path)
+    if isinstance(entries, Unreadable):
+        yield entries
         return
     for entry in entries:
         # The user's own folders may be links, to a larger disk or a dotfiles checkout. Below them no link is followed:
         # it could lead anywhere, and what it leads to is not Claude Code's.
-        if entry.name in FOLDERS and entry.is_dir():
-            yield from _walk(Path(entry.path), (entry.name,))
+        if entry.name in FOLDERS:
+            if _is_folder(entry, follow_links=True):
+                yield from _walk(Path(entry.path), (entry.name,))
+            elif entry.is_symlink():
+                yield Unreadable(Path(entry.path), "the link leads nowhere")
         elif (place := place_of((entry.name,))) is not LeftOut.OTHER:
-            yield _look(entry, (entry.name,), place)
+            found = _look(entry, (entry.name,), place)
+            if found is not None:
+                yield found
 
 
 def look(home: Home, path: Path) -> HomeFile | None:
     """The file at this path of the home, if it is there and ours."""
     parts = path.relative_to(home.path).parts
-    if len(parts) > 1 and parts[0] not in FOLDERS:
+    if (len(parts) > 1 and parts[0] not in FOLDERS) or _is_behind_link(home, path.parent):
         return None
     place = place_of(parts)
     if isinstance(place, LeftOut):
@@ -102,21 +107,54 @@ def look(home: Home, path: Path) -> HomeFile | None:
         return None
 
 
-def _walk(folder: Path, parts: tuple[str, ...]) -> Iterator[HomeFile | Omission | Unreadable]:
-    try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError as error:
-        yield Unreadable(folder, error.strerror or str(error))
+def _walk(top: Path, parts: tuple[str, ...]) -> Iterator[HomeFile | Omission | Unreadable]:
+    """All that is in a folder, in the order of the paths. With a stack of our own: folders may be nested endlessly."""
+    entries = _entries(top)
+    if isinstance(entries, Unreadable):
+        yield entries
         return
-    for entry in entries:
-        inside = (*parts, entry.name)
-        if entry.is_dir(follow_symlinks=False):
-            yield from _walk(Path(entry.path), inside)
-        else:
-            yield _look(entry, inside, place_of(inside))
+    waiting = [(iter(entries), parts)]
+    while waiting:
+        here, inside = waiting[-1]
+        entry = next(here, None)
+        if entry is None:
+            waiting.pop()
+            continue
+        path = (*inside, entry.name)
+        if _is_folder(entry, follow_links=False):
+            entries = _entries(Path(entry.path))
+            if isinstance(entries, Unreadable):
+                yield entries
+            else:
+                waiting.append((iter(entries), path))
+        elif (found := _look(entry, path, place_of(path))) is not None:
+            yield found
 
 
-def _look(entry: os.DirEntry[str], parts: tuple[str, ...], place: Place | LeftOut) -> HomeFile | Omission | Unreadable:
+def _entries(folder: Path) -> list[os.DirEntry[str]] | Unreadable:
+    try:
+        return sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError as error:
+        return Unreadable(folder, error.strerror or str(error))
+
+
+def _is_folder(entry: os.DirEntry[str], *, follow_links: bool) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=follow_links)
+    except OSError:
+        return False
+
+
+def _is_behind_link(home: Home, folder: Path) -> bool:
+    """Whether a link below the home's own folders leads here."""
+    parts = folder.relative_to(home.path).parts
+    return any(home.path.joinpath(*parts[: depth + 1]).is_symlink() for depth in range(1, len(parts)))
+
+
+def _look(
+    entry: os.DirEntry[str], parts: tuple[str, ...], place: Place | LeftOut
+) -> HomeFile | Omission | Unreadable | None:
+    """What the entry is; None if it is gone since the folder was listed."""
     path = Path(entry.path)
     if entry.is_symlink():
         return Omission(path, LeftOut.LINK)
@@ -124,6 +162,8 @@ def _look(entry: os.DirEntry[str], parts: tuple[str, ...], place: Place | LeftOu
         return Omission(path, place)
     try:
         return _file(path, parts, place, entry.stat(follow_symlinks=False)) or Omission(path, LeftOut.NOT_A_FILE)
+    except FileNotFoundError:
+        return None
     except OSError as error:
         return Unreadable(path, error.strerror or str(error))
 

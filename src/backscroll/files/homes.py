@@ -22,5 +22,12 @@ def find_homes(named: Sequence[Path] = (), environment: Mapping[str, str] = os.e
     if not named:
         configured = environment.get("CLAUDE_CONFIG_DIR")
         named = [Path(configured) if configured else Path.home() / ".claude"]
-    homes = {Home(Path(os.path.realpath(path.expanduser()))): None for path in named}
+    homes = {Home(Path(os.path.realpath(_expanded(path)))): None for path in named}
     return list(homes)  # each once, in the order given
+
+
+def _expanded(path: Path) -> Path:
+    try:
+        return path.expanduser()
+    except RuntimeError:  # ~somebody who does not exist; then it is a strange name, and nothing is there
+        return path

@@ -6,6 +6,8 @@ from pathlib import Path
 
 def is_running(pid: int, process_start: str | None) -> bool:
     """Whether the process is there and, where the system tells, began when it is said to have begun."""
+    if pid <= 0:
+        return False  # such a number means many processes
     if os.name == "nt":
         return True  # there, signal 0 is no question but Ctrl-C
     try:
@@ -14,16 +16,18 @@ def is_running(pid: int, process_start: str | None) -> bool:
         pass  # somebody else's, and so alive
     except (OSError, OverflowError):
         return False
-    started = _start_of(pid)
+    state, started = _status_of(pid)
+    if state == "Z":
+        return False  # it has ended, and only nobody has asked how
     return started is None or process_start is None or started == process_start
 
 
-def _start_of(pid: int) -> str | None:
-    """When the process began, in clock ticks since the system started. Only Linux tells it like this."""
+def _status_of(pid: int) -> tuple[str | None, str | None]:
+    """The process's state, and when it began in clock ticks since the system did. Only Linux tells it like this."""
     try:
         status = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
-        return None
+        return None, None
     # The second field is the program's name in parentheses, which may itself hold blanks and parentheses.
     fields = status[status.rfind(b")") + 2 :].split()
-    return fields[19].decode() if len(fields) > 19 else None
+    return (fields[0].decode(), fields[19].decode()) if len(fields) > 19 else (None, None)

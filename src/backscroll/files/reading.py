@@ -5,6 +5,7 @@ the meantime is noticed. Memory is bounded whatever the length of a line.
 """
 
 import os
+import time
 import zlib
 from collections.abc import Callable, Iterator
 from enum import StrEnum
@@ -17,6 +18,9 @@ from backscroll.files.opening import open_regular
 PIECE: Final = 1024 * 1024
 LONGEST_LINE: Final = 16 * 1024 * 1024
 """A longer line is not taken into memory; it can be had in pieces."""
+CLOCK_TICK_NS: Final = 20_000_000
+UNSETTLED: Final = -1
+"""In the place of a bookmark's `changed_ns`: look at the file again, whatever it looks like."""
 WINDOW: Final = 4096
 """How many bytes at the beginning, and before the bookmark, are compared on every visit."""
 
@@ -77,17 +81,19 @@ class Reading:
         self.path = path
         self.tail: Line | None = None
         self._descriptor = open_regular(path)
+        self._opened_ns = time.time_ns()
+        self._reached_end = False
         try:
             self._status = os.fstat(self._descriptor)
             self.change = self._compare(bookmark)
+            self._offset = 0 if bookmark is None or self.change.starts_over else bookmark.offset
+            self._sum = 0 if bookmark is None or self.change.starts_over else bookmark.whole
+            self._head = self._bytes(0, min(WINDOW, self._offset))
+            # The bytes around the offset that the checksums still have to take in, and where they begin.
+            self._before = self._bytes(max(0, self._offset - WINDOW), self._offset)
         except BaseException:
             self.close()
             raise
-        self._offset = 0 if bookmark is None or self.change.starts_over else bookmark.offset
-        self._sum = 0 if bookmark is None or self.change.starts_over else bookmark.whole
-        self._head = self._bytes(0, min(WINDOW, self._offset))
-        # The bytes around the offset that the checksums still have to take in, and where they begin.
-        self._before = self._bytes(max(0, self._offset - WINDOW), self._offset)
         self._block = b""
         self._block_start = self._offset
 
@@ -118,6 +124,7 @@ class Reading:
                 for line in _split(block.data, block.start):
                     self._offset = line.end
                     yield line
+        self._reached_end = True
 
     def take_tail(self) -> None:
         """Count the tail as read: it was whole, and only its newline is missing."""
@@ -142,11 +149,19 @@ class Reading:
             inode=self._status.st_ino,
             size=self._status.st_size,
             modified_ns=self._status.st_mtime_ns,
-            changed_ns=self._status.st_ctime_ns,
+            changed_ns=self._status.st_ctime_ns if self._is_settled() else UNSETTLED,
             head=zlib.crc32((self._head + done)[:WINDOW]),
             edge=zlib.crc32((self._before + done)[-WINDOW:]),
             whole=zlib.crc32(done, self._sum),
         )
+
+    def _is_settled(self) -> bool:
+        """Whether a file that still looks like this on the next visit can be passed over.
+
+        Not if it was not read to its end; nor if it was written within the last tick of the file system's clock, for
+        then another write could leave it looking the same.
+        """
+        return self._reached_end and self._status.st_ctime_ns < self._opened_ns - CLOCK_TICK_NS
 
     def _compare(self, bookmark: Bookmark | None) -> Change:
         if bookmark is None:
@@ -194,7 +209,6 @@ class Reading:
         while self._offset < end and (piece := self._bytes(self._offset, min(end, self._offset + PIECE))):
             self._begin(piece, self._offset)
             self._offset += len(piece)
-        self._begin(b"", self._offset)
 
     def _bytes(self, start: int, end: int) -> bytes:
         """The file's bytes from `start` to `end`; fewer if it has been cut in the meantime."""

@@ -3,11 +3,11 @@
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from backscroll.files.discovery import HomeFile, find, look
+from backscroll.files.discovery import HomeFile, Unreadable, find, look
 from backscroll.files.homes import Home
 from backscroll.files.layout import FOLDERS, TOP_FILES
 
@@ -18,6 +18,7 @@ SWEEP_SECONDS: Final = 30.0
 POLL_SECONDS: Final = 1.0
 STEP_MILLISECONDS: Final = 10
 DEBOUNCE_MILLISECONDS: Final = 50
+DELETED: Final = 3  # as watchfiles numbers its events
 
 
 class Changed(NamedTuple):
@@ -45,7 +46,7 @@ def watch(
     seen = _Seen(homes)
     while not stop.is_set():
         roots = _roots(homes)
-        watcher = None if polling or not roots else _notifier(roots)
+        watcher = None if polling or not roots else _notifier([path for path, _ in roots])
         # Only now, with the watcher in place, is nothing missed that happens while we look.
         if batch := seen.sweep():
             yield batch
@@ -67,6 +68,9 @@ def watch(
                     swept = time.monotonic()
                 if batch:
                     yield batch
+                # A root that was removed is not watched any more, even if there is one of its name again.
+                if not isinstance(events, str) and any((DELETED, path) in events for path, _ in roots):
+                    break
 
 
 class _Seen:
@@ -80,12 +84,15 @@ class _Seen:
         """Look through all homes."""
         batch = []
         present = set()
+        hidden = []
         for home in self._homes:
             for found in find(home):
                 if isinstance(found, HomeFile):
                     present.add(found.path)
                     batch += self._compare(found)
-        gone = [path for path in self._files if path not in present]
+                elif isinstance(found, Unreadable):
+                    hidden.append(found.path)  # what is in there may only be away for a moment
+        gone = [path for path in self._files if path not in present and not _is_in(path, hidden)]
         return batch + [Changed(self._files.pop(path), gone=True) for path in gone]
 
     def look(self, paths: set[Path]) -> list[Changed]:
@@ -95,23 +102,24 @@ class _Seen:
             home = next((home for home in self._homes if path.is_relative_to(home.path)), None)
             if home is None or path == home.path:
                 continue
-            if path.is_dir() and not path.is_symlink():
-                # A new folder may have been filled before it could be watched.
-                for found in find(home, below=path):
-                    if isinstance(found, HomeFile):
-                        batch += self._compare(found)
+            if path.is_dir() and (not path.is_symlink() or path.parent == home.path):
+                # A new folder may have been filled before it could be watched, or have taken the place of another.
+                inside = [found for found in find(home, below=path) if isinstance(found, HomeFile)]
+                for found in inside:
+                    batch += self._compare(found)
+                batch += self._forget(path, {found.path for found in inside})
             elif file := look(home, path):
                 batch += self._compare(file)
             else:
                 batch += self._forget(path)
         return batch
 
-    def _forget(self, path: Path) -> list[Changed]:
+    def _forget(self, path: Path, still_there: Collection[Path] = ()) -> list[Changed]:
         """Tell of what is gone with this path: a file, or all that was in a folder."""
         if path in self._files:
             return [Changed(self._files.pop(path), gone=True)]
         inside = f"{path}{os.sep}"
-        gone = [known for known in self._files if str(known).startswith(inside)]
+        gone = [known for known in self._files if str(known).startswith(inside) and known not in still_there]
         return [Changed(self._files.pop(known), gone=True) for known in gone]
 
     def _compare(self, file: HomeFile) -> list[Changed]:
@@ -121,18 +129,32 @@ class _Seen:
         return [Changed(file)]
 
 
-def _roots(homes: Sequence[Home]) -> list[str]:
-    """What to ask the system about: not the whole home, whose other folders may be huge."""
-    names = (*FOLDERS, *TOP_FILES)
-    return [str(home.path / name) for home in homes for name in names if (home.path / name).exists()]
+def _roots(homes: Sequence[Home]) -> list[tuple[str, tuple[int, int]]]:
+    """What to ask the system about: not the whole home, whose other folders may be huge.
+
+    With each its device and inode: one that is made anew under the same name has to be asked about anew.
+    """
+    roots = []
+    for home in homes:
+        for name in (*FOLDERS, *TOP_FILES):
+            try:
+                status = (home.path / name).stat()
+            except OSError:
+                continue
+            roots.append((str(home.path / name), (status.st_dev, status.st_ino)))
+    return roots
+
+
+def _is_in(path: Path, folders: Sequence[Path]) -> bool:
+    return any(path.is_relative_to(folder) for folder in folders)
 
 
 def _notifier(roots: list[str]) -> "RustNotify | None":
-    from watchfiles._rust_notify import RustNotify  # costs 20 ms to import
+    from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError  # costs 20 ms to import
 
     try:
         return RustNotify(
             roots, debug=False, force_polling=False, poll_delay_ms=300, recursive=True, ignore_permission_denied=True
         )
-    except OSError:
-        return None
+    except (OSError, WatchfilesRustInternalError):
+        return None  # no watcher left, or none to be had: we look for ourselves

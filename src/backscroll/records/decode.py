@@ -73,6 +73,12 @@ def value_of(raw: Raw | bytes) -> Any:  # noqa: ANN401
 def fields_of(record: Record) -> dict[str, Any]:
     """All fields of a record, known or not, as plain JSON values; none for a record that was not read from bytes."""
     value = value_of(record.raw)
+    if value is None:
+        # One field may be nested too deep to be read: then it alone is None.
+        try:
+            value = {name: value_of(raw) for name, raw in TOP.decode(record.raw).items()}
+        except NOT_FAST:
+            return {}
     return value if isinstance(value, dict) else {}
 
 
@@ -154,6 +160,7 @@ def _skip_blank(text: str, begin: int) -> int:
 
 
 FAST: Final[msgspec.json.Decoder[Record]] = msgspec.json.Decoder(KnownRecord)
+TOP: Final = msgspec.json.Decoder(dict[str, Raw])
 NOT_FAST: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 MOST_SCANS: Final = 4  # how many times a damaged line may be looked through for a record in it: a bound on time
 DEEPEST: Final = 1000  # what is looked through at the least before nesting is too deep

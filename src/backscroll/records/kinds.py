@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Final, get_args
 
 from msgspec import Meta, Raw, Struct, field
 
-from backscroll.records.content import AssistantMessage, Content, Part, UserMessage
+from backscroll.records.content import AssistantMessage, Content, Part, Text, UserMessage
 
 Timestamp = Annotated[datetime, Meta(tz=True)]
 """A moment with its time zone. Rows repeat it after a resume: not an order."""
@@ -253,9 +253,17 @@ class QueueOperation(Record, frozen=True, gc=False, kw_only=True, tag="queue-ope
     """A prompt that was typed ahead: put into the queue, taken out, or dropped."""
 
     operation: str | None = None
-    content: Raw = ABSENT
+    content: Content | None = None
     reason: str | None = None
     also: ClassVar[frozenset[str]] = frozenset({"commandUuid", "deliveryId"})
+
+    @property
+    def text(self) -> str:
+        """What was typed."""
+        content = self.content or ""
+        if isinstance(content, str):
+            return content
+        return "\n".join(block.text for block in content if isinstance(block, Text))
 
 
 class AgentName(Record, frozen=True, gc=False, kw_only=True, tag="agent-name"):
