@@ -179,22 +179,6 @@ def test_rows_say_what_their_folder_says(usual: tuple[Path, Summary]) -> None:
         assert {project_folder(cwd) for cwd in cwds} <= {path.parent.name}
 
 
-@pytest.mark.parametrize(
-    ("cwd", "folder"),
-    [
-        ("/home/mara/src/tide-table", "-home-mara-src-tide-table"),
-        ("/home/mara/src/tide/table", "-home-mara-src-tide-table"),
-        ("/a/.b_c d/größe", "-a--b-c-d-gr--e"),
-        ("/a/🚀", "-a---"),
-        ("/" + "x" * 199, "-" + "x" * 199),
-        # Computed with the client's own arithmetic, in JavaScript: (h << 5) - h + unit | 0, then toString(36).
-        ("/" + "x" * 200, "-" + "x" * 199 + "-d0i18x"),
-    ],
-)
-def test_a_folder_is_named_by_the_rule_of_the_client(cwd: str, folder: str) -> None:
-    assert project_folder(cwd) == folder
-
-
 def test_a_transcript_is_as_old_as_its_last_record(tmp_path: Path) -> None:
     generate(tmp_path, sessions=40, total_bytes=2_000_000, seed=5, mix=replace(BUSY, problems=0.0))
     for path in transcripts_of(tmp_path):

@@ -67,3 +67,19 @@ def first_cwd(session: Path) -> str | None:
         if isinstance(row, dict) and isinstance(row.get("cwd"), str):
             return str(row["cwd"])
     return None
+
+
+@pytest.mark.parametrize(
+    ("cwd", "folder"),
+    [
+        ("/home/mara/src/tide-table", "-home-mara-src-tide-table"),
+        ("/home/mara/src/tide/table", "-home-mara-src-tide-table"),
+        ("/a/.b_c d/größe", "-a--b-c-d-gr--e"),
+        ("/a/🚀", "-a---"),
+        ("/" + "x" * 199, "-" + "x" * 199),
+        # Computed with the client's own arithmetic, in JavaScript: (h << 5) - h + unit | 0, then toString(36).
+        ("/" + "x" * 200, "-" + "x" * 199 + "-d0i18x"),
+    ],
+)
+def test_a_folder_is_named_by_the_rule_of_the_client(cwd: str, folder: str) -> None:
+    assert project_folder(cwd) == folder
