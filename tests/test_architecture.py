@@ -15,13 +15,16 @@ IMPORTS: dict[str, set[str]] = {
     "settings": {"errors"},
     "records": set(),
     "files": set(),
-    "library": {"records", "files"},
-    "render": set(),
-    "cli": {"library", "render"},
+    "conversation": {"records"},
+    "query": set(),
+    "library": {"records", "files", "conversation"},
+    "render": {"records", "conversation"},
+    "cli": {"library", "render", "query"},
 }
-PURE = {"records", "render"}
-IMPURE_MODULES = {"os", "io", "pathlib", "time", "subprocess", "socket", "tempfile", "shutil", "random", "threading"}
-IMPURE_CALLS = {"open", "print", "input", "now", "today", "utcnow"}
+PURE = {"records", "conversation", "query", "render"}
+IMPURE_MODULES = {"os", "pathlib", "time", "subprocess", "socket", "tempfile", "shutil", "random", "threading"}
+IMPURE_FUNCTIONS = {"open", "print", "input"}
+IMPURE_METHODS = {"now", "today", "utcnow", "open", "read_text", "write_text", "read_bytes", "write_bytes"}
 
 
 def packages() -> list[str]:
@@ -72,8 +75,11 @@ def test_a_pure_room_touches_no_disk_and_no_clock(package: str) -> None:
             assert name.split(".")[0] not in IMPURE_MODULES, f"{module.relative_to(ROOT)} imports {name}"
         for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
-                called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-                assert called not in IMPURE_CALLS, f"{module.relative_to(ROOT)}:{node.lineno} calls {called}"
+                where = f"{module.relative_to(ROOT)}:{node.lineno}"
+                if isinstance(node.func, ast.Name):
+                    assert node.func.id not in IMPURE_FUNCTIONS, f"{where} calls {node.func.id}"
+                elif isinstance(node.func, ast.Attribute):
+                    assert node.func.attr not in IMPURE_METHODS, f"{where} calls {node.func.attr}"
 
 
 @pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))

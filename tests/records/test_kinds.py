@@ -25,7 +25,7 @@ from backscroll.records import (
     type_of,
     value_of,
 )
-from backscroll.records.kinds import FileHistorySnapshot, PrLink
+from backscroll.records.outside import FileHistorySnapshot, PrLink
 from tests.support.drawings import draw, line
 
 EVERY_TYPE = """

@@ -12,6 +12,10 @@ from backscroll.cli.output import write_error
 from backscroll.errors import INTERRUPTED, BackscrollError, UsageError
 
 COMMANDS = {
+    "list": "backscroll.cli.list",
+    "show": "backscroll.cli.show",
+    "tree": "backscroll.cli.tree",
+    "resume": "backscroll.cli.resume",
     "doctor": "backscroll.cli.doctor",
     "inspect": "backscroll.cli.inspect",
 }

@@ -5,12 +5,16 @@ import sys
 import time
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 
 from backscroll.errors import BackscrollError
 from backscroll.render.terminal import clean, size
+
+if TYPE_CHECKING:
+    from backscroll.cli.options import Request
+    from backscroll.library import Shelf
 
 
 def write(text: str = "") -> None:
@@ -40,6 +44,16 @@ def write_error(error: BackscrollError, *, as_json: bool) -> None:
         click.echo(json.dumps({"error": shape}, ensure_ascii=False), err=True)
     else:
         click.echo(f"backscroll: {clean(error.message)}\n  next: {clean(error.hint)}", err=True)
+
+
+def open_shelf(asked: "Request") -> "Shelf":
+    """All chats of the homes that were asked for, read with a sign of progress."""
+    from backscroll.library import Shelf, open_homes
+
+    shelf = Shelf(open_homes(asked.settings()))
+    with Progress("reading", quiet=asked.quiet) as progress:
+        progress.set_total(shelf.size)
+        return shelf.read(progress.add)
 
 
 class Progress:

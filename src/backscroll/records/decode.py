@@ -14,7 +14,8 @@ from msgspec import Raw, Struct
 from msgspec.structs import force_setattr
 
 from backscroll.records import lenient
-from backscroll.records.kinds import KnownRecord, Record
+from backscroll.records.kinds import KnownRecord
+from backscroll.records.record import Record
 from backscroll.records.salvage import RECORD_TYPES, salvage
 
 ProblemKind = Literal["blank", "nul", "not-json", "damaged", "too-long", "unfinished"]

@@ -8,7 +8,8 @@ import msgspec
 
 from backscroll.records.content import Block, Part, UnknownBlock
 from backscroll.records.decode import FAST, fields_of
-from backscroll.records.kinds import Record, UnknownRecord, type_of
+from backscroll.records.kinds import UnknownRecord, type_of
+from backscroll.records.record import Record
 from backscroll.records.salvage import salvage
 
 

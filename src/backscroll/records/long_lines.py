@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from backscroll.records.decode import Problem, decode_all
-from backscroll.records.kinds import Record
+from backscroll.records.record import Record
 
 LONGEST_STRING: Final = 256 * 1024
 """Bytes of a string that are kept; the others are cut."""

@@ -5,7 +5,9 @@ The name of the folder that a session lies in cannot be turned back into a path,
 
 from collections.abc import Iterable
 
-from backscroll.records.kinds import ChainRecord, Record, Relocated
+from backscroll.records.kinds import ChainRecord
+from backscroll.records.outside import Relocated
+from backscroll.records.record import Record
 
 
 class ProjectFinder:

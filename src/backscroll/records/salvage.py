@@ -13,7 +13,9 @@ import msgspec
 from msgspec import Struct
 
 from backscroll.records.content import Block, Text, UnknownBlock
-from backscroll.records.kinds import ApiRequest, KnownRecord, Record, UnknownRecord
+from backscroll.records.kinds import KnownRecord, UnknownRecord
+from backscroll.records.outside import ApiRequest
+from backscroll.records.record import Record
 
 RECORD_TYPES: Final[dict[str, type[Record]]] = {str(kind.__struct_config__.tag): kind for kind in get_args(KnownRecord)}
 AnyStruct = TypeVar("AnyStruct", bound=Struct)

@@ -1,0 +1,148 @@
+"""`backscroll show`: read a chat."""
+
+import shutil
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from backscroll.cli.options import global_options, request
+from backscroll.cli.output import open_shelf, write_json
+from backscroll.errors import UsageError
+from backscroll.render.terminal import clean_line, moment
+
+if TYPE_CHECKING:
+    from backscroll.library import Branch, Chat, Reading
+    from backscroll.render.parts import Choice, Part
+
+
+@click.command("show", short_help="Read a chat.")
+@click.argument("name", metavar="ID")
+@click.option(
+    "--branch", metavar="N|all", default="1", help="Which branch: 1 is the active one, `all` shows every one."
+)
+@click.option("--agents", is_flag=True, help="Also what the sub-agents were told and said.")
+@click.option("--tools", type=click.Choice(["full", "short", "none"]), default="short", help="How much of tool calls.")
+@click.option("--thinking", is_flag=True, help="Also what the model thought.")
+@click.option("--raw", is_flag=True, help="The rows as they were written, one JSON object a line.")
+@click.option("--no-pager", is_flag=True, help="Write it all at once, also in a terminal.")
+@global_options
+def command(
+    name: str,
+    branch: str,
+    agents: bool,
+    tools: Literal["full", "short", "none"],
+    thinking: bool,
+    raw: bool,
+    no_pager: bool,
+) -> None:
+    """Read a chat in the terminal; elsewhere it comes as Markdown.
+
+    ID is the beginning of the id of a chat, session, message or agent. The active branch is shown from its first
+    prompt on, also across compactions and session files.
+
+    \b
+    Examples:
+      backscroll show 4f8c
+      backscroll show 4f8c --tools full --thinking --agents
+      backscroll show 4f8c --branch all > chat.md
+      backscroll show 4f8c --json | jq -r '.messages[] | select(.kind == "prompt") | .text'
+    """
+    from backscroll.render.parts import Choice
+
+    asked = request()
+    reading = open_shelf(asked).open(name)
+    if asked.json:
+        write_json(_as_json(reading))
+        return
+    chosen = _branches(reading.chat, branch)
+    if raw:
+        for row in _raw_rows(chosen):
+            click.echo(row)
+        return
+    choice = Choice(tools, thinking, everything=asked.verbosity > 0)
+    pages = _pages(reading, chosen, choice, agents=agents)
+    if sys.stdout.isatty() and not no_pager:
+        click.echo_via_pager(pages)
+    else:
+        for page in pages:
+            click.echo(page, nl=False)
+
+
+def _branches(chat: "Chat", wanted: str) -> "list[Branch]":
+    if wanted == "all":
+        return chat.branches
+    number = int(wanted) if wanted.isdecimal() else 0
+    if not 1 <= number <= len(chat.branches):
+        if wanted == "1":
+            return []  # a chat of agents only
+        raise UsageError(
+            f"there is no branch {wanted}", f"the branches are 1 to {len(chat.branches)}; see backscroll tree"
+        )
+    return [chat.branches[number - 1]]
+
+
+def _pages(reading: "Reading", branches: "list[Branch]", choice: "Choice", *, agents: bool) -> Iterator[str]:
+    parts = _parts(reading, branches, choice, agents=agents)
+    if sys.stdout.isatty():
+        from backscroll.render.pretty import pretty
+
+        width = min(shutil.get_terminal_size().columns, 120)
+        context = click.get_current_context()
+        yield from pretty(parts, width, color=context.find_root().color is not False)
+    else:
+        from backscroll.render.markdown import markdown
+
+        yield f"# {clean_line(reading.title)}\n\n"
+        yield from markdown(parts)
+
+
+def _parts(reading: "Reading", branches: "list[Branch]", choice: "Choice", *, agents: bool) -> "Iterator[Part]":
+    from backscroll.render.parts import Part, parts_of
+
+    chat = reading.chat
+    title = clean_line(reading.title)
+    yield Part("divider", title=title if len(title) <= 70 else title[:69] + "…")
+    told = [chat.id, chat.project, " – ".join(moment(when) for when in (chat.started, chat.last_active) if when)]
+    told += [", ".join(chat.models), f"{len(chat.branches)} branches" if len(chat.branches) > 1 else ""]
+    yield Part("output", " · ".join(word for word in told if word))
+    for branch in branches:
+        if len(branches) > 1:
+            yield Part("divider", title=f"branch {branch.number} of {len(chat.branches)}")
+        yield from parts_of(reading.messages(branch), choice)
+    if agents:
+        for agent in chat.agents:
+            if not agent.is_stub and not agent.is_side_copy:
+                yield Part("divider", title=f"agent {agent.id}: {agent.type or ''} {agent.description or ''}")
+                yield from parts_of(reading.agent_messages(agent), choice)
+
+
+def _raw_rows(branches: "list[Branch]") -> Iterator[bytes]:
+    for branch in branches:
+        for turn in branch.turns:
+            for node in turn.in_order():
+                if node.row.record is not None:
+                    yield node.row.record.raw.strip(b"\0 \r\n")
+
+
+def _as_json(reading: "Reading") -> dict[str, Any]:
+    from backscroll.render.chats import agent_as_json, branch_as_json, chat_as_json, message_as_json
+
+    chat = reading.chat
+    return {
+        "chat": chat_as_json(chat, reading.title),
+        "branches": [branch_as_json(branch) for branch in chat.branches],
+        "messages": [
+            {"branch": branch.number, **message_as_json(message)}
+            for branch in chat.branches
+            for message in reading.messages(branch)
+        ],
+        "agents": [
+            {
+                **agent_as_json(agent),
+                "messages": [message_as_json(message) for message in reading.agent_messages(agent)],
+            }
+            for agent in chat.agents
+        ],
+    }

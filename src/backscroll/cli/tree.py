@@ -1,0 +1,94 @@
+"""`backscroll tree`: what a chat is made of."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from backscroll.cli.options import global_options, request
+from backscroll.cli.output import open_shelf, write, write_json
+from backscroll.render.terminal import clean_line, plural
+
+if TYPE_CHECKING:
+    from backscroll.library import Agent, Branch, Chat
+
+
+@click.command("tree", short_help="The sessions, branches, compactions and agents of a chat.")
+@click.argument("name", metavar="ID")
+@click.option("--all", "everything", is_flag=True, help="Also agents that were only warmed up, or copy the session.")
+@global_options
+def command(name: str, everything: bool) -> None:
+    """Show what a chat is made of: its sessions, branches, compactions and agents, as a tree.
+
+    ID is the beginning of the id of a chat, session, message or agent.
+
+    \b
+    Examples:
+      backscroll tree 4f8c
+      backscroll tree 4f8c --json
+    """
+    asked = request()
+    chat = open_shelf(asked).find(name)
+    agents = [agent for agent in chat.agents if everything or not (agent.is_stub or agent.is_side_copy)]
+    if asked.json:
+        from backscroll.render.chats import agent_as_json, branch_as_json, chat_as_json
+
+        write_json({
+            "chat": chat_as_json(chat),
+            "branches": [branch_as_json(branch) for branch in chat.branches],
+            "agents": [agent_as_json(agent) for agent in agents],
+        })  # fmt: skip
+        return
+    write(click.style(f"{clean_line(chat.id)}  {clean_line(chat.title)}", bold=True))
+    sections = [
+        ("sessions", list(_sessions(chat))),
+        ("branches", list(_branches(chat))),
+        ("agents", list(_agents(agents))),
+    ]
+    present = [(title, lines) for title, lines in sections if lines]
+    for index, (title, lines) in enumerate(present):
+        last = index == len(present) - 1
+        write(f"{'└' if last else '├'}─ {title}")
+        for line in lines:
+            write(f"{' ' if last else '│'}  {line}")
+
+
+def _sessions(chat: "Chat") -> Iterator[str]:
+    leaves = {leaf.place.file for leaf in chat.leaves}
+    for session in chat.sessions:
+        state = "leaf" if session.place.file in leaves else "contained in a later one"
+        when = f"{session.first.astimezone():%Y-%m-%d %H:%M}" if session.first else "-"
+        name = clean_line(session.session_id or session.place.file)
+        yield f"{name}  {when}  {plural(len(session.rows), 'row')}  {state}"
+
+
+def _branches(chat: "Chat") -> Iterator[str]:
+    for branch in chat.branches:
+        active = " (active)" if branch.number == 1 else ""
+        left = f", left after “{_head(branch.left_at)}”" if branch.left_at and branch.number > 1 else ""
+        note = f", {plural(branch.compactions, 'compaction')}" if branch.compactions else ""
+        yield f"{branch.number}{active}: {plural(len(branch.turns), 'turn')}{note}{left}; ends with “{_end(branch)}”"
+
+
+def _end(branch: "Branch") -> str:
+    return next((text for turn in reversed(branch.turns) if (text := _head(turn))), "")
+
+
+def _head(turn: object) -> str:
+    head = getattr(turn, "head", None)
+    text = clean_line(head.row.text) if head else ""
+    return text if len(text) <= 50 else text[:49] + "…"
+
+
+def _agents(agents: list["Agent"]) -> Iterator[str]:
+    below: dict[str | None, list[Agent]] = {}
+    for agent in agents:
+        below.setdefault(agent.parent.id if agent.parent else None, []).append(agent)
+    waiting = [(agent, 0) for agent in reversed(below.pop(None, []))]
+    while waiting:
+        agent, depth = waiting.pop()
+        kind = clean_line(agent.type or "agent")
+        about = clean_line(agent.description or agent.prompt)[:50]
+        call = "" if agent.call else ", belongs to no call"
+        yield f"{'   ' * depth}{clean_line(agent.id)}  {kind}: {about} ({plural(len(agent.rows), 'row')}{call})"
+        waiting.extend((child, depth + 1) for child in reversed(below.pop(agent.id, [])))

@@ -1,0 +1,133 @@
+"""Sub-agents, and the calls that started them.
+
+An agent's rows stand in a file of its own, or up to 2.0.20 among the rows of its session as sidechains. It belongs to
+the call that its sidecar names, else to the call whose result names it, else to the call with its prompt.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+from functools import cached_property
+from typing import Final
+
+from backscroll.conversation.kinds import Kind
+from backscroll.conversation.rows import LONGEST_TEXT, Call, Row
+from backscroll.conversation.transcripts import Transcript
+from backscroll.conversation.tree import Tree, walk
+from backscroll.conversation.usage import SYNTHETIC, total
+from backscroll.records import Usage
+
+SIDE_COPIES: Final = ("acompact", "aside_question", "prompt_suggestion")
+"""Agents of the client itself: they repeat the session, and say nothing that it does not."""
+
+
+class Agent:
+    """A sub-agent's conversation."""
+
+    def __init__(self, agent_id: str, rows: list[Row], transcript: Transcript | None = None) -> None:
+        self.id = agent_id
+        self.rows = rows
+        self.transcript = transcript
+        self.call: Call | None = None
+        """The call that started it."""
+        self.parent: Agent | None = None
+        """The agent that made the call, if it was not the session itself."""
+
+    @cached_property
+    def tree(self) -> Tree:
+        """Its own turns."""
+        name = self.rows[0].transcript if self.rows else self.id
+        return Tree.of({name: self.rows}, {}, {})
+
+    @property
+    def prompt(self) -> str:
+        """The beginning of what it was asked to do."""
+        return next((row.text for row in self.rows if row.kind is Kind.PROMPT), "")
+
+    @property
+    def type(self) -> str | None:
+        """What sort of agent it is, such as `Explore`."""
+        meta = self.transcript.meta if self.transcript else None
+        asked = self.call.agent if self.call else None
+        return (meta.agent_type if meta else None) or (asked.subagent_type if asked else None)
+
+    @property
+    def description(self) -> str | None:
+        """What it is for, in a few words."""
+        meta = self.transcript.meta if self.transcript else None
+        asked = self.call.agent if self.call else None
+        return (meta.description if meta else None) or (asked.description if asked else None)
+
+    @property
+    def models(self) -> list[str]:
+        """The models that answered."""
+        return list(dict.fromkeys(row.model for row in self.rows if row.model and row.model != SYNTHETIC))
+
+    @property
+    def calls(self) -> list[Call]:
+        """The tools it called."""
+        return [call for row in self.rows for call in row.calls]
+
+    @property
+    def is_stub(self) -> bool:
+        """Whether it was only started to be ready: nobody asked it anything."""
+        return self.prompt == "Warmup"
+
+    @property
+    def is_side_copy(self) -> bool:
+        """Whether it repeats the session for the client's own purposes."""
+        return self.id.startswith(SIDE_COPIES)
+
+    @property
+    def started(self) -> datetime | None:
+        """When it began."""
+        return min((row.when for row in self.rows if row.when), default=None)
+
+    @property
+    def usage(self) -> Usage:
+        """Its own tokens."""
+        return total(self.rows)
+
+
+def find_agents(sessions: list[Transcript], files: list[Transcript], tree: Tree) -> list[Agent]:
+    """All agents of a chat, each with the call that started it where one did."""
+    agents = [Agent(file.place.agent_id or file.place.file, file.rows, file) for file in files]
+    agents += _inline(sessions)
+    calls = {call.id: (call, None) for node in tree.nodes.values() for call in node.row.calls if call.agent}
+    by_call: dict[str, tuple[Call, Agent | None]] = dict(calls)
+    for agent in agents:
+        if not agent.is_side_copy:
+            by_call |= {call.id: (call, agent) for call in agent.calls if call.agent}
+    named = {name: call for session in (*sessions, *files) for call, name in session.agents_named.items()}
+    free = dict(by_call)
+    for agent in agents:
+        meta = agent.transcript.meta if agent.transcript else None
+        call_id = (meta.tool_use_id if meta else None) or named.get(agent.id)
+        if call_id in by_call:
+            agent.call, agent.parent = by_call[call_id]
+            free.pop(call_id, None)
+    for agent in sorted(agents, key=lambda agent: (agent.started is None, agent.started, agent.id)):
+        if agent.call is None and not agent.is_stub and not agent.is_side_copy:
+            _attach_by_prompt(agent, free)
+    return sorted(agents, key=lambda agent: (agent.started.timestamp() if agent.started else 0.0, agent.id))
+
+
+def _attach_by_prompt(agent: Agent, free: dict[str, tuple[Call, Agent | None]]) -> None:
+    prompt = agent.prompt
+    for call_id, (call, parent) in free.items():
+        asked = (call.agent.prompt if call.agent else None) or ""
+        if prompt and parent is not agent and asked[:LONGEST_TEXT].strip() == prompt.strip():
+            agent.call, agent.parent = call, parent
+            del free[call_id]
+            return
+
+
+def _inline(sessions: list[Transcript]) -> Iterator[Agent]:
+    """The agents among the rows of the sessions; resumed copies of a session hold the same ones."""
+    rows = {session.place.file: session.sidechains for session in sessions if session.sidechains}
+    if not rows:
+        return
+    tree = Tree.of(rows, {}, {})
+    for root in tree.roots:
+        nodes = [node for turn in walk([root]) for node in turn.in_order()]
+        if nodes:
+            yield Agent(f"inline-{nodes[0].row.uuid}", [node.row for node in nodes])

@@ -1,0 +1,329 @@
+"""One chat: its sessions, branches, agents, title and times.
+
+Everything here follows from the transcripts and their tree, and is worked out when somebody asks.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from functools import cached_property
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from backscroll.conversation.agents import Agent, find_agents
+from backscroll.conversation.kinds import HUMAN, Kind
+from backscroll.conversation.transcripts import Transcript
+from backscroll.conversation.tree import Node, Tree, Turn, walk
+from backscroll.records import PrLink
+
+LONGEST_PAUSE: Final = timedelta(minutes=5)
+"""A longer silence is no work: it does not count as active time."""
+
+
+class Branch(NamedTuple):
+    """One path through a chat, without what it shares with the branches before it."""
+
+    number: int
+    turns: list[Turn]
+    left_at: Turn | None
+    """The turn of another branch after which this one begins; None if it begins on its own."""
+    sessions: list[str]
+    """The sessions that hold its end, to be resumed."""
+
+    @property
+    def leaf(self) -> Turn:
+        """The turn that it ends with."""
+        return self.turns[-1]
+
+    @property
+    def compactions(self) -> int:
+        """How often the context was summed up on it."""
+        return sum(node.row.kind is Kind.COMPACTION for turn in self.turns for node in turn.nodes)
+
+
+class Chat:
+    """The logical conversation over all the sessions that share it."""
+
+    def __init__(
+        self, sessions: list[Transcript], agents: list[Transcript], tree: Tree, summaries: dict[str, str]
+    ) -> None:
+        self.sessions = sessions
+        """Oldest first."""
+        self.tree = tree
+        self._agents = agents
+        self._summaries = summaries
+
+    @property
+    def transcripts(self) -> list[Transcript]:
+        """All files that it was read from, the agents' too."""
+        return [*self.sessions, *self._agents]
+
+    @property
+    def id(self) -> str:
+        """The id of its oldest session; of agents whose session is gone, that session's."""
+        for transcript in self.transcripts:
+            if transcript.session_id:
+                return transcript.session_id
+        return self.transcripts[0].place.file
+
+    @cached_property
+    def leaves(self) -> list[Transcript]:
+        """The sessions that are not wholly contained in a later one, the one that was last active first."""
+        contained = _contained(self.sessions, self.tree)
+        leaves = [session for session in self.sessions if session.place.file not in contained]
+        ends = {session.place.file: self.leaf_of(session) for session in leaves}
+        # A session may also go on in another file without being copied there.
+        passed = {id(turn) for end in ends.values() if end for turn in end.path()[:-1]}
+        leaves = [session for session in leaves if id(ends[session.place.file]) not in passed]
+        return sorted(leaves, key=_activity, reverse=True)
+
+    @cached_property
+    def branches(self) -> list[Branch]:
+        """The active branch first, then the others by where they left."""
+        return list(_branches(self))
+
+    @property
+    def active(self) -> Branch | None:
+        """The branch that the client would resume."""
+        return self.branches[0] if self.branches else None
+
+    @cached_property
+    def agents(self) -> list[Agent]:
+        """All sub-agents, those that belong to no call too; nested ones stand in their own right."""
+        return find_agents(self.sessions, self._agents, self.tree)
+
+    @cached_property
+    def title(self) -> str:
+        """What the user or the model called it, else how it began."""
+        recent = sorted(self.sessions, key=_activity, reverse=True)
+        for name in ("agent_name", "custom_title", "ai_title"):
+            for session in recent:
+                if title := getattr(session, name):
+                    return str(title)
+        return self._summary or self.first_prompt or self.id[:8]
+
+    @property
+    def _summary(self) -> str | None:
+        """The summary that names the latest row."""
+        named = ((self.tree.find(leaf), text) for leaf, text in self._summaries.items())
+        dated = [(_time(node.row.when), text) for node, text in named if node is not None]
+        return max(dated)[1] if dated else None
+
+    @property
+    def first_prompt(self) -> str:
+        """What was typed first on the active branch; a command counts if nothing better was."""
+        heads = [turn for turn in (self.active.leaf.path() if self.active else ()) if turn.head and turn.head.row.text]
+        asked = (turn for turn in heads if turn.has_answer or (turn.head and turn.head.row.kind is Kind.PROMPT))
+        first = next(asked, heads[0] if heads else None)
+        return first.head.row.text if first and first.head else ""
+
+    @property
+    def project(self) -> str | None:
+        """The working directory of the session that was last active."""
+        for transcript in sorted(self.transcripts, key=_activity, reverse=True):
+            if transcript.project:
+                return transcript.project
+        return None
+
+    @cached_property
+    def started(self) -> datetime | None:
+        """When the first row was written, by its original time."""
+        return min((node.row.when for node in self._rows() if node.row.when), default=None)
+
+    @cached_property
+    def last_active(self) -> datetime | None:
+        """When the last row was written: not when a file was touched."""
+        whens = [node.row.when for node in self.tree.nodes.values() if node.row.when]
+        whens += [agent.last for agent in self._agents if agent.last]
+        return max(whens, default=None)
+
+    @cached_property
+    def active_time(self) -> timedelta:
+        """The time that was worked, without the silences."""
+        whens = sorted(node.row.when for node in self.tree.nodes.values() if node.row.when)
+        gaps = (later - earlier for earlier, later in pairwise(whens))
+        return sum((gap for gap in gaps if gap <= LONGEST_PAUSE), timedelta())
+
+    @cached_property
+    def kinds(self) -> Counter[Kind]:
+        """How many rows of each kind there are, copies counted once."""
+        return Counter(node.row.kind for node in self.tree.nodes.values())
+
+    @property
+    def prompts(self) -> int:
+        """How often a person typed something to the model, also beside a tool's result."""
+        beside = sum(1 for node in self._rows(Kind.TOOL_RESULT) if node.row.text)
+        return sum(self.kinds[kind] for kind in HUMAN) + beside
+
+    @cached_property
+    def messages(self) -> int:
+        """Prompts and answers; an answer is one message however many rows it was written in."""
+        answers = {node.row.message_id or node.row.uuid for node in self._rows(Kind.ANSWER)}
+        return self.prompts + len(answers)
+
+    @property
+    def compactions(self) -> int:
+        """How often the context was summed up to make room."""
+        return self.kinds[Kind.COMPACTION]
+
+    @property
+    def copies(self) -> int:
+        """How many rows stand in more than one place."""
+        return sum(len(node.copies) - 1 for node in self.tree.nodes.values())
+
+    @property
+    def models(self) -> list[str]:
+        """The models that answered, in the order they came."""
+        return _merged(session.models for session in self.sessions)
+
+    @property
+    def versions(self) -> list[str]:
+        """The versions of Claude Code that wrote it."""
+        return _merged(session.versions for session in self.sessions)
+
+    @property
+    def git_branches(self) -> list[str]:
+        """The branches of git that it was on."""
+        return _merged(session.branches for session in self.sessions)
+
+    @property
+    def tags(self) -> list[str]:
+        """The words that the user put on it."""
+        return _merged(session.tags for session in self.sessions)
+
+    @property
+    def pr_links(self) -> list[PrLink]:
+        """The pull requests that came out of it."""
+        return list({url: link for session in self.sessions for url, link in session.pr_links.items()}.values())
+
+    @cached_property
+    def files_touched(self) -> list[str]:
+        """The files that were changed, by the agents too, in the order of their first change."""
+        calls = [call for node in _by_time(self._rows(Kind.ANSWER)) for call in node.row.calls]
+        calls += [call for agent in self.agents for call in agent.calls]
+        return list(dict.fromkeys(call.file for call in calls if call.file))
+
+    def leaf_of(self, session: Transcript) -> Turn | None:
+        """The turn that the client would go on from if it resumed this session; None if it would begin anew."""
+        last = self.tree.find(session.rows[-1].uuid) if session.rows else None
+        checkpoint = session.checkpoint
+        if checkpoint is None or last is None:
+            return last.turn if last else None
+        if checkpoint.leaf is None:
+            return last.turn if session.rows[-1].position > checkpoint.position else None
+        marked = self.tree.find(checkpoint.leaf)
+        if marked is None or marked.turn is None or last.turn is None:
+            return last.turn
+        # What was written after the mark counts only if it goes on from there.
+        return last.turn if marked.turn in last.turn.path() else marked.turn
+
+    def _rows(self, kind: Kind | None = None) -> Iterator[Node]:
+        return (node for node in self.tree.nodes.values() if kind is None or node.row.kind is kind)
+
+
+def _branches(chat: Chat) -> Iterator[Branch]:
+    real = _real_turns(chat.tree)
+    ends = [turn for turn in (chat.leaf_of(session) for session in chat.leaves) if turn is not None]
+    ends = [_last_real(turn, real) for turn in ends]
+    forgotten = [turn for turn in real if not any(child in real for child in turn.children)]
+    everything = dict.fromkeys([*ends, *sorted(forgotten, key=_turn_time)])
+    taken: dict[Turn, int] = {}
+    number = 0
+    for end in everything:
+        path = end.path()
+        own = [turn for turn in path if turn not in taken]
+        if not own and taken:
+            continue
+        number += 1
+        beside = [turn for parent in own for turn in parent.children if turn not in real]
+        if number == 1:
+            beside += [turn for turn in chat.tree.roots if turn not in real and turn not in own]
+        extra = list(walk(beside))
+        taken.update(dict.fromkeys([*own, *extra], number))
+        turns = _in_place(own, extra)
+        yield Branch(number, turns, own[0].parent if own else None, _sessions_at(end, chat))
+
+
+def _real_turns(tree: Tree) -> dict[Turn, None]:
+    """The turns in which something was asked or answered, and those that lead to one."""
+    real: dict[Turn, None] = {}
+    for turn in walk(tree.roots):
+        if turn.has_answer or (turn.head is not None and turn.head.row.kind is Kind.PROMPT):
+            step: Turn | None = turn
+            while step is not None and step not in real:
+                real[step] = None
+                step = step.parent
+    return real
+
+
+def _last_real(turn: Turn, real: dict[Turn, None]) -> Turn:
+    """The turn itself, or the one before it in which something was asked: a mere command is no end of a branch."""
+    step: Turn | None = turn
+    while step is not None and step not in real:
+        step = step.parent
+    return step or turn
+
+
+def _in_place(path: list[Turn], beside: list[Turn]) -> list[Turn]:
+    """Put what hangs beside the path behind what it hangs on."""
+    if not beside:
+        return path
+    below: dict[Turn | None, list[Turn]] = {}
+    for turn in sorted(beside, key=_turn_time):
+        below.setdefault(turn.parent, []).append(turn)
+    ordered: list[Turn] = []
+    waiting = [*reversed(path), *reversed(below.get(None, []))]
+    while waiting:
+        turn = waiting.pop()
+        ordered.append(turn)
+        waiting.extend(reversed(below.pop(turn, [])))
+    return ordered
+
+
+def _contained(sessions: list[Transcript], tree: Tree) -> set[str]:
+    """The files of sessions all of whose prompts and answers stand in a later one too."""
+    if len(sessions) < 2:
+        return set()
+    sizes: Counter[str] = Counter()
+    shared: Counter[tuple[str, str]] = Counter()
+    for node in tree.nodes.values():
+        if node.row.kind in SAID:
+            files = {copy.transcript for copy in node.copies}
+            sizes.update(files)
+            shared.update((one, other) for one in files for other in files if one != other)
+    ages = {session.place.file: _activity(session) for session in sessions}
+    contained = {
+        one
+        for (one, other), count in shared.items()
+        if count == sizes[one] and (sizes[other], ages[other]) > (sizes[one], ages[one])
+    }
+    # A session in which nothing was said is no leaf beside one in which something was.
+    return contained | {file for file in ages if sizes and not sizes[file]}
+
+
+def _sessions_at(turn: Turn, chat: Chat) -> list[str]:
+    files = {copy.transcript for node in turn.nodes for copy in node.copies}
+    return [session.session_id for session in chat.leaves if session.place.file in files and session.session_id]
+
+
+def _activity(transcript: Transcript) -> tuple[float, str]:
+    return _time(transcript.last), transcript.place.file
+
+
+def _turn_time(turn: Turn) -> tuple[float, str]:
+    return min((_time(node.row.when) for node in turn.nodes), default=0.0), turn.key
+
+
+def _by_time(nodes: Iterator[Node]) -> list[Node]:
+    return sorted(nodes, key=lambda node: (_time(node.row.when), node.position))
+
+
+def _time(when: datetime | None) -> float:
+    return when.timestamp() if when else 0.0
+
+
+def _merged(parts: Iterator[dict[str, None]]) -> list[str]:
+    return list(dict.fromkeys(name for part in parts for name in part))
+
+
+SAID: Final = frozenset({Kind.PROMPT, Kind.ANSWER, Kind.TOOL_RESULT, Kind.COMMAND, Kind.COMPACT_SUMMARY})

@@ -1,0 +1,180 @@
+"""What a row of a conversation is: a person's prompt, an answer, a command's output, an interruption …
+
+The client writes many things into the user's mouth. The one place that tells them apart; what they are named on the
+wire is in `records`.
+"""
+
+import re
+from enum import StrEnum
+from typing import Final
+
+from backscroll.records import (
+    Assistant,
+    Attachment,
+    ChainRecord,
+    Content,
+    Progress,
+    System,
+    Text,
+    ToolResult,
+    User,
+)
+
+
+class Kind(StrEnum):
+    """What a row is to a reader."""
+
+    PROMPT = "prompt"
+    QUEUED = "queued"
+    """A prompt that was typed while the model was at work."""
+    COMMAND = "command"
+    COMMAND_OUTPUT = "command-output"
+    SHELL = "shell"
+    SHELL_OUTPUT = "shell-output"
+    ANSWER = "answer"
+    TOOL_RESULT = "tool-result"
+    INTERRUPTION = "interruption"
+    HOOK = "hook"
+    NOTIFICATION = "notification"
+    API_ERROR = "api-error"
+    COMPACTION = "compaction"
+    MICROCOMPACTION = "microcompaction"
+    COMPACT_SUMMARY = "compact-summary"
+    META = "meta"
+    """Text that the client put there for the model."""
+    NOTE = "note"
+    """Something the client did or noticed."""
+    ATTACHMENT = "attachment"
+    PROGRESS = "progress"
+    UNKNOWN = "unknown"
+
+
+HUMAN: Final = frozenset({Kind.PROMPT, Kind.QUEUED})
+"""What a person typed to the model."""
+TURNS: Final = frozenset({Kind.PROMPT, Kind.COMMAND, Kind.SHELL})
+"""What begins a turn."""
+SILENT: Final = frozenset({Kind.PROGRESS})
+"""What stands in the chain and says nothing."""
+
+
+def kind_of(record: ChainRecord) -> Kind:
+    """What this row is."""
+    if isinstance(record, Assistant):
+        return Kind.API_ERROR if record.is_api_error_message else Kind.ANSWER
+    if isinstance(record, User):
+        return _kind_of_user(record)
+    if isinstance(record, Progress):
+        return Kind.PROGRESS
+    if isinstance(record, System):
+        return _kind_of_system(record)
+    if isinstance(record, Attachment):
+        return _kind_of_attachment(record)
+    return Kind.UNKNOWN
+
+
+def typed_text(content: Content) -> str:
+    """What of a row's content can have been typed: its text, without what the client put around it."""
+    if isinstance(content, str):
+        return content if content[:1] != "<" else AROUND.sub("", content)
+    texts = (AROUND.sub("", block.text) for block in content if isinstance(block, Text))
+    return "\n".join(text for text in texts if text.strip())
+
+
+def command_of(text: str) -> str | None:
+    """`/name arguments`, if the text is a slash command as the client writes it."""
+    name = COMMAND_NAME.search(text)
+    if name is None:
+        return None
+    arguments = COMMAND_ARGUMENTS.search(text)
+    command = name[1].strip() or "?"
+    command = command if command.startswith("/") else f"/{command}"
+    return f"{command} {arguments[1].strip()}".strip() if arguments else command
+
+
+def inside_tags(text: str) -> str:
+    """The text without the tags around its parts, such as a command's output."""
+    return TAG.sub("", text).strip()
+
+
+def _kind_of_user(record: User) -> Kind:
+    content = record.message.content if record.message else ""
+    if not isinstance(content, str) and any(isinstance(block, ToolResult) for block in content):
+        return Kind.TOOL_RESULT
+    if record.is_compact_summary:
+        return Kind.COMPACT_SUMMARY
+    origin = record.origin.kind if record.origin else None
+    if origin is not None and origin != "human":
+        return Kind.NOTIFICATION
+    text = typed_text(content).lstrip()
+    kind = _kind_of_text(text)
+    if kind is not Kind.PROMPT:
+        return kind
+    if record.is_meta:
+        return Kind.HOOK if HOOK_FEEDBACK.match(text) else Kind.META
+    if not text and (isinstance(content, str) or all(isinstance(block, Text) for block in content)):
+        return Kind.META  # nothing but what the client put around a prompt that was not there
+    if COMPACT_SUMMARY.match(text):  # 1.0.98 to 1.0.120 often do not mark it
+        return Kind.COMPACT_SUMMARY
+    return Kind.PROMPT
+
+
+def _kind_of_text(text: str) -> Kind:
+    first = text[:1]
+    if first == "[" and text.startswith("[Request interrupted"):
+        return Kind.INTERRUPTION
+    if first == "<" and (tag := OPENING.match(text)):
+        return TAGS.get(tag[1], Kind.META if tag[1] in CLIENT_TAGS else Kind.PROMPT)
+    return Kind.PROMPT
+
+
+def _kind_of_system(record: System) -> Kind:
+    if record.subtype == "local_command":
+        kind = _kind_of_text((record.content or "").lstrip())
+        return kind if kind is not Kind.PROMPT else Kind.COMMAND_OUTPUT
+    return SUBTYPES.get(record.subtype or "", Kind.NOTE)
+
+
+def _kind_of_attachment(record: Attachment) -> Kind:
+    body = record.attachment
+    name = (body.type if body else None) or ""
+    if name == "queued_command":
+        text = typed_text(body.prompt) if body and body.prompt else ""
+        kind = _kind_of_text(text.lstrip())
+        return Kind.QUEUED if kind is Kind.PROMPT else kind
+    return Kind.HOOK if name.startswith("hook_") else Kind.ATTACHMENT
+
+
+TAGS: Final = {
+    "command-name": Kind.COMMAND,
+    "command-message": Kind.COMMAND,
+    "command-args": Kind.COMMAND,
+    "local-command-stdout": Kind.COMMAND_OUTPUT,
+    "local-command-stderr": Kind.COMMAND_OUTPUT,
+    "local-command-caveat": Kind.META,
+    "bash-input": Kind.SHELL,
+    "bash-stdout": Kind.SHELL_OUTPUT,
+    "bash-stderr": Kind.SHELL_OUTPUT,
+    "task-notification": Kind.NOTIFICATION,
+    "bash-notification": Kind.NOTIFICATION,
+    "agent-notification": Kind.NOTIFICATION,
+    "teammate-message": Kind.NOTIFICATION,
+    "channel": Kind.NOTIFICATION,
+    "user-prompt-submit-hook": Kind.HOOK,
+    "session-start-hook": Kind.HOOK,
+}
+CLIENT_TAGS: Final = frozenset({"system-reminder", "ide_opened_file", "ide_selection", "persisted-output"})
+SUBTYPES: Final = {
+    "compact_boundary": Kind.COMPACTION,
+    "microcompact_boundary": Kind.MICROCOMPACTION,
+    "api_error": Kind.API_ERROR,
+    "stop_hook_summary": Kind.HOOK,
+    "voice_call_talk": Kind.PROMPT,
+}
+OPENING: Final = re.compile(r"<([a-z][a-z_-]*)")
+TAG: Final = re.compile(r"</?[a-z][a-z_-]*>")
+# What the client puts beside a prompt, in the same text or in a block of its own.
+AROUND: Final = re.compile(r"\s*<(system-reminder|ide_opened_file|ide_selection)>.*?(?:</\1>|\Z)\s*", re.DOTALL)
+COMMAND_NAME: Final = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
+COMMAND_ARGUMENTS: Final = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
+COMPACT_SUMMARY: Final = re.compile(r"This session is being continued from a previous conversation")
+HOOK_FEEDBACK: Final = re.compile(r"\w+ hook (?:feedback|blocking error)")

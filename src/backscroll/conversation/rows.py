@@ -1,0 +1,137 @@
+"""One row of a conversation, as far as its place and kind are concerned.
+
+Light, so that the rows of a whole home fit into memory: the record itself is only kept where somebody is going to
+read it.
+"""
+
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from backscroll.conversation.kinds import HUMAN, Kind, command_of, inside_tags, kind_of, typed_text
+from backscroll.records import (
+    AGENT_TOOLS,
+    FILE_TOOLS,
+    AgentCall,
+    Assistant,
+    Attachment,
+    ChainRecord,
+    System,
+    ToolResult,
+    ToolUse,
+    Usage,
+    User,
+    agent_call,
+    file_of_call,
+)
+
+LONGEST_TEXT: Final = 200
+"""How much of what was typed is kept, for titles."""
+
+
+class Call(NamedTuple):
+    """A call of a tool, as far as its place is concerned."""
+
+    id: str
+    name: str
+    file: str | None = None
+    """What it changes."""
+    agent: AgentCall | None = None
+    """The sub-agent it starts."""
+
+
+class Row:
+    """A row of one transcript. `uuid` is made up from its place where the record has none."""
+
+    __slots__ = (
+        "calls",
+        "forked_from",
+        "is_sidechain",
+        "kind",
+        "message_id",
+        "model",
+        "parent",
+        "position",
+        "record",
+        "results",
+        "text",
+        "transcript",
+        "usage",
+        "uuid",
+        "when",
+    )
+
+    def __init__(self, record: ChainRecord, transcript: str, position: int, *, keep: bool) -> None:
+        self.uuid: str = record.uuid or f"{transcript}:{position}"
+        self.transcript = transcript
+        self.position = position
+        self.kind = kind_of(record)
+        self.when: datetime | None = record.timestamp
+        self.is_sidechain = record.is_sidechain
+        self.forked_from = record.forked_from
+        self.record: ChainRecord | None = record if keep else None
+        self.parent: str | None = record.parent_uuid
+        if self.parent is None and self.kind is Kind.COMPACTION:
+            self.parent = record.logical_parent_uuid
+        self.message_id: str | None = None
+        self.model: str | None = None
+        self.usage: Usage | None = None
+        self.calls: tuple[Call, ...] = ()
+        self.results: tuple[str, ...] = ()
+        self.text = ""
+        if isinstance(record, Assistant):
+            self._take_message(record)
+        elif isinstance(record, User):
+            self._take_prompt(record)
+        elif self.kind in HUMAN:
+            self.text = _shorten(text_of(record))
+
+    def _take_message(self, record: Assistant) -> None:
+        message = record.message
+        if message is None:
+            return
+        self.message_id = message.id
+        self.model = message.model
+        self.usage = message.usage
+        if not isinstance(message.content, str):
+            self.calls = tuple(_call(block) for block in message.content if isinstance(block, ToolUse))
+
+    def _take_prompt(self, record: User) -> None:
+        if self.kind is Kind.TOOL_RESULT:
+            content = record.message.content if record.message else ()
+            self.results = tuple(
+                block.tool_use_id for block in content if isinstance(block, ToolResult) and block.tool_use_id
+            )
+            if len(content) > len(self.results):
+                self.text = _shorten(text_of(record))
+        elif self.kind is Kind.PROMPT or self.kind is Kind.COMMAND:
+            self.text = _shorten(text_of(record))
+
+
+def _call(block: ToolUse) -> Call:
+    name = block.name or ""
+    # Only what is asked for is taken out: the block itself would hold on to the bytes of the whole line.
+    return Call(
+        block.id or "",
+        name,
+        file_of_call(block) if name in FILE_TOOLS else None,
+        agent_call(block) if name in AGENT_TOOLS else None,
+    )
+
+
+def text_of(record: ChainRecord) -> str:
+    """What a row says, as a reader would have it: the prompt, the command, the output, the note."""
+    if isinstance(record, (User, Assistant)):
+        text = typed_text(record.message.content) if record.message else ""
+    elif isinstance(record, Attachment):
+        text = typed_text(record.attachment.prompt) if record.attachment and record.attachment.prompt else ""
+    elif isinstance(record, System):
+        text = record.content or ""
+    else:
+        return ""
+    if text[:1] == "<":
+        return command_of(text) or inside_tags(text)
+    return text
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT]

@@ -1,0 +1,332 @@
+"""The tree that the rows of a chat make: copies folded into one node, nodes gathered into turns.
+
+A turn is what begins with something typed and holds all that hangs below it until the next. Parallel tool calls,
+progress and attachments fork the tree of rows; only a prompt forks the tree of turns. So nothing that hangs beside a
+path is lost, and only what the user took back is a branch. A prompt that goes back into the middle of a turn cuts
+that turn in two: what had been answered from there on becomes a turn of its own.
+"""
+
+import heapq
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Final
+
+from backscroll.conversation.kinds import TURNS, Kind
+from backscroll.conversation.rows import Row
+
+FAR: Final = datetime.max.replace(tzinfo=UTC)
+GOES_ON: Final = frozenset({Kind.COMPACTION, Kind.COMPACT_SUMMARY})
+"""What stands where the client began anew, and the conversation did not."""
+
+
+class Node:
+    """One row of the chat with all its copies; `row` is the one that tells the original time."""
+
+    __slots__ = ("copies", "parent", "row", "turn")
+
+    def __init__(self, row: Row) -> None:
+        self.row = row
+        self.copies = [row]
+        self.parent: Node | None = None
+        self.turn: Turn | None = None
+
+    @property
+    def position(self) -> tuple[int, str]:
+        """Where it stands among its siblings."""
+        return min((copy.position, copy.transcript) for copy in self.copies)
+
+
+class Turn:
+    """A prompt and everything up to the next.
+
+    `head` is None where a conversation begins without a prompt, and for the rest of a turn that was cut in two.
+    """
+
+    __slots__ = ("after", "children", "has_answer", "head", "key", "nodes", "parent")
+
+    def __init__(self, key: str, head: Node | None, after: Node | None) -> None:
+        self.key = key
+        self.head = head
+        self.after = after
+        """The row that it hangs on."""
+        self.parent = after.turn if after else None
+        self.children: list[Turn] = []
+        self.nodes: list[Node] = []
+        self.has_answer = False
+        if self.parent:
+            self.parent.children.append(self)
+
+    def take(self, node: Node) -> None:
+        """Make the node part of this turn."""
+        node.turn = self
+        self.nodes.append(node)
+        self.has_answer |= node.row.kind is Kind.ANSWER
+
+    def path(self) -> list["Turn"]:
+        """All turns from the first one to this one."""
+        turns: list[Turn] = []
+        turn: Turn | None = self
+        while turn is not None:
+            turns.append(turn)
+            turn = turn.parent
+        turns.reverse()
+        return turns
+
+    def in_order(self) -> list[Node]:
+        """Its rows: a parent before its child, and else as they stand in the file."""
+        children = _children_in(self)
+        tops = (node for node in self.nodes if node.parent is None or node.parent.turn is not self)
+        ready = [(node.position, node.row.uuid, node) for node in tops]
+        heapq.heapify(ready)
+        ordered = []
+        while ready:
+            node = heapq.heappop(ready)[2]
+            ordered.append(node)
+            for child in children.get(id(node), ()):
+                heapq.heappush(ready, (child.position, child.row.uuid, child))
+        return ordered
+
+
+class Tree:
+    """Grows row by row; an addition that changes what was there before makes it stale, to be built anew."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, Node] = {}
+        self.roots: list[Turn] = []
+        self.stale = False
+        self._aliases: dict[str, str] = {}
+        self._missing: set[str] = set()
+        self._last: dict[str, Node] = {}
+        self._continued: set[str] = set()
+        """Rows that begin a session which another one goes on in."""
+        self._continuing: set[str] = set()
+        """The files of those others: what is added there changes where the former hang."""
+
+    @classmethod
+    def of(
+        cls, transcripts: Mapping[str, Sequence[Row]], aliases: Mapping[str, str], earlier_of: Mapping[str, str]
+    ) -> "Tree":
+        """The tree of these transcripts, whatever their order.
+
+        `aliases` are rows that are copies though nothing in them says so; `earlier_of` tells of a file which one it
+        goes on from.
+        """
+        tree = cls()
+        tree._aliases.update(aliases)
+        for rows in transcripts.values():
+            for row in rows:
+                tree._note_fork(row)
+        before: dict[int, Row] = {}
+        for file, rows in transcripts.items():
+            for earlier, row in pairwise(rows):
+                before[id(row)] = earlier
+            for row in rows:
+                tree._fold(row)
+            if rows:
+                tree._last[file] = tree.nodes[tree.key_of(rows[-1].uuid)]
+            previous = transcripts.get(earlier_of.get(file, ""))
+            if rows and previous:
+                before[id(rows[0])] = previous[-1]
+                tree._continued.add(rows[0].uuid)
+                tree._continuing.add(previous[0].transcript)
+        for node in sorted(tree.nodes.values(), key=lambda node: (node.row.when or FAR, node.position)):
+            tree._place_with_ancestors(node, before)
+        for root in tree.roots:
+            _cut_turns(root)
+        tree.stale = False
+        return tree
+
+    def key_of(self, uuid: str) -> str:
+        """The row that this one is a copy of, or itself."""
+        seen = None
+        while uuid in self._aliases:
+            if seen is None:
+                seen = {uuid}
+            uuid = self._aliases[uuid]
+            if uuid in seen:
+                return min(seen)  # rows that are said to be copies of one another
+            seen.add(uuid)
+        return uuid
+
+    def find(self, uuid: str | None) -> Node | None:
+        """The node of this row, if it is there."""
+        return self.nodes.get(self.key_of(uuid)) if uuid else None
+
+    def add(self, row: Row) -> None:
+        """Take one more row of a transcript, in the order of its file."""
+        if self.stale:
+            return
+        self.stale = row.transcript in self._continuing
+        self._note_fork(row)
+        node, is_new = self._fold(row)
+        if is_new and not self.stale:
+            self._place(node, self._parent_of(node, self._last.get(row.transcript)))
+        self._last[row.transcript] = node
+
+    def _note_fork(self, row: Row) -> None:
+        origin = row.forked_from.message_uuid if row.forked_from else None
+        if origin and origin != row.uuid and row.uuid not in self._aliases:
+            self._aliases[row.uuid] = origin
+            if row.uuid in self.nodes or row.uuid in self._missing:
+                self.stale = True
+
+    def _fold(self, row: Row) -> tuple[Node, bool]:
+        key = self.key_of(row.uuid)
+        node = self.nodes.get(key)
+        if node is None:
+            node = self.nodes[key] = Node(row)
+            if key in self._missing:
+                self.stale = True  # something hangs on it that was put elsewhere
+            return node, True
+        node.copies.append(row)
+        best = _original(node.copies)
+        if best is not node.row:
+            # Where the parent is lost, the place depends on the file: another file, another place.
+            lost = self.find(best.parent) is None and (best.parent is not None or best.kind in GOES_ON)
+            if lost or best.parent != node.row.parent or best.kind is not node.row.kind:
+                self.stale = True
+            node.row = best
+        return node, False
+
+    def _parent_of(self, node: Node, before: Node | None) -> Node | None:
+        """What the node hangs on: its parent, else what stands before it in the file where the parent is lost."""
+        row = node.row
+        parent = self.find(row.parent)
+        if parent is not None and parent is not node:
+            return parent
+        if row.parent is not None:
+            self._missing.add(self.key_of(row.parent))
+        elif row.kind not in GOES_ON and row.uuid not in self._continued:
+            return None
+        return before if before is not node else None
+
+    def _place(self, node: Node, parent: Node | None) -> None:
+        node.parent = parent
+        turn = parent.turn if parent else None
+        if turn is None or node.row.kind in TURNS:
+            turn = Turn(node.row.uuid, node if node.row.kind in TURNS else None, parent)
+            if turn.parent is None:
+                self.roots.append(turn)
+            if parent and parent.turn and _answered_past(parent, parent.turn):
+                self.stale = True  # the turn before it has to be cut
+        elif turn.children and node.row.kind is Kind.ANSWER:
+            self.stale = True  # perhaps this goes on past where a prompt hangs
+        turn.take(node)
+
+    def _place_with_ancestors(self, node: Node, before: dict[int, Row]) -> None:
+        """Place what the node hangs on first."""
+        waiting: list[tuple[Node, Node | None]] = []
+        entered: dict[int, int] = {}
+        step: Node | None = node
+        while step is not None and step.turn is None:
+            if id(step) in entered:
+                self._cut([other for other, _ in waiting[entered[id(step)] :]], before)
+                break
+            entered[id(step)] = len(waiting)
+            parent = self._parent_of(step, self._before(step, before))
+            waiting.append((step, parent))
+            step = parent
+        for child, parent in reversed(waiting):
+            if child.turn is None:
+                self._place(child, parent)
+
+    def _cut(self, circle: list[Node], before: dict[int, Row]) -> None:
+        """Place one of the rows that hang on one another: where the client began anew, else where we came in."""
+        cut = next((node for node in circle if node.row.kind is Kind.COMPACTION), circle[0])
+        earlier = self._before(cut, before)
+        if earlier is not None and earlier.turn is None:
+            earlier = None if earlier in circle else self._placed(earlier, before)
+        self._place(cut, earlier)
+        # The others hang on it one after the other; the circle is written from child to parent.
+        at = circle.index(cut)
+        for child, parent in reversed(list(pairwise([*circle[at + 1 :], *circle[:at], cut]))):
+            if child.turn is None:
+                self._place(child, parent)
+
+    def _placed(self, node: Node, before: dict[int, Row]) -> Node:
+        self._place_with_ancestors(node, before)
+        return node
+
+    def _before(self, node: Node, before: dict[int, Row]) -> Node | None:
+        earlier = before.get(id(node.row))
+        return self.find(earlier.uuid) if earlier else None
+
+
+def _answered_past(node: Node, turn: Turn) -> bool:
+    """Whether the turn has answers behind this node: then a prompt that hangs on it takes them back."""
+    for other in reversed(turn.nodes):
+        if other is node:
+            return False
+        if other.row.kind is Kind.ANSWER:
+            return bool(_continuations(node, _children_in(turn)))
+    return False
+
+
+def _cut_turns(root: Turn) -> None:
+    """Cut every turn where a prompt goes back into its middle, from the first turn on."""
+    waiting = [root]
+    while waiting:
+        turn = waiting.pop()
+        if turn.children and any(child.after is not turn.nodes[-1] for child in turn.children):
+            children = _children_in(turn)
+            forks = {id(child.after) for child in turn.children}
+            for node in turn.in_order():
+                tops = _continuations(node, children) if node.turn is turn and id(node) in forks else []
+                if tops:
+                    _cut_off(turn, tops, children)
+        waiting.extend(turn.children)
+
+
+def _continuations(node: Node, children: dict[int, list[Node]]) -> list[Node]:
+    """The first answers behind this node that are not of its own message."""
+    found = []
+    waiting = list(children.get(id(node), ()))
+    while waiting:
+        step = waiting.pop()
+        own = step.row.message_id is not None and step.row.message_id == node.row.message_id
+        if step.row.kind is Kind.ANSWER and not own:
+            found.append(step)
+        else:
+            waiting.extend(children.get(id(step), ()))
+    return found
+
+
+def _cut_off(turn: Turn, tops: list[Node], children: dict[int, list[Node]]) -> None:
+    """Make these nodes and all below them in the turn a turn of their own."""
+    first = min(tops, key=lambda node: node.position)
+    rest = Turn(first.row.uuid, None, first.parent)
+    waiting = list(tops)
+    while waiting:
+        node = waiting.pop()
+        rest.take(node)
+        waiting.extend(children.get(id(node), ()))
+    turn.nodes = [node for node in turn.nodes if node.turn is turn]
+    turn.has_answer = any(node.row.kind is Kind.ANSWER for node in turn.nodes)
+    for child in [child for child in turn.children if child.after and child.after.turn is rest]:
+        turn.children.remove(child)
+        rest.children.append(child)
+        child.parent = rest
+
+
+def _children_in(turn: Turn) -> dict[int, list[Node]]:
+    children: dict[int, list[Node]] = {}
+    for node in turn.nodes:
+        if node.parent is not None and node.parent.turn is turn:
+            children.setdefault(id(node.parent), []).append(node)
+    return children
+
+
+def _original(copies: list[Row]) -> Row:
+    """The copy that tells the original time. In one file a later row replaces an earlier one."""
+    latest = {row.transcript: row for row in copies}
+    return min(latest.values(), key=lambda row: (row.when or FAR, row.transcript))
+
+
+def walk(turns: Iterable[Turn]) -> Iterator[Turn]:
+    """These turns and all below them."""
+    waiting = list(turns)
+    while waiting:
+        turn = waiting.pop()
+        yield turn
+        waiting.extend(turn.children)

@@ -1,0 +1,27 @@
+"""Adding up tokens. Every row of a message repeats its usage, the earlier ones as placeholders."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from backscroll.conversation.rows import Row
+from backscroll.records import Usage
+
+SYNTHETIC: Final = "<synthetic>"
+"""The model of messages that the client made itself, and that cost nothing."""
+COUNTED: Final = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+
+
+def largest(usages: Iterable[Usage]) -> Usage:
+    """What the rows of one message say together: the maximum of each number."""
+    given = list(usages)
+    return Usage(**{name: max(getattr(usage, name) for usage in given) for name in COUNTED})
+
+
+def total(rows: Iterable[Row]) -> Usage:
+    """What these rows cost: each message once."""
+    messages: dict[str, list[Usage]] = {}
+    for row in rows:
+        if row.usage and row.model != SYNTHETIC:
+            messages.setdefault(row.message_id or row.uuid, []).append(row.usage)
+    counted = [largest(usages) for usages in messages.values()]
+    return Usage(**{name: sum(getattr(usage, name) for usage in counted) for name in COUNTED})

@@ -1,0 +1,5 @@
+"""What is asked. Pure: the words of a request in, values out."""
+
+from backscroll.query.times import parse_moment
+
+__all__ = ["parse_moment"]

@@ -1,0 +1,234 @@
+"""Rows outside the chain of a conversation: titles, checkpoints, snapshots, links, and the client's own notes.
+
+Most are repeated through a file, and the last one counts. Written like `kinds`, which holds the rows of the chain.
+"""
+
+from typing import Any, ClassVar
+
+from msgspec import Raw, field
+
+from backscroll.records.content import Content, Part, Text
+from backscroll.records.record import ABSENT, Record, Timestamp
+
+
+class Summary(Record, frozen=True, gc=False, kw_only=True, tag="summary"):
+    """The title of the conversation whose leaf it names, mostly in another file. Not a compaction."""
+
+    summary: str | None = None
+    leaf_uuid: str | None = None
+    also: ClassVar[frozenset[str]] = frozenset({"cwd"})
+
+
+class CustomTitle(Record, frozen=True, gc=False, kw_only=True, tag="custom-title"):
+    """The title that the user gave. Repeated; the last one counts, as for all rows like it."""
+
+    custom_title: str | None = None
+
+
+class AiTitle(Record, frozen=True, gc=False, kw_only=True, tag="ai-title"):
+    """The title that the model gave."""
+
+    ai_title: str | None = None
+
+
+class Tag(Record, frozen=True, gc=False, kw_only=True, tag="tag"):
+    """A word that the user put on the session."""
+
+    # "tag" is also how msgspec is told the record type, so the attribute has the long name.
+    tag_name: str | None = field(default=None, name="tag")
+
+
+class LastPrompt(Record, frozen=True, gc=False, kw_only=True, tag="last-prompt"):
+    """Where the conversation stood; with `explicit`, that the user went back there."""
+
+    last_prompt: str | None = None
+    leaf_uuid: str | None = None
+    explicit: bool = False
+    rewound: bool = False
+
+
+class FileBackup(Part, frozen=True, gc=False, kw_only=True, rename="camel"):
+    """A copy of a file from before an edit, under `file-history/`; no name means that there was no file."""
+
+    backup_file_name: str | None = None
+    version: int | None = None
+    backup_time: Timestamp | None = None
+
+
+class Snapshot(Part, frozen=True, gc=False, kw_only=True, rename="camel"):
+    """The copies that belong to one prompt, by path."""
+
+    message_id: str | None = None
+    tracked_file_backups: dict[str, FileBackup] = field(default_factory=dict)
+    timestamp: Timestamp | None = None
+
+
+class FileHistorySnapshot(Record, frozen=True, gc=False, kw_only=True, tag="file-history-snapshot"):
+    """Which copies of edited files there were at a prompt."""
+
+    message_id: str | None = None
+    is_snapshot_update: bool = False
+    snapshot: Snapshot | None = None
+
+
+class FileHistoryDelta(Record, frozen=True, gc=False, kw_only=True, tag="file-history-delta"):
+    """A change to such a snapshot."""
+
+    message_id: str | None = None
+    also: ClassVar[frozenset[str]] = frozenset({"snapshotMessageId", "trackingPath", "backup", "userMessageId"})
+
+
+class QueueOperation(Record, frozen=True, gc=False, kw_only=True, tag="queue-operation"):
+    """A prompt that was typed ahead: put into the queue, taken out, or dropped."""
+
+    operation: str | None = None
+    content: Content | None = None
+    reason: str | None = None
+    also: ClassVar[frozenset[str]] = frozenset({"commandUuid", "deliveryId"})
+
+    @property
+    def text(self) -> str:
+        """What was typed."""
+        content = self.content or ""
+        if isinstance(content, str):
+            return content
+        return "\n".join(block.text for block in content if isinstance(block, Text))
+
+
+class AgentName(Record, frozen=True, gc=False, kw_only=True, tag="agent-name"):
+    """The name of the agent that runs this session."""
+
+    agent_name: str | None = None
+
+
+class AgentColor(Record, frozen=True, gc=False, kw_only=True, tag="agent-color"):
+    """The colour that this agent is shown in."""
+
+    agent_color: str | None = None
+
+
+class AgentSetting(Record, frozen=True, gc=False, kw_only=True, tag="agent-setting"):
+    """The kind of agent that runs this session."""
+
+    agent_setting: str | None = None
+
+
+class Mode(Record, frozen=True, gc=False, kw_only=True, tag="mode"):
+    """The mode that the session is in."""
+
+    mode: str | None = None
+
+
+class PermissionMode(Record, frozen=True, gc=False, kw_only=True, tag="permission-mode"):
+    """What the client may do without asking."""
+
+    permission_mode: str | None = None
+
+
+class PrLink(Record, frozen=True, gc=False, kw_only=True, tag="pr-link"):
+    """A pull request that came out of the session."""
+
+    pr_number: int | None = None
+    pr_url: str | None = None
+    pr_repository: str | None = None
+
+
+class WorktreeState(Record, frozen=True, gc=False, kw_only=True, tag="worktree-state"):
+    """The git worktree that the session works in."""
+
+    worktree_session: Raw = ABSENT
+
+
+class Replacement(Part, frozen=True, gc=False, kw_only=True, rename="camel"):
+    """What stands in the context instead of a tool's output."""
+
+    tool_use_id: str | None = None
+    replacement: str | None = None
+    also: ClassVar[frozenset[str]] = frozenset({"kind"})
+
+
+class ContentReplacement(Record, frozen=True, gc=False, kw_only=True, tag="content-replacement"):
+    """Tool outputs that were taken out of the context to save room."""
+
+    agent_id: str | None = None
+    replacements: list[Replacement] = field(default_factory=list)
+
+
+class AttributionSnapshot(Record, frozen=True, gc=False, kw_only=True, tag="attribution-snapshot"):
+    """Who wrote how much of which file."""
+
+    message_id: str | None = None
+    also: ClassVar[frozenset[str]] = frozenset({
+        "surface", "fileStates", "promptCount", "promptCountAtLastCommit", "permissionPromptCount",
+        "permissionPromptCountAtLastCommit", "escapeCount", "escapeCountAtLastCommit",
+    })  # fmt: skip
+
+
+class ForkContextRef(Record, frozen=True, gc=False, kw_only=True, tag="fork-context-ref"):
+    """The conversation that a forked agent began with, by reference instead of by copy."""
+
+    agent_id: str | None = None
+    parent_session_id: str | None = None
+    parent_last_uuid: str | None = None
+
+
+class Relocated(Record, frozen=True, gc=False, kw_only=True, tag="relocated"):
+    """The session went on in another folder."""
+
+    relocated_cwd: str | None = None
+
+
+class CostState(Record, frozen=True, gc=False, kw_only=True, tag="cost-state"):
+    """The client's own running total."""
+
+    total_cost_usd: float | None = field(default=None, name="totalCostUSD")
+    model_usage: Raw = ABSENT
+    also: ClassVar[frozenset[str]] = frozenset({
+        "totalAPIDuration", "totalAPIDurationWithoutRetries", "totalToolDuration", "totalLinesAdded",
+        "totalLinesRemoved", "totalDuration", "lastDuration", "hasUnknownModelCost", "startTime",
+    })  # fmt: skip
+
+
+class ContinuedIn(Record, frozen=True, gc=False, kw_only=True, tag="continued-in"):
+    """The session that took this one over."""
+
+    continued_in_session_id: str | None = None
+
+
+class DerivedFrom(Record, frozen=True, gc=False, kw_only=True, tag="derived-from"):
+    """The sessions that this one came out of."""
+
+    sessions: list[Any] = field(default_factory=list)
+
+    @property
+    def session_ids(self) -> list[str]:
+        """Their ids, whether they are written as ids or as objects that have one."""
+        found = (item.get("sessionId") if isinstance(item, dict) else item for item in self.sessions)
+        return [name for name in found if isinstance(name, str)]
+
+
+class EndedByModel(Record, frozen=True, gc=False, kw_only=True, tag="ended-by-model"):
+    """The model ended the conversation."""
+
+
+class BridgeSession(Record, frozen=True, gc=False, kw_only=True, tag="bridge-session"):
+    """The session is also shown elsewhere."""
+
+    bridge_session_id: str | None = None
+    also: ClassVar[frozenset[str]] = frozenset({"lastSequenceNum"})
+
+
+class ToolsUsed(Record, frozen=True, gc=False, kw_only=True, tag="tools-used"):
+    """The tools that were offered to the model."""
+
+    also: ClassVar[frozenset[str]] = frozenset({"tools"})
+
+
+class AtisLatch(Record, frozen=True, gc=False, kw_only=True, tag="atis-latch"):
+    """A switch of the client's own."""
+
+    also: ClassVar[frozenset[str]] = frozenset({"atis"})
+
+
+class ApiRequest(Record, frozen=True, gc=False, kw_only=True, tag="api-request"):
+    """A whole request to the API (`api-request`, `api-request-…`): kept in the archive, never shown or searched."""

@@ -1,0 +1,103 @@
+"""Chats as plain data, for programs: what `--json` prints of them."""
+
+from typing import Any
+
+from backscroll.conversation import Agent, Branch, Chat, Message, ToolCall
+from backscroll.records import Text, Thinking, Usage, value_of
+from backscroll.render.parts import diff_of, result_text
+from backscroll.render.terminal import moment
+
+
+def chat_as_json(chat: Chat, title: str | None = None) -> dict[str, Any]:
+    """What one knows of a chat without reading it."""
+    return {
+        "id": chat.id,
+        "title": title or chat.title,
+        "project": chat.project,
+        "sessions": [session.session_id for session in chat.sessions],
+        "leaves": [session.session_id for session in chat.leaves],
+        "branches": len(chat.branches),
+        "agents": len(chat.agents),
+        "messages": chat.messages,
+        "prompts": chat.prompts,
+        "started": moment(chat.started) if chat.started else None,
+        "last_active": moment(chat.last_active) if chat.last_active else None,
+        "active_seconds": round(chat.active_time.total_seconds()),
+        "models": chat.models,
+        "versions": chat.versions,
+        "git_branches": chat.git_branches,
+        "compactions": chat.compactions,
+        "copies": chat.copies,
+        "tags": chat.tags,
+        "pull_requests": [
+            {"number": link.pr_number, "url": link.pr_url, "repository": link.pr_repository} for link in chat.pr_links
+        ],
+        "files_touched": chat.files_touched,
+    }
+
+
+def branch_as_json(branch: Branch) -> dict[str, Any]:
+    """A branch and where it left."""
+    return {
+        "number": branch.number,
+        "active": branch.number == 1,
+        "leaf": branch.leaf.key,
+        "left_at": branch.left_at.key if branch.left_at else None,
+        "turns": len(branch.turns),
+        "sessions": branch.sessions,
+    }
+
+
+def agent_as_json(agent: Agent) -> dict[str, Any]:
+    """A sub-agent and the call that started it."""
+    return {
+        "id": agent.id,
+        "type": agent.type,
+        "description": agent.description,
+        "call": agent.call.id if agent.call else None,
+        "parent": agent.parent.id if agent.parent else None,
+        "models": agent.models,
+        "rows": len(agent.rows),
+        "started": moment(agent.started) if agent.started else None,
+        "usage": usage_as_json(agent.usage),
+        "is_stub": agent.is_stub,
+        "is_side_copy": agent.is_side_copy,
+    }
+
+
+def usage_as_json(usage: Usage) -> dict[str, int]:
+    """The four counts of tokens."""
+    return {
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cache_creation_input_tokens": usage.cache_creation_input_tokens,
+        "cache_read_input_tokens": usage.cache_read_input_tokens,
+    }
+
+
+def message_as_json(message: Message) -> dict[str, Any]:
+    """A message with its blocks, and each call with its result."""
+    return {
+        "id": message.id,
+        "kind": str(message.kind),
+        "uuids": [row.uuid for row in message.rows],
+        "when": moment(message.when) if message.when else None,
+        "text": message.text or "\n".join(block.text for block in message.blocks if isinstance(block, Text)),
+        "thinking": "\n".join(block.thinking for block in message.blocks if isinstance(block, Thinking)),
+        "model": message.model,
+        "usage": usage_as_json(message.usage) if message.usage else None,
+        "stop_reason": message.stop_reason,
+        "calls": [_call_as_json(call) for call in message.calls.values()],
+    }
+
+
+def _call_as_json(call: ToolCall) -> dict[str, Any]:
+    return {
+        "id": call.id,
+        "name": call.name,
+        "input": value_of(call.block.input),
+        "state": str(call.state),
+        "result": result_text(call) if call.result else None,
+        "result_uuid": call.result.row.uuid if call.result else None,
+        "diff": diff_of(call) or None,
+    }

@@ -1,0 +1,182 @@
+"""A chat cut into the parts that a reader sees, the same for every way of showing it.
+
+What is shown of each kind of message, what a tool call is called, and what of its result matters is decided here. The
+text is as it was; whoever shows it cleans it.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, Literal, NamedTuple
+
+from backscroll.conversation import Kind, Message, State, ToolCall
+from backscroll.records import (
+    Block,
+    Document,
+    Image,
+    System,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    UnknownBlock,
+    User,
+    value_of,
+)
+
+Tools = Literal["full", "short", "none"]
+
+
+class Part(NamedTuple):
+    """One thing to show. `title` is its one line, `text` what stands below it."""
+
+    kind: Literal["prompt", "answer", "thinking", "tool", "diff", "output", "note", "divider"]
+    text: str = ""
+    title: str = ""
+    state: State | None = None
+
+
+class Choice(NamedTuple):
+    """How much is shown."""
+
+    tools: Tools = "short"
+    thinking: bool = False
+    everything: bool = False
+    """Also what the client said to the model, and to itself."""
+
+
+def parts_of(messages: Iterable[Message], choice: Choice) -> Iterator[Part]:
+    """The parts of some messages, in order."""
+    for message in messages:
+        if message.kind is Kind.ANSWER or (message.kind is Kind.API_ERROR and message.blocks):
+            yield from _answer(message, choice)
+        else:
+            yield from _said(message, choice)
+
+
+def call_title(call: ToolCall) -> str:
+    """What a call is about, on one line: `Read(src/x.py)`."""
+    value = value_of(call.block.input)
+    about = next((value[name] for name in ABOUT if value.get(name)), "") if isinstance(value, dict) else ""
+    about = about if isinstance(about, str) else ""
+    return f"{call.name or 'tool'}({_first_line(about)})"
+
+
+def result_text(call: ToolCall) -> str:
+    """What the tool gave back to the model, as text."""
+    return _content_text(call.result.block) if call.result else ""
+
+
+def diff_of(call: ToolCall) -> str:
+    """The change that a call made to a file, as a unified diff; the client writes it into the result."""
+    record = call.result.row.record if call.result else None
+    value = value_of(record.tool_use_result) if isinstance(record, User) else None
+    patch = value.get("structuredPatch") if isinstance(value, dict) else None
+    lines: list[str] = []
+    for hunk in patch if isinstance(patch, list) else ():
+        if isinstance(hunk, dict) and isinstance(hunk.get("lines"), list):
+            start, length = hunk.get("oldStart", "?"), hunk.get("oldLines", "?")
+            lines.append(f"@@ -{start},{length} +{hunk.get('newStart', '?')},{hunk.get('newLines', '?')} @@")
+            lines += [line for line in hunk["lines"] if isinstance(line, str)]
+    return "\n".join(lines)
+
+
+def _answer(message: Message, choice: Choice) -> Iterator[Part]:
+    for block in message.blocks:
+        if isinstance(block, Text):
+            kind: Literal["answer", "note"] = "note" if message.kind is Kind.API_ERROR else "answer"
+            if block.text.strip():
+                yield Part(kind, block.text)
+        elif isinstance(block, Thinking):
+            if choice.thinking and block.thinking.strip():
+                yield Part("thinking", block.thinking)
+        elif isinstance(block, ToolUse):
+            if choice.tools != "none" and (block.id or "") in message.calls:
+                yield from _call(message.calls[block.id or ""], choice)
+        elif not isinstance(block, ToolResult):
+            yield Part("note", _block_name(block))
+
+
+def _call(call: ToolCall, choice: Choice) -> Iterator[Part]:
+    yield Part("tool", title=call_title(call), state=call.state)
+    diff = diff_of(call)
+    if diff:
+        yield Part("diff", diff)
+    output = result_text(call)
+    if choice.tools == "full":
+        value = value_of(call.block.input)
+        if not diff and isinstance(value, dict):
+            yield Part("output", "\n".join(f"{name}: {_plain(item)}" for name, item in value.items()), title="input")
+        if output and not diff:
+            yield Part("output", output, title="output")
+    elif call.state in (State.ERROR, State.DENIED) and output:
+        yield Part("output", _first_line(output), title=str(call.state))
+
+
+def _said(message: Message, choice: Choice) -> Iterator[Part]:
+    kind, text = message.kind, message.text
+    pictures = "".join(f"\n{_block_name(block)}" for block in message.blocks)
+    if kind in (Kind.PROMPT, Kind.QUEUED, Kind.COMMAND):
+        yield Part("prompt", (text + pictures).strip(), title="queued" if kind is Kind.QUEUED else "")
+    elif kind is Kind.SHELL:
+        yield Part("prompt", f"! {text}")
+    elif kind in (Kind.COMMAND_OUTPUT, Kind.SHELL_OUTPUT):
+        if text.strip():
+            yield Part("output", text)
+    elif kind is Kind.INTERRUPTION:
+        yield Part("note", "interrupted by the user")
+    elif kind is Kind.COMPACTION:
+        yield Part("divider", title=_compaction(message))
+    elif kind is Kind.COMPACT_SUMMARY:
+        yield Part(
+            "note",
+            text if choice.everything else "",
+            title=f"summary of what was said before ({len(text):,} characters)",
+        )
+    elif kind is Kind.NOTIFICATION:
+        yield Part("note", text if choice.everything else _first_line(text), title="notification")
+    elif kind is Kind.API_ERROR:
+        yield Part("note", text or "the API did not answer", title="API error")
+    elif choice.everything:
+        yield Part("note", text, title=str(kind))
+
+
+def _compaction(message: Message) -> str:
+    record = message.rows[0].record
+    metadata = record.compact_metadata if isinstance(record, System) else None
+    if metadata is None:
+        return "compacted"
+    tokens = [f"{count:,}" for count in (metadata.pre_tokens, metadata.post_tokens) if count is not None]
+    told = [word for word in (metadata.trigger, " → ".join(tokens) + " tokens" if tokens else "") if word]
+    return f"compacted ({', '.join(told)})" if told else "compacted"
+
+
+def _content_text(result: ToolResult) -> str:
+    if isinstance(result.content, str):
+        return result.content
+    return "\n".join(block.text if isinstance(block, Text) else _block_name(block) for block in result.content)
+
+
+def _block_name(block: Block) -> str:
+    if isinstance(block, Image):
+        return f"[image{f' {block.source.media_type}' if block.source and block.source.media_type else ''}]"
+    if isinstance(block, Document):
+        return f"[document{f' {block.title}' if block.title else ''}]"
+    name = block.name if isinstance(block, UnknownBlock) else str(block.__struct_config__.tag)
+    return f"[{name}]"
+
+
+def _plain(value: Any) -> str:  # noqa: ANN401 - whatever JSON holds
+    return value if isinstance(value, str) else str(value)
+
+
+def _first_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    line = lines[0] if lines else ""
+    return line if len(line) <= LONGEST_LINE and len(lines) < 2 else line[: LONGEST_LINE - 1] + "…"
+
+
+LONGEST_LINE: Final = 100
+ABOUT: Final = (
+    "file_path", "notebook_path", "command", "pattern", "query", "url", "description", "skill", "path", "prompt",
+    "subject",
+)  # fmt: skip
+"""Of a tool's input, what says best what the call is about; the first that is there."""
