@@ -190,6 +190,12 @@ def test_whatever_blank_stands_before_a_record_its_fields_are_found(blank: bytes
     assert fields_of(record)["uuid"] == "a"
 
 
+def test_a_field_that_is_nested_too_deep_costs_that_field() -> None:
+    record = decode_line(b'{"type":"user","uuid":"a","x":"\xff","deep":' + b'{"":[' * 400 + b"]}" * 400 + b"}")
+    assert isinstance(record, User)
+    assert fields_of(record)["uuid"] == "a"
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
     lambda children: st.lists(children, max_size=4) | st.dictionaries(st.text(max_size=8), children, max_size=4),
