@@ -101,10 +101,11 @@ def find_agents(sessions: list[Transcript], files: list[Transcript], tree: Tree)
     free = dict(by_call)
     for agent in agents:
         meta = agent.transcript.meta if agent.transcript else None
-        call_id = (meta.tool_use_id if meta else None) or named.get(agent.id)
-        if call_id in by_call:
-            agent.call, agent.parent = by_call[call_id]
-            free.pop(call_id, None)
+        for call_id in (meta.tool_use_id if meta else None, named.get(agent.id)):
+            if call_id in by_call:
+                agent.call, agent.parent = by_call[call_id]
+                free.pop(call_id, None)
+                break
     for agent in sorted(agents, key=lambda agent: (agent.started is None, agent.started, agent.id)):
         if agent.call is None and not agent.is_stub and not agent.is_side_copy:
             _attach_by_prompt(agent, free)

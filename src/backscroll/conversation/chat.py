@@ -164,7 +164,7 @@ class Chat:
     @property
     def compactions(self) -> int:
         """How often the context was summed up to make room."""
-        return self.kinds[Kind.COMPACTION]
+        return max(self.kinds[Kind.COMPACTION], self.kinds[Kind.COMPACT_SUMMARY])
 
     @property
     def copies(self) -> int:
@@ -214,8 +214,8 @@ class Chat:
         marked = self.tree.find(checkpoint.leaf)
         if marked is None or marked.turn is None or last.turn is None:
             return last.turn
-        # What was written after the mark counts only if it goes on from there.
-        return last.turn if marked.turn in last.turn.path() else marked.turn
+        is_taken_back = checkpoint.explicit and session.rows[-1].position < checkpoint.position
+        return last.turn if not is_taken_back and marked.turn in last.turn.path() else marked.turn
 
     def _rows(self, kind: Kind | None = None) -> Iterator[Node]:
         return (node for node in self.tree.nodes.values() if kind is None or node.row.kind is kind)

@@ -55,6 +55,7 @@ class Chats:
             del self._group_of[member.place.file]
             for row in member.rows:
                 self._owners.pop(row.uuid, None)
+                self._owners.pop(row.parent or "", None)
                 self._messages.pop(row.message_id or "", None)
             for name in member.linked:
                 self._owners.pop(f"session {name}", None)
@@ -95,6 +96,8 @@ class Chats:
                 if row.message_id and row.uuid not in self._owners:
                     group = self._link_message(group, transcript, row.message_id)
                 group = self._link(group, row.uuid)
+                if row.parent:
+                    group = self._link(group, row.parent)
                 group.tree.add(row)
 
     def _link(self, group: "_Group", key: str) -> "_Group":

@@ -93,7 +93,9 @@ def command_of(text: str) -> str | None:
 
 def inside_tags(text: str) -> str:
     """The text without the tags around its parts, such as a command's output."""
-    return TAG.sub("", text).strip()
+    if kind_of_text(text) is Kind.NOTIFICATION:
+        return TAG.sub("", text).strip()
+    return OWN_TAG.sub("", text).strip()
 
 
 def _kind_of_user(record: User) -> Kind:
@@ -106,7 +108,7 @@ def _kind_of_user(record: User) -> Kind:
     if origin is not None and origin != "human":
         return Kind.NOTIFICATION
     text = typed_text(content).lstrip()
-    kind = _kind_of_text(text)
+    kind = kind_of_text(text)
     if kind is not Kind.PROMPT:
         return kind
     if record.is_meta:
@@ -118,7 +120,9 @@ def _kind_of_user(record: User) -> Kind:
     return Kind.PROMPT
 
 
-def _kind_of_text(text: str) -> Kind:
+def kind_of_text(text: str) -> Kind:
+    """What a text is by how it begins: a prompt, unless it is written as the client writes something else."""
+    text = text.lstrip()
     first = text[:1]
     if first == "[" and text.startswith("[Request interrupted"):
         return Kind.INTERRUPTION
@@ -129,7 +133,7 @@ def _kind_of_text(text: str) -> Kind:
 
 def _kind_of_system(record: System) -> Kind:
     if record.subtype == "local_command":
-        kind = _kind_of_text((record.content or "").lstrip())
+        kind = kind_of_text((record.content or "").lstrip())
         return kind if kind is not Kind.PROMPT else Kind.COMMAND_OUTPUT
     return SUBTYPES.get(record.subtype or "", Kind.NOTE)
 
@@ -139,8 +143,12 @@ def _kind_of_attachment(record: Attachment) -> Kind:
     name = (body.type if body else None) or ""
     if name == "queued_command":
         text = typed_text(body.prompt) if body and body.prompt else ""
-        kind = _kind_of_text(text.lstrip())
-        return Kind.QUEUED if kind is Kind.PROMPT else kind
+        kind = kind_of_text(text.lstrip())
+        if kind is not Kind.PROMPT:
+            return kind
+        origin = body.origin.kind if body and body.origin else None
+        is_human = origin in (None, "human") and (body is None or body.command_mode in (None, "prompt"))
+        return Kind.QUEUED if is_human else Kind.NOTIFICATION
     return Kind.HOOK if name.startswith("hook_") else Kind.ATTACHMENT
 
 
@@ -172,8 +180,9 @@ SUBTYPES: Final = {
 }
 OPENING: Final = re.compile(r"<([a-z][a-z_-]*)")
 TAG: Final = re.compile(r"</?[a-z][a-z_-]*>")
+OWN_TAG: Final = re.compile(rf"</?(?:{'|'.join(TAGS)})>")
 # What the client puts beside a prompt, in the same text or in a block of its own.
-AROUND: Final = re.compile(r"\s*<(system-reminder|ide_opened_file|ide_selection)>.*?(?:</\1>|\Z)\s*", re.DOTALL)
+AROUND: Final = re.compile(r"\s*<(system-reminder|ide_opened_file|ide_selection)>.*?</\1>\s*", re.DOTALL)
 COMMAND_NAME: Final = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
 COMMAND_ARGUMENTS: Final = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 COMPACT_SUMMARY: Final = re.compile(r"This session is being continued from a previous conversation")

@@ -3,12 +3,13 @@
 Needs rows that kept their records.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from backscroll.conversation.kinds import SILENT, Kind, typed_text
+from backscroll.conversation.kinds import SILENT, Kind, kind_of_text, typed_text
 from backscroll.conversation.rows import Row, text_of
 from backscroll.conversation.tree import Turn
 from backscroll.conversation.usage import largest
@@ -22,6 +23,7 @@ from backscroll.records import (
     ToolUse,
     Usage,
     User,
+    WebSearchResult,
     fields_of,
 )
 
@@ -118,10 +120,13 @@ def messages_of(turn: Turn, results: Mapping[str, Result], *, is_live: bool = Fa
     messages = _gather(turn)
     was_interrupted = any(message.kind is Kind.INTERRUPTION for message in messages)
     for message in messages:
+        # What the API carried out itself is answered in the same message.
+        answered = {block.tool_use_id for block in message.blocks if isinstance(block, WebSearchResult)}
         for block in message.blocks:
             if isinstance(block, ToolUse):
                 result = results.get(block.id or "")
                 state = _state(result, was_interrupted=was_interrupted, is_live=is_live)
+                state = State.DONE if block.id in answered else state
                 message.calls[block.id or ""] = ToolCall(block, result, state)
     return messages
 
@@ -156,7 +161,8 @@ def _said_with_result(row: Row) -> Iterator[Message]:
     record = row.record
     text = typed_text(record.message.content) if isinstance(record, User) and record.message else ""
     if text.strip():
-        kind = Kind.INTERRUPTION if text.lstrip().startswith("[Request interrupted") else Kind.QUEUED
+        kind = kind_of_text(text)
+        kind = Kind.QUEUED if kind is Kind.PROMPT else kind
         message = Message(row.uuid, kind, row)
         message.text = text
         yield message
@@ -185,19 +191,20 @@ def _attachment_text(record: ChainRecord) -> str:
 
 def _state(result: Result | None, *, was_interrupted: bool, is_live: bool) -> State:
     if result is None:
-        return State.RUNNING if is_live else State.INTERRUPTED if was_interrupted else State.MISSING
+        return State.INTERRUPTED if was_interrupted else State.RUNNING if is_live else State.MISSING
     if not result.block.is_error:
         return State.DONE
     record = result.row.record
     content = result.block.content
     text = content if isinstance(content, str) else typed_text(content)
-    if text.startswith("[Request interrupted"):
+    if INTERRUPTED.match(text):
         return State.INTERRUPTED
     if (isinstance(record, User) and record.tool_denial_kind) or text.startswith(DENIED):
         return State.DENIED
     return State.ERROR
 
 
+INTERRUPTED: Final = re.compile(r"(?:Exit code \d+\n)?\[Request interrupted")
 DENIED: Final = (
     "The user doesn't want to proceed with this tool use",
     "The user doesn't want to take this action right now",

@@ -7,7 +7,7 @@ read it.
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from backscroll.conversation.kinds import HUMAN, Kind, command_of, inside_tags, kind_of, typed_text
+from backscroll.conversation.kinds import HUMAN, Kind, command_of, inside_tags, kind_of, kind_of_text, typed_text
 from backscroll.records import (
     AGENT_TOOLS,
     FILE_TOOLS,
@@ -82,7 +82,7 @@ class Row:
             self._take_message(record)
         elif isinstance(record, User):
             self._take_prompt(record)
-        elif self.kind in HUMAN:
+        elif self.kind in HUMAN or self.kind is Kind.COMMAND:
             self.text = _shorten(text_of(record))
 
     def _take_message(self, record: Assistant) -> None:
@@ -101,8 +101,8 @@ class Row:
             self.results = tuple(
                 block.tool_use_id for block in content if isinstance(block, ToolResult) and block.tool_use_id
             )
-            if len(content) > len(self.results):
-                self.text = _shorten(text_of(record))
+            if len(content) > len(self.results) and kind_of_text(text := text_of(record)) is Kind.PROMPT:
+                self.text = _shorten(text)
         elif self.kind is Kind.PROMPT or self.kind is Kind.COMMAND:
             self.text = _shorten(text_of(record))
 
@@ -128,9 +128,7 @@ def text_of(record: ChainRecord) -> str:
         text = record.content or ""
     else:
         return ""
-    if text[:1] == "<":
-        return command_of(text) or inside_tags(text)
-    return text
+    return text if kind_of_text(text) is Kind.PROMPT else command_of(text) or inside_tags(text)
 
 
 def _shorten(text: str) -> str:

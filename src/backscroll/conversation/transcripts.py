@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from backscroll.conversation.kinds import Kind
-from backscroll.conversation.rows import Row
+from backscroll.conversation.rows import LONGEST_TEXT, Row
 from backscroll.conversation.usage import SYNTHETIC
 from backscroll.records import (
     AgentMeta,
@@ -28,6 +28,7 @@ from backscroll.records import (
     Record,
     Summary,
     Tag,
+    UnknownRecord,
     User,
     agent_result,
 )
@@ -85,8 +86,10 @@ class Transcript:
         self._keep = keep
         self._position = 0
         self._queue: list[str] = []
+        self._queued_at: dict[str, int] = {}
         self._absorbed: list[Row] = []
         self._agent_calls: set[str] = set()
+        self._calls: set[str] = set()
 
     @property
     def project(self) -> str | None:
@@ -110,7 +113,7 @@ class Transcript:
                 if queued is None:
                     continue
                 record = queued  # it stands for a row that the client did not write
-            if isinstance(record, ChainRecord):
+            if isinstance(record, ChainRecord) and not _is_outside(record):
                 row = Row(record, self.place.file, position, keep=self._keep)
                 self._see_row(row, record)
                 added.append(row)
@@ -127,12 +130,15 @@ class Transcript:
         text = record.text
         if record.operation == "enqueue":
             self._queue.append(text)
+            self._queued_at[text] = len(self.rows)
         elif record.operation == "popAll":
             self._queue.clear()
         elif self._queue:
             at = self._queue.index(text) if text in self._queue else 0
             text = self._queue.pop(at)
-            if record.operation == "remove" and text and self.rows:
+            since = self.rows[self._queued_at.get(text, 0) :]
+            is_written = any(row.text == text[:LONGEST_TEXT] for row in since if not row.uuid.startswith("queued "))
+            if record.operation == "remove" and text and self.rows and not is_written:
                 body = AttachmentBody(type="queued_command", prompt=text)
                 name = f"queued {record.timestamp} {text[:40]}"
                 return Attachment(
@@ -168,12 +174,14 @@ class Transcript:
             if self.last is None or row.when > self.last:
                 self.last = row.when
         for call in row.calls:
+            self._calls.add(call.id)
             if call.agent is not None:
                 self._agent_calls.add(call.id)
         if row.results and isinstance(record, User):
             # Only the answers of agents are looked into: what a tool returned is most of the bytes.
             for call_id in row.results:
-                if call_id in self._agent_calls and (agent := agent_result(record.tool_use_result).agent_id):
+                is_agents = call_id in self._agent_calls or call_id not in self._calls
+                if is_agents and (agent := agent_result(record.tool_use_result).agent_id):
                     self.agents_named[call_id] = agent
         if row.kind is Kind.COMPACTION and not row.is_sidechain:
             self.checkpoint = None
@@ -191,7 +199,7 @@ class Transcript:
                 return
 
     def _see_other(self, record: Record, position: int) -> None:
-        if isinstance(record, LastPrompt):
+        if isinstance(record, LastPrompt) and (record.leaf_uuid or record.explicit):
             self.checkpoint = Checkpoint(position, record.leaf_uuid, record.explicit)
         elif isinstance(record, Summary):
             self.summaries.append(record)
@@ -213,3 +221,8 @@ class Transcript:
             self.linked |= dict.fromkeys(self.derived_from)
         elif isinstance(record, ForkContextRef):
             self.fork_context = record
+
+
+def _is_outside(record: ChainRecord) -> bool:
+    """Whether it is a record of an unknown type that is not written like a row of the chain."""
+    return isinstance(record, UnknownRecord) and record.uuid is None and record.parent_uuid is None

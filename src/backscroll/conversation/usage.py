@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import Final
 
+from msgspec import structs
+
 from backscroll.conversation.rows import Row
 from backscroll.records import Usage
 
@@ -14,7 +16,8 @@ COUNTED: Final = ("input_tokens", "output_tokens", "cache_creation_input_tokens"
 def largest(usages: Iterable[Usage]) -> Usage:
     """What the rows of one message say together: the maximum of each number."""
     given = list(usages)
-    return Usage(**{name: max(getattr(usage, name) for usage in given) for name in COUNTED})
+    # The last row holds the true numbers, so what is not a plain number is taken from there.
+    return structs.replace(given[-1], **{name: max(getattr(usage, name) for usage in given) for name in COUNTED})
 
 
 def total(rows: Iterable[Row]) -> Usage:

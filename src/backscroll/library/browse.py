@@ -83,7 +83,7 @@ class Shelf:
 
     def chats(self, wanted: Filter | None = None) -> list[Chat]:
         """The chats that are asked for, the one that was last active first; without those nobody said anything in."""
-        chats = (chat for chat in self._chats.chats() if chat.tree.nodes or chat.agents)
+        chats = (chat for chat in self._chats.chats() if chat.tree.nodes or any(map(_says_something, chat.agents)))
         return [chat for chat in chats if wanted is None or wanted.accepts(chat)]
 
     def find(self, name: str) -> Chat:
@@ -152,6 +152,10 @@ def _read(path: Path) -> bytes:
         return read_small(path)
     except OSError:
         return b""  # gone since we looked, or not to be read: it only adds to what the rows say
+
+
+def _says_something(agent: Agent) -> bool:
+    return not agent.is_stub and not agent.is_side_copy
 
 
 def _within(wanted: str | None, values: Iterable[str]) -> bool:

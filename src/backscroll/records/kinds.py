@@ -172,6 +172,8 @@ class AttachmentBody(Part, frozen=True, gc=False, kw_only=True, rename="camel"):
 
     type: str | None = None
     prompt: Content | None = None
+    origin: Origin | None = None
+    command_mode: str | None = None
     free: ClassVar[bool] = True
 
 

@@ -1,0 +1,149 @@
+"""What a chat is called: by its agent's name, its user, the model, a summary, its first prompt, its id."""
+
+import pytest
+
+from tests.conversation.support import Drawing, all_chats, one_chat
+from tests.support.drawings import session_uuid
+
+PROMPT = "a <- - user: fix the parser\nb <- a assistant: done\n"
+NAMES = [
+    "agent-name: releaser",
+    "custom-title: My parser",
+    "ai-title: Fixing a parser",
+    "summary b: A parser was fixed",
+]
+
+
+def check(drawing: Drawing, expected: str) -> None:
+    """The title of the only chat, or of the one of the session S1."""
+    (chat,) = (chat for chat in all_chats(drawing) if chat.id == session_uuid("S1"))
+    assert chat.title == expected
+
+
+@pytest.mark.parametrize("place", range(len(NAMES)))
+def test_the_better_name_wins_wherever_it_stands(place: int) -> None:
+    expected = NAMES[place].split(": ")[1]
+    names = NAMES[place:]
+    check(PROMPT + "\n".join(names), expected)
+    check("\n".join(reversed(names)) + "\n" + PROMPT, expected)
+
+
+def test_without_a_name_it_is_the_first_prompt() -> None:
+    check(PROMPT + "c <- b user: now the lexer", "fix the parser")
+
+
+def test_without_a_prompt_it_is_the_beginning_of_the_id() -> None:
+    check("a <- - assistant: welcome", session_uuid("S1")[:8])
+
+
+def test_a_session_without_rows_may_have_a_title() -> None:
+    check("custom-title: Nothing happened here", "Nothing happened here")
+
+
+@pytest.mark.parametrize("kind", ["agent-name", "custom-title", "ai-title"])
+def test_the_last_of_repeated_titles_wins(kind: str) -> None:
+    check(f"{kind}: First\n{PROMPT}{kind}: Second\n", "Second")
+
+
+@pytest.mark.parametrize("kind", ["agent-name", "custom-title", "ai-title"])
+def test_an_empty_title_does_not_take_the_former_away(kind: str) -> None:
+    check(f"{kind}: First\n{PROMPT}{kind}:\n", "First")
+
+
+def test_the_title_of_the_session_that_was_last_active_wins() -> None:
+    check({"S1": f"{PROMPT}custom-title: First", "S2": f"{PROMPT}c <- b user: on\ncustom-title: Second"}, "Second")
+
+
+def test_a_better_name_of_an_older_session_wins() -> None:
+    check({"S1": f"{PROMPT}custom-title: Mine", "S2": f"{PROMPT}c <- b user: on\nai-title: The model's"}, "Mine")
+
+
+# Summaries, which name a leaf.
+
+
+def test_a_summary_in_another_file_names_the_conversation_of_its_leaf() -> None:
+    check({"S1": PROMPT, "S2": "summary b: A parser was fixed\nx <- - user: hello"}, "A parser was fixed")
+
+
+def test_a_summary_does_not_name_the_file_it_stands_in() -> None:
+    check({"S1": "summary x: Hello\na <- - user: fix the parser", "S2": "x <- - user: hello"}, "fix the parser")
+
+
+def test_a_summary_whose_leaf_is_nowhere_names_nothing() -> None:
+    check(f"summary lost: A conversation that is gone\n{PROMPT}", "fix the parser")
+
+
+def test_of_several_summaries_that_of_the_latest_leaf_wins() -> None:
+    check(
+        {"S1": f"{PROMPT}c <- b user: on", "S2": "summary c: On and on\nsummary b: A parser\nx <- - user: hello"},
+        "On and on",
+    )
+
+
+def test_of_two_summaries_of_one_leaf_the_later_wins() -> None:
+    check(f"summary b: First\nsummary b: Second\n{PROMPT}", "Second")
+
+
+def test_an_empty_summary_names_nothing() -> None:
+    check(f'summary b: ""\n{PROMPT}', "fix the parser")
+
+
+# First prompts.
+
+
+def test_a_command_is_not_the_title_if_a_prompt_follows() -> None:
+    command = "c <- - user: <command-name>/cost</command-name>\n"
+    output = "d <- c user: <local-command-stdout>$1</local-command-stdout>\n"
+    check(f"{command}{output}a <- d user: fix the parser\nb <- a assistant: done", "fix the parser")
+
+
+def test_a_bare_command_is_the_title_if_there_is_nothing_else() -> None:
+    check("a <- - user: <command-name>/cost</command-name><command-args></command-args>", "/cost")
+
+
+def test_a_bare_command_in_a_system_row_is_the_title_if_there_is_nothing_else() -> None:
+    check("a <- - system local_command: <command-name>/cost</command-name><command-args></command-args>", "/cost")
+
+
+def test_a_command_that_was_answered_is_the_title() -> None:
+    greet = (
+        "<command-message>greet</command-message><command-name>/greet</command-name><command-args>Ada</command-args>"
+    )
+    check(f"a <- - user: {greet}\nb <- a assistant: hello Ada\nc <- b user: thanks", "/greet Ada")
+
+
+def test_a_shell_command_is_not_the_title_if_a_prompt_follows() -> None:
+    check("c <- - user: <bash-input>ls</bash-input>\na <- c user: fix the parser", "fix the parser")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "meta: Caveat: The messages below",
+        "compact-summary: what was read",
+        "user: [Request interrupted by user]",
+        "user: <system-reminder>as you know</system-reminder>",
+        'user: the build ended {"origin": {"kind": "task-notification"}}',
+        "result t1: contents",
+    ],
+)
+def test_what_nobody_typed_is_not_the_title(row: str) -> None:
+    check(f"x <- - {row}\na <- x user: fix the parser", "fix the parser")
+
+
+def test_a_picture_is_not_the_title_if_a_prompt_follows() -> None:
+    image = '[{"type": "image", "source": {"type": "base64", "data": "iVBORw0KGgo="}}]'
+    check(f"x <- - user: {image}\na <- x user: fix the parser", "fix the parser")
+
+
+def test_the_first_prompt_is_that_of_the_active_branch() -> None:
+    check("a <- - user: fxi the parser\nb <- - user: fix the parser", "fix the parser")
+
+
+def test_a_long_prompt_is_cut() -> None:
+    chat = one_chat(f"a <- - user: {'word ' * 200}")
+    assert chat.title == ("word " * 200)[:200]
+
+
+def test_a_title_of_a_sub_agent_is_not_that_of_the_chat() -> None:
+    check({"S1": PROMPT, "S1/x1": "custom-title: Agent\nx <- - user: look"}, "fix the parser")
