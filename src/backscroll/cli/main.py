@@ -1,5 +1,6 @@
 """The entry of the command line: finds the command, runs it, and turns every error into one shape and one exit code."""
 
+import gc
 import importlib
 import os
 import sys
@@ -60,6 +61,8 @@ def backscroll(context: click.Context) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line, and exit."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    # A command keeps most of what it makes: looking for garbage as often as usual would cost a fifth of its time.
+    gc.set_threshold(100_000, 20, 20)
     for stream in (sys.stdout, sys.stderr):
         # A file name that is no UTF-8 must not end the program; as `\udcff` it is even valid JSON.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]

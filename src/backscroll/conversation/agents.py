@@ -4,7 +4,7 @@ An agent's rows stand in a file of its own, or up to 2.0.20 among the rows of it
 the call that its sidecar names, else to the call whose result names it, else to the call with its prompt.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
 from typing import Final
@@ -12,7 +12,7 @@ from typing import Final
 from backscroll.conversation.kinds import Kind
 from backscroll.conversation.rows import LONGEST_TEXT, Call, Row
 from backscroll.conversation.transcripts import Transcript
-from backscroll.conversation.tree import Tree, walk
+from backscroll.conversation.tree import FAR, Tree, walk
 from backscroll.conversation.usage import SYNTHETIC, total
 from backscroll.records import Usage
 
@@ -90,9 +90,10 @@ class Agent:
 
 def find_agents(sessions: list[Transcript], files: list[Transcript], tree: Tree) -> list[Agent]:
     """All agents of a chat, each with the call that started it where one did."""
-    agents = [Agent(file.place.agent_id or file.place.file, file.rows, file) for file in files]
-    agents += _inline(sessions)
-    calls = {call.id: (call, None) for node in tree.nodes.values() for call in node.row.calls if call.agent}
+    agents = [Agent(file.place.agent_id or file.place.file, file.rows, file) for file in _without_copies(files)]
+    agents += _inline(sessions, tree.aliases)
+    nodes = sorted(tree.nodes.values(), key=lambda node: (node.row.when or FAR, node.position))
+    calls = {call.id: (call, None) for node in nodes for call in node.row.calls if call.agent}
     by_call: dict[str, tuple[Call, Agent | None]] = dict(calls)
     for agent in agents:
         if not agent.is_side_copy:
@@ -122,12 +123,20 @@ def _attach_by_prompt(agent: Agent, free: dict[str, tuple[Call, Agent | None]]) 
             return
 
 
-def _inline(sessions: list[Transcript]) -> Iterator[Agent]:
+def _without_copies(files: list[Transcript]) -> list[Transcript]:
+    """One file of each agent, the longest: a backup, or a copy of the session, holds them again."""
+    longest: dict[tuple[str | None, str], Transcript] = {}
+    for file in sorted(files, key=lambda file: (-len(file.rows), file.place.file)):
+        longest.setdefault((file.place.agent_id, file.rows[0].uuid if file.rows else ""), file)
+    return list(longest.values())
+
+
+def _inline(sessions: list[Transcript], aliases: Mapping[str, str]) -> Iterator[Agent]:
     """The agents among the rows of the sessions; resumed copies of a session hold the same ones."""
     rows = {session.place.file: session.sidechains for session in sessions if session.sidechains}
     if not rows:
         return
-    tree = Tree.of(rows, {}, {})
+    tree = Tree.of(rows, aliases, {})
     for root in tree.roots:
         nodes = [node for turn in walk([root]) for node in turn.in_order()]
         if nodes:

@@ -128,14 +128,16 @@ class Chat:
     @cached_property
     def started(self) -> datetime | None:
         """When the first row was written, by its original time."""
-        return min((node.row.when for node in self._rows() if node.row.when), default=None)
+        return min((when for transcript in self.transcripts if (when := transcript.first)), default=None)
 
     @cached_property
     def last_active(self) -> datetime | None:
-        """When the last row was written: not when a file was touched."""
-        whens = [node.row.when for node in self.tree.nodes.values() if node.row.when]
-        whens += [agent.last for agent in self._agents if agent.last]
-        return max(whens, default=None)
+        """When the last row was written, by its original time: not when a file was touched or copied."""
+        lasts = [transcript.last for transcript in self.transcripts if transcript.last]
+        if self.tree.has_copies:
+            lasts = [node.row.when for node in self.tree.nodes.values() if node.row.when]
+            lasts += [agent.last for agent in self._agents if agent.last]
+        return max(lasts, default=None)
 
     @cached_property
     def active_time(self) -> timedelta:
@@ -227,6 +229,8 @@ def _branches(chat: Chat) -> Iterator[Branch]:
     ends = [_last_real(turn, real) for turn in ends]
     forgotten = [turn for turn in real if not any(child in real for child in turn.children)]
     everything = dict.fromkeys([*ends, *sorted(forgotten, key=_turn_time)])
+    if not everything:  # nothing but commands, and then taken back
+        everything = dict.fromkeys(turn for turn in walk(chat.tree.roots) if not turn.children)
     taken: dict[Turn, int] = {}
     number = 0
     for end in everything:
@@ -235,7 +239,7 @@ def _branches(chat: Chat) -> Iterator[Branch]:
         if not own and taken:
             continue
         number += 1
-        beside = [turn for parent in own for turn in parent.children if turn not in real]
+        beside = [turn for parent in own for turn in parent.children if turn not in real and turn not in own]
         if number == 1:
             beside += [turn for turn in chat.tree.roots if turn not in real and turn not in own]
         extra = list(walk(beside))

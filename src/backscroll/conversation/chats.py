@@ -29,7 +29,10 @@ class Chats:
         self._transcripts: dict[str, Transcript] = {}
         self._group_of: dict[str, _Group] = {}
         self._owners: dict[str, _Group] = {}
-        self._messages: dict[str, Transcript] = {}
+        self._first_holders: dict[tuple[str, str], Transcript] = {}
+        """Who had an answer first, by the message's id and how the session began."""
+        self._summaries: dict[str, dict[str, str]] = {}
+        """The titles that rows were given, by row and by the file that gives it."""
 
     def add(self, place: Place, records: Iterable[Record], meta: AgentMeta | None = None) -> None:
         """Take more records of a file, in their order; a file may also have none."""
@@ -39,8 +42,10 @@ class Chats:
         elif meta is not None:
             transcript.meta = meta
         before = (transcript.continued_in, transcript.derived_from, transcript.withdrawn)
+        had_begun = bool(transcript.first_typed)
         rows = transcript.add(records)
-        self._extend(transcript, rows)
+        self._extend(transcript, rows, rows if had_begun else transcript.rows)
+        self._take_summaries(transcript)
         if before != (transcript.continued_in, transcript.derived_from, transcript.withdrawn):
             self._group_of[place.file].found().tree.stale = True
 
@@ -49,6 +54,7 @@ class Chats:
         gone = self._transcripts.pop(file, None)
         if gone is None:
             return
+        self._forget_summaries(file)
         group = self._group_of[file].found()
         others = [member for member in group.members.values() if member is not gone]
         for member in group.members.values():
@@ -56,31 +62,51 @@ class Chats:
             for row in member.rows:
                 self._owners.pop(row.uuid, None)
                 self._owners.pop(row.parent or "", None)
-                self._messages.pop(row.message_id or "", None)
+                self._first_holders.pop((row.message_id or "", member.first_typed), None)
             for name in member.linked:
                 self._owners.pop(f"session {name}", None)
         for member in others:
-            self._extend(member, member.rows)
+            self._extend(member, member.rows, member.rows)
+
+    def _forget_summaries(self, file: str) -> None:
+        for leaf in [leaf for leaf, titles in self._summaries.items() if file in titles]:
+            del self._summaries[leaf][file]
+            group = self._owners[leaf].found() if leaf in self._owners else None
+            if not self._summaries[leaf]:
+                del self._summaries[leaf]
+            if group is not None:
+                group.summaries.pop(leaf, None)
+                if leaf in self._summaries:
+                    group.summaries[leaf] = self._summary_of(leaf)
+                group.changed()
 
     def chats(self) -> list[Chat]:
         """Every chat there is, the one that was last active first."""
         groups = {id(group): group for group in map(_Group.found, self._group_of.values())}
-        self._assign_summaries(groups)
         chats = [group.chat() for group in groups.values()]
         return sorted(chats, key=lambda chat: (chat.last_active or PAST, chat.id), reverse=True)
 
-    def _assign_summaries(self, groups: dict[int, "_Group"]) -> None:
-        """A summary names the last row of the conversation that it is the title of, in whatever file it stands."""
-        found: dict[int, dict[str, str]] = {}
-        for transcript in sorted(self._transcripts.values(), key=lambda transcript: transcript.place.file):
-            for summary in transcript.summaries:
-                owner = self._owners.get(summary.leaf_uuid or "")
-                if owner is not None and summary.leaf_uuid and summary.summary:
-                    found.setdefault(id(owner.found()), {})[summary.leaf_uuid] = summary.summary
-        for key, group in groups.items():
-            group.take_summaries(found.get(key, {}))
+    def chat_of(self, file: str) -> Chat | None:
+        """The chat that a file belongs to: for somebody who follows it, whatever else there is."""
+        group = self._group_of.get(file)
+        return group.found().chat() if group else None
 
-    def _extend(self, transcript: Transcript, rows: list[Row]) -> None:
+    def _take_summaries(self, transcript: Transcript) -> None:
+        """A summary names the last row of the conversation that it is the title of, in whatever file it stands."""
+        for summary in transcript.take_summaries():
+            if summary.leaf_uuid and summary.summary:
+                self._summaries.setdefault(summary.leaf_uuid, {})[transcript.place.file] = summary.summary
+                owner = self._owners.get(summary.leaf_uuid)
+                if owner is not None:
+                    owner.found().summaries[summary.leaf_uuid] = self._summary_of(summary.leaf_uuid)
+                    owner.found().changed()
+
+    def _summary_of(self, leaf: str) -> str:
+        """Of several, the one in the last file by name: any will do, but always the same."""
+        return max(self._summaries[leaf].items())[1]
+
+    def _extend(self, transcript: Transcript, rows: list[Row], answers: list[Row]) -> None:
+        """`answers` are the rows by whose messages it may be joined: all, once it is known how the session began."""
         group = self._group_of.get(transcript.place.file)
         group = group.found() if group else _Group()
         self._group_of[transcript.place.file] = group
@@ -91,11 +117,16 @@ class Chats:
             group = self._link(group, f"session {name}")
         if transcript.place.agent_id is not None:
             return
+        for row in answers if transcript.first_typed else ():
+            if row.message_id and not row.is_sidechain:
+                group = self._link_message(group, transcript, row.message_id)
         for row in rows:
             if not row.is_sidechain:
-                if row.message_id and row.uuid not in self._owners:
-                    group = self._link_message(group, transcript, row.message_id)
-                group = self._link(group, row.uuid)
+                # A row that stands for another may be withdrawn, and then nothing may be linked by it.
+                if not row.uuid.startswith("queued "):
+                    group = self._link(group, row.uuid)
+                    if row.uuid in self._summaries:
+                        group.summaries[row.uuid] = self._summary_of(row.uuid)
                 if row.parent:
                     group = self._link(group, row.parent)
                 group.tree.add(row)
@@ -105,18 +136,16 @@ class Chats:
         return group if owner is group else group.join(owner.found())
 
     def _link_message(self, group: "_Group", transcript: Transcript, message_id: str) -> "_Group":
-        """Join sessions whose answers are the same though the uuids of the rows are not."""
-        other = self._messages.setdefault(message_id, transcript)
-        if other is transcript or not _begin_alike(transcript, other):
+        """Join sessions whose answers are the same though the uuids of the rows are not.
+
+        Some stand-ins for the API give every message the same id: then the conversations differ from their beginning.
+        """
+        other = self._first_holders.setdefault((message_id, transcript.first_typed), transcript)
+        if other is transcript:
             return group
         group = group.join(self._group_of[other.place.file].found())
-        group.has_new_uuids = group.tree.stale = True
+        group.tree.stale = True  # which of its rows are copies is found out when the tree is built
         return group
-
-
-def _begin_alike(one: Transcript, other: Transcript) -> bool:
-    # Some stand-ins for the API give every message the same id: then the conversations differ from their beginning.
-    return one.first_prompt == other.first_prompt
 
 
 class _Group:
@@ -127,7 +156,8 @@ class _Group:
         self.tree = Tree()
         self.has_new_uuids = False
         self._merged_into: _Group | None = None
-        self._summaries: dict[str, str] = {}
+        self.summaries: dict[str, str] = {}
+        """The titles that were given to its rows."""
         self._chat: Chat | None = None
 
     def found(self) -> "_Group":
@@ -146,8 +176,10 @@ class _Group:
         if len(other.tree.nodes) > len(self.tree.nodes):
             return other.join(self)
         self.members |= other.members
+        self.summaries |= other.summaries
         self.has_new_uuids |= other.has_new_uuids
-        self.tree.stale |= bool(other.tree.nodes) or other.tree.stale
+        goes_on = any(member.continued_in or member.derived_from for member in self.members.values())
+        self.tree.stale |= bool(other.tree.nodes) or other.tree.stale or goes_on or self.has_new_uuids
         other._merged_into = self
         self.changed()
         return self
@@ -156,29 +188,25 @@ class _Group:
         """Something was added: what was known of the chat no longer holds."""
         self._chat = None
 
-    def take_summaries(self, summaries: dict[str, str]) -> None:
-        """The titles that were given to rows of this chat."""
-        if summaries != self._summaries:
-            self._summaries = summaries
-            self.changed()
-
     def chat(self) -> Chat:
         """The chat as it is now."""
         if self._chat is None:
             members = sorted(self.members.values(), key=_age)
             sessions = [member for member in members if member.place.agent_id is None]
             if self.tree.stale:
-                aliases = copied_rows(sessions) if self.has_new_uuids else {}
+                aliases = copied_rows(sessions) if len(sessions) > 1 else {}
+                self.has_new_uuids |= bool(aliases)
                 rows = {member.place.file: member.rows for member in sessions}
                 self.tree = Tree.of(rows, aliases, _earlier(sessions))
             agents = [member for member in members if member.place.agent_id is not None]
-            self._chat = Chat(sessions, agents, self.tree, self._summaries)
+            self._chat = Chat(sessions, agents, self.tree, self.summaries)
         return self._chat
 
 
-def _age(transcript: Transcript) -> tuple[datetime, datetime, str]:
-    """Oldest first; of a session and its fork, which begin alike, the one that ended first."""
-    return transcript.first or FAR, transcript.last or FAR, transcript.place.file
+def _age(transcript: Transcript) -> tuple[datetime, bool, datetime, str]:
+    """Oldest first; of a session and its fork, which begin alike, the session, else the one that ended first."""
+    is_fork = bool(transcript.rows and transcript.rows[0].forked_from)
+    return transcript.first or FAR, is_fork, transcript.last or FAR, transcript.place.file
 
 
 def _earlier(sessions: list[Transcript]) -> dict[str, str]:
@@ -187,10 +215,10 @@ def _earlier(sessions: list[Transcript]) -> dict[str, str]:
     earlier = {}
     for session in sessions:
         for name in session.derived_from:
-            if name in files and files[name] != session.place.file:
+            if name in files and name != session.session_id:
                 earlier[session.place.file] = files[name]
     for session in sessions:
         later = files.get(session.continued_in)
-        if later is not None and later != session.place.file:
+        if later is not None and session.continued_in != session.session_id:
             earlier[later] = session.place.file
     return earlier

@@ -1,44 +1,63 @@
 """Rows that are copies of others though their uuids differ and nothing in them says so.
 
-1.0.3 gave every row a new uuid when a session was resumed. Answers still have their message's id, and results their
-call's; a prompt is known by what it hangs on and what it says.
+Up to 1.0.17 every row got a new uuid when a session was resumed. Answers still have their message's id, and results
+their call's; anything else is known by what it hangs on and what it says. Copies stand at the beginning of a file.
 """
 
 from collections import Counter
 from collections.abc import Sequence
 
-from backscroll.conversation.kinds import Kind
 from backscroll.conversation.rows import Row
 from backscroll.conversation.transcripts import Transcript
+
+Key = tuple[object, ...]
 
 
 def copied_rows(transcripts: Sequence[Transcript]) -> dict[str, str]:
     """Of each row that is such a copy, the row it is a copy of. The transcripts come oldest first."""
     aliases: dict[str, str] = {}
-    originals: dict[tuple[object, ...], str] = {}
+    originals: dict[Key, str] = {}
     known: set[str] = set()
+    said: set[Key] = set()
     for transcript in transcripts:
-        own = {row.uuid for row in transcript.rows}
-        seen: Counter[tuple[object, ...]] = Counter()
-        for row in transcript.rows:
+        rows = sorted((*transcript.rows, *transcript.sidechains), key=lambda row: row.position)
+        own = {row.uuid for row in rows}
+        copied = _end_of_copies(rows, known, said)
+        seen: Counter[Key] = Counter()
+        for number, row in enumerate(rows):
             key = _key(row, aliases)
-            if key is None:
-                continue
             # The second row of a message, or the second prompt that says the same, is not the first.
             seen[key] += 1
             original = originals.setdefault((*key, seen[key]), row.uuid)
-            # A row that an earlier file has under the same uuid is a usual copy; two rows of one file are two rows.
-            if original not in own and row.uuid not in known:
+            if number < copied and original not in own and not _is_usual_copy(row, known):
                 aliases[row.uuid] = original
         known |= own
+        said.update(name for row in rows if (name := _id_of(row)))
     return aliases
 
 
-def _key(row: Row, aliases: dict[str, str]) -> tuple[object, ...] | None:
+def _end_of_copies(rows: Sequence[Row], known: set[str], said: set[Key]) -> int:
+    """How many rows at the beginning are copies, by the last one that has the id of an earlier file's row."""
+    copies = (
+        number for number, row in enumerate(rows, start=1) if _id_of(row) in said and not _is_usual_copy(row, known)
+    )
+    return max(copies, default=0)
+
+
+def _is_usual_copy(row: Row, known: set[str]) -> bool:
+    """Whether an earlier file has it under the same uuid, or the one that it names."""
+    return row.uuid in known or (row.forked_from is not None and row.forked_from.message_uuid in known)
+
+
+def _id_of(row: Row) -> Key | None:
+    if row.message_id:
+        return "message", row.message_id
+    return ("result", *row.results) if row.results else None
+
+
+def _key(row: Row, aliases: dict[str, str]) -> Key:
     if row.message_id:
         return "message", row.message_id
     if row.results:
         return "result", row.results[0]
-    if row.kind is Kind.PROMPT or row.kind is Kind.COMMAND:
-        return "prompt", aliases.get(row.parent, row.parent) if row.parent else None, row.text
-    return None
+    return row.kind, row.is_sidechain, aliases.get(row.parent, row.parent) if row.parent else None, row.text

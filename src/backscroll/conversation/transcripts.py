@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
-from backscroll.conversation.kinds import Kind
+from backscroll.conversation.kinds import TURNS, Kind
 from backscroll.conversation.rows import LONGEST_TEXT, Row
 from backscroll.conversation.usage import SYNTHETIC
 from backscroll.records import (
@@ -64,7 +64,7 @@ class Transcript:
         self.agent_name: str | None = None
         self.tags: dict[str, None] = {}
         self.pr_links: dict[str, PrLink] = {}
-        self.summaries: list[Summary] = []
+        self._summaries: list[Summary] = []
         self.checkpoint: Checkpoint | None = None
         self.continued_in: str | None = None
         self.derived_from: list[str] = []
@@ -76,13 +76,14 @@ class Transcript:
         """Which agent a call was answered by: call id → agent id."""
         self.linked: dict[str, None] = {place.session_id: None} if place.session_id else {}
         """Sessions that this one has rows of, or came out of, or goes on in."""
-        self.first_prompt = ""
+        self.first_typed = ""
         self.withdrawn = 0
         """How many rows were taken back: what was made of them has to be made anew."""
         self.first: datetime | None = None
         self.last: datetime | None = None
         self._finder = ProjectFinder()
         self._session_of_rows: str | None = None
+        self._repeated: tuple[object, ...] = ()
         self._keep = keep
         self._position = 0
         self._queue: list[str] = []
@@ -121,6 +122,11 @@ class Transcript:
                 self._see_other(record, position)
         return added
 
+    def take_summaries(self) -> list[Summary]:
+        """The titles of conversations that it has given since it was last asked."""
+        taken, self._summaries = self._summaries, []
+        return taken
+
     def _see_queue(self, record: QueueOperation) -> Attachment | None:
         """Follow what was typed while the model was at work.
 
@@ -154,21 +160,16 @@ class Transcript:
         if row.text and (self._absorbed or row.uuid.startswith("queued ")):
             self._follow_absorbed(row)
         (self.sidechains if row.is_sidechain and self.place.agent_id is None else self.rows).append(row)
-        if record.session_id:
-            self.linked[record.session_id] = None
-            if self._session_of_rows is None:
-                self._session_of_rows = record.session_id
-        if row.forked_from and row.forked_from.session_id:
-            self.linked[row.forked_from.session_id] = None
-        if not self.first_prompt and row.kind is Kind.PROMPT:
-            self.first_prompt = row.text
-        if record.version:
-            self.versions[record.version] = None
-        if record.git_branch:
-            self.branches[record.git_branch] = None
+        # Nearly every row repeats these.
+        repeated = (record.session_id, record.version, record.git_branch, row.forked_from)
+        if repeated != self._repeated:
+            self._repeated = repeated
+            self._see_repeated(row, record)
         if row.model and row.model != SYNTHETIC:
             self.models[row.model] = None
-        if row.when is not None:
+        if not self.first_typed and row.kind in TURNS and not row.is_sidechain:
+            self.first_typed = row.text
+        if row.when is not None and not (row.is_sidechain and self.place.agent_id is None):
             if self.first is None or row.when < self.first:
                 self.first = row.when
             if self.last is None or row.when > self.last:
@@ -186,6 +187,18 @@ class Transcript:
         if row.kind is Kind.COMPACTION and not row.is_sidechain:
             self.checkpoint = None
 
+    def _see_repeated(self, row: Row, record: ChainRecord) -> None:
+        if record.session_id:
+            self.linked[record.session_id] = None
+            if self._session_of_rows is None:
+                self._session_of_rows = record.session_id
+        if row.forked_from and row.forked_from.session_id:
+            self.linked[row.forked_from.session_id] = None
+        if record.version:
+            self.versions[record.version] = None
+        if record.git_branch:
+            self.branches[record.git_branch] = None
+
     def _follow_absorbed(self, row: Row) -> None:
         """A prompt from the queue counts until the client writes it after all."""
         if row.uuid.startswith("queued "):
@@ -202,7 +215,7 @@ class Transcript:
         if isinstance(record, LastPrompt) and (record.leaf_uuid or record.explicit):
             self.checkpoint = Checkpoint(position, record.leaf_uuid, record.explicit)
         elif isinstance(record, Summary):
-            self.summaries.append(record)
+            self._summaries.append(record)
         elif isinstance(record, CustomTitle):
             self.custom_title = record.custom_title or self.custom_title
         elif isinstance(record, AiTitle):

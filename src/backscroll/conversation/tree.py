@@ -23,11 +23,12 @@ GOES_ON: Final = frozenset({Kind.COMPACTION, Kind.COMPACT_SUMMARY})
 class Node:
     """One row of the chat with all its copies; `row` is the one that tells the original time."""
 
-    __slots__ = ("copies", "parent", "row", "turn")
+    __slots__ = ("copies", "is_in_circle", "parent", "row", "turn")
 
     def __init__(self, row: Row) -> None:
         self.row = row
         self.copies = [row]
+        self.is_in_circle = False
         self.parent: Node | None = None
         self.turn: Turn | None = None
 
@@ -95,7 +96,8 @@ class Tree:
         self.nodes: dict[str, Node] = {}
         self.roots: list[Turn] = []
         self.stale = False
-        self._aliases: dict[str, str] = {}
+        self.has_copies = False
+        self.aliases: dict[str, str] = {}
         self._missing: set[str] = set()
         self._last: dict[str, Node] = {}
         self._continued: set[str] = set()
@@ -113,7 +115,7 @@ class Tree:
         goes on from.
         """
         tree = cls()
-        tree._aliases.update(aliases)
+        tree.aliases.update(aliases)
         for rows in transcripts.values():
             for row in rows:
                 tree._note_fork(row)
@@ -125,11 +127,15 @@ class Tree:
                 tree._fold(row)
             if rows:
                 tree._last[file] = tree.nodes[tree.key_of(rows[-1].uuid)]
-            previous = transcripts.get(earlier_of.get(file, ""))
-            if rows and previous:
-                before[id(rows[0])] = previous[-1]
-                tree._continued.add(rows[0].uuid)
-                tree._continuing.add(previous[0].transcript)
+        for file, earlier_file in earlier_of.items():
+            rows, previous = transcripts[file], transcripts[earlier_file]
+            tree._continuing.add(earlier_file)
+            if not rows:
+                tree._continuing.add(file)  # its first row is going to hang on what is there
+            elif previous:
+                first = tree.nodes[tree.key_of(rows[0].uuid)].row
+                before[id(first)] = previous[-1]
+                tree._continued.add(first.uuid)
         for node in sorted(tree.nodes.values(), key=lambda node: (node.row.when or FAR, node.position)):
             tree._place_with_ancestors(node, before)
         for root in tree.roots:
@@ -139,11 +145,11 @@ class Tree:
 
     def key_of(self, uuid: str) -> str:
         """The row that this one is a copy of, or itself."""
-        seen = None
-        while uuid in self._aliases:
-            if seen is None:
-                seen = {uuid}
-            uuid = self._aliases[uuid]
+        if uuid not in self.aliases:
+            return uuid
+        seen = {uuid}
+        while uuid in self.aliases:
+            uuid = self.aliases[uuid]
             if uuid in seen:
                 return min(seen)  # rows that are said to be copies of one another
             seen.add(uuid)
@@ -151,14 +157,18 @@ class Tree:
 
     def find(self, uuid: str | None) -> Node | None:
         """The node of this row, if it is there."""
-        return self.nodes.get(self.key_of(uuid)) if uuid else None
+        if uuid is None:
+            return None
+        return self.nodes.get(uuid if uuid not in self.aliases else self.key_of(uuid))
 
     def add(self, row: Row) -> None:
         """Take one more row of a transcript, in the order of its file."""
         if self.stale:
             return
-        self.stale = row.transcript in self._continuing
-        self._note_fork(row)
+        if self._continuing:
+            self.stale = row.transcript in self._continuing
+        if row.forked_from is not None:
+            self._note_fork(row)
         node, is_new = self._fold(row)
         if is_new and not self.stale:
             self._place(node, self._parent_of(node, self._last.get(row.transcript)))
@@ -166,8 +176,8 @@ class Tree:
 
     def _note_fork(self, row: Row) -> None:
         origin = row.forked_from.message_uuid if row.forked_from else None
-        if origin and origin != row.uuid and row.uuid not in self._aliases:
-            self._aliases[row.uuid] = origin
+        if origin and origin != row.uuid and row.uuid not in self.aliases:
+            self.aliases[row.uuid] = origin
             if row.uuid in self.nodes or row.uuid in self._missing:
                 self.stale = True
 
@@ -180,11 +190,14 @@ class Tree:
                 self.stale = True  # something hangs on it that was put elsewhere
             return node, True
         node.copies.append(row)
+        self.has_copies = True
         best = _original(node.copies)
         if best is not node.row:
             # Where the parent is lost, the place depends on the file: another file, another place.
-            lost = self.find(best.parent) is None and (best.parent is not None or best.kind in GOES_ON)
-            if lost or best.parent != node.row.parent or best.kind is not node.row.kind:
+            goes_on = best.kind in GOES_ON or best.uuid in self._continued or node.row.uuid in self._continued
+            lost = self.find(best.parent) in (None, node) and (best.parent is not None or goes_on)
+            changed = (best.parent, best.kind, best.uuid) != (node.row.parent, node.row.kind, node.row.uuid)
+            if lost or changed or node.is_in_circle:
                 self.stale = True
             node.row = best
         return node, False
@@ -233,16 +246,30 @@ class Tree:
 
     def _cut(self, circle: list[Node], before: dict[int, Row]) -> None:
         """Place one of the rows that hang on one another: where the client began anew, else where we came in."""
-        cut = next((node for node in circle if node.row.kind is Kind.COMPACTION), circle[0])
+        # Not where we came in: that depends on what else hangs there.
+        cut = min(circle, key=lambda node: (node.row.kind is not Kind.COMPACTION, node.row.when or FAR, node.position))
+        for node in circle:
+            node.is_in_circle = True
         earlier = self._before(cut, before)
         if earlier is not None and earlier.turn is None:
-            earlier = None if earlier in circle else self._placed(earlier, before)
+            earlier = self._placed(earlier, before) if self._ends_outside(earlier, circle, before) else None
         self._place(cut, earlier)
         # The others hang on it one after the other; the circle is written from child to parent.
         at = circle.index(cut)
         for child, parent in reversed(list(pairwise([*circle[at + 1 :], *circle[:at], cut]))):
             if child.turn is None:
                 self._place(child, parent)
+
+    def _ends_outside(self, node: Node, circle: list[Node], before: dict[int, Row]) -> bool:
+        """Whether what the node hangs on leads neither into the circle nor into another one."""
+        met = {id(other) for other in circle}
+        step: Node | None = node
+        while step is not None and step.turn is None:
+            if id(step) in met:
+                return False
+            met.add(id(step))
+            step = self._parent_of(step, self._before(step, before))
+        return True
 
     def _placed(self, node: Node, before: dict[int, Row]) -> Node:
         self._place_with_ancestors(node, before)
@@ -273,7 +300,8 @@ def _cut_turns(root: Turn) -> None:
             forks = {id(child.after) for child in turn.children}
             for node in turn.in_order():
                 tops = _continuations(node, children) if node.turn is turn and id(node) in forks else []
-                if tops:
+                # What hangs behind two such nodes is cut off at the first.
+                if tops := [top for top in tops if top.turn is turn]:
                     _cut_off(turn, tops, children)
         waiting.extend(turn.children)
 
@@ -320,7 +348,7 @@ def _children_in(turn: Turn) -> dict[int, list[Node]]:
 def _original(copies: list[Row]) -> Row:
     """The copy that tells the original time. In one file a later row replaces an earlier one."""
     latest = {row.transcript: row for row in copies}
-    return min(latest.values(), key=lambda row: (row.when or FAR, row.transcript))
+    return min(latest.values(), key=lambda row: (row.when or FAR, row.forked_from is not None, row.transcript))
 
 
 def walk(turns: Iterable[Turn]) -> Iterator[Turn]:
