@@ -12,9 +12,10 @@ from typing import Final, NamedTuple
 
 from backscroll.conversation.agents import Agent, find_agents
 from backscroll.conversation.kinds import HUMAN, Kind
+from backscroll.conversation.todos import todos_of
 from backscroll.conversation.transcripts import Transcript
 from backscroll.conversation.tree import Node, Tree, Turn, walk
-from backscroll.records import PrLink
+from backscroll.records import PrLink, Todo
 
 LONGEST_PAUSE: Final = timedelta(minutes=5)
 """A longer silence is no work: it does not count as active time."""
@@ -204,6 +205,11 @@ class Chat:
         calls = [call for node in _by_time(self._rows(Kind.ANSWER)) for call in node.row.calls]
         calls += [call for agent in self.agents for call in agent.calls]
         return list(dict.fromkeys(call.file for call in calls if call.file))
+
+    @cached_property
+    def todos(self) -> list[Todo]:
+        """What was to be done, and how far it came."""
+        return todos_of(call for node in _by_time(self._rows(Kind.ANSWER)) for call in node.row.calls)
 
     def leaf_of(self, session: Transcript) -> Turn | None:
         """The turn that the client would go on from if it resumed this session; None if it would begin anew."""

@@ -11,17 +11,20 @@ from backscroll.conversation.kinds import HUMAN, Kind, command_of, inside_tags, 
 from backscroll.records import (
     AGENT_TOOLS,
     FILE_TOOLS,
+    TODO_TOOLS,
     AgentCall,
     Assistant,
     Attachment,
     ChainRecord,
     System,
+    TodoCall,
     ToolResult,
     ToolUse,
     Usage,
     User,
     agent_call,
     file_of_call,
+    todo_call,
 )
 
 LONGEST_TEXT: Final = 200
@@ -37,6 +40,8 @@ class Call(NamedTuple):
     """What it changes."""
     agent: AgentCall | None = None
     """The sub-agent it starts."""
+    todo: TodoCall | None = None
+    """What it changes in the list of what is to be done."""
 
 
 class Row:
@@ -115,6 +120,7 @@ def _call(block: ToolUse) -> Call:
         name,
         file_of_call(block) if name in FILE_TOOLS else None,
         agent_call(block) if name in AGENT_TOOLS else None,
+        todo_call(block) if name in TODO_TOOLS else None,
     )
 
 

@@ -51,11 +51,23 @@ from backscroll.records.outside import (
 from backscroll.records.project import ProjectFinder, project_of
 from backscroll.records.record import Record
 from backscroll.records.sidecars import AgentMeta, LiveSession, agent_meta, cleanup_period, custom_title, live_session
-from backscroll.records.tools import AGENT_TOOLS, FILE_TOOLS, AgentCall, agent_call, agent_result, file_of_call
+from backscroll.records.tools import (
+    AGENT_TOOLS,
+    FILE_TOOLS,
+    TODO_TOOLS,
+    AgentCall,
+    Todo,
+    TodoCall,
+    agent_call,
+    agent_result,
+    file_of_call,
+    todo_call,
+)
 
 __all__ = [
     "AGENT_TOOLS",
     "FILE_TOOLS",
+    "TODO_TOOLS",
     "AgentCall",
     "AgentMeta",
     "AgentName",
@@ -91,6 +103,8 @@ __all__ = [
     "Tag",
     "Text",
     "Thinking",
+    "Todo",
+    "TodoCall",
     "ToolReference",
     "ToolResult",
     "ToolUse",
@@ -114,6 +128,7 @@ __all__ = [
     "file_of_call",
     "live_session",
     "project_of",
+    "todo_call",
     "type_of",
     "value_of",
 ]

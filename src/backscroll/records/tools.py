@@ -3,7 +3,7 @@
 from typing import Final, TypeVar
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
 
 from backscroll.records.content import ToolUse
 from backscroll.records.decode import value_of
@@ -13,6 +13,8 @@ AGENT_TOOLS: Final = frozenset({"Task", "Agent"})
 """The tools that start a sub-agent, old name and new."""
 FILE_TOOLS: Final = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write"})
 """The tools that change a file."""
+TODO_TOOLS: Final = frozenset({"TodoWrite", "TaskCreate", "TaskUpdate"})
+"""The tools that keep a list of what is to be done: the old one writes it whole, the new ones item by item."""
 
 
 class AgentCall(Struct, frozen=True, kw_only=True):
@@ -28,6 +30,22 @@ class FileCall(Struct, frozen=True, kw_only=True):
 
     file_path: str | None = None
     notebook_path: str | None = None
+
+
+class Todo(Struct, frozen=True, kw_only=True):
+    """One thing to be done: `pending`, `in_progress`, `completed`."""
+
+    content: str = ""
+    status: str = "pending"
+
+
+class TodoCall(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A change to the list of what is to be done."""
+
+    todos: list[Todo] = field(default_factory=list)
+    subject: str | None = None
+    task_id: str | None = None
+    status: str | None = None
 
 
 class AgentResult(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -48,6 +66,11 @@ def file_of_call(call: ToolUse) -> str | None:
     return found.file_path or found.notebook_path
 
 
+def todo_call(call: ToolUse) -> TodoCall:
+    """What a call changes in the list of what is to be done."""
+    return _decode(call.input, TODO_CALL, TodoCall())
+
+
 def agent_result(result: Raw) -> AgentResult:
     """The sub-agent that a `toolUseResult` speaks of, if it does."""
     return _decode(result, AGENT_RESULT, AgentResult())
@@ -59,11 +82,12 @@ def _decode(raw: Raw, decoder: msgspec.json.Decoder[AnyStruct], default: AnyStru
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     value = value_of(raw)  # not an object, or a field of the wrong type: that costs the field
-    fields = msgspec.structs.fields(type(default))
+    fields = [field for field in msgspec.structs.fields(type(default)) if field.type == str | None]
     texts = {field.name: value.get(field.encode_name) for field in fields} if isinstance(value, dict) else {}
     return type(default)(**{name: text for name, text in texts.items() if isinstance(text, str)})
 
 
 AGENT_CALL: Final = msgspec.json.Decoder(AgentCall)
 FILE_CALL: Final = msgspec.json.Decoder(FileCall)
+TODO_CALL: Final = msgspec.json.Decoder(TodoCall)
 AGENT_RESULT: Final = msgspec.json.Decoder(AgentResult)

@@ -33,6 +33,7 @@ def chat_as_json(chat: Chat, title: str | None = None) -> dict[str, Any]:
             {"number": link.pr_number, "url": link.pr_url, "repository": link.pr_repository} for link in chat.pr_links
         ],
         "files_touched": chat.files_touched,
+        "todos": [{"text": todo.content, "status": todo.status} for todo in chat.todos],
     }
 
 
