@@ -134,6 +134,21 @@ def test_show_as_json_holds_every_message_with_its_branch(home: Path) -> None:
     assert call["input"] == {"file_path": "x.py"}
 
 
+def test_a_compaction_is_told_with_what_it_saved(tmp_path: Path) -> None:
+    drawing = """
+    a <- - user: hi
+    b <- a assistant: ho
+    s <- - compact(logical=b) manual {"compactMetadata": {"preTokens": 9000, "postTokens": 800, \
+"preservedSegment": {"headUuid": "a", "tailUuid": "b"}}}
+    c <- s compact-summary: This session is being continued from a previous conversation.
+    """
+    home = write_home(tmp_path / "claude", {session_path("S1"): jsonl(draw(drawing))})
+    messages = answer(home, "show", session_uuid("S1"))["messages"]
+    (told,) = [message["compaction"] for message in messages if message["kind"] == "compaction"]
+    assert (told["trigger"], told["tokens_before"], told["tokens_after"]) == ("manual", 9000, 800)
+    assert (told["preserved_from"], told["preserved_to"]) == ("a", "b")
+
+
 def test_the_rows_can_be_had_as_they_were_written(home: Path) -> None:
     rows = [json.loads(line) for line in run(home, "show", session_uuid("S1"), "--raw").stdout.splitlines()]
     assert [row["uuid"] for row in rows][-2:] == ["e", "f"]

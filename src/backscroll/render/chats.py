@@ -3,7 +3,7 @@
 from typing import Any
 
 from backscroll.conversation import Agent, Branch, Chat, Message, ToolCall
-from backscroll.records import Text, Thinking, Usage, value_of
+from backscroll.records import System, Text, Thinking, Usage, value_of
 from backscroll.render.parts import diff_of, result_text
 from backscroll.render.terminal import moment
 
@@ -61,9 +61,16 @@ def agent_as_json(agent: Agent) -> dict[str, Any]:
         "rows": len(agent.rows),
         "started": moment(agent.started) if agent.started else None,
         "usage": usage_as_json(agent.usage),
+        "fork_context": _fork_context(agent),
         "is_stub": agent.is_stub,
         "is_side_copy": agent.is_side_copy,
     }
+
+
+def _fork_context(agent: Agent) -> dict[str, str | None] | None:
+    """The conversation that a forked agent began with, which its own rows only refer to."""
+    context = agent.transcript.fork_context if agent.transcript else None
+    return {"session": context.parent_session_id, "last": context.parent_last_uuid} if context else None
 
 
 def usage_as_json(usage: Usage) -> dict[str, int]:
@@ -88,7 +95,25 @@ def message_as_json(message: Message) -> dict[str, Any]:
         "model": message.model,
         "usage": usage_as_json(message.usage) if message.usage else None,
         "stop_reason": message.stop_reason,
+        "compaction": _compaction(message),
         "calls": [_call_as_json(call) for call in message.calls.values()],
+    }
+
+
+def _compaction(message: Message) -> dict[str, Any] | None:
+    """Why the context was summed up, what that saved, and which rows stayed in it."""
+    record = message.rows[0].record
+    metadata = record.compact_metadata if isinstance(record, System) else None
+    if metadata is None:
+        return None
+    segment, messages = metadata.preserved_segment, metadata.preserved_messages
+    return {
+        "trigger": metadata.trigger,
+        "tokens_before": metadata.pre_tokens,
+        "tokens_after": metadata.post_tokens,
+        "preserved": messages.uuids if messages else [],
+        "preserved_from": segment.head_uuid if segment else None,
+        "preserved_to": segment.tail_uuid if segment else None,
     }
 
 
