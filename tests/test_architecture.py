@@ -17,7 +17,8 @@ IMPORTS: dict[str, set[str]] = {
     "files": set(),
     "conversation": {"records"},
     "query": set(),
-    "library": {"records", "files", "conversation"},
+    "archive": {"files"},
+    "library": {"records", "files", "conversation", "archive"},
     "render": {"records", "conversation"},
     "cli": {"library", "render", "query"},
 }

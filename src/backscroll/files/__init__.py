@@ -7,7 +7,7 @@ from backscroll.files.layout import TRANSCRIPTS, FileKind, LeftOut, Place, place
 from backscroll.files.live import is_running
 from backscroll.files.names import project_folder
 from backscroll.files.opening import read_small
-from backscroll.files.reading import LONGEST_LINE, Bookmark, Change, Line, Reading, read_lines
+from backscroll.files.reading import LONGEST_LINE, Bookmark, Change, Line, Reading, lines_of, pieces_of, read_lines
 from backscroll.files.retention import Deletion, deletions, retention_days
 from backscroll.files.watching import Changed, watch
 
@@ -34,7 +34,9 @@ __all__ = [
     "find_changes",
     "find_homes",
     "is_running",
+    "lines_of",
     "look",
+    "pieces_of",
     "place_of",
     "project_folder",
     "read_lines",

@@ -25,6 +25,10 @@ WINDOW: Final = 4096
 """How many bytes at the beginning, and before the bookmark, are compared on every visit."""
 
 
+Read = Callable[[int, int], bytes]
+"""Gives the bytes from one offset to another; fewer where there are no more."""
+
+
 class Line(NamedTuple):
     """One line: where it begins, where the next one does, and its bytes without the newline.
 
@@ -126,6 +130,14 @@ class Reading:
                     yield line
         self._reached_end = True
 
+    def rest(self) -> Iterator[bytes]:
+        """All bytes from the bookmark on, finished lines or not, in pieces; they count as read."""
+        while piece := self._bytes(self._offset, min(self._status.st_size, self._offset + PIECE)):
+            self._begin(piece, self._offset)
+            self._offset += len(piece)
+            yield piece
+        self._reached_end = True
+
     def take_tail(self) -> None:
         """Count the tail as read: it was whole, and only its newline is missing."""
         if self.tail is not None:
@@ -134,10 +146,7 @@ class Reading:
 
     def pieces(self, line: Line) -> Iterator[bytes]:
         """The bytes of a line that was too long to be given whole."""
-        at = line.start
-        while piece := self._bytes(at, min(line.end, at + PIECE)):
-            at += len(piece)
-            yield piece.removesuffix(b"\n") if at == line.end else piece
+        return pieces_of(self._bytes, line)
 
     @property
     def bookmark(self) -> Bookmark:
@@ -230,6 +239,24 @@ def read_lines(path: Path, start: int = 0) -> Iterator[Line]:
                 yield Line(block.start, block.end, None)
 
 
+def lines_of(read: Read, size: int) -> Iterator[tuple[Line, bool]]:
+    """The lines of anything that can be read from byte to byte, each with whether it is complete."""
+    for block in _blocks(read, 0, size):
+        if block.complete and block.data is not None:
+            for line in _split(block.data, block.start):
+                yield line, True
+        else:
+            yield Line(block.start, block.end, block.data), block.complete
+
+
+def pieces_of(read: Read, line: Line) -> Iterator[bytes]:
+    """The bytes of a long line in pieces, without its newline."""
+    at = line.start
+    while piece := read(at, min(line.end, at + PIECE)):
+        at += len(piece)
+        yield piece.removesuffix(b"\n") if at == line.end else piece
+
+
 class _Block(NamedTuple):
     """Some complete lines, or one line that is too long to be held (no data), or the unfinished last line."""
 
@@ -239,7 +266,7 @@ class _Block(NamedTuple):
     complete: bool
 
 
-def _blocks(read: Callable[[int, int], bytes], start: int, size: int) -> Iterator[_Block]:
+def _blocks(read: Read, start: int, size: int) -> Iterator[_Block]:
     """The bytes from `start` to `size` in blocks of whole lines."""
     at = start
     pending: list[bytes] = []  # the beginning of a line, as long as it is short enough to be kept

@@ -1,0 +1,23 @@
+"""What is kept: the verbatim bytes of everything in a home, written once, with proof that they are whole."""
+
+from backscroll.archive.archive import Archive, KeptFile, Version
+from backscroll.archive.capture import Capture, capture
+from backscroll.archive.reading import KeptReading
+from backscroll.archive.restore import Restored, restore
+from backscroll.archive.verify import Damage, Report, verify
+from backscroll.archive.writer import Writer
+
+__all__ = [
+    "Archive",
+    "Capture",
+    "Damage",
+    "KeptFile",
+    "KeptReading",
+    "Report",
+    "Restored",
+    "Version",
+    "Writer",
+    "capture",
+    "restore",
+    "verify",
+]

@@ -1,0 +1,204 @@
+"""An archive as it lies on disk, to be read. Readers never wait, and never change anything."""
+
+import hashlib
+import os
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import zstandard
+
+from backscroll.archive.catalogue import (
+    BEGINNING,
+    BadLine,
+    Bytes,
+    Captured,
+    Chunk,
+    Entry,
+    Forgotten,
+    Gone,
+    Moved,
+    NewFile,
+    Verified,
+    decode,
+)
+from backscroll.errors import BackscrollError
+from backscroll.files import Bookmark, FileKind, LeftOut, Place, place_of
+
+CACHED: Final = 4
+"""How many unpacked chunks a reader holds."""
+
+
+@dataclass
+class Version:
+    """What a file was from one rewriting to the next."""
+
+    since: str
+    chunks: list[Chunk] = field(default_factory=list)
+    size: int = 0
+    modified_ns: int = 0
+
+
+@dataclass(eq=False)
+class KeptFile:
+    """A file that is kept, in all the versions it had."""
+
+    number: int
+    machine: str
+    home: str
+    path: str
+    type: str
+    versions: list[Version] = field(default_factory=list)
+    bookmark: Bookmark | None = None
+    gone_since: str | None = None
+    """When it was first missing from its home; None while it is there."""
+
+    @property
+    def kind(self) -> FileKind:
+        """What it is to us."""
+        return FileKind(self.type)
+
+    @property
+    def place(self) -> Place:
+        """What its name tells."""
+        place = place_of(self.path.split("/"))
+        return Place(self.kind) if isinstance(place, LeftOut) else place
+
+    @property
+    def source(self) -> Path:
+        """Where it lies, or lay, in its home."""
+        return Path(self.home) / self.path
+
+    @property
+    def latest(self) -> Version | None:
+        """What it was last."""
+        return self.versions[-1] if self.versions else None
+
+
+class Archive:
+    """All that is kept below a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.files: dict[int, KeptFile] = {}
+        self.chunks: dict[str, Chunk] = {}
+        self.forgotten: set[str] = set()
+        self.captured: dict[tuple[str, str], str] = {}
+        """When each home was last captured whole, by machine and home."""
+        self.verified: Verified | None = None
+        self.bad_lines: list[BadLine] = []
+        self._cache: OrderedDict[str, bytes] = OrderedDict()
+        self._load()
+
+    @property
+    def catalogue(self) -> Path:
+        """The file that says what is kept."""
+        return self.folder / "catalogue.jsonl"
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever kept here."""
+        return self.catalogue.exists()
+
+    def pack(self, number: int) -> Path:
+        """A file with chunks in it."""
+        return self.folder / "packs" / f"{number:06}.pack"
+
+    def by_source(self) -> dict[tuple[str, str, str], KeptFile]:
+        """The files by machine, home and path."""
+        return {(file.machine, file.home, file.path): file for file in self.files.values()}
+
+    def chunk_bytes(self, chunk: Chunk) -> bytes:
+        """The bytes of a chunk, as they were read from the source; an error if they are not."""
+        if chunk.id in self._cache:
+            self._cache.move_to_end(chunk.id)
+            return self._cache[chunk.id]
+        data = self.unpack(chunk)
+        self._cache[chunk.id] = data
+        if len(self._cache) > CACHED:
+            self._cache.popitem(last=False)
+        return data
+
+    def unpack(self, chunk: Chunk) -> bytes:
+        """Read a chunk from its pack and prove that it is what was put there."""
+        try:
+            with self.pack(chunk.pack).open("rb") as file:
+                packed = os.pread(file.fileno(), chunk.length, chunk.offset)
+            # The size is known: a frame that claims more is not ours, however small it is packed.
+            data = zstandard.ZstdDecompressor().decompress(packed, max_output_size=chunk.size)
+        except (OSError, zstandard.ZstdError) as error:
+            raise DamagedError(chunk, str(error)) from error
+        if len(data) != chunk.size or hashlib.sha256(data).hexdigest() != chunk.id:
+            raise DamagedError(chunk, "the bytes are not those that were kept")
+        return data
+
+    def read(self, version: Version, start: int, end: int) -> bytes:
+        """Some bytes of a version, without unpacking the others."""
+        parts = []
+        at = 0
+        for chunk in version.chunks:
+            if at >= end:
+                break
+            if at + chunk.size > start:
+                parts.append(self.chunk_bytes(chunk)[max(0, start - at) : end - at])
+            at += chunk.size
+        return b"".join(parts)
+
+    def content(self, version: Version) -> Iterator[bytes]:
+        """All bytes of a version, chunk by chunk."""
+        return map(self.chunk_bytes, version.chunks)
+
+    def _load(self) -> None:
+        try:
+            data = self.catalogue.read_bytes()
+        except FileNotFoundError:
+            data = b""
+        self._sum = BEGINNING
+        self._end = 0
+        for line in decode(data):
+            self._end = line.end
+            self._sum = line.sum
+            if isinstance(line.entry, BadLine):
+                self.bad_lines.append(line.entry)
+            else:
+                self._apply(line.entry)
+
+    def _apply(self, entry: Entry) -> None:
+        """Take a line of the catalogue into account."""
+        if isinstance(entry, NewFile):
+            self.files[entry.file] = KeptFile(entry.file, entry.machine, entry.home, entry.path, entry.type)
+        elif isinstance(entry, Forgotten):
+            self.forgotten.add(entry.key)
+        elif isinstance(entry, Captured):
+            self.captured[(entry.machine, entry.home)] = entry.at
+        elif isinstance(entry, Verified):
+            self.verified = entry
+        elif isinstance(entry, (Bytes, Moved, Gone)) and entry.file in self.files:
+            self._apply_to_file(entry, self.files[entry.file])
+
+    def _apply_to_file(self, entry: Bytes | Moved | Gone, file: KeptFile) -> None:
+        if isinstance(entry, Moved):
+            file.path = entry.path
+        elif isinstance(entry, Gone):
+            file.gone_since = entry.at
+        else:
+            while len(file.versions) <= entry.version:
+                file.versions.append(Version(entry.at))
+            version = file.versions[entry.version]
+            version.chunks.extend(entry.chunks)
+            version.size = entry.size
+            version.modified_ns = entry.modified_ns
+            file.bookmark = Bookmark(*entry.bookmark) if len(entry.bookmark) == len(Bookmark._fields) else None
+            file.gone_since = None
+            self.chunks.update({chunk.id: chunk for chunk in entry.chunks})
+
+
+class DamagedError(BackscrollError):
+    """Something in the archive is not what was put there."""
+
+    def __init__(self, chunk: Chunk, reason: str) -> None:
+        message = f"pack {chunk.pack} is damaged at byte {chunk.offset}: {reason}"
+        super().__init__(message, "run backscroll archive verify to see what that affects")
+        self.chunk = chunk

@@ -1,0 +1,107 @@
+"""Bring an archive up to date with a home."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from backscroll.archive.archive import KeptFile
+from backscroll.archive.writer import Writer
+from backscroll.files import Home, HomeFile, Reading, Unreadable, discover, find_changes
+
+
+@dataclass
+class Capture:
+    """What a capture did."""
+
+    files: int = 0
+    """How many had anything new."""
+    size: int = 0
+    gone: int = 0
+    moved: int = 0
+    unreadable: list[Unreadable] = field(default_factory=list)
+
+
+def capture(
+    writer: Writer,
+    home: Home,
+    machine: str,
+    on_total: Callable[[int], object] = lambda _: None,
+    on_bytes: Callable[[int], object] = lambda _: None,
+) -> Capture:
+    """Keep everything that is new in the home. What is gone from it stays kept."""
+    done = Capture()
+    discovery = discover(home)
+    done.unreadable += discovery.unreadable
+    kept = {file.source: file for file in writer.files.values() if _is_of(file, machine, home)}
+    known = {path: file.bookmark for path, file in kept.items() if file.bookmark and file.gone_since is None}
+    found = [
+        file for file in discovery.files if forget_key(machine, str(home.path), file.relative) not in writer.forgotten
+    ]
+    changes = find_changes(known, found, discovery.unreadable)
+    for path, origin in changes.moved.items():
+        file = kept.pop(origin)
+        writer.moved(file, path.relative_to(home.path).as_posix())
+        kept[path] = file
+        done.moved += 1
+    for path in changes.gone:
+        writer.gone(kept[path])
+        done.gone += 1
+    on_total(sum(file.size for file in changes.to_read))
+    for source in changes.to_read:
+        try:
+            _keep(writer, source, kept.get(source.path), machine, home, done, on_bytes)
+        except _SourceError as failure:
+            if not isinstance(failure.error, FileNotFoundError):  # gone since we looked: the next capture says so
+                done.unreadable.append(Unreadable(source.path, failure.error.strerror or str(failure.error)))
+    if not done.unreadable:
+        writer.captured_all(machine, str(home.path))
+    return done
+
+
+def forget_key(machine: str, home: str, path: str) -> str:
+    """What a forgotten file is known by: nothing that could be read."""
+    return hashlib.sha256("\0".join((machine, home, path)).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _keep(
+    writer: Writer,
+    source: HomeFile,
+    file: KeptFile | None,
+    machine: str,
+    home: Home,
+    done: Capture,
+    on_bytes: Callable[[int], object],
+) -> None:
+    try:
+        reading = Reading(source.path, file.bookmark if file else None)
+    except OSError as error:
+        raise _SourceError(error) from error
+    with reading:
+        if file is None:
+            file = writer.new_file(machine, str(home.path), source.relative, source.kind)
+        new_version = reading.change.starts_over
+        pieces = _pieces(reading, on_bytes)
+        size = writer.add(file, pieces, lambda: reading.bookmark, new_version=new_version)
+    done.size += size
+    done.files += bool(size) or new_version
+
+
+def _pieces(reading: Reading, on_bytes: Callable[[int], object]) -> Iterator[bytes]:
+    try:
+        for piece in reading.rest():
+            on_bytes(len(piece))
+            yield piece
+    except OSError as error:
+        raise _SourceError(error) from error
+
+
+class _SourceError(Exception):
+    """The source could not be read: that costs this file. A failure of our own disk ends everything."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def _is_of(file: KeptFile, machine: str, home: Home) -> bool:
+    return file.machine == machine and file.home == str(home.path)

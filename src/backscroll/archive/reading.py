@@ -1,0 +1,29 @@
+"""Read a kept file line by line, as a live one is read."""
+
+from collections.abc import Iterator
+
+from backscroll.archive.archive import Archive, Version
+from backscroll.files import Line, lines_of, pieces_of
+
+
+class KeptReading:
+    """One pass over the lines of a kept version. Nothing more is going to be written to it: its tail is what it is."""
+
+    def __init__(self, archive: Archive, version: Version) -> None:
+        self._archive = archive
+        self._version = version
+        self.tail: Line | None = None
+
+    def __iter__(self) -> Iterator[Line]:
+        for line, is_complete in lines_of(self._read, self._version.size):
+            if is_complete:
+                yield line
+            else:
+                self.tail = line
+
+    def pieces(self, line: Line) -> Iterator[bytes]:
+        """The bytes of a line that was too long to be given whole."""
+        return pieces_of(self._read, line)
+
+    def _read(self, start: int, end: int) -> bytes:
+        return self._archive.read(self._version, start, end)

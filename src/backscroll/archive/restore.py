@@ -1,0 +1,63 @@
+"""Put kept files back: byte for byte, never over something newer."""
+
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from backscroll.archive.archive import Archive, KeptFile, Version
+
+
+class Restored(NamedTuple):
+    """What became of a file."""
+
+    file: KeptFile
+    target: Path
+    outcome: Literal["restored", "already there", "another file is there"]
+
+
+def restore(archive: Archive, files: Iterable[KeptFile], root: Path, *, fresh: bool) -> Iterable[Restored]:
+    """Write the latest version of each file below `root`, where it lay in its home.
+
+    With `fresh` it counts as changed now, so that Claude Code does not delete it at once again; else it has the time
+    that it had.
+    """
+    for file in files:
+        version = file.latest
+        if version is not None:
+            target = root.joinpath(*file.path.split("/"))
+            yield Restored(file, target, _write(archive, version, root, target, fresh=fresh))
+
+
+def _write(
+    archive: Archive, version: Version, root: Path, target: Path, *, fresh: bool
+) -> Literal["restored", "already there", "another file is there"]:
+    if not target.parent.resolve().is_relative_to(root.resolve()) or ".." in target.parts:
+        return "another file is there"  # a link leads out of the folder
+    if target.is_symlink() or target.exists():
+        return "already there" if _is_same(archive, version, target) else "another file is there"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=".backscroll-")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            for data in archive.content(version):
+                file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if not fresh:
+            os.utime(name, ns=(version.modified_ns, version.modified_ns))
+        # A link fails where a file has come to be in the meantime; a rename would take its place.
+        os.link(name, target)
+    except FileExistsError:
+        return "another file is there"
+    finally:
+        Path(name).unlink()
+    return "restored"
+
+
+def _is_same(archive: Archive, version: Version, target: Path) -> bool:
+    if target.is_symlink() or not target.is_file() or target.stat().st_size != version.size:
+        return False
+    with target.open("rb") as file:
+        return all(file.read(len(data)) == data for data in archive.content(version))

@@ -1,0 +1,370 @@
+"""The one who writes to an archive. There is one at a time, across processes.
+
+Bytes go to the pack first and are flushed to the disk; only then does the catalogue speak of them, and is flushed
+too. Bytes in a pack that the catalogue does not speak of were left by somebody who was cut off. They are never taken
+away, only written after: should the catalogue ever be damaged, they may be all that is left of something.
+"""
+
+import fcntl
+import hashlib
+import os
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Final, NamedTuple, Self
+
+import zstandard
+
+from backscroll.archive.archive import Archive, KeptFile
+from backscroll.archive.catalogue import (
+    BEGINNING,
+    Bytes,
+    Captured,
+    Chunk,
+    Entry,
+    Forgotten,
+    Gone,
+    Header,
+    Moved,
+    NewFile,
+    Verified,
+    encode,
+)
+from backscroll.errors import Busy
+from backscroll.files import Bookmark
+
+CHUNK: Final = 4 * 1024 * 1024
+LEVEL: Final = 3
+PACK_SIZE: Final = 512 * 1024 * 1024
+COMMIT_AFTER: Final = 64 * 1024 * 1024
+"""Bytes of a source after which what was kept is made sure of."""
+
+
+@dataclass(eq=False)
+class _Job:
+    """A file whose bytes are being packed."""
+
+    file: KeptFile
+    version: int
+    size: int
+    chunks: list[Chunk] = field(default_factory=list)
+    open: int = 0
+    """Chunks that are not put down yet."""
+    bookmark: Bookmark | None = None
+    """Where its source was read to, once all of it was."""
+
+
+class _Packed(NamedTuple):
+    id: str
+    data: bytes
+    size: int
+
+
+class Writer(Archive):
+    """An archive that is open for writing; a context manager that holds the lock."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        (folder / "packs").mkdir(exist_ok=True, mode=0o700)
+        self._lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(self._lock)
+            raise Busy("another backscroll is keeping sessions right now", "wait for it, or try again later") from error
+        self._pack_number = 1
+        self._pack: int | None = None
+        self._pack_end = 0
+        self._pending: list[Entry] = []
+        self._pending_bytes = 0
+        self._threads = ThreadPoolExecutor(max_workers=os.cpu_count() or 2)
+        self._waiting: deque[tuple[Future[_Packed], _Job]] = deque()
+        try:
+            super().__init__(folder)
+            self._next_file = max(self.files, default=0) + 1
+            self._heal()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self.commit()
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Let go of the lock. What was not committed is lost, and will be kept the next time."""
+        self._threads.shutdown(cancel_futures=True)
+        if self._pack is not None:
+            os.close(self._pack)
+            self._pack = None
+        os.close(self._lock)
+
+    def new_file(self, machine: str, home: str, path: str, kind: str) -> KeptFile:
+        """Begin to keep a file."""
+        number = self._next_file
+        self._next_file += 1
+        self._write(NewFile(at=_now(), file=number, machine=machine, home=home, path=path, type=kind))
+        return self.files[number]
+
+    def add(
+        self, file: KeptFile, pieces: Iterable[bytes], bookmark_after: Callable[[], Bookmark], *, new_version: bool
+    ) -> int:
+        """Keep more bytes of a file, or a version of its own; how many they were.
+
+        `bookmark_after` is asked for the source's state when all pieces have been read.
+        """
+        version = len(file.versions) if new_version or not file.versions else len(file.versions) - 1
+        before = file.versions[version].size if version < len(file.versions) else 0
+        job = _Job(file, version, before)
+        for data in _in_chunks(pieces):
+            job.size += len(data)
+            job.open += 1
+            self._waiting.append((self._threads.submit(_packed, data), job))
+            self._settle(MOST_WAITING)
+        job.bookmark = bookmark_after()
+        self._finish(job)
+        if self._pending_bytes >= COMMIT_AFTER:
+            self.commit()
+        return job.size - before
+
+    def _settle(self, most: int) -> None:
+        """Put down what is packed, in its order, until no more than so many chunks are being packed."""
+        while len(self._waiting) > most:
+            future, job = self._waiting.popleft()
+            job.chunks.append(self._put(future.result()))
+            job.open -= 1
+            self._finish(job)
+
+    def _finish(self, job: "_Job") -> None:
+        """Write down what became of a file, when all of it has been read and put down."""
+        if job.bookmark is None or job.open:
+            return
+        self._write(
+            Bytes(
+                at=_now(),
+                file=job.file.number,
+                version=job.version,
+                size=job.size,
+                modified_ns=job.bookmark.modified_ns,
+                chunks=job.chunks,
+                bookmark=list(job.bookmark),
+            )
+        )
+
+    def moved(self, file: KeptFile, path: str) -> None:
+        """The file lies elsewhere in its home now."""
+        self._write(Moved(at=_now(), file=file.number, path=path))
+
+    def gone(self, file: KeptFile) -> None:
+        """The file is not in its home any more."""
+        self._write(Gone(at=_now(), file=file.number))
+
+    def captured_all(self, machine: str, home: str) -> None:
+        """Everything in the home is kept."""
+        self._write(Captured(at=_now(), machine=machine, home=home))
+
+    def verified_all(self, damaged: int, *, quick: bool) -> None:
+        """Somebody looked whether everything is whole."""
+        self._write(Verified(at=_now(), damaged=damaged, quick=quick))
+
+    def commit(self) -> None:
+        """Make sure that everything so far outlives a power cut."""
+        self._settle(0)
+        if not self._pending:
+            return
+        if self._pack is not None:
+            os.fsync(self._pack)
+        lines, last_sum = encode(self._pending, self._sum)
+        is_new = not self.catalogue.exists()
+        _append(self.catalogue, lines, self._end)
+        if is_new:
+            _sync_folder(self.folder)
+        self._sum = last_sum
+        self._end += len(lines)
+        self._pending = []
+        self._pending_bytes = 0
+
+    def forget(self, files: Iterable[KeptFile], keys: Iterable[str]) -> None:
+        """Really remove these files: what only they have is taken out of the packs, and they will not be kept again.
+
+        New packs are written and flushed before a new catalogue takes the place of the old one; the old packs go last.
+        """
+        self.commit()
+        removed = {file.number for file in files}
+        remaining = [file for file in self.files.values() if file.number not in removed]
+        wanted = {chunk.id for file in remaining for version in file.versions for chunk in version.chunks}
+        touched = {
+            chunk.pack for number in removed for version in self.files[number].versions for chunk in version.chunks
+        }
+        self._next_pack()
+        for chunk in [chunk for chunk in self.chunks.values() if chunk.pack in touched and chunk.id in wanted]:
+            with self.pack(chunk.pack).open("rb") as pack:
+                packed = os.pread(pack.fileno(), chunk.length, chunk.offset)
+            self.chunks[chunk.id] = self._append_to_pack(_Packed(chunk.id, packed, chunk.size))
+        if self._pack is not None:
+            os.fsync(self._pack)
+        for number in removed:
+            del self.files[number]
+        self.chunks = {name: chunk for name, chunk in self.chunks.items() if name in wanted}
+        self.forgotten.update(keys)
+        for file in remaining:
+            for version in file.versions:
+                version.chunks = [self.chunks[chunk.id] for chunk in version.chunks]
+        self._write_anew()
+        for number in touched:
+            self.pack(number).unlink(missing_ok=True)
+        _sync_folder(self.folder / "packs")
+
+    def _write(self, entry: Entry) -> None:
+        self._apply(entry)
+        self._pending.append(entry)
+
+    def _write_anew(self) -> None:
+        """Put a catalogue of what is kept now in the place of the old one."""
+        lines, last_sum = encode(self._all_entries(), BEGINNING)
+        fresh = self.catalogue.with_suffix(".new")
+        fresh.unlink(missing_ok=True)
+        _append(fresh, lines, 0)
+        fresh.replace(self.catalogue)
+        _sync_folder(self.folder)
+        self._sum, self._end = last_sum, len(lines)
+
+    def _all_entries(self) -> Iterable[Entry]:
+        yield Header(at=_now())
+        for file in self.files.values():
+            since = file.versions[0].since if file.versions else _now()
+            yield NewFile(
+                at=since, file=file.number, machine=file.machine, home=file.home, path=file.path, type=file.type
+            )
+            for number, version in enumerate(file.versions):
+                yield Bytes(
+                    at=version.since,
+                    file=file.number,
+                    version=number,
+                    size=version.size,
+                    modified_ns=version.modified_ns,
+                    chunks=version.chunks,
+                    bookmark=list(file.bookmark or ()),
+                )
+            if file.gone_since:
+                yield Gone(at=file.gone_since, file=file.number)
+        for key in sorted(self.forgotten):
+            yield Forgotten(at=_now(), key=key)
+        for (machine, home), at in self.captured.items():
+            yield Captured(at=at, machine=machine, home=home)
+        if self.verified:
+            yield self.verified
+
+    def _put(self, packed: _Packed) -> Chunk:
+        known = self.chunks.get(packed.id)
+        if known is not None:
+            return known  # the same bytes are kept already
+        chunk = self._append_to_pack(packed)
+        self.chunks[chunk.id] = chunk
+        self._pending_bytes += packed.size
+        return chunk
+
+    def _append_to_pack(self, packed: _Packed) -> Chunk:
+        if self._pack is None or self._pack_end >= PACK_SIZE:
+            self._open_pack()
+        assert self._pack is not None  # noqa: S101
+        _write_all(self._pack, packed.data)
+        chunk = Chunk(packed.id, self._pack_number, self._pack_end, len(packed.data), packed.size)
+        self._pack_end += len(packed.data)
+        return chunk
+
+    def _open_pack(self) -> None:
+        if self._pack is not None or self._pack_end >= PACK_SIZE:
+            self._next_pack()
+        path = self.pack(self._pack_number)
+        is_new = not path.exists()
+        self._pack = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        os.lseek(self._pack, self._pack_end, os.SEEK_SET)
+        if is_new:
+            _sync_folder(path.parent)
+
+    def _next_pack(self) -> None:
+        """Begin a new pack with the next chunk."""
+        if self._pack is not None:
+            os.fsync(self._pack)
+            os.close(self._pack)
+            self._pack = None
+        self._pack_number = max([self._pack_number, *self._packs_on_disk()]) + 1
+        self._pack_end = 0
+
+    def _packs_on_disk(self) -> list[int]:
+        return [int(path.stem) for path in (self.folder / "packs").glob("*.pack") if path.stem.isdecimal()]
+
+    def _heal(self) -> None:
+        """Go on behind whatever somebody left who was cut off."""
+        self._pack_number = max([1, *self._packs_on_disk()])
+        pack = self.pack(self._pack_number)
+        self._pack_end = pack.stat().st_size if pack.exists() else 0
+        if self.catalogue.exists():
+            # Half a line was never acknowledged, and the next one must not be glued to it.
+            os.truncate(self.catalogue, self._end)
+        if self._end == 0:
+            self._write(Header(at=_now()))
+
+
+def _packed(data: bytes) -> _Packed:
+    """Both release the interpreter's lock, so that several are done at once."""
+    compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True, write_content_size=True)
+    return _Packed(hashlib.sha256(data).hexdigest(), compressor.compress(data), len(data))
+
+
+def _in_chunks(pieces: Iterable[bytes]) -> Iterable[bytes]:
+    held: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        held.append(piece)
+        size += len(piece)
+        if size >= CHUNK:
+            yield b"".join(held)
+            held, size = [], 0
+    if held:
+        yield b"".join(held)
+
+
+def _append(path: Path, data: bytes, at: int) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        os.lseek(descriptor, at, os.SEEK_SET)
+        _write_all(descriptor, data)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+MOST_WAITING: Final = 2 * (os.cpu_count() or 2)
+"""Chunks that are being packed at once: a bound on memory."""
