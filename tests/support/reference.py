@@ -17,14 +17,23 @@ def reference() -> str:
         "Made from the commands by `./scripts/write-reference`. Every command takes the options below, before or after"
     )
     pages = [f"# Commands\n\n{intro} or after its name.\n", _options(backscroll, context)]
-    for name in backscroll.list_commands(context):
-        command = backscroll.get_command(context, name)
+    pages += _pages(backscroll, context, _names(backscroll, context))
+    return "\n".join(page.rstrip() for page in pages) + "\n"
+
+
+def _pages(group: click.Group, context: click.Context, known: frozenset[str]) -> list[str]:
+    """A section for each command, those inside a command right behind it."""
+    pages = []
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
         assert command is not None
         inside = click.Context(command, info_name=name, parent=context)
-        usage = f"backscroll {name} {' '.join(command.collect_usage_pieces(inside))}"
-        own = _options(command, inside, leave_out=_names(backscroll, context))
-        pages.append(f"\n## `backscroll {name}`\n\n```\n{usage}\n```\n\n{_help(command)}\n{own}")
-    return "\n".join(page.rstrip() for page in pages) + "\n"
+        usage = f"{inside.command_path} {' '.join(command.collect_usage_pieces(inside))}"
+        own = _options(command, inside, leave_out=known)
+        pages.append(f"\n## `{inside.command_path}`\n\n```\n{usage}\n```\n\n{_help(command)}\n{own}")
+        if isinstance(command, click.Group):
+            pages += _pages(command, inside, known)
+    return pages
 
 
 def _help(command: click.Command) -> str:

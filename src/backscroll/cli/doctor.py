@@ -8,7 +8,7 @@ import click
 
 from backscroll import __version__
 from backscroll.cli.options import global_options, request
-from backscroll.cli.output import Progress, heading, warning, write, write_json
+from backscroll.cli.output import Progress, heading, keep_first, warning, write, write_json
 from backscroll.errors import BackscrollError, NothingFound
 from backscroll.render.terminal import clean_line, moment, plural, size
 
@@ -40,6 +40,7 @@ def command() -> None:
     asked = request()
     settings = asked.settings()
     homes = open_homes(settings)
+    keep_first(asked)
     with Progress("reading", quiet=asked.quiet) as progress:
         health = examine(homes, progress.set_total, progress.add)
     now = datetime.now(UTC)

@@ -57,35 +57,33 @@ def command(
         title=title,
     )
     asked = request()
-    chats = open_shelf(asked).chats(wanted)
+    shelf = open_shelf(asked)
+    chats = shelf.chats(wanted)
     if not chats:
         raise NothingFound("no chats", "try fewer filters, or name a home with --home")
     chats = chats[:limit]
     if asked.json:
         from backscroll.render.chats import chat_as_json
 
-        write_json({"chats": [chat_as_json(chat) for chat in chats]})
+        write_json({"chats": [chat_as_json(chat, archived=shelf.is_archived(chat)) for chat in chats]})
     else:
-        for line in _table(chats):
+        for line in _table([(chat, shelf.is_archived(chat)) for chat in chats]):
             write(line)
 
 
-def _table(chats: list["Chat"]) -> list[str]:
+def _table(chats: list[tuple["Chat", bool]]) -> list[str]:
     """Columns that fit the terminal; whole ones where the output goes elsewhere."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10_000
-    rows = [_row(chat) for chat in chats]
+    rows = [_row(chat, archived) for chat, archived in chats]
     project_width = min(max(len(row[2]) for row in rows), max(10, width // 5))
     lines = [click.style(_line(("ID", "LAST ACTIVE", "PROJECT", "MESSAGES", "TITLE"), project_width, width), bold=True)]
     return lines + [_line(row, project_width, width) for row in rows]
 
 
-def _row(chat: "Chat") -> tuple[str, str, str, str, str]:
+def _row(chat: "Chat", archived: bool) -> tuple[str, str, str, str, str]:
     when = f"{chat.last_active.astimezone():%Y-%m-%d %H:%M}" if chat.last_active else "-"
-    marks = [
-        f"{count} {name}"
-        for count, name in ((len(chat.branches), "branches"), (len(chat.leaves), "leaves"))
-        if count > 1
-    ]
+    counts = ((len(chat.branches), "branches"), (len(chat.leaves), "leaves"))
+    marks = ["archived"] * archived + [f"{count} {name}" for count, name in counts if count > 1]
     title = clean_line(chat.title) + (f" ({', '.join(marks)})" if marks else "")
     name = clean_line(chat.project or "-").replace("\\", "/").rstrip("/").split("/")[-1] or "/"
     return clean_line(chat.id[:8]), when, name, f"{chat.messages:,}", title

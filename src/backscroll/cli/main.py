@@ -17,6 +17,8 @@ COMMANDS = {
     "show": "backscroll.cli.show",
     "tree": "backscroll.cli.tree",
     "resume": "backscroll.cli.resume",
+    "keep": "backscroll.cli.keep",
+    "archive": "backscroll.cli.archive",
     "doctor": "backscroll.cli.doctor",
     "inspect": "backscroll.cli.inspect",
 }

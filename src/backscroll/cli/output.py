@@ -4,12 +4,13 @@ import json
 import sys
 import time
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import click
 
-from backscroll.errors import BackscrollError
+from backscroll.errors import BackscrollError, Busy
 from backscroll.render.terminal import clean, size
 
 if TYPE_CHECKING:
@@ -46,14 +47,39 @@ def write_error(error: BackscrollError, *, as_json: bool) -> None:
         click.echo(f"backscroll: {clean(error.message)}\n  next: {clean(error.hint)}", err=True)
 
 
-def open_shelf(asked: "Request") -> "Shelf":
-    """All chats of the homes that were asked for, read with a sign of progress."""
-    from backscroll.library import Shelf, open_homes
+def tell(text: str) -> None:
+    """Something for the user that is not the answer."""
+    click.echo(text, err=True)
 
-    shelf = Shelf(open_homes(asked.settings()))
+
+def open_shelf(asked: "Request") -> "Shelf":
+    """All chats of the homes that were asked for, and of the archive, read with a sign of progress."""
+    from backscroll.library import Shelf, find_archive, open_homes
+
+    settings = asked.settings()
+    homes = open_homes(settings)
+    keep_first(asked)
+    shelf = Shelf(homes, find_archive(settings))
     with Progress("reading", quiet=asked.quiet) as progress:
         progress.set_total(shelf.size)
         return shelf.read(progress.add)
+
+
+def keep_first(asked: "Request") -> None:
+    """Bring the archive up to date if that is due. Whatever goes wrong with it, the command itself goes on."""
+    from backscroll.library import is_due, keep, open_homes
+
+    settings = asked.settings()
+    homes = open_homes(settings)
+    try:
+        if is_due(settings, homes, datetime.now(UTC)):
+            with Progress("keeping your sessions", quiet=asked.quiet) as progress:
+                keep(settings, homes, progress.set_total, progress.add)
+    except Busy:
+        pass  # somebody else is just doing it
+    except OSError as error:
+        if not asked.quiet:
+            tell(f"backscroll: nothing could be kept: {clean(str(error))}\n  next: see --library")
 
 
 class Progress:

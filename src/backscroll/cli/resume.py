@@ -33,6 +33,9 @@ def command(name: str, run: bool) -> None:
     leaf = leaf or (chat.leaves[0] if chat.leaves else None)
     if leaf is None or not leaf.session_id:
         raise NothingFound("the session of this agent is gone", "resume needs the session's own file")
+    if shelf.is_archived(chat):
+        hint = f"put it back first: backscroll archive restore {leaf.session_id[:8]} --in-place"
+        raise NothingFound("Claude Code has deleted this session; it is only in the archive", hint)
     folder = leaf.project
     if asked.json:
         write_json({"session": leaf.session_id, "folder": folder, "command": ["claude", "--resume", leaf.session_id]})

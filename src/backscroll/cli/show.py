@@ -52,9 +52,10 @@ def command(
     from backscroll.render.parts import Choice
 
     asked = request()
-    reading = open_shelf(asked).open(name)
+    shelf = open_shelf(asked)
+    reading = shelf.open(name)
     if asked.json:
-        write_json(_as_json(reading))
+        write_json(_as_json(reading, archived=shelf.is_archived(shelf.find(name))))
         return
     chosen = _branches(reading.chat, branch)
     if raw:
@@ -126,12 +127,12 @@ def _raw_rows(branches: "list[Branch]") -> Iterator[bytes]:
                     yield node.row.record.raw.strip(b"\0 \r\n")
 
 
-def _as_json(reading: "Reading") -> dict[str, Any]:
+def _as_json(reading: "Reading", *, archived: bool) -> dict[str, Any]:
     from backscroll.render.chats import agent_as_json, branch_as_json, chat_as_json, message_as_json
 
     chat = reading.chat
     return {
-        "chat": chat_as_json(chat, reading.title),
+        "chat": chat_as_json(chat, reading.title, archived=archived),
         "branches": [branch_as_json(branch) for branch in chat.branches],
         "messages": [
             {"branch": branch.number, **message_as_json(message)}

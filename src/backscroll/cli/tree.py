@@ -28,13 +28,14 @@ def command(name: str, everything: bool) -> None:
       backscroll tree 4f8c --json
     """
     asked = request()
-    chat = open_shelf(asked).find(name)
+    shelf = open_shelf(asked)
+    chat = shelf.find(name)
     agents = [agent for agent in chat.agents if everything or not (agent.is_stub or agent.is_side_copy)]
     if asked.json:
         from backscroll.render.chats import agent_as_json, branch_as_json, chat_as_json
 
         write_json({
-            "chat": chat_as_json(chat),
+            "chat": chat_as_json(chat, archived=shelf.is_archived(chat)),
             "branches": [branch_as_json(branch) for branch in chat.branches],
             "agents": [agent_as_json(agent) for agent in agents],
         })  # fmt: skip

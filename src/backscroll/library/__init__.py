@@ -5,6 +5,20 @@ from backscroll.library.browse import Filter, Reading, Shelf
 from backscroll.library.doctor import Health, HomeHealth, Sighting, examine
 from backscroll.library.homes import open_homes
 from backscroll.library.inspect import Inspection, Trouble, find_transcripts, inspect
+from backscroll.library.preserve import (
+    Proof,
+    Status,
+    back_up,
+    find_archive,
+    forget,
+    is_due,
+    keep,
+    keep_watching,
+    prove,
+    put_back,
+    restore_backup,
+    status,
+)
 
 __all__ = [
     "Agent",
@@ -14,12 +28,24 @@ __all__ = [
     "Health",
     "HomeHealth",
     "Inspection",
+    "Proof",
     "Reading",
     "Shelf",
     "Sighting",
+    "Status",
     "Trouble",
+    "back_up",
     "examine",
+    "find_archive",
     "find_transcripts",
+    "forget",
     "inspect",
+    "is_due",
+    "keep",
+    "keep_watching",
     "open_homes",
+    "prove",
+    "put_back",
+    "restore_backup",
+    "status",
 ]

@@ -1,14 +1,17 @@
-"""List chats and open one. Reads the homes themselves."""
+"""List chats and open one: those of the homes, and those that are only in the archive any more."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Protocol
 
+from backscroll.archive import Archive, KeptFile, KeptReading, Version
 from backscroll.conversation import Agent, Branch, Chat, Chats, Message, Place, messages_of, results_of, walk
-from backscroll.errors import NothingFound, UsageError
-from backscroll.files import TRANSCRIPTS, FileKind, Home, HomeFile, discover, is_running, read_small
-from backscroll.library.inspect import Inspection
+from backscroll.errors import BackscrollError, NothingFound, UsageError
+from backscroll.files import TRANSCRIPTS, FileKind, Home, HomeFile, Unreadable, discover, is_running, read_small
+from backscroll.files import Place as FilePlace
+from backscroll.library.inspect import Found, Inspection
 from backscroll.records import AgentMeta, CustomTitle, Record, agent_meta, custom_title, live_session
 
 
@@ -64,16 +67,67 @@ class Reading:
         return [message for turn in turns for message in messages_of(turn, results)]
 
 
-class Shelf:
-    """The chats of some homes, and how to find one."""
+class Source(Protocol):
+    """A file that a shelf reads: one of a home, or one that is only kept."""
 
-    def __init__(self, homes: Sequence[Home]) -> None:
+    @property
+    def path(self) -> Path:
+        """Where it lies, or lay."""
+
+    @property
+    def kind(self) -> FileKind:
+        """What it is."""
+
+    @property
+    def place(self) -> FilePlace:
+        """Whose it is."""
+
+    @property
+    def size(self) -> int:
+        """How long it is."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A file that is gone from its home and still in the archive."""
+
+    archive: Archive
+    file: KeptFile
+    version: Version
+
+    @property
+    def path(self) -> Path:
+        """Where it lay."""
+        return self.file.source
+
+    @property
+    def kind(self) -> FileKind:
+        """What it is."""
+        return self.file.kind
+
+    @property
+    def place(self) -> FilePlace:
+        """Whose it is."""
+        return self.file.place
+
+    @property
+    def size(self) -> int:
+        """How long it was."""
+        return self.version.size
+
+
+class Shelf:
+    """The chats of some homes, with what is only in the archive, and how to find one."""
+
+    def __init__(self, homes: Sequence[Home], archive: Archive | None = None) -> None:
         self.inspection = Inspection()
-        self._files = [file for home in homes for file in discover(home).files]
+        live = [file for home in homes for file in discover(home).files]
+        self._files: list[Source] = [*live, *_only_kept(homes, archive, {file.path for file in live})]
         sidecars = (FileKind.AGENT_META, FileKind.SIDECAR)
         self._sidecars_by_path = {file.path: file for file in self._files if file.kind in sidecars}
         self._chats = Chats()
         self.size = sum(file.size for file in self._files if file.kind in TRANSCRIPTS)
+        self._kept = {str(file.path) for file in self._files if isinstance(file, Kept)}
 
     def read(self, on_bytes: Callable[[int], object] = lambda _: None) -> "Shelf":
         """Read every session."""
@@ -85,6 +139,10 @@ class Shelf:
         """The chats that are asked for, the one that was last active first; without those nobody said anything in."""
         chats = (chat for chat in self._chats.chats() if chat.tree.nodes or any(map(_says_something, chat.agents)))
         return [chat for chat in chats if wanted is None or wanted.accepts(chat)]
+
+    def is_archived(self, chat: Chat) -> bool:
+        """Whether the chat is only in the archive: Claude Code has deleted all of its sessions."""
+        return bool(chat.sessions) and all(session.place.file in self._kept for session in chat.sessions)
 
     def find(self, name: str) -> Chat:
         """The chat that this is the id of, or of a session, message or agent in it; the beginning is enough."""
@@ -108,10 +166,10 @@ class Shelf:
         opened = next(found for found in chats.chats() if found.id == chat.id)
         return Reading(opened, chat.title, self._live())
 
-    def _transcripts(self) -> Iterator[HomeFile]:
+    def _transcripts(self) -> Iterator[Source]:
         return (file for file in self._files if file.kind in TRANSCRIPTS)
 
-    def _sidecars(self, file: HomeFile) -> list[HomeFile]:
+    def _sidecars(self, file: Source) -> list[Source]:
         stem = file.path.with_suffix("")
         paths = (stem.with_suffix(".meta.json"), stem / "custom-title.json")
         return [self._sidecars_by_path[path] for path in paths if path in self._sidecars_by_path]
@@ -119,38 +177,58 @@ class Shelf:
     def _live(self) -> set[str]:
         live = set()
         for file in self._files:
-            if file.kind is FileKind.LIVE_SESSION and (data := _read(file.path)):
+            if file.kind is FileKind.LIVE_SESSION and isinstance(file, HomeFile) and (data := _read(file)):
                 session = live_session(data)
                 if session and session.session_id and is_running(session.pid, session.process_start):
                     live.add(session.session_id)
         return live
 
 
+def _only_kept(homes: Sequence[Home], archive: Archive | None, live: set[Path]) -> list[Kept]:
+    if archive is None:
+        return []
+    names = {str(home.path) for home in homes}
+    files = (file for file in archive.files.values() if file.home in names and file.source not in live)
+    return [Kept(archive, file, file.latest) for file in files if file.latest is not None]
+
+
 def _add(
     chats: Chats,
     inspection: Inspection,
-    file: HomeFile,
-    sidecars: Iterable[HomeFile],
+    file: Source,
+    sidecars: Iterable[Source],
     on_bytes: Callable[[int], object] = lambda _: None,
 ) -> None:
     meta: AgentMeta | None = None
     titles: list[Record] = []
     for sidecar in sidecars:
-        data = _read(sidecar.path)
+        data = _read(sidecar)
         if sidecar.kind is FileKind.AGENT_META:
             meta = agent_meta(data)
         elif title := custom_title(data):
             titles.append(CustomTitle(custom_title=title))
     place = Place(str(file.path), file.place.session_id, file.place.agent_id)
-    chats.add(place, (found.record for found in inspection.read([file.path], on_bytes)), meta)
+    chats.add(place, (found.record for found in _found(inspection, file, on_bytes)), meta)
     if titles:
         chats.add(place, titles)
 
 
-def _read(path: Path) -> bytes:
+def _found(inspection: Inspection, file: Source, on_bytes: Callable[[int], object]) -> Iterator[Found]:
+    if not isinstance(file, Kept):
+        yield from inspection.read([file.path], on_bytes)
+        return
     try:
-        return read_small(path)
-    except OSError:
+        yield from inspection.read_lines(file.path, KeptReading(file.archive, file.version), on_bytes)
+    except BackscrollError as error:  # damaged in the archive: what is behind the damage is not to be had
+        inspection.unreadable.append(Unreadable(file.path, error.message))
+
+
+def _read(file: Source) -> bytes:
+    try:
+        if isinstance(file, Kept):
+            return b"".join(file.archive.content(file.version))
+        return read_small(file.path)
+    except (OSError, BackscrollError):
         return b""  # gone since we looked, or not to be read: it only adds to what the rows say
 
 

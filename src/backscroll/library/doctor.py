@@ -19,13 +19,13 @@ from backscroll.files import (
     read_small,
     retention_days,
 )
+from backscroll.library.homes import cleanup_days
 from backscroll.library.inspect import Found, Inspection
 from backscroll.records import (
     ChainRecord,
     Drift,
     LiveSession,
     ProjectFinder,
-    cleanup_period,
     drift,
     live_session,
 )
@@ -107,7 +107,7 @@ def _look_over(home: Home) -> tuple[HomeHealth, list[HomeFile]]:
         found.sizes[file.kind] += file.size
     found.left_out.update(omission.reason for omission in discovery.left_out)
     found.unreadable += discovery.unreadable
-    found.cleanup_days = _cleanup_days(found)
+    found.cleanup_days = cleanup_days(home)
     found.deletions = deletions(discovery.files, found.cleanup_days)
     found.live = _live(discovery.files)
     return found, discovery.files
@@ -130,17 +130,6 @@ def _note(unknown: dict[Drift, Sighting], what: Drift, seen: Found) -> None:
     else:
         version = seen.record.version if isinstance(seen.record, ChainRecord) else None
         unknown[what] = Sighting(what, 1, seen.file, seen.line, version)
-
-
-def _cleanup_days(found: HomeHealth) -> int | None:
-    path = found.home.path / "settings.json"
-    try:
-        return cleanup_period(read_small(path))
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        found.unreadable.append(Unreadable(path, error.strerror or str(error)))
-        return None
 
 
 def _live(files: Iterable[HomeFile]) -> list[LiveSession]:

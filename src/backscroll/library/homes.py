@@ -1,7 +1,8 @@
-"""Which homes a request is about."""
+"""Which homes a request is about, and what their settings say."""
 
 from backscroll.errors import NothingFound
-from backscroll.files import Home, find_homes
+from backscroll.files import Home, find_homes, read_small
+from backscroll.records import cleanup_period
 from backscroll.settings import Settings
 
 
@@ -14,3 +15,11 @@ def open_homes(settings: Settings) -> list[Home]:
             hint = f"did you mean {home.path.parent}?" if inside else "a home is the folder that holds `projects`"
             raise NothingFound(f"no Claude Code home at {home.path}", hint)
     return homes
+
+
+def cleanup_days(home: Home) -> int | None:
+    """After how many days the home's settings let sessions be deleted; None if they do not say or cannot be read."""
+    try:
+        return cleanup_period(read_small(home.path / "settings.json"))
+    except OSError:
+        return None

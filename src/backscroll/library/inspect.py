@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from backscroll.errors import NothingFound, UsageError
 from backscroll.files import TRANSCRIPTS, Home, LeftOut, Line, Reading, Unreadable, discover, place_of
@@ -23,6 +23,18 @@ class Trouble(NamedTuple):
     offset: int | None
     kind: str
     detail: str
+
+
+class LineSource(Protocol):
+    """A file that is read line by line, live or kept."""
+
+    tail: Line | None
+
+    def __iter__(self) -> Iterator[Line]: ...
+
+    def pieces(self, line: Line) -> Iterator[bytes]:
+        """The bytes of a line that is too long to be given whole."""
+        ...
 
 
 class Found(NamedTuple):
@@ -54,25 +66,28 @@ class Inspection:
         """Read these files, count everything, hand on every record. A file that cannot be read costs only itself."""
         for path in paths:
             try:
-                yield from self._read_file(path, on_bytes)
+                with Reading(path) as reading:
+                    yield from self.read_lines(path, reading, on_bytes)
             except OSError as error:
                 self.unreadable.append(Unreadable(path, error.strerror or str(error)))
 
-    def _read_file(self, path: Path, on_bytes: Callable[[int], object]) -> Iterator[Found]:
-        with Reading(path) as reading:
-            self.files += 1
-            number = 0
-            for line in reading:
-                number += 1
-                yield from self._count(path, number, line, _decode(reading, line))
-                on_bytes(line.end - line.start)
-            if tail := reading.tail:
-                items = list(_decode(reading, tail))
-                # A whole record may lack only its newline; half a record is still being written, or never will be.
-                if any(isinstance(item, Problem) for item in items):
-                    items = [Problem(kind="unfinished", detail="the last line breaks off", raw=b"")]
-                yield from self._count(path, number + 1, tail, items)
-                on_bytes(tail.end - tail.start)
+    def read_lines(
+        self, path: Path, source: LineSource, on_bytes: Callable[[int], object] = lambda _: None
+    ) -> Iterator[Found]:
+        """The same for lines that come from anywhere; `path` is what their file is called."""
+        self.files += 1
+        number = 0
+        for line in source:
+            number += 1
+            yield from self._count(path, number, line, _decode(source, line))
+            on_bytes(line.end - line.start)
+        if tail := source.tail:
+            items = list(_decode(source, tail))
+            # A whole record may lack only its newline; half a record is still being written, or never will be.
+            if any(isinstance(item, Problem) for item in items):
+                items = [Problem(kind="unfinished", detail="the last line breaks off", raw=b"")]
+            yield from self._count(path, number + 1, tail, items)
+            on_bytes(tail.end - tail.start)
 
     def _count(self, path: Path, number: int, line: Line, items: Iterable[Record | Problem]) -> Iterator[Found]:
         self.lines += 1
@@ -146,7 +161,7 @@ def _transcripts_of(home: Home) -> list[Path]:
     return [file.path for file in discover(home).files if file.kind in TRANSCRIPTS]
 
 
-def _decode(reading: Reading, line: Line) -> Iterable[Record | Problem]:
+def _decode(reading: LineSource, line: Line) -> Iterable[Record | Problem]:
     if line.data is None:
         return decode_long_line(reading.pieces(line))
     return decode_all(line.data)

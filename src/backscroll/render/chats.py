@@ -8,12 +8,13 @@ from backscroll.render.parts import diff_of, result_text
 from backscroll.render.terminal import moment
 
 
-def chat_as_json(chat: Chat, title: str | None = None) -> dict[str, Any]:
+def chat_as_json(chat: Chat, title: str | None = None, *, archived: bool = False) -> dict[str, Any]:
     """What one knows of a chat without reading it."""
     return {
         "id": chat.id,
         "title": title or chat.title,
         "project": chat.project,
+        "archived": archived,
         "sessions": [session.session_id for session in chat.sessions],
         "leaves": [session.session_id for session in chat.leaves],
         "branches": len(chat.branches),

@@ -1,0 +1,261 @@
+"""`backscroll archive …`: what is kept, whether it is whole, and how to have it back."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from backscroll.cli.options import PATH, global_options, request
+from backscroll.cli.output import Progress, heading, open_shelf, tell, warning, write, write_json
+from backscroll.errors import BackscrollError, UsageError
+from backscroll.render.terminal import clean_line, moment, plural, size
+
+if TYPE_CHECKING:
+    from backscroll.library import Proof, Status
+
+SHOWN = 10
+
+
+@click.group("archive", short_help="What is kept, whether it is whole, and how to have it back.")
+@global_options
+def command() -> None:
+    """The archive: a verbatim copy of everything in your homes, which outlives Claude Code's deletion.
+
+    \b
+    Examples:
+      backscroll archive status
+      backscroll archive verify
+      backscroll archive restore 4f8c --in-place
+    """
+
+
+@command.command("status", short_help="What is kept, and what is in danger.")
+@global_options
+def archive_status() -> None:
+    """Say what is kept, what is gone from its home, and what Claude Code deletes within a week.
+
+    \b
+    Examples:
+      backscroll archive status
+      backscroll archive status --json | jq .gone
+    """
+    from backscroll.library import open_homes, status
+
+    asked = request()
+    settings = asked.settings()
+    now = datetime.now(UTC)
+    found = status(settings, open_homes(settings), now)
+    if asked.json:
+        write_json(_status_as_json(found, now))
+        return
+    write(heading(f"Archive {clean_line(str(found.folder))}"))
+    share = f" ({100 * found.stored / found.size:.0f} %)" if found.size else ""
+    held = f"{plural(found.files, 'file')}, {plural(found.sessions, 'session')}"
+    write(f"  {held}: {size(found.size)} in {size(found.stored)}{share}")
+    for home, at in found.captured.items():
+        write(f"  last captured {at}: {clean_line(home)}")
+    write(f"  last verified {found.verified or 'never'}")
+    if found.damaged_lines:
+        write(
+            warning(f"  {plural(found.damaged_lines, 'damaged line')} in the catalogue: see backscroll archive verify")
+        )
+    write(f"  {plural(len(found.gone), 'session')} gone from their home, and kept")
+    if found.due:
+        write(warning(f"  {plural(len(found.due), 'session')} will be deleted by Claude Code within 7 days"))
+    for item in found.due[:SHOWN]:
+        write(f"    {item.due:%Y-%m-%d %H:%M}  {item.file.place.session_id}  {size(item.file.size):>8}")
+
+
+@command.command("verify", short_help="Prove that everything is whole.")
+@click.option("--quick", is_flag=True, help="Only look whether everything is there, without reading the bytes.")
+@global_options
+def archive_verify(quick: bool) -> None:
+    """Read everything that is kept, prove that it is what it was, and compare it with the live files.
+
+    Every chunk is unpacked and hashed, and every line of the catalogue checked. What is damaged is named, with the
+    files that it touches.
+
+    \b
+    Examples:
+      backscroll archive verify
+      backscroll archive verify --quick --json
+    """
+    from backscroll.library import open_homes, prove
+
+    asked = request()
+    settings = asked.settings()
+    with Progress("verifying", quiet=asked.quiet) as progress:
+        proof = prove(settings, open_homes(settings), quick=quick, on_total=progress.set_total, on_bytes=progress.add)
+    if asked.json:
+        write_json(_proof_as_json(proof))
+    else:
+        _write_proof(proof, quick=quick)
+    if proof.report.damages:
+        count = plural(len(proof.report.damages), "damage")
+        raise BackscrollError(f"{count} in the archive", "run backscroll keep: what still is in its home is kept anew")
+
+
+@command.command("restore", short_help="Put a chat back, byte for byte.")
+@click.argument("name", metavar="ID")
+@click.option("--to", type=PATH, metavar="DIR", help="Into this folder, laid out as a home.")
+@click.option("--in-place", is_flag=True, help="Into its own home, so that claude --resume finds it again.")
+@global_options
+def archive_restore(name: str, to: Path | None, in_place: bool) -> None:
+    """Put a chat back with everything that belongs to it: sessions, agents, tool results, todos, copies of files.
+
+    Nothing that is there is overwritten. In place, the files count as new, so that Claude Code does not delete them at
+    once again.
+
+    \b
+    Examples:
+      backscroll archive restore 4f8c --to /tmp/look
+      backscroll archive restore 4f8c --in-place
+    """
+    from backscroll.library import put_back
+
+    if (to is None) == (not in_place):
+        raise UsageError("restore needs --to DIR or --in-place", "choose one of the two")
+    asked = request()
+    chat = open_shelf(asked).find(name)
+    done = put_back(asked.settings(), chat, to)
+    if asked.json:
+        write_json({"files": [{"file": str(item.target), "outcome": item.outcome} for item in done]})
+    else:
+        for item in done:
+            write(f"{item.outcome}: {clean_line(str(item.target))}")
+    refused = [item for item in done if item.outcome == "another file is there"]
+    if refused:
+        count = plural(len(refused), "file")
+        raise BackscrollError(
+            f"{count} not restored: something else is there", "restore --to another folder and compare"
+        )
+
+
+@command.command("forget", short_help="Really remove a chat from the archive.")
+@click.argument("name", metavar="ID")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@global_options
+def archive_forget(name: str, yes: bool) -> None:
+    """Really remove a chat from the archive, with everything that belongs to it, and never keep it again.
+
+    What Claude Code still has of it in its own folder is not touched.
+
+    \b
+    Examples:
+      backscroll archive forget 4f8c
+      backscroll archive forget 4f8c --yes
+    """
+    from backscroll.library import forget
+
+    asked = request()
+    chat = open_shelf(asked).find(name)
+    if not yes:
+        import sys
+
+        if not sys.stdin.isatty():
+            raise UsageError("forget asks first, and there is nobody to answer", "add --yes if you are sure")
+        tell(f"{clean_line(chat.id)}  {clean_line(chat.title)}: {plural(chat.messages, 'message')}")
+        click.confirm("Remove it from the archive for ever?", abort=True, err=True)
+    count = forget(asked.settings(), chat)
+    if asked.json:
+        write_json({"forgotten": count})
+    else:
+        write(f"forgot {plural(count, 'file')}")
+
+
+@command.command("backup", short_help="Copy the archive to a folder.")
+@click.argument("folder", type=PATH, metavar="DIR")
+@global_options
+def archive_backup(folder: Path) -> None:
+    """Copy the archive to a folder; a copy that is there is brought up to date.
+
+    \b
+    Examples:
+      backscroll archive backup /mnt/usb/backscroll
+    """
+    from backscroll.library import back_up
+
+    asked = request()
+    copied = back_up(asked.settings(), folder)
+    if asked.json:
+        write_json({"bytes": copied, "folder": str(folder)})
+    else:
+        write(f"copied {size(copied)} to {clean_line(str(folder))}")
+
+
+@command.command("restore-backup", short_help="Take a copy as the archive.")
+@click.argument("folder", type=PATH, metavar="DIR")
+@global_options
+def archive_restore_backup(folder: Path) -> None:
+    """Take a copy that `archive backup` made as the archive of a library that has none.
+
+    \b
+    Examples:
+      backscroll archive restore-backup /mnt/usb/backscroll
+    """
+    from backscroll.library import restore_backup
+
+    asked = request()
+    files = restore_backup(asked.settings(), folder)
+    if asked.json:
+        write_json({"files": files})
+    else:
+        write(f"{plural(files, 'file')} kept")
+
+
+def _status_as_json(found: "Status", now: datetime) -> dict[str, object]:
+    return {
+        "folder": str(found.folder),
+        "files": found.files,
+        "sessions": found.sessions,
+        "bytes": found.size,
+        "stored_bytes": found.stored,
+        "last_captured": found.captured,
+        "last_verified": found.verified,
+        "damaged_lines": found.damaged_lines,
+        "gone": [
+            {"session": file.place.session_id, "file": str(file.source), "since": file.gone_since}
+            for file in found.gone
+        ],
+        "due": [
+            {
+                "session": item.file.place.session_id,
+                "file": str(item.file.path),
+                "due": moment(item.due),
+                "overdue": item.due <= now,
+            }
+            for item in found.due
+        ],
+    }
+
+
+def _proof_as_json(proof: "Proof") -> dict[str, object]:
+    return {
+        "files": proof.report.files,
+        "chunks": proof.report.chunks,
+        "bytes": proof.report.size,
+        "damages": [
+            {"what": damage.what, "files": [str(file.source) for file in damage.files]}
+            for damage in proof.report.damages
+        ],
+        "same_as_live": proof.same,
+        "not_kept_yet": [str(path) for path in proof.ahead],
+    }
+
+
+def _write_proof(proof: "Proof", *, quick: bool) -> None:
+    report = proof.report
+    how = "looked at" if quick else "read and hashed"
+    write(f"{plural(report.files, 'file')}, {plural(report.chunks, 'chunk')}, {size(report.size)} {how}")
+    if not quick:
+        write(
+            f"{plural(proof.same, 'live file')} the same as kept; {plural(len(proof.ahead), 'file')} with something new"
+        )
+    if not report.damages:
+        write("everything is whole")
+    for damage in report.damages:
+        write(warning(f"damaged: {clean_line(damage.what)}"))
+        for file in damage.files:
+            session = f" (session {file.place.session_id})" if file.place.session_id else ""
+            write(f"  affects {clean_line(str(file.source))}{session}")

@@ -1,0 +1,63 @@
+"""`backscroll keep`: bring the archive up to date."""
+
+import click
+
+from backscroll.cli.options import global_options, request
+from backscroll.cli.output import Progress, tell, write_json
+from backscroll.errors import BackscrollError, NothingFound
+from backscroll.render.terminal import clean_line, plural, size
+
+
+@click.command("keep", short_help="Keep everything, before Claude Code deletes it.")
+@click.option("--watch", "watching", is_flag=True, help="Go on, and keep what changes as it changes.")
+@global_options
+def command(watching: bool) -> None:
+    """Keep a verbatim copy of everything in your Claude Code homes.
+
+    Only what is new since the last time is read. What Claude Code deletes stays in the archive. Other commands do this
+    by themselves when the last time was more than an hour ago.
+
+    \b
+    Examples:
+      backscroll keep
+      backscroll keep --watch
+      backscroll keep --home ~/.claude --home /mnt/old-laptop/.claude
+    """
+    from backscroll.library import keep, keep_watching, open_homes
+
+    asked = request()
+    settings = asked.settings()
+    homes = open_homes(settings)
+    if not any(home.exists for home in homes):
+        places = ", ".join(str(home.path) for home in homes)
+        raise NothingFound(f"no Claude Code home at {places}", "name one with --home, or start Claude Code once")
+    with Progress("keeping", quiet=asked.quiet) as progress:
+        done = keep(settings, homes, progress.set_total, progress.add)
+    if asked.json:
+        write_json({
+            "files": done.files,
+            "bytes": done.size,
+            "gone": done.gone,
+            "moved": done.moved,
+            "unreadable": [{"file": str(item.path), "reason": item.reason} for item in done.unreadable],
+        })  # fmt: skip
+    elif not asked.quiet:
+        tell(_said(done.files, done.size, done.gone))
+    for item in done.unreadable:
+        tell(f"cannot be read: {clean_line(str(item.path))}: {clean_line(item.reason)}")
+    if watching:
+        for more in keep_watching(settings, homes):
+            if not asked.quiet:
+                tell(_said(more.files, more.size, more.gone))
+    if done.unreadable:
+        count = plural(len(done.unreadable), "file")
+        raise BackscrollError(
+            f"{count} could not be read, and so not kept", "see the list above; check the permissions"
+        )
+
+
+def _said(files: int, new: int, gone: int) -> str:
+    if not files and not gone:
+        return "nothing new: everything is kept"
+    left = f"; {plural(gone, 'file')} left the home, and stays kept" if gone else ""
+    return f"kept {size(new)} of {plural(files, 'file')}{left}"

@@ -1,0 +1,265 @@
+"""Keep what the homes hold, prove that it is whole, and put it back."""
+
+import platform
+import shutil
+import threading
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from backscroll.archive import Archive, Capture, KeptFile, Report, Restored, Writer, capture, restore, verify
+from backscroll.archive.capture import forget_key
+from backscroll.conversation import Chat
+from backscroll.errors import Busy, NothingFound, UsageError
+from backscroll.files import Deletion, FileKind, Home, Reading, deletions, discover, watch
+from backscroll.library.homes import cleanup_days
+from backscroll.settings import Settings
+
+DUE_AFTER: Final = timedelta(hours=1)
+"""How old the last capture may be when a command is about to read."""
+SOON: Final = timedelta(days=7)
+
+
+def archive_folder(settings: Settings) -> Path:
+    """Where the archive of a library lies."""
+    return settings.library / "archive"
+
+
+def machine_name() -> str:
+    """What this machine is called in the archive."""
+    return platform.node() or "unknown"
+
+
+def keep(
+    settings: Settings,
+    homes: Sequence[Home],
+    on_total: Callable[[int], object] = lambda _: None,
+    on_bytes: Callable[[int], object] = lambda _: None,
+) -> Capture:
+    """Bring the archive up to date with these homes."""
+    together = Capture()
+    with Writer(archive_folder(settings)) as writer:
+        for home in homes:
+            if home.exists:
+                done = capture(writer, home, machine_name(), on_total, on_bytes)
+                together.files += done.files
+                together.size += done.size
+                together.gone += done.gone
+                together.moved += done.moved
+                together.unreadable += done.unreadable
+    return together
+
+
+def is_due(settings: Settings, homes: Sequence[Home], now: datetime) -> bool:
+    """Whether the last capture of one of these homes is too long ago."""
+    captured = Archive(archive_folder(settings)).captured
+    for home in homes:
+        last = captured.get((machine_name(), str(home.path)))
+        if home.exists and (last is None or _moment(last) is None or now - (_moment(last) or now) > DUE_AFTER):
+            return True
+    return False
+
+
+def keep_watching(settings: Settings, homes: Sequence[Home], stop: threading.Event | None = None) -> Iterator[Capture]:
+    """Go on keeping what changes, until `stop` is set; tells of every capture that had something new."""
+    for batch in watch(homes, stop=stop):
+        touched = {home for home in homes for changed in batch if changed.file.path.is_relative_to(home.path)}
+        try:
+            done = keep(settings, [home for home in homes if home in touched])
+        except Busy:
+            continue  # whoever is at work sees the same change, or the next sweep tells of it again
+        if done.files or done.gone or done.moved:
+            yield done
+
+
+@dataclass
+class Status:
+    """What is kept, and what is in danger."""
+
+    folder: Path
+    files: int = 0
+    sessions: int = 0
+    size: int = 0
+    """Bytes of the sources, in all versions."""
+    stored: int = 0
+    """Bytes that the archive takes."""
+    gone: list[KeptFile] = field(default_factory=list)
+    """Sessions that are not in their home any more."""
+    due: list[Deletion] = field(default_factory=list)
+    """Live sessions that Claude Code deletes within a week."""
+    captured: dict[str, str] = field(default_factory=dict)
+    verified: str | None = None
+    damaged_lines: int = 0
+
+
+def status(settings: Settings, homes: Sequence[Home], now: datetime) -> Status:
+    """Look at the archive and the homes, without reading any session."""
+    archive = open_archive(settings)
+    found = Status(archive.folder, files=len(archive.files), damaged_lines=len(archive.bad_lines))
+    for file in archive.files.values():
+        found.size += sum(version.size for version in file.versions)
+        if file.kind is FileKind.SESSION:
+            found.sessions += 1
+            if file.gone_since:
+                found.gone.append(file)
+    found.stored = sum(path.stat().st_size for path in archive.folder.rglob("*") if path.is_file())
+    found.captured = {home: at for (_, home), at in archive.captured.items()}
+    found.verified = archive.verified.at if archive.verified else None
+    for home in homes:
+        if home.exists:
+            doomed = deletions(discover(home).files, cleanup_days(home))
+            found.due += [deletion for deletion in doomed if deletion.due <= now + SOON]
+    return found
+
+
+@dataclass
+class Proof:
+    """What a verification found, and how the live files compare."""
+
+    report: Report
+    same: int = 0
+    ahead: list[Path] = field(default_factory=list)
+    """Live files with something that is not kept yet."""
+
+
+def prove(
+    settings: Settings,
+    homes: Sequence[Home],
+    *,
+    quick: bool,
+    on_total: Callable[[int], object] = lambda _: None,
+    on_bytes: Callable[[int], object] = lambda _: None,
+) -> Proof:
+    """Verify the archive, compare it with the live files, and write down that it was done."""
+    archive = open_archive(settings)
+    on_total(sum(chunk.size for chunk in archive.chunks.values()))
+    proof = Proof(verify(archive, quick=quick, on_bytes=on_bytes))
+    names = {str(home.path) for home in homes}
+    for file in archive.files.values():
+        if file.home in names and file.gone_since is None and not quick:
+            if _is_like_source(file):
+                proof.same += 1
+            else:
+                proof.ahead.append(file.source)
+    try:
+        with Writer(archive.folder) as writer:
+            writer.verified_all(len(proof.report.damages), quick=quick)
+    except Busy:
+        pass  # somebody is keeping right now: only the note of this is lost
+    return proof
+
+
+def files_of(archive: Archive, chat: Chat) -> list[KeptFile]:
+    """All that is kept of a chat: its sessions and agents, and whatever belongs to one of its sessions."""
+    sessions = {session.place.session_id for session in chat.sessions if session.place.session_id}
+    sources = {transcript.place.file for transcript in chat.transcripts}
+    files = archive.files.values()
+    return [file for file in files if str(file.source) in sources or file.place.session_id in sessions]
+
+
+def put_back(settings: Settings, chat: Chat, to: Path | None) -> list[Restored]:
+    """Restore a chat with all that belongs to it: into a folder, or, without one, into its home."""
+    archive = open_archive(settings)
+    files = files_of(archive, chat)
+    if not files:
+        raise NothingFound("nothing of this chat is kept", "run backscroll keep")
+    if to is not None:
+        return list(restore(archive, files, to, fresh=False))
+    return [done for file in files for done in restore(archive, [file], Path(file.home), fresh=True)]
+
+
+def forget(settings: Settings, chat: Chat) -> int:
+    """Really remove a chat from the archive, and never keep it again; how many files that were."""
+    with Writer(archive_folder(settings)) as writer:
+        files = files_of(writer, chat)
+        writer.forget(files, [forget_key(file.machine, file.home, file.path) for file in files])
+    return len(files)
+
+
+def back_up(settings: Settings, to: Path) -> int:
+    """Copy the archive to a folder, or bring an older copy there up to date; how many bytes were copied."""
+    archive = open_archive(settings)
+    # The catalogue first: packs only grow, so that what it speaks of is in them when they are copied.
+    catalogue = archive.catalogue.read_bytes()
+    (to / "packs").mkdir(parents=True, exist_ok=True, mode=0o700)
+    copied = 0
+    for pack in sorted((archive.folder / "packs").glob("*.pack")):
+        copied += _copy_rest(pack, to / "packs" / pack.name)
+    fresh = to / "catalogue.new"
+    fresh.write_bytes(catalogue)
+    fresh.chmod(0o600)
+    fresh.replace(to / "catalogue.jsonl")
+    return copied + len(catalogue)
+
+
+def restore_backup(settings: Settings, source: Path) -> int:
+    """Take a copy as the archive, where there is none yet; how many files it holds."""
+    if not (source / "catalogue.jsonl").is_file():
+        raise NothingFound(f"no archive in {source}", "name the folder that backscroll archive backup wrote to")
+    target = archive_folder(settings)
+    if (target / "catalogue.jsonl").exists():
+        raise UsageError(f"there is an archive in {target} already", "name another --library, or move that one away")
+    target.mkdir(parents=True, exist_ok=True, mode=0o700)
+    shutil.copytree(source / "packs", target / "packs", dirs_exist_ok=True)
+    shutil.copyfile(source / "catalogue.jsonl", target / "catalogue.jsonl")
+    (target / "packs").chmod(0o700)
+    for file in (target / "catalogue.jsonl", *(target / "packs").iterdir()):
+        file.chmod(0o600)
+    return len(Archive(target).files)
+
+
+def find_archive(settings: Settings) -> Archive | None:
+    """The archive, if anything was ever kept and it can be read."""
+    try:
+        archive = Archive(archive_folder(settings))
+    except OSError:
+        return None
+    return archive if archive.exists else None
+
+
+def open_archive(settings: Settings) -> Archive:
+    """The archive, which must be there."""
+    archive = Archive(archive_folder(settings))
+    if not archive.exists:
+        raise NothingFound(f"nothing is kept yet in {archive.folder}", "run backscroll keep")
+    return archive
+
+
+def _is_like_source(file: KeptFile) -> bool:
+    """Whether the live file is, byte for byte, what was last kept of it."""
+    latest, bookmark = file.latest, file.bookmark
+    if latest is None or bookmark is None:
+        return False
+    checksum = size = 0
+    try:
+        with Reading(file.source) as reading:
+            for piece in reading.rest():
+                checksum = zlib.crc32(piece, checksum)
+                size += len(piece)
+    except OSError:
+        return False
+    return (size, checksum) == (latest.size, bookmark.whole)
+
+
+def _copy_rest(source: Path, target: Path) -> int:
+    """Append to the copy what the original has more."""
+    done = target.stat().st_size if target.exists() else 0
+    copied = 0
+    with source.open("rb") as original, target.open("ab") as copy:
+        original.seek(done)
+        while data := original.read(1024 * 1024):
+            copy.write(data)
+            copied += len(data)
+    target.chmod(0o600)
+    return copied
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

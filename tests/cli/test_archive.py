@@ -1,0 +1,240 @@
+"""keep and archive, as a user runs them: history that cannot be lost."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.drawings import draw, jsonl, session_uuid
+from tests.support.homes import CANARY, EVERYTHING, session_path, write_home
+
+SHOP = """
+@ session=S1 cwd=/home/ada/shop
+a <- - user: fix the parser
+b <- a assistant: done
+custom-title: Parser
+"""
+BLOG = """
+@ session=S2 cwd=/home/ada/blog
+x <- - user: write a post about zirconium
+y <- x assistant: written
+"""
+S1, S2 = session_uuid("S1"), session_uuid("S2")
+
+
+class Place:
+    """A home and a library of its own."""
+
+    def __init__(self, root: Path) -> None:
+        self.home = root / "claude"
+        self.library = root / "library"
+        self.archive = self.library / "archive"
+
+    def run(self, *arguments: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
+        where = ["--home", str(self.home), "--library", str(self.library)]
+        command = [sys.executable, "-m", "backscroll", *arguments, *where]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, input=text)
+
+    def ask(self, *arguments: str, exit_code: int = 0) -> Any:  # noqa: ANN401 - whatever JSON says
+        done = self.run(*arguments, "--json")
+        assert done.returncode == exit_code, done.stderr
+        return json.loads(done.stdout)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    found = Place(tmp_path)
+    files = {
+        session_path("S1"): jsonl(draw(SHOP)),
+        session_path("S2"): jsonl(draw(BLOG)),
+        session_path("S1").replace(".jsonl", "/tool-results/t1.txt"): b"spilled",
+        f"file-history/{S1}/0123456789abcdef@v1": b"before",
+    }
+    write_home(found.home, files)
+    return found
+
+
+def test_what_claude_code_deletes_is_still_listed_and_shown(place: Place) -> None:
+    assert place.run("keep").returncode == 0
+    (place.home / session_path("S1")).unlink()
+    chats = place.ask("list")["chats"]
+    assert {chat["title"]: chat["archived"] for chat in chats} == {
+        "Parser": True,
+        "write a post about zirconium": False,
+    }
+    assert "(archived)" in place.run("list").stdout
+    shown = place.ask("show", S1)
+    assert [message["text"] for message in shown["messages"]] == ["fix the parser", "done"]
+    assert place.ask("tree", S1)["chat"]["archived"]
+    done = place.run("resume", S1)
+    assert done.returncode == 3
+    assert "archive restore" in done.stderr
+
+
+def test_any_command_keeps_first_when_that_is_due(place: Place) -> None:
+    assert place.run("list").returncode == 0
+    assert place.ask("archive", "status")["sessions"] == 2
+    late = jsonl(draw(SHOP.replace("S1", "S3").replace("a <-", "k <-").replace("<- a", "<- k").replace("b <-", "l <-")))
+    write_home(place.home, {session_path("S3"): late})
+    place.run("list")
+    assert place.ask("archive", "status")["sessions"] == 2  # within the hour nothing is looked for
+    assert place.ask("keep")["files"] == 1
+
+
+def test_keeping_twice_keeps_nothing_twice(place: Place) -> None:
+    first = place.ask("keep")
+    assert first["files"] == 4
+    packs = {path: path.read_bytes() for path in place.archive.glob("packs/*")}
+    assert place.ask("keep")["bytes"] == 0
+    assert {path: path.read_bytes() for path in place.archive.glob("packs/*")} == packs
+    assert "nothing new" in place.run("keep").stderr
+
+
+def test_the_archive_is_private_and_holds_no_secret(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    write_home(place.home, EVERYTHING)
+    place.run("keep")
+    assert place.archive.stat().st_mode & 0o777 == 0o700
+    for path in place.archive.rglob("*"):
+        assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600)
+    place.run("archive", "backup", str(tmp_path / "copy"))
+    everything = place.run("archive", "verify")
+    assert everything.returncode == 0, everything.stderr
+    assert CANARY not in everything.stdout
+    status = place.ask("archive", "status")
+    assert status["files"] > 60
+
+
+def test_a_deleted_session_is_put_back_byte_for_byte(place: Place, tmp_path: Path) -> None:
+    before = {path.relative_to(place.home): path.read_bytes() for path in place.home.rglob("*") if path.is_file()}
+    place.run("keep")
+    shutil.rmtree(place.home / "projects")
+    shutil.rmtree(place.home / "file-history")
+    (place.home / "projects").mkdir()
+    done = place.run("archive", "restore", S1, "--in-place")
+    assert done.returncode == 0, done.stderr
+    restored = {path.relative_to(place.home): path.read_bytes() for path in place.home.rglob("*") if path.is_file()}
+    assert restored == {path: data for path, data in before.items() if S2 not in str(path)}
+    elsewhere = tmp_path / "elsewhere"
+    assert place.run("archive", "restore", S2, "--to", str(elsewhere)).returncode == 0
+    assert (elsewhere / session_path("S2")).read_bytes() == before[Path(session_path("S2"))]
+    assert not place.ask("show", S1)["chat"]["archived"]
+
+
+def test_nothing_that_is_there_is_overwritten(place: Place) -> None:
+    place.run("keep")
+    live = place.home / session_path("S1")
+    live.write_bytes(live.read_bytes() + b'{"type":"tag","tag":"newer"}\n')
+    newer = live.read_bytes()
+    done = place.run("archive", "restore", S1, "--in-place")
+    assert done.returncode == 1
+    assert "another file is there" in done.stdout
+    assert live.read_bytes() == newer
+
+
+def test_restore_wants_to_know_where(place: Place) -> None:
+    place.run("keep")
+    assert place.run("archive", "restore", S1).returncode == 2
+    assert place.run("archive", "restore", S1, "--in-place", "--to", "/x").returncode == 2
+
+
+def test_a_flipped_byte_is_found_and_named_with_its_session(place: Place) -> None:
+    place.run("keep")
+    assert place.ask("archive", "verify")["damages"] == []
+    (pack,) = place.archive.glob("packs/*.pack")
+    data = bytearray(pack.read_bytes())
+    data[20] ^= 1
+    pack.write_bytes(data)
+    done = place.run("archive", "verify", "--json")
+    assert done.returncode == 1
+    (damage,) = json.loads(done.stdout)["damages"]
+    assert len(damage["files"]) == 1
+    assert "affects" in place.run("archive", "verify").stdout
+    assert place.run("list").returncode == 0
+
+
+def test_what_is_damaged_and_still_there_can_be_told_apart(place: Place) -> None:
+    place.run("keep")
+    live = place.home / session_path("S1")
+    live.write_bytes(live.read_bytes() + b'{"type":"tag","tag":"newer"}\n')
+    proof = place.ask("archive", "verify")
+    assert proof["not_kept_yet"] == [str(live)]
+    assert proof["same_as_live"] == 3
+
+
+def test_what_is_forgotten_is_gone_and_does_not_come_back(place: Place) -> None:
+    place.run("keep")
+    assert place.run("archive", "forget", S2).returncode == 2  # nobody is there to be asked
+    assert place.ask("archive", "forget", S2, "--yes")["forgotten"] == 1
+    place.run("keep")
+    status = place.ask("archive", "status")
+    assert status["sessions"] == 1
+    assert place.ask("archive", "verify")["damages"] == []
+    (place.home / session_path("S2")).unlink()
+    assert [chat["title"] for chat in place.ask("list")["chats"]] == ["Parser"]
+    everything = b"".join(path.read_bytes() for path in place.archive.rglob("*") if path.is_file())
+    assert b"zirconium" not in everything
+    assert S2.encode() not in everything
+
+
+def test_a_backup_can_become_the_archive(place: Place, tmp_path: Path) -> None:
+    place.run("keep")
+    copy = tmp_path / "copy"
+    assert place.ask("archive", "backup", str(copy))["bytes"] > 0
+    assert place.ask("archive", "backup", str(copy))["bytes"] < 5000  # only the catalogue
+    assert place.run("archive", "restore-backup", str(copy)).returncode == 2  # there is one already
+    shutil.rmtree(place.library)
+    assert place.ask("archive", "restore-backup", str(copy))["files"] == 4
+    shutil.rmtree(place.home / "projects")
+    (place.home / "projects").mkdir()
+    assert len(place.ask("list")["chats"]) == 2
+    assert place.run("archive", "restore-backup", str(tmp_path / "nothing")).returncode == 3
+
+
+def test_status_tells_what_is_gone_and_what_goes_next(place: Place) -> None:
+    place.run("keep")
+    (place.home / session_path("S2")).unlink()
+    os.utime(place.home / session_path("S1"), (1_000_000_000, 1_000_000_000))
+    place.run("keep")
+    status = place.ask("archive", "status")
+    assert [item["session"] for item in status["gone"]] == [S2]
+    assert [(item["session"], item["overdue"]) for item in status["due"]] == [(S1, True)]
+    assert status["last_captured"][str(place.home)]
+    assert "1 session gone from their home" in place.run("archive", "status").stdout
+
+
+def test_a_library_that_cannot_be_written_does_not_stop_reading(place: Place, tmp_path: Path) -> None:
+    (tmp_path / "library").write_text("a file, where a folder should be")
+    done = place.run("list")
+    assert done.returncode == 0
+    assert "Parser" in done.stdout
+    assert "nothing could be kept" in done.stderr
+    assert place.run("keep").returncode == 1
+
+
+def test_without_an_archive_or_a_home_there_is_a_next_step(place: Place) -> None:
+    assert place.run("archive", "status").returncode == 3
+    assert "backscroll keep" in place.run("archive", "verify").stderr
+    shutil.rmtree(place.home)
+    assert place.run("keep").returncode == 3
+
+
+def test_a_second_keeper_is_told_to_wait(place: Place) -> None:
+    place.run("keep")
+    holder = (
+        "import fcntl, sys; lock = open(sys.argv[1]); fcntl.flock(lock, fcntl.LOCK_EX)\n"
+        "print('held', flush=True); sys.stdin.read()"
+    )
+    lock = str(place.archive / "lock")
+    with subprocess.Popen([sys.executable, "-c", holder, lock], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"held\n"
+        done = place.run("keep")
+        assert done.returncode == 4
+        assert place.run("list").returncode == 0  # readers never wait
+        other.communicate()
