@@ -19,6 +19,8 @@ COMMANDS = {
     "resume": "backscroll.cli.resume",
     "keep": "backscroll.cli.keep",
     "archive": "backscroll.cli.archive",
+    "install": "backscroll.cli.install",
+    "uninstall": "backscroll.cli.uninstall",
     "doctor": "backscroll.cli.doctor",
     "inspect": "backscroll.cli.inspect",
 }
@@ -50,9 +52,10 @@ def backscroll(context: click.Context) -> None:
 
     \b
     Examples:
+      backscroll list --since 3d            your conversations, newest first
+      backscroll show 4f8c                  read one
+      backscroll keep                       keep everything, before Claude Code deletes it
       backscroll doctor                     what is there, and what will be deleted when
-      backscroll inspect                    what is in all your sessions
-      backscroll inspect a.jsonl --json     what is in one file, for a program
     """
     if os.environ.get("NO_COLOR"):
         context.color = False

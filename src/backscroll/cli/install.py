@@ -1,0 +1,133 @@
+"""`backscroll install`: have every conversation kept without thinking of it."""
+
+import shlex
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from backscroll.cli.options import Request, global_options, request
+from backscroll.cli.output import tell, warning, write, write_json
+from backscroll.errors import UsageError
+from backscroll.render.terminal import clean, clean_line
+
+if TYPE_CHECKING:
+    from backscroll.library.install import Kind, Plan
+
+YES = click.option("-y", "--yes", is_flag=True, help="Do it without asking.")
+
+
+@click.command("install", short_help="Have conversations kept automatically, by hooks or by a timer.")
+@click.argument("what", type=click.Choice(["hooks", "timer"]))
+@YES
+@click.option("--print", "only_print", is_flag=True, help="Only print what would be written; ask and change nothing.")
+@click.option(
+    "--kind",
+    type=click.Choice(["systemd", "launchd", "cron"]),
+    help="Of a timer: what runs it. Default: what this system has.",
+)
+@global_options
+def command(what: str, yes: bool, only_print: bool, kind: "Kind | None") -> None:
+    """Have `backscroll keep` run by itself, so that no conversation is deleted before it is kept.
+
+    hooks: Claude Code runs it in the background whenever a session starts or ends. They are added to the settings.json
+    of the home, where nothing else changes.
+
+    timer: the system runs it every hour, with systemd or launchd. Where there is neither, a line for cron is printed.
+
+    What would change is shown first, and done only after you said yes. With --json nothing is asked: without --yes it
+    is only shown.
+
+    \b
+    Examples:
+      backscroll install hooks
+      backscroll install hooks --home ~/.claude --home ~/.claude-work --yes
+      backscroll install timer
+      backscroll install timer --kind systemd --print
+    """
+    from backscroll.library import open_homes
+    from backscroll.library.install import keep_command, plan_hooks, plan_timer, timer_kind
+
+    asked = request()
+    settings = asked.settings()
+    if what == "hooks":
+        if kind:
+            raise UsageError("--kind is about a timer", "leave it out, or run backscroll install timer")
+        plans = [plan_hooks(home, settings) for home in open_homes(settings)]
+        settle(asked, plans, yes=yes, only_show=only_print, nothing="the hooks are there already")
+        return
+    words = keep_command(settings)
+    if only_print and not asked.json:
+        _print_timer(kind or timer_kind(), words, quiet=asked.quiet)
+        return
+    plan = plan_timer(kind or timer_kind(), words)
+    settle(asked, [plan], yes=yes, only_show=only_print, nothing="the timer is there already")
+
+
+def settle(asked: Request, plans: "Sequence[Plan]", *, yes: bool, only_show: bool = False, nothing: str) -> None:
+    """Show what each plan would change, ask, and carry it out."""
+    changed = False
+    for plan in plans:
+        if not asked.json:
+            _show(plan, nothing)
+        if not plan.is_empty and not only_show and (yes or (not asked.json and _is_wanted(plan))):
+            _carry_out(plan, asked)
+            changed = True
+    if asked.json:
+        write_json(
+            {
+                "changed": changed,
+                "files": [str(edit.path) for plan in plans for edit in plan.edits],
+                "diff": "".join(plan.diff for plan in plans),
+                "commands": [list(words) for plan in plans for words in plan.first + plan.then],
+                "cron": next((plan.cron for plan in plans if plan.cron), None),
+            }
+        )
+
+
+def _show(plan: "Plan", nothing: str) -> None:
+    if plan.cron:
+        write("Here is no timer that backscroll could install. Run `crontab -e`, and add this line:")
+        write(clean_line(plan.cron))
+    elif plan.is_empty:
+        write(f"Nothing to do: {nothing}.")
+    else:
+        write(clean(plan.diff).rstrip("\n"))
+        for words in plan.first + plan.then:
+            write(f"run: {clean_line(shlex.join(words))}")
+    if plan.note:
+        tell(warning(f"note: {clean_line(plan.note)}"))
+
+
+def _is_wanted(plan: "Plan") -> bool:
+    if not sys.stdin.isatty():
+        raise UsageError("there is nobody to ask whether to do this; nothing was changed", "add --yes")
+    files = ", ".join(clean_line(str(edit.path)) for edit in plan.edits)
+    wanted = click.confirm(f"Change {files}?" if files else "Run this?", err=True)
+    if not wanted:
+        write("Nothing was changed.")
+    return wanted
+
+
+def _carry_out(plan: "Plan", asked: Request) -> None:
+    from backscroll.library.install import carry_out
+
+    left = carry_out(plan)
+    for words in left:
+        tell(warning(f"there is no {words[0]} here; to be run yet: {clean_line(shlex.join(words))}"))
+    if not asked.json:
+        write("Done.")
+
+
+def _print_timer(kind: "Kind", words: Sequence[str], *, quiet: bool) -> None:
+    from backscroll.library.install import cron_line, launchd_files, systemd_files
+
+    if kind == "cron":
+        write(clean_line(cron_line(words)))
+        return
+    files = systemd_files(words) if kind == "systemd" else launchd_files(words)
+    for path, data in files.items():
+        if not quiet:
+            tell(f"{clean_line(str(path))}:")
+        write(clean(data.decode()))

@@ -1,0 +1,356 @@
+"""Hooks and timers: what is written, that it comes out again without a trace, and that the hook really runs."""
+
+import json
+import os
+import plistlib
+import select
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backscroll.errors import BackscrollError, Busy, NothingFound
+from backscroll.files import Home
+from backscroll.library.install import (
+    EVENTS,
+    MARKER,
+    Edit,
+    add_hooks,
+    apply,
+    carry_out,
+    cron_line,
+    hook_command,
+    keep_command,
+    launchd_files,
+    own_command,
+    plan_hooks,
+    plan_no_hooks,
+    plan_no_timer,
+    plan_timer,
+    remove_hooks,
+    systemd_files,
+)
+from backscroll.settings import load_settings
+
+COMMAND = hook_command(["/opt/backscroll", "keep"])
+OTHER = {"matcher": "startup", "hooks": [{"type": "command", "command": "echo hello"}]}
+SETTINGS = {"model": "opus", "hooks": {"SessionStart": [OTHER], "PreToolUse": []}, "env": {"A": "é"}}
+
+
+def text_of(settings: object, indent: int | str = 2) -> str:
+    return json.dumps(settings, indent=indent, ensure_ascii=False) + "\n"
+
+
+def commands_in(text: str, event: str) -> list[str]:
+    return [hook["command"] for group in json.loads(text)["hooks"][event] for hook in group["hooks"]]
+
+
+# What others may have in their settings: anything at all, and hooks of any sensible or odd shape.
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+HOOK = st.builds(lambda command: {"type": "command", "command": command}, st.text()) | JSON
+GROUP = st.fixed_dictionaries({"hooks": st.lists(HOOK, max_size=2)}, optional={"matcher": st.text()}) | JSON
+EVENT = st.sampled_from([*EVENTS, "PreToolUse", "Stop"])
+HOOKS = st.dictionaries(EVENT, st.lists(GROUP, min_size=1, max_size=3), min_size=1)
+ANY_SETTINGS = st.builds(
+    lambda before, hooks, after: {**before, **hooks, **after},
+    st.dictionaries(st.text(), JSON, max_size=3),
+    st.fixed_dictionaries({}, optional={"hooks": HOOKS}),
+    st.dictionaries(st.text().filter(lambda key: key != "hooks"), JSON, max_size=3),
+).filter(lambda settings: isinstance(settings.get("hooks", {}), dict) and settings.get("hooks") != {})
+
+
+@given(ANY_SETTINGS, st.sampled_from([2, 4, "\t"]), st.booleans())
+def test_what_goes_in_comes_out_without_a_trace(settings: dict[str, Any], indent: int | str, windows: bool) -> None:
+    text = text_of(settings, indent)
+    text = text.replace("\n", "\r\n") if windows else text
+    if not settings:
+        text = "{}\n"  # there is no indent to be seen
+    installed = add_hooks(text, COMMAND)
+    for event in EVENTS:
+        assert COMMAND in [hook["command"] for hook in json.loads(installed)["hooks"][event][-1]["hooks"]]
+    assert remove_hooks(installed) == text
+
+
+@given(ANY_SETTINGS)
+def test_the_settings_mean_the_same_in_whatever_form_they_were(settings: dict[str, Any]) -> None:
+    text = json.dumps(settings, separators=(",", ":"))
+    assert json.loads(remove_hooks(add_hooks(text, COMMAND))) == settings
+
+
+@given(ANY_SETTINGS)
+def test_installing_twice_is_installing_once_and_what_is_not_there_is_not_removed(settings: dict[str, Any]) -> None:
+    text = json.dumps(settings)
+    installed = add_hooks(text, COMMAND)
+    assert add_hooks(installed, COMMAND) == installed
+    assert remove_hooks(text) == text
+
+
+def test_the_hooks_of_others_stay_as_and_where_they_are() -> None:
+    installed = add_hooks(text_of(SETTINGS), COMMAND)
+    assert commands_in(installed, "SessionStart") == ["echo hello", COMMAND]
+    assert commands_in(installed, "SessionEnd") == [COMMAND]
+    assert list(json.loads(installed)) == ["model", "hooks", "env"]
+    assert "é" in installed
+
+
+def test_a_hook_from_another_place_is_replaced() -> None:
+    installed = add_hooks(text_of(SETTINGS), hook_command(["/old/backscroll", "keep"]))
+    again = add_hooks(installed, COMMAND)
+    assert commands_in(again, "SessionStart") == ["echo hello", COMMAND]
+    assert commands_in(again, "SessionEnd") == [COMMAND]
+
+
+def test_a_hook_of_ours_is_found_wherever_it_was_moved_to() -> None:
+    ours = {"type": "command", "command": COMMAND}
+    moved = {"hooks": {"Stop": [{"matcher": "x", "hooks": [ours]}], "SessionEnd": [{"hooks": [OTHER, ours]}]}}
+    assert json.loads(remove_hooks(text_of(moved))) == {"hooks": {"SessionEnd": [{"hooks": [OTHER]}]}}
+
+
+def test_half_a_character_in_the_settings_stays_as_it_is() -> None:
+    text = '{\n  "odd": "\\ud83d"\n}'
+    assert remove_hooks(add_hooks(text, COMMAND)) == text
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    (tmp_path / "claude" / "projects").mkdir(parents=True)
+    return Home(tmp_path / "claude")
+
+
+def install(home: Home) -> None:
+    carry_out(plan_hooks(home, load_settings()))
+
+
+def test_settings_that_are_missing_are_made(home: Home) -> None:
+    install(home)
+    file = home.path / "settings.json"
+    assert set(json.loads(file.read_text())["hooks"]) == set(EVENTS)
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert plan_hooks(home, load_settings()).is_empty
+    carry_out(plan_no_hooks(home))
+    assert file.read_text() == "{}\n"
+    assert plan_no_hooks(home).is_empty
+
+
+def test_the_file_keeps_its_permissions_and_leaves_nothing_beside_it(home: Home) -> None:
+    file = home.path / "settings.json"
+    file.write_text(text_of(SETTINGS))
+    file.chmod(0o640)
+    install(home)
+    assert file.stat().st_mode & 0o777 == 0o640
+    carry_out(plan_no_hooks(home))
+    assert file.read_text() == text_of(SETTINGS)
+    assert sorted(path.name for path in home.path.iterdir()) == ["projects", "settings.json"]
+
+
+def test_of_a_link_the_file_behind_it_is_changed(home: Home, tmp_path: Path) -> None:
+    behind = tmp_path / "dotfiles" / "claude.json"
+    behind.parent.mkdir()
+    behind.write_text(text_of(SETTINGS))
+    (home.path / "settings.json").symlink_to("../dotfiles/claude.json")
+    install(home)
+    assert (home.path / "settings.json").is_symlink()
+    assert commands_in(behind.read_text(), "SessionEnd")
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"{", "Expecting"),
+        (b"[]", "no JSON object"),
+        (b'{"a": NaN}', "NaN"),
+        (b'{"a": 1e999}', "JSON compliant"),
+        (b'{"a": "\xff"}', "utf-8"),
+        (b'{"hooks": []}', "`hooks` is no object"),
+        (b'{"hooks": {"SessionEnd": {}}}', "`hooks.SessionEnd` is no list"),
+        (b"[" * 100_000, "recursion"),
+    ],
+)
+def test_settings_that_are_not_understood_are_left_alone(home: Home, data: bytes, reason: str) -> None:
+    file = home.path / "settings.json"
+    file.write_bytes(data)
+    with pytest.raises(BackscrollError, match=reason):
+        plan_hooks(home, load_settings())
+    assert file.read_bytes() == data
+
+
+def test_a_home_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    with pytest.raises(NothingFound):
+        plan_hooks(Home(tmp_path / "none"), load_settings())
+
+
+@pytest.mark.parametrize("meanwhile", [b"{}", None])
+@pytest.mark.parametrize("after", [b"new", None])
+def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path: Path, meanwhile: bytes | None, after: bytes) -> None:
+    file = tmp_path / "settings.json"
+    file.write_bytes(b"old")
+    edit = Edit(file, b"old", after)
+    if meanwhile is None:
+        edit = Edit(file, None, after)
+    else:
+        file.write_bytes(meanwhile)
+    with pytest.raises(Busy, match="meanwhile"):
+        apply(edit)
+    assert file.read_bytes() == (meanwhile or b"old")
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_diff_shows_what_changes(tmp_path: Path) -> None:
+    edit = Edit(tmp_path / "a", b"one\ntwo\xe2\x80\xa8", b"one\nthree\n")
+    assert edit.diff == (
+        f"--- {tmp_path}/a\n+++ {tmp_path}/a\n@@ -1,2 +1,2 @@\n one\n-two\u2028\n\\ No newline at end of file\n+three\n"
+    )
+    assert Edit(tmp_path / "a", None, b"x\n").diff.startswith(f"--- /dev/null\n+++ {tmp_path}/a\n")
+
+
+# The command itself.
+
+
+def wait_for(fifo: int) -> bytes:
+    """What is written to a FIFO, once it is; nothing if that takes far too long."""
+    ready, _, _ = select.select([fifo], [], [], 60)
+    return os.read(fifo, 10_000) if ready else b""
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+def test_the_hook_returns_at_once_and_the_program_runs_on(tmp_path: Path, home: Home, shell: str) -> None:
+    """The program says that it began, and ends only when it is told to: after the hook has returned."""
+    if shutil.which(shell) is None:
+        pytest.skip(f"no {shell} here")
+    folder = tmp_path / "it's a $(touch odd) folder"
+    folder.mkdir()
+    began, end, program = folder / "began", folder / "end", folder / "program"
+    os.mkfifo(began)
+    os.mkfifo(end)
+    program.write_text(
+        '#!/bin/sh\nhere=$(dirname "$0")\necho "$PWD" "$@" >"$here/began"\nread -r word <"$here/end"\n'
+        'echo "$word" >"$here/began"\necho noise\necho noise >&2\nexit 3\n'
+    )
+    program.chmod(0o755)
+    carry_out(plan_hooks(home, load_settings(), [str(program)]))
+    (command,) = commands_in((home.path / "settings.json").read_text(), "SessionEnd")
+    reading = os.open(began, os.O_RDWR)  # for writing too, so that it does not end when the program closes its side
+    done = subprocess.run([shell, "-c", command], input=b"{}\n", capture_output=True, timeout=60, cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert wait_for(reading).decode() == f"/ keep --quiet --home {home.path}\n"
+    end.write_text("over\n")
+    assert wait_for(reading) == b"over\n"
+    os.close(reading)
+    assert not list(tmp_path.rglob("odd"))
+
+
+def test_all_that_claude_code_tells_the_hook_is_taken(tmp_path: Path) -> None:
+    """A megabyte does not fit into a pipe: it can be written only if somebody reads it."""
+    command = hook_command([str(tmp_path / "no-such-program")])
+    hook = subprocess.Popen(
+        ["sh", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert hook.wait(60) == 0  # although nothing was said yet, and the pipe is open
+    assert hook.stdin is not None
+    hook.stdin.write(b"x" * 1_000_000)
+    assert hook.communicate(timeout=60) == (b"", b"")
+
+
+def test_the_program_is_named_so_that_it_runs_from_anywhere(tmp_path: Path) -> None:
+    (tmp_path / "backscroll.py").write_text("raise SystemExit('not me')")
+    words = own_command()
+    assert Path(words[0]).is_absolute()
+    if words[1:]:  # else it is scripts/backscroll, which makes its environment
+        done = subprocess.run([*words, "--version"], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+        assert done.stdout.startswith("backscroll ")
+
+
+def test_keep_is_told_what_it_could_not_know(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = ["backscroll"]
+    assert keep_command(load_settings(), (), program) == ["backscroll", "keep", "--quiet"]
+    monkeypatch.setenv("BACKSCROLL_LIBRARY", str(tmp_path / "library"))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    told = ["--home", str(tmp_path / "claude"), "--library", str(tmp_path / "library")]
+    assert keep_command(load_settings(), (), program) == ["backscroll", "keep", "--quiet", *told]
+    with pytest.raises(BackscrollError, match="UTF-8"):
+        keep_command(load_settings(), [Home(Path("/odd\udcff"))], program)
+
+
+# Timers.
+
+ODD = ["/opt/my programs/50%/$x", "keep", "--home", '/home/ada/"q"\\$HOME\n%h', ""]
+
+
+def test_words_are_quoted_for_systemd() -> None:
+    service = next(iter(systemd_files(ODD).values())).decode()
+    (start,) = [line for line in service.splitlines() if line.startswith("ExecStart=")]
+    assert start == (
+        'ExecStart="/opt/my programs/50%%/$x" "keep" "--home" "/home/ada/\\x22q\\x22\\x5c$$HOME\\x0a%%h" ""'
+    )
+
+
+def test_unit_files_are_right_in_the_eyes_of_systemd(tmp_path: Path) -> None:
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("no systemd here")
+    program = tmp_path / "a 50% program"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    files = systemd_files([str(program), "keep"])
+    for path, data in files.items():
+        (tmp_path / path.name).write_bytes(data)
+    names = [str(tmp_path / path.name) for path in files]
+    environment = os.environ | {"XDG_RUNTIME_DIR": str(tmp_path)}
+    done = subprocess.run(
+        ["systemd-analyze", "--user", "verify", *names], capture_output=True, text=True, timeout=60, env=environment
+    )
+    assert str(tmp_path) not in done.stderr
+    assert "backscroll-keep" not in done.stderr
+
+
+def test_words_are_kept_by_launchd_and_cron() -> None:
+    (agent,) = (plistlib.loads(data) for data in launchd_files(ODD[:3]).values())
+    assert agent["ProgramArguments"] == ODD[:3]
+    assert agent["StartInterval"] == 3600
+    line = cron_line(ODD[:3])
+    assert line.startswith("17 * * * * ")
+    assert shlex.split(line.replace("\\%", "%"))[5:8] == ODD[:3]
+
+
+def test_units_are_where_systemd_looks_for_them(tmp_path: Path) -> None:
+    there = systemd_files(["x"], {"XDG_CONFIG_HOME": str(tmp_path)})
+    assert {path.parent for path in there} == {tmp_path / "systemd" / "user"}
+    for environment in ({}, {"XDG_CONFIG_HOME": ""}, {"XDG_CONFIG_HOME": "relative"}):
+        default = Path.home() / ".config" / "systemd" / "user"
+        assert {path.parent for path in systemd_files(["x"], environment)} == {default}
+
+
+def test_cron_is_not_ours_to_change() -> None:
+    plan = plan_timer("cron", ["backscroll", "keep"])
+    assert plan.is_empty
+    assert plan.cron == "17 * * * * backscroll keep >/dev/null 2>&1"
+
+
+@pytest.mark.parametrize("kind", ["systemd", "launchd"])
+def test_without_the_tool_of_the_system_its_commands_are_told(
+    kind: Any,  # noqa: ANN401 - a Kind
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    plan = plan_timer(kind, ["backscroll", "keep"])
+    left = carry_out(plan)
+    assert left == list(plan.then)
+    assert plan_timer(kind, ["backscroll", "keep"]).is_empty
+    carry_out(plan_no_timer())
+    assert plan_no_timer().is_empty
+    assert not any(edit.path.exists() for edit in plan.edits)
+
+
+def test_our_hooks_are_known_by_the_end_of_their_command() -> None:
+    assert COMMAND.endswith(MARKER)
+    almost = {"hooks": {"SessionEnd": [{"hooks": [{"type": "command", "command": f"{COMMAND} not"}]}]}}
+    assert remove_hooks(text_of(almost)) == text_of(almost)
