@@ -238,3 +238,26 @@ def test_a_second_keeper_is_told_to_wait(place: Place) -> None:
         assert done.returncode == 4
         assert place.run("list").returncode == 0  # readers never wait
         other.communicate()
+
+
+def test_keep_goes_on_while_sessions_grow(place: Place) -> None:
+    where = ["--home", str(place.home), "--library", str(place.library)]
+    command = [sys.executable, "-m", "backscroll", "keep", "--watch", *where]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as keeper:
+        assert keeper.stderr is not None
+        assert keeper.stderr.readline().startswith("kept ")
+        live = place.home / session_path("S1")
+        told = ""
+        for number in range(1000):
+            # The watch may not stand yet when the first lines are written; the others find it.
+            with live.open("ab") as file:
+                file.write(b'{"type":"tag","tag":"more"}\n')
+            os.set_blocking(keeper.stderr.fileno(), number > 200)
+            told = keeper.stderr.readline()
+            if told:
+                break
+        keeper.send_signal(2)
+        assert keeper.wait(timeout=30) == 130
+    assert told.startswith("kept ")
+    place.run("keep")
+    assert place.ask("archive", "verify")["damages"] == []

@@ -1,7 +1,7 @@
 """What is kept: the verbatim bytes of everything in a home, written once, with proof that they are whole."""
 
 from backscroll.archive.archive import Archive, KeptFile, Version
-from backscroll.archive.capture import Capture, capture
+from backscroll.archive.capture import Capture, capture, capture_changed, forget_key
 from backscroll.archive.reading import KeptReading
 from backscroll.archive.restore import Restored, restore
 from backscroll.archive.verify import Damage, Report, verify
@@ -18,6 +18,8 @@ __all__ = [
     "Version",
     "Writer",
     "capture",
+    "capture_changed",
+    "forget_key",
     "restore",
     "verify",
 ]

@@ -83,6 +83,8 @@ class Archive:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.files: dict[int, KeptFile] = {}
+        self.sources: dict[tuple[str, str, str], KeptFile] = {}
+        """The files by machine, home and path."""
         self.chunks: dict[str, Chunk] = {}
         self.forgotten: set[str] = set()
         self.captured: dict[tuple[str, str], str] = {}
@@ -105,10 +107,6 @@ class Archive:
     def pack(self, number: int) -> Path:
         """A file with chunks in it."""
         return self.folder / "packs" / f"{number:06}.pack"
-
-    def by_source(self) -> dict[tuple[str, str, str], KeptFile]:
-        """The files by machine, home and path."""
-        return {(file.machine, file.home, file.path): file for file in self.files.values()}
 
     def chunk_bytes(self, chunk: Chunk) -> bytes:
         """The bytes of a chunk, as they were read from the source; an error if they are not."""
@@ -168,7 +166,9 @@ class Archive:
     def _apply(self, entry: Entry) -> None:
         """Take a line of the catalogue into account."""
         if isinstance(entry, NewFile):
-            self.files[entry.file] = KeptFile(entry.file, entry.machine, entry.home, entry.path, entry.type)
+            file = KeptFile(entry.file, entry.machine, entry.home, entry.path, entry.type)
+            self.files[entry.file] = file
+            self.sources[(file.machine, file.home, file.path)] = file
         elif isinstance(entry, Forgotten):
             self.forgotten.add(entry.key)
         elif isinstance(entry, Captured):
@@ -180,7 +180,10 @@ class Archive:
 
     def _apply_to_file(self, entry: Bytes | Moved | Gone, file: KeptFile) -> None:
         if isinstance(entry, Moved):
+            if self.sources.get((file.machine, file.home, file.path)) is file:
+                del self.sources[(file.machine, file.home, file.path)]
             file.path = entry.path
+            self.sources[(file.machine, file.home, file.path)] = file
         elif isinstance(entry, Gone):
             file.gone_since = entry.at
         else:

@@ -1,12 +1,13 @@
 """Bring an archive up to date with a home."""
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from backscroll.archive.archive import KeptFile
 from backscroll.archive.writer import Writer
-from backscroll.files import Home, HomeFile, Reading, Unreadable, discover, find_changes
+from backscroll.files import Changed, Home, HomeFile, Reading, Unreadable, discover, find_changes
 
 
 @dataclass
@@ -29,15 +30,42 @@ def capture(
     on_bytes: Callable[[int], object] = lambda _: None,
 ) -> Capture:
     """Keep everything that is new in the home. What is gone from it stays kept."""
-    done = Capture()
     discovery = discover(home)
+    kept = _kept_of(writer, home, machine)
+    done = _take(writer, home, machine, kept, discovery.files, discovery.unreadable, on_total, on_bytes)
     done.unreadable += discovery.unreadable
-    kept = {file.source: file for file in writer.files.values() if _is_of(file, machine, home)}
+    if not done.unreadable:
+        writer.captured_all(machine, str(home.path))
+    return done
+
+
+def capture_changed(writer: Writer, home: Home, machine: str, batch: Iterable[Changed]) -> Capture:
+    """The same for what a watcher has told of, at a cost that follows it and not the home."""
+    told = {changed.file.path: changed for changed in batch}
+    name = str(home.path)
+    known = {path: writer.sources.get((machine, name, changed.file.relative)) for path, changed in told.items()}
+    kept = {path: file for path, file in known.items() if file is not None}
+    there = [changed.file for changed in told.values() if not changed.gone]
+    done = _take(writer, home, machine, kept, there, [])
+    writer.commit()
+    return done
+
+
+def _take(
+    writer: Writer,
+    home: Home,
+    machine: str,
+    kept: dict[Path, KeptFile],
+    files: Iterable[HomeFile],
+    unreadable: Iterable[Unreadable],
+    on_total: Callable[[int], object] = lambda _: None,
+    on_bytes: Callable[[int], object] = lambda _: None,
+) -> Capture:
+    """Compare what is there with what is kept of it, and keep the rest."""
+    done = Capture()
     known = {path: file.bookmark for path, file in kept.items() if file.bookmark and file.gone_since is None}
-    found = [
-        file for file in discovery.files if forget_key(machine, str(home.path), file.relative) not in writer.forgotten
-    ]
-    changes = find_changes(known, found, discovery.unreadable)
+    found = [file for file in files if forget_key(machine, str(home.path), file.relative) not in writer.forgotten]
+    changes = find_changes(known, found, unreadable)
     for path, origin in changes.moved.items():
         file = kept.pop(origin)
         writer.moved(file, path.relative_to(home.path).as_posix())
@@ -53,8 +81,6 @@ def capture(
         except _SourceError as failure:
             if not isinstance(failure.error, FileNotFoundError):  # gone since we looked: the next capture says so
                 done.unreadable.append(Unreadable(source.path, failure.error.strerror or str(failure.error)))
-    if not done.unreadable:
-        writer.captured_all(machine, str(home.path))
     return done
 
 
@@ -103,5 +129,7 @@ class _SourceError(Exception):
         self.error = error
 
 
-def _is_of(file: KeptFile, machine: str, home: Home) -> bool:
-    return file.machine == machine and file.home == str(home.path)
+def _kept_of(writer: Writer, home: Home, machine: str) -> dict[Path, KeptFile]:
+    """What is kept of a home, by where it lies there."""
+    name = str(home.path)
+    return {file.source: file for file in writer.files.values() if (file.machine, file.home) == (machine, name)}

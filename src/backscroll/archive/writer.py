@@ -34,7 +34,7 @@ from backscroll.archive.catalogue import (
     Verified,
     encode,
 )
-from backscroll.errors import Busy
+from backscroll.errors import BackscrollError, Busy
 from backscroll.files import Bookmark
 
 CHUNK: Final = 4 * 1024 * 1024
@@ -201,6 +201,9 @@ class Writer(Archive):
 
         New packs are written and flushed before a new catalogue takes the place of the old one; the old packs go last.
         """
+        if self.bad_lines:
+            hint = "see backscroll archive verify; take a backup with restore-backup, or keep it as it is"
+            raise BackscrollError("the catalogue is damaged, and is not written anew before that is mended", hint)
         self.commit()
         removed = {file.number for file in files}
         remaining = [file for file in self.files.values() if file.number not in removed]
@@ -216,7 +219,8 @@ class Writer(Archive):
         if self._pack is not None:
             os.fsync(self._pack)
         for number in removed:
-            del self.files[number]
+            file = self.files.pop(number)
+            self.sources.pop((file.machine, file.home, file.path), None)
         self.chunks = {name: chunk for name, chunk in self.chunks.items() if name in wanted}
         self.forgotten.update(keys)
         for file in remaining:

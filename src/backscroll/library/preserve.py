@@ -8,10 +8,21 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
-from backscroll.archive import Archive, Capture, KeptFile, Report, Restored, Writer, capture, restore, verify
-from backscroll.archive.capture import forget_key
+from backscroll.archive import (
+    Archive,
+    Capture,
+    KeptFile,
+    Report,
+    Restored,
+    Writer,
+    capture,
+    capture_changed,
+    forget_key,
+    restore,
+    verify,
+)
 from backscroll.conversation import Chat
 from backscroll.errors import Busy, NothingFound, UsageError
 from backscroll.files import Deletion, FileKind, Home, Reading, deletions, discover, watch
@@ -20,6 +31,7 @@ from backscroll.settings import Settings
 
 DUE_AFTER: Final = timedelta(hours=1)
 """How old the last capture may be when a command is about to read."""
+COPIED_AT_ONCE: Final = 1024 * 1024
 SOON: Final = timedelta(days=7)
 
 
@@ -44,12 +56,7 @@ def keep(
     with Writer(archive_folder(settings)) as writer:
         for home in homes:
             if home.exists:
-                done = capture(writer, home, machine_name(), on_total, on_bytes)
-                together.files += done.files
-                together.size += done.size
-                together.gone += done.gone
-                together.moved += done.moved
-                together.unreadable += done.unreadable
+                _add_up(together, capture(writer, home, machine_name(), on_total, on_bytes))
     return together
 
 
@@ -64,15 +71,27 @@ def is_due(settings: Settings, homes: Sequence[Home], now: datetime) -> bool:
 
 
 def keep_watching(settings: Settings, homes: Sequence[Home], stop: threading.Event | None = None) -> Iterator[Capture]:
-    """Go on keeping what changes, until `stop` is set; tells of every capture that had something new."""
-    for batch in watch(homes, stop=stop):
-        touched = {home for home in homes for changed in batch if changed.file.path.is_relative_to(home.path)}
-        try:
-            done = keep(settings, [home for home in homes if home in touched])
-        except Busy:
-            continue  # whoever is at work sees the same change, or the next sweep tells of it again
-        if done.files or done.gone or done.moved:
-            yield done
+    """Go on keeping what changes, until `stop` is set; tells of every capture that had something new.
+
+    Holds the archive all the time: opening it for each change would cost more the more is kept.
+    """
+    with Writer(archive_folder(settings)) as writer:
+        for batch in watch(homes, stop=stop):
+            together = Capture()
+            for home in homes:
+                mine = [changed for changed in batch if changed.file.path.is_relative_to(home.path)]
+                if mine:
+                    _add_up(together, capture_changed(writer, home, machine_name(), mine))
+            if together.files or together.gone or together.moved:
+                yield together
+
+
+def _add_up(together: Capture, done: Capture) -> None:
+    together.files += done.files
+    together.size += done.size
+    together.gone += done.gone
+    together.moved += done.moved
+    together.unreadable += done.unreadable
 
 
 @dataclass
@@ -186,8 +205,11 @@ def back_up(settings: Settings, to: Path) -> int:
     catalogue = archive.catalogue.read_bytes()
     (to / "packs").mkdir(parents=True, exist_ok=True, mode=0o700)
     copied = 0
-    for pack in sorted((archive.folder / "packs").glob("*.pack")):
+    packs = sorted((archive.folder / "packs").glob("*.pack"))
+    for pack in packs:
         copied += _copy_rest(pack, to / "packs" / pack.name)
+    for stale in set((to / "packs").glob("*.pack")) - {to / "packs" / pack.name for pack in packs}:
+        stale.unlink()  # what was forgotten is forgotten here too
     fresh = to / "catalogue.new"
     fresh.write_bytes(catalogue)
     fresh.chmod(0o600)
@@ -245,16 +267,31 @@ def _is_like_source(file: KeptFile) -> bool:
 
 
 def _copy_rest(source: Path, target: Path) -> int:
-    """Append to the copy what the original has more."""
-    done = target.stat().st_size if target.exists() else 0
+    """Append to the copy what the original has more; a copy of something else is made anew."""
     copied = 0
-    with source.open("rb") as original, target.open("ab") as copy:
+    with source.open("rb") as original, target.open("a+b") as copy:
+        done = copy.seek(0, 2)
+        if not _begins_with(original, copy, done):
+            copy.truncate(0)
+            done = 0
         original.seek(done)
-        while data := original.read(1024 * 1024):
+        copy.seek(done)
+        while data := original.read(COPIED_AT_ONCE):
             copy.write(data)
             copied += len(data)
     target.chmod(0o600)
     return copied
+
+
+def _begins_with(original: BinaryIO, copy: BinaryIO, size: int) -> bool:
+    copy.seek(0)
+    original.seek(0)
+    while size > 0:
+        data = copy.read(min(size, COPIED_AT_ONCE))
+        if not data or original.read(len(data)) != data:
+            return False
+        size -= len(data)
+    return True
 
 
 def _moment(text: str) -> datetime | None:
