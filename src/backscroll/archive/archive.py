@@ -12,6 +12,7 @@ import zstandard
 
 from backscroll.archive.catalogue import (
     BEGINNING,
+    FORMAT,
     BadLine,
     Bytes,
     Captured,
@@ -19,10 +20,13 @@ from backscroll.archive.catalogue import (
     Entry,
     Forgotten,
     Gone,
+    Header,
     Moved,
     NewFile,
+    Suspect,
     Verified,
     decode,
+    read_name,
 )
 from backscroll.errors import BackscrollError
 from backscroll.files import Bookmark, FileKind, LeftOut, Place, place_of
@@ -40,6 +44,11 @@ class Version:
     size: int = 0
     modified_ns: int = 0
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the catalogue has all of it: a line that was lost leaves a hole."""
+        return sum(chunk.size for chunk in self.chunks) == self.size
+
 
 @dataclass(eq=False)
 class KeptFile:
@@ -54,6 +63,8 @@ class KeptFile:
     bookmark: Bookmark | None = None
     gone_since: str | None = None
     """When it was first missing from its home; None while it is there."""
+    is_suspect: bool = False
+    """Whether something of it is damaged, so that it has to be kept from its beginning."""
 
     @property
     def kind(self) -> FileKind:
@@ -86,6 +97,8 @@ class Archive:
         self.sources: dict[tuple[str, str, str], KeptFile] = {}
         """The files by machine, home and path."""
         self.chunks: dict[str, Chunk] = {}
+        self.first_pack = 1
+        self.has_header = False
         self.forgotten: set[str] = set()
         self.captured: dict[tuple[str, str], str] = {}
         """When each home was last captured whole, by machine and home."""
@@ -121,11 +134,19 @@ class Archive:
 
     def unpack(self, chunk: Chunk) -> bytes:
         """Read a chunk from its pack and prove that it is what was put there."""
+        if not self.pack(chunk.pack).exists():
+            # Somebody may have forgotten something since we read the catalogue: then it lies elsewhere now, or nowhere.
+            now = Archive(self.folder)
+            if chunk.id not in now.chunks and now.first_pack > chunk.pack:
+                raise ForgottenError("this was forgotten", "there is nothing to be done: somebody wanted it so")
+            chunk = now.chunks.get(chunk.id, chunk)
         try:
             with self.pack(chunk.pack).open("rb") as file:
                 packed = os.pread(file.fileno(), chunk.length, chunk.offset)
-            # The size is known: a frame that claims more is not ours, however small it is packed.
-            data = zstandard.ZstdDecompressor().decompress(packed, max_output_size=chunk.size)
+            # The size is known: a frame that claims another is not ours, and could unpack to anything.
+            if zstandard.frame_content_size(packed) != chunk.size:
+                raise DamagedError(chunk, "the bytes are not those that were kept")
+            data = zstandard.ZstdDecompressor().decompress(packed)
         except (OSError, zstandard.ZstdError) as error:
             raise DamagedError(chunk, str(error)) from error
         if len(data) != chunk.size or hashlib.sha256(data).hexdigest() != chunk.id:
@@ -134,6 +155,7 @@ class Archive:
 
     def read(self, version: Version, start: int, end: int) -> bytes:
         """Some bytes of a version, without unpacking the others."""
+        _demand_whole(version)
         parts = []
         at = 0
         for chunk in version.chunks:
@@ -146,6 +168,7 @@ class Archive:
 
     def content(self, version: Version) -> Iterator[bytes]:
         """All bytes of a version, chunk by chunk."""
+        _demand_whole(version)
         return map(self.chunk_bytes, version.chunks)
 
     def _load(self) -> None:
@@ -155,47 +178,74 @@ class Archive:
             data = b""
         self._sum = BEGINNING
         self._end = 0
+        self._needs_newline = False
         for line in decode(data):
             self._end = line.end
             self._sum = line.sum
             if isinstance(line.entry, BadLine):
                 self.bad_lines.append(line.entry)
+                if line.entry.is_intact and line.entry.entry is not None:
+                    self._apply(line.entry.entry)
             else:
                 self._apply(line.entry)
+        self._needs_newline = self._end > 0 and data[self._end - 1 : self._end] != b"\n"
 
     def _apply(self, entry: Entry) -> None:
         """Take a line of the catalogue into account."""
-        if isinstance(entry, NewFile):
-            file = KeptFile(entry.file, entry.machine, entry.home, entry.path, entry.type)
+        if isinstance(entry, Header):
+            if entry.format > FORMAT:
+                hint = "use a newer version of backscroll with this library"
+                raise BackscrollError(f"the archive has format {entry.format}, and this version knows {FORMAT}", hint)
+            self.first_pack = entry.first_pack
+            self.has_header = True
+        elif isinstance(entry, NewFile):
+            home, path = read_name(entry.home, entry.home_hex), read_name(entry.path, entry.path_hex)
+            file = KeptFile(entry.file, entry.machine, home, path, entry.type)
             self.files[entry.file] = file
             self.sources[(file.machine, file.home, file.path)] = file
         elif isinstance(entry, Forgotten):
             self.forgotten.add(entry.key)
         elif isinstance(entry, Captured):
-            self.captured[(entry.machine, entry.home)] = entry.at
+            self.captured[(entry.machine, read_name(entry.home, entry.home_hex))] = entry.at
         elif isinstance(entry, Verified):
             self.verified = entry
-        elif isinstance(entry, (Bytes, Moved, Gone)) and entry.file in self.files:
+        elif isinstance(entry, (Bytes, Moved, Gone, Suspect)) and entry.file in self.files:
             self._apply_to_file(entry, self.files[entry.file])
 
-    def _apply_to_file(self, entry: Bytes | Moved | Gone, file: KeptFile) -> None:
+    def _apply_to_file(self, entry: Bytes | Moved | Gone | Suspect, file: KeptFile) -> None:
         if isinstance(entry, Moved):
             if self.sources.get((file.machine, file.home, file.path)) is file:
                 del self.sources[(file.machine, file.home, file.path)]
-            file.path = entry.path
+            file.path = read_name(entry.path, entry.path_hex)
             self.sources[(file.machine, file.home, file.path)] = file
         elif isinstance(entry, Gone):
             file.gone_since = entry.at
+        elif isinstance(entry, Suspect):
+            file.is_suspect = True
         else:
             while len(file.versions) <= entry.version:
                 file.versions.append(Version(entry.at))
+                file.is_suspect = False
             version = file.versions[entry.version]
+            self.chunks.update({chunk.id: chunk for chunk in entry.chunks})
+            if version.size + sum(chunk.size for chunk in entry.chunks) != entry.size:
+                file.is_suspect = True  # a line before this one is lost, or this one stands there twice
+                return
             version.chunks.extend(entry.chunks)
             version.size = entry.size
             version.modified_ns = entry.modified_ns
             file.bookmark = Bookmark(*entry.bookmark) if len(entry.bookmark) == len(Bookmark._fields) else None
             file.gone_since = None
-            self.chunks.update({chunk.id: chunk for chunk in entry.chunks})
+
+
+def _demand_whole(version: Version) -> None:
+    if not version.is_whole:
+        hint = "run backscroll archive verify to see what that affects"
+        raise BackscrollError("a line of the catalogue is lost, and with it the place of some bytes", hint)
+
+
+class ForgottenError(BackscrollError):
+    """What was to be read has been forgotten in the meantime."""
 
 
 class DamagedError(BackscrollError):

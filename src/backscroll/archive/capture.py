@@ -63,7 +63,7 @@ def _take(
 ) -> Capture:
     """Compare what is there with what is kept of it, and keep the rest."""
     done = Capture()
-    known = {path: file.bookmark for path, file in kept.items() if file.bookmark and file.gone_since is None}
+    known = {path: file.bookmark for path, file in kept.items() if file.bookmark and _can_go_on(file)}
     found = [file for file in files if forget_key(machine, str(home.path), file.relative) not in writer.forgotten]
     changes = find_changes(known, found, unreadable)
     for path, origin in changes.moved.items():
@@ -81,7 +81,14 @@ def _take(
         except _SourceError as failure:
             if not isinstance(failure.error, FileNotFoundError):  # gone since we looked: the next capture says so
                 done.unreadable.append(Unreadable(source.path, failure.error.strerror or str(failure.error)))
+    writer.settle()
     return done
+
+
+def _can_go_on(file: KeptFile) -> bool:
+    """Whether what is kept of a file can be added to."""
+    is_whole = file.latest is not None and file.latest.is_whole
+    return is_whole and not file.is_suspect and file.gone_since is None
 
 
 def forget_key(machine: str, home: str, path: str) -> str:
@@ -99,13 +106,14 @@ def _keep(
     on_bytes: Callable[[int], object],
 ) -> None:
     try:
-        reading = Reading(source.path, file.bookmark if file else None)
+        is_damaged = file is not None and (file.is_suspect or not (file.latest and file.latest.is_whole))
+        reading = Reading(source.path, file.bookmark if file and not is_damaged else None)
     except OSError as error:
         raise _SourceError(error) from error
     with reading:
         if file is None:
             file = writer.new_file(machine, str(home.path), source.relative, source.kind)
-        new_version = reading.change.starts_over
+        new_version = reading.change.starts_over or is_damaged
         pieces = _pieces(reading, on_bytes)
         size = writer.add(file, pieces, lambda: reading.bookmark, new_version=new_version)
     done.size += size
@@ -132,4 +140,4 @@ class _SourceError(Exception):
 def _kept_of(writer: Writer, home: Home, machine: str) -> dict[Path, KeptFile]:
     """What is kept of a home, by where it lies there."""
     name = str(home.path)
-    return {file.source: file for file in writer.files.values() if (file.machine, file.home) == (machine, name)}
+    return {file.source: file for file in writer.sources.values() if (file.machine, file.home) == (machine, name)}

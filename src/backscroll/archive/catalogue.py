@@ -1,10 +1,12 @@
 """The catalogue: a text file that says what is kept and where it lies in the packs.
 
-One JSON object a line, only ever appended to. Each line ends with a sum over itself and the sum of the line before, so
-that a line which was changed, lost or moved is noticed. The format is described in docs/reference/archive-format.md.
+One JSON object a line, only ever appended to. Each line ends with a sum in two halves: over the line itself, so that a
+change in it is noticed and costs no other, and over it and the sum before it, so that a line which was lost, doubled or
+moved is noticed. The format is described in docs/reference/archive-format.md.
 """
 
 import hashlib
+import os
 import re
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
@@ -27,28 +29,34 @@ class Chunk(NamedTuple):
     size: int
 
 
-class Entry(Struct, frozen=True, kw_only=True, tag_field="kind"):
+class Entry(Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True):
     """A line of the catalogue. `at` is when it was written, in UTC."""
 
     at: str
 
 
-class Header(Entry, frozen=True, kw_only=True, tag="archive"):
-    """The first line."""
+class Header(Entry, frozen=True, kw_only=True, tag="archive", omit_defaults=False):
+    """The first line. Packs with a lower number than `first_pack` that no line speaks of are rubbish."""
 
     format: int = FORMAT
     hash: str = "sha256"
     compression: str = "zstd"
+    first_pack: int = 1
 
 
 class NewFile(Entry, frozen=True, kw_only=True, tag="file"):
-    """A file that is kept from now on. `file` is its number in all lines after this one."""
+    """A file that is kept from now on. `file` is its number in all lines after this one.
+
+    A name that is no UTF-8 stands in `path_hex` or `home_hex`, as the hexadecimal digits of its bytes.
+    """
 
     file: int
     machine: str
     home: str
     path: str
     type: str
+    home_hex: str | None = None
+    path_hex: str | None = None
 
 
 class Bytes(Entry, frozen=True, kw_only=True, tag="bytes"):
@@ -70,10 +78,17 @@ class Moved(Entry, frozen=True, kw_only=True, tag="moved"):
 
     file: int
     path: str
+    path_hex: str | None = None
 
 
 class Gone(Entry, frozen=True, kw_only=True, tag="gone"):
     """A file that is not in its home any more. What was kept of it stays; new bytes of it say that it is back."""
+
+    file: int
+
+
+class Suspect(Entry, frozen=True, kw_only=True, tag="suspect"):
+    """A file of which something kept is damaged: if it is still there, it is kept once more from its beginning."""
 
     file: int
 
@@ -89,6 +104,7 @@ class Captured(Entry, frozen=True, kw_only=True, tag="captured"):
 
     machine: str
     home: str
+    home_hex: str | None = None
 
 
 class Verified(Entry, frozen=True, kw_only=True, tag="verified"):
@@ -105,6 +121,8 @@ class BadLine(NamedTuple):
     text: bytes
     entry: Entry | None
     """What it seems to say, if it can be read at all."""
+    is_intact: bool = False
+    """Whether it says what was written: only its newline, its place or the line before it is wrong."""
 
 
 class Line(NamedTuple):
@@ -115,37 +133,82 @@ class Line(NamedTuple):
     sum: str
 
 
+def written_name(name: str) -> tuple[str, str | None]:
+    """A name as it is written: the text, and its bytes in hexadecimal where it is no UTF-8."""
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return name.encode("utf-8", "replace").decode(), os.fsencode(name).hex()
+    return name, None
+
+
+def read_name(text: str, in_hex: str | None) -> str:
+    """The name that was written."""
+    return text if in_hex is None else os.fsdecode(bytes.fromhex(in_hex))
+
+
 def encode(entries: Iterable[Entry], last_sum: str) -> tuple[bytes, str]:
     """The lines for these entries after a line with `last_sum`; and the sum of the last of them."""
     lines = []
     for entry in entries:
         body = ENCODER.encode(entry)
-        last_sum = _sum(last_sum, body)
+        last_sum = _sum(body) + _sum(last_sum.encode() + body)
         lines.append(b'%s,"sum":"%s"}\n' % (body[:-1], last_sum.encode()))
     return b"".join(lines), last_sum
 
 
 def decode(data: bytes) -> Iterator[Line]:
-    """The lines of a catalogue. One without its newline is not whole yet, and is left out."""
-    last_sum = BEGINNING
-    at = 0
-    number = 0
-    while (end := data.find(b"\n", at) + 1) > 0:
-        number += 1
-        text = data[at : end - 1]
-        found = SUM.search(text)
-        body = text[: found.start()] + b"}" if found else text
+    """The lines of a catalogue. One that breaks off before its sum was never acknowledged, and is left out."""
+    before = [BEGINNING]  # what the sum of the line before may have been; nothing where that is not to be known
+    for number, text in enumerate(_texts(data), start=1):
+        body, written = _parts(text.text)
         entry = _entry(body)
-        if found is None or entry is None or _sum(last_sum, body) != found[1].decode():
-            yield Line(BadLine(number, text, entry), end, found[1].decode() if found else last_sum)
+        is_intact = entry is not None and written[:HALF] == _sum(body)
+        has_form = text.text[-TAIL:].startswith(b',"sum":"') and text.text.endswith(b'"}')
+        chained = [_sum(one.encode() + body) for one in before]
+        is_chained = not before or written[HALF:] in chained
+        if is_intact and is_chained and has_form and text.ends_well and entry is not None:
+            yield Line(entry, text.end, written)
         else:
-            yield Line(entry, end, found[1].decode())
-        last_sum = found[1].decode() if found else last_sum
+            yield Line(BadLine(number, text.text, entry, is_intact=is_intact), text.end, written)
+        if not is_intact:
+            before = []
+        elif is_chained:
+            before = [written]
+        else:  # its place is wrong, or only the half of its sum that speaks of that: the next line knows which
+            before = [written, *(written[:HALF] + half for half in chained)]
+
+
+class _Text(NamedTuple):
+    text: bytes
+    end: int
+    ends_well: bool
+    """With a newline, or with nothing at all behind its sum."""
+
+
+def _texts(data: bytes) -> Iterator[_Text]:
+    """The lines of the file; two whose newline was changed are still two."""
+    at = 0
+    for text in data.split(b"\n"):
+        end = at + len(text) + 1
+        while joined := JOINED.search(text):
+            at += joined.end()
+            yield _Text(text[: joined.start(2)], at, False)
+            text = text[joined.end() :]
+        if end <= len(data):
+            yield _Text(text, end, True)
+        elif found := WHOLE.match(text):  # the last one: whole, with its newline missing or changed
+            yield _Text(found[1], len(data), not found[2])
         at = end
 
 
-def _sum(last_sum: str, body: bytes) -> str:
-    return hashlib.sha256(last_sum.encode() + body).hexdigest()[:32]
+def _parts(text: bytes) -> tuple[bytes, str]:
+    """A line without its sum, and the sum. Both have their place, whatever became of the signs around them."""
+    return text[:-TAIL] + b"}", text[-TAIL + len(b',"sum":"') : -len(b'"}')].decode("utf-8", "replace")
+
+
+def _sum(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:HALF]
 
 
 def _entry(body: bytes) -> Entry | None:
@@ -155,8 +218,11 @@ def _entry(body: bytes) -> Entry | None:
         return None
 
 
-SUM: Final = re.compile(rb',"sum":"([0-9a-f]{32})"\}\Z')
+JOINED: Final = re.compile(rb'("sum":"[0-9a-f]{32}"\})([^\n])(?=\{"kind":")', re.DOTALL)
+WHOLE: Final = re.compile(rb'(.*,"sum":"[0-9a-f]{32}"\})(.?)\Z', re.DOTALL)
+HALF: Final = 16
+TAIL: Final = len(b',"sum":""}') + 2 * HALF
 ENCODER: Final = msgspec.json.Encoder()
 DECODER: Final[msgspec.json.Decoder[Entry]] = msgspec.json.Decoder(
-    Header | NewFile | Bytes | Moved | Gone | Forgotten | Captured | Verified
+    Header | NewFile | Bytes | Moved | Gone | Suspect | Forgotten | Captured | Verified
 )

@@ -1,12 +1,16 @@
 """Put kept files back: byte for byte, never over something newer."""
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from backscroll.archive.archive import Archive, KeptFile, Version
+from backscroll.errors import BackscrollError
+
+Outcome = Literal["restored", "already there", "another file is there", "damaged", "not a path of a home"]
 
 
 class Restored(NamedTuple):
@@ -14,7 +18,7 @@ class Restored(NamedTuple):
 
     file: KeptFile
     target: Path
-    outcome: Literal["restored", "already there", "another file is there"]
+    outcome: Outcome
 
 
 def restore(archive: Archive, files: Iterable[KeptFile], root: Path, *, fresh: bool) -> Iterable[Restored]:
@@ -27,14 +31,18 @@ def restore(archive: Archive, files: Iterable[KeptFile], root: Path, *, fresh: b
         version = file.latest
         if version is not None:
             target = root.joinpath(*file.path.split("/"))
-            yield Restored(file, target, _write(archive, version, root, target, fresh=fresh))
+            try:
+                outcome = _write(archive, version, root, target, fresh=fresh)
+            except OSError as error:
+                if error.errno not in IMPOSSIBLE:
+                    raise
+                outcome = "another file is there" if error.errno == errno.ENOTDIR else "not a path of a home"
+            yield Restored(file, target, outcome)
 
 
-def _write(
-    archive: Archive, version: Version, root: Path, target: Path, *, fresh: bool
-) -> Literal["restored", "already there", "another file is there"]:
-    if not target.parent.resolve().is_relative_to(root.resolve()) or ".." in target.parts:
-        return "another file is there"  # a link leads out of the folder
+def _write(archive: Archive, version: Version, root: Path, target: Path, *, fresh: bool) -> Outcome:
+    if ".." in target.parts or "\0" in str(target) or not _is_inside(root, target):
+        return "not a path of a home"
     if target.is_symlink() or target.exists():
         return "already there" if _is_same(archive, version, target) else "another file is there"
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -51,13 +59,32 @@ def _write(
         os.link(name, target)
     except FileExistsError:
         return "another file is there"
+    except BackscrollError:
+        return "damaged"
     finally:
         Path(name).unlink()
     return "restored"
 
 
+IMPOSSIBLE: Final = frozenset(
+    {errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.EINVAL, errno.EEXIST}
+)
+"""What a name can be wrong with; any other failure is the disk's."""
+
+
+def _is_inside(root: Path, target: Path) -> bool:
+    """Whether the target lies below the root, whatever its name says and wherever links lead."""
+    try:
+        return target.parent.resolve().is_relative_to(root.resolve())
+    except (OSError, ValueError, RuntimeError):  # a name without end, or links in a circle
+        return False
+
+
 def _is_same(archive: Archive, version: Version, target: Path) -> bool:
     if target.is_symlink() or not target.is_file() or target.stat().st_size != version.size:
         return False
-    with target.open("rb") as file:
-        return all(file.read(len(data)) == data for data in archive.content(version))
+    try:
+        with target.open("rb") as file:
+            return all(file.read(len(data)) == data for data in archive.content(version))
+    except BackscrollError:
+        return False

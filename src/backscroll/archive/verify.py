@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from backscroll.archive.archive import Archive, DamagedError, KeptFile, Version
-from backscroll.archive.catalogue import BadLine, Bytes, Chunk, Gone, Moved, NewFile
+from backscroll.archive.archive import Archive, DamagedError, ForgottenError, KeptFile, Version
+from backscroll.archive.catalogue import BadLine, Chunk
+from backscroll.files import FileKind
 
 
 class Damage(NamedTuple):
@@ -24,6 +25,8 @@ class Report:
     chunks: int = 0
     size: int = 0
     files: int = 0
+    unclaimed: int = 0
+    """Bytes in packs that the catalogue does not speak of: left by somebody who was cut off, and harmless."""
     damages: list[Damage] = field(default_factory=list)
 
 
@@ -33,21 +36,34 @@ def verify(archive: Archive, *, quick: bool = False, on_bytes: Callable[[int], o
     Quick only looks whether all is there, and not whether the bytes are still the same.
     """
     report = Report(files=len(archive.files))
+    if not archive.has_header and not archive.bad_lines and _unclaimed(archive):
+        report.damages.append(Damage("the catalogue is lost, and its packs are there", []))
     for bad in archive.bad_lines:
-        number = bad.entry.file if isinstance(bad.entry, (NewFile, Bytes, Moved, Gone)) else None
-        touched = [archive.files[number]] if number in archive.files else _near(archive, bad)
-        report.damages.append(Damage(f"line {bad.number} of the catalogue is not what was written", touched))
+        what = f"line {bad.number} of the catalogue is not what was written"
+        report.damages.append(Damage(what, _files_in(archive, bad)))
     looked = _Looker(archive, report, quick=quick, on_bytes=on_bytes)
     for file in archive.files.values():
         for version in file.versions:
             looked.at(file, version, is_latest=version is file.latest)
+    report.unclaimed = _unclaimed(archive)
+    for file in archive.files.values():
+        if file.is_suspect:
+            looked.problems.setdefault(f"a line about {file.path} is lost, or it was found damaged before", []).append(
+                file
+            )
     report.damages += [Damage(what, list(dict.fromkeys(files))) for what, files in looked.problems.items()]
     return report
 
 
-def _near(archive: Archive, bad: BadLine) -> list[KeptFile]:
-    """The files that an unreadable line may have been about, by the number that is left in it."""
-    return [archive.files[int(number)] for number in FILE.findall(bad.text) if int(number) in archive.files]
+def _files_in(archive: Archive, bad: BadLine) -> list[KeptFile]:
+    """The files that a damaged line was about: those we know, and what is left of the names of those we do not."""
+    texts = {name: [found.decode("utf-8", "replace") for found in NAMES[name].findall(bad.text)] for name in NAMES}
+    home, path = (texts["home"] or [""])[0], (texts["path"] or ["?"])[0]
+    numbers = [int(number) for number in texts["file"]]
+    files = [archive.files.get(number) or KeptFile(number, "", home, path, FileKind.SIDECAR) for number in numbers]
+    if not files and texts["path"]:
+        files = [KeptFile(0, "", home, path, FileKind.SIDECAR)]
+    return files or list(archive.files.values())  # nothing can be told: then it may be any of them
 
 
 class _Looker:
@@ -63,18 +79,19 @@ class _Looker:
 
     def at(self, file: KeptFile, version: Version, *, is_latest: bool) -> None:
         """Look at a version of a file."""
-        checksum = size = 0
+        checksum = size = read = 0
         whole = True
         for chunk in version.chunks:
             data, problem = self._chunk(chunk)
             size += chunk.size
+            read += len(data)
             checksum = zlib.crc32(data, checksum)
             if problem:
                 whole = False
                 self.problems.setdefault(problem, []).append(file)
         if size != version.size:
             self.problems.setdefault(f"{file.path} is not as long as it was", []).append(file)
-        comparable = whole and is_latest and not self._quick and file.bookmark and file.bookmark.offset == size
+        comparable = whole and is_latest and not self._quick and file.bookmark and file.bookmark.offset == read == size
         if comparable and file.bookmark and checksum != file.bookmark.whole:
             self.problems.setdefault(f"{file.path} is not what its source was", []).append(file)
 
@@ -91,11 +108,19 @@ class _Looker:
             return b"", self._seen[chunk.id]
         try:
             data = self._archive.unpack(chunk)
+        except ForgottenError:
+            return b"", None
         except DamagedError as error:
             self._seen[chunk.id] = error.message
             return b"", error.message
         self._seen[chunk.id] = None
         return data, None
+
+
+def _unclaimed(archive: Archive) -> int:
+    claimed = sum(chunk.length for chunk in archive.chunks.values())
+    packs = (path.stat().st_size for path in (archive.folder / "packs").glob("*.pack"))
+    return max(0, sum(packs) - claimed)
 
 
 def _missing(archive: Archive, chunk: Chunk) -> str | None:
@@ -107,4 +132,8 @@ def _missing(archive: Archive, chunk: Chunk) -> str | None:
     return None if size >= end else f"pack {chunk.pack} ends before byte {end}"
 
 
-FILE: Final = re.compile(rb'"file":(\d+)')
+NAMES: Final = {
+    "file": re.compile(rb'"file":(\d+)'),
+    "home": re.compile(rb'"home":"([^"]*)'),
+    "path": re.compile(rb'"path":"([^"]*)'),
+}

@@ -5,9 +5,12 @@ too. Bytes in a pack that the catalogue does not speak of were left by somebody 
 away, only written after: should the catalogue ever be damaged, they may be all that is left of something.
 """
 
+import contextlib
 import fcntl
 import hashlib
 import os
+import re
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -19,7 +22,7 @@ from typing import Final, NamedTuple, Self
 
 import zstandard
 
-from backscroll.archive.archive import Archive, KeptFile
+from backscroll.archive.archive import Archive, DamagedError, KeptFile
 from backscroll.archive.catalogue import (
     BEGINNING,
     Bytes,
@@ -31,8 +34,10 @@ from backscroll.archive.catalogue import (
     Header,
     Moved,
     NewFile,
+    Suspect,
     Verified,
     encode,
+    written_name,
 )
 from backscroll.errors import BackscrollError, Busy
 from backscroll.files import Bookmark
@@ -75,17 +80,23 @@ class Writer(Archive):
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             os.close(self._lock)
+            if not isinstance(error, BlockingIOError):
+                raise
             raise Busy("another backscroll is keeping sessions right now", "wait for it, or try again later") from error
         self._pack_number = 1
         self._pack: int | None = None
-        self._pack_end = 0
+        self._pack_end = self._opened_at = 0
+        self._sure_of = (1, 0)
         self._pending: list[Entry] = []
         self._pending_bytes = 0
         self._threads = ThreadPoolExecutor(max_workers=os.cpu_count() or 2)
         self._waiting: deque[tuple[Future[_Packed], _Job]] = deque()
+        self._is_broken = False
         try:
             super().__init__(folder)
-            self._next_file = max(self.files, default=0) + 1
+            # Also behind a line that is damaged: its number is not given to another file.
+            numbers = (int(number) for bad in self.bad_lines for number in NUMBER.findall(bad.text))
+            self._next_file = max([0, *self.files, *numbers]) + 1
             self._heal()
         except BaseException:
             self.close()
@@ -105,17 +116,33 @@ class Writer(Archive):
 
     def close(self) -> None:
         """Let go of the lock. What was not committed is lost, and will be kept the next time."""
-        self._threads.shutdown(cancel_futures=True)
-        if self._pack is not None:
+        try:
+            self._threads.shutdown(cancel_futures=True)
+            self._close_pack()
+        finally:
+            if self._lock >= 0:
+                os.close(self._lock)
+                self._lock = -1
+
+    def _close_pack(self) -> None:
+        if self._pack is None:
+            return
+        number, end = self._sure_of
+        end = end if number == self._pack_number else 0
+        try:
+            # What we put down and did not come to speak of is of no use, and takes room from the next try.
+            if os.fstat(self._pack).st_size > end:
+                with contextlib.suppress(OSError):
+                    os.ftruncate(self._pack, end)
+        finally:
             os.close(self._pack)
             self._pack = None
-        os.close(self._lock)
 
     def new_file(self, machine: str, home: str, path: str, kind: str) -> KeptFile:
         """Begin to keep a file."""
         number = self._next_file
         self._next_file += 1
-        self._write(NewFile(at=_now(), file=number, machine=machine, home=home, path=path, type=kind))
+        self._write(_new_file(KeptFile(number, machine, home, path, kind), _now()))
         return self.files[number]
 
     def add(
@@ -139,11 +166,21 @@ class Writer(Archive):
             self.commit()
         return job.size - before
 
+    def settle(self) -> None:
+        """Put everything down that is being packed."""
+        self._settle(0)
+
     def _settle(self, most: int) -> None:
         """Put down what is packed, in its order, until no more than so many chunks are being packed."""
+        if self._is_broken:
+            raise BackscrollError("the disk did not take what was written", "see what is wrong with it, and try again")
         while len(self._waiting) > most:
             future, job = self._waiting.popleft()
-            job.chunks.append(self._put(future.result()))
+            try:
+                job.chunks.append(self._put(future.result()))
+            except BaseException:
+                self._waiting.clear()  # these files are not written down, and will be kept the next time
+                raise
             job.open -= 1
             self._finish(job)
 
@@ -165,15 +202,21 @@ class Writer(Archive):
 
     def moved(self, file: KeptFile, path: str) -> None:
         """The file lies elsewhere in its home now."""
-        self._write(Moved(at=_now(), file=file.number, path=path))
+        text, in_hex = written_name(path)
+        self._write(Moved(at=_now(), file=file.number, path=text, path_hex=in_hex))
 
     def gone(self, file: KeptFile) -> None:
         """The file is not in its home any more."""
         self._write(Gone(at=_now(), file=file.number))
 
+    def suspect(self, file: KeptFile) -> None:
+        """Something of the file is damaged: keep it once more, if it is still there."""
+        self._write(Suspect(at=_now(), file=file.number))
+
     def captured_all(self, machine: str, home: str) -> None:
         """Everything in the home is kept."""
-        self._write(Captured(at=_now(), machine=machine, home=home))
+        text, in_hex = written_name(home)
+        self._write(Captured(at=_now(), machine=machine, home=text, home_hex=in_hex))
 
     def verified_all(self, damaged: int, *, quick: bool) -> None:
         """Somebody looked whether everything is whole."""
@@ -185,12 +228,18 @@ class Writer(Archive):
         if not self._pending:
             return
         if self._pack is not None:
+            self._is_broken = True  # a disk that failed to flush may have lost what it took, and not say so again
             os.fsync(self._pack)
+            self._is_broken = False
         lines, last_sum = encode(self._pending, self._sum)
+        if self._needs_newline:
+            lines = b"\n" + lines
         is_new = not self.catalogue.exists()
+        self._sure_of = (self._pack_number, self._pack_end)  # from here on the catalogue may speak of it
         _append(self.catalogue, lines, self._end)
         if is_new:
             _sync_folder(self.folder)
+        self._needs_newline = False
         self._sum = last_sum
         self._end += len(lines)
         self._pending = []
@@ -211,7 +260,9 @@ class Writer(Archive):
         touched = {
             chunk.pack for number in removed for version in self.files[number].versions for chunk in version.chunks
         }
+        touched |= self._packs_with_rubbish()  # what somebody left who was cut off may be of these files too
         self._next_pack()
+        self.first_pack = self._pack_number
         for chunk in [chunk for chunk in self.chunks.values() if chunk.pack in touched and chunk.id in wanted]:
             with self.pack(chunk.pack).open("rb") as pack:
                 packed = os.pread(pack.fileno(), chunk.length, chunk.offset)
@@ -220,7 +271,9 @@ class Writer(Archive):
             os.fsync(self._pack)
         for number in removed:
             file = self.files.pop(number)
-            self.sources.pop((file.machine, file.home, file.path), None)
+            key = (file.machine, file.home, file.path)
+            if self.sources.get(key) is file:
+                del self.sources[key]
         self.chunks = {name: chunk for name, chunk in self.chunks.items() if name in wanted}
         self.forgotten.update(keys)
         for file in remaining:
@@ -240,18 +293,18 @@ class Writer(Archive):
         lines, last_sum = encode(self._all_entries(), BEGINNING)
         fresh = self.catalogue.with_suffix(".new")
         fresh.unlink(missing_ok=True)
+        self._sure_of = (self._pack_number, self._pack_end)
         _append(fresh, lines, 0)
         fresh.replace(self.catalogue)
         _sync_folder(self.folder)
         self._sum, self._end = last_sum, len(lines)
 
     def _all_entries(self) -> Iterable[Entry]:
-        yield Header(at=_now())
-        for file in self.files.values():
+        yield Header(at=_now(), first_pack=self.first_pack)
+        # Those that are gone first: another file may lie where one of them lay, and the last one named counts.
+        for file in sorted(self.files.values(), key=lambda file: (file.gone_since is None, file.number)):
             since = file.versions[0].since if file.versions else _now()
-            yield NewFile(
-                at=since, file=file.number, machine=file.machine, home=file.home, path=file.path, type=file.type
-            )
+            yield _new_file(file, since)
             for number, version in enumerate(file.versions):
                 yield Bytes(
                     at=version.since,
@@ -262,28 +315,43 @@ class Writer(Archive):
                     chunks=version.chunks,
                     bookmark=list(file.bookmark or ()),
                 )
+            if file.is_suspect:
+                yield Suspect(at=_now(), file=file.number)
             if file.gone_since:
                 yield Gone(at=file.gone_since, file=file.number)
         for key in sorted(self.forgotten):
             yield Forgotten(at=_now(), key=key)
         for (machine, home), at in self.captured.items():
-            yield Captured(at=at, machine=machine, home=home)
+            text, in_hex = written_name(home)
+            yield Captured(at=at, machine=machine, home=text, home_hex=in_hex)
         if self.verified:
             yield self.verified
 
     def _put(self, packed: _Packed) -> Chunk:
         known = self.chunks.get(packed.id)
-        if known is not None:
+        if known is not None and self._is_whole(known):
             return known  # the same bytes are kept already
         chunk = self._append_to_pack(packed)
         self.chunks[chunk.id] = chunk
         self._pending_bytes += packed.size
         return chunk
 
+    def _is_whole(self, chunk: Chunk) -> bool:
+        """Whether what is kept already can be relied on. What was put down just now is not read again."""
+        if chunk.pack == self._pack_number and chunk.offset >= self._opened_at:
+            return True
+        try:
+            self.unpack(chunk)
+        except DamagedError:
+            return False
+        return True
+
     def _append_to_pack(self, packed: _Packed) -> Chunk:
         if self._pack is None or self._pack_end >= PACK_SIZE:
             self._open_pack()
         assert self._pack is not None  # noqa: S101
+        # A write that failed may have moved on all the same.
+        os.lseek(self._pack, self._pack_end, os.SEEK_SET)
         _write_all(self._pack, packed.data)
         chunk = Chunk(packed.id, self._pack_number, self._pack_end, len(packed.data), packed.size)
         self._pack_end += len(packed.data)
@@ -306,27 +374,60 @@ class Writer(Archive):
             os.close(self._pack)
             self._pack = None
         self._pack_number = max([self._pack_number, *self._packs_on_disk()]) + 1
-        self._pack_end = 0
+        self._pack_end = self._opened_at = 0
+
+    def _packs_with_rubbish(self) -> set[int]:
+        claimed: dict[int, int] = {}
+        for chunk in self.chunks.values():
+            claimed[chunk.pack] = claimed.get(chunk.pack, 0) + chunk.length
+        return {n for n in self._packs_on_disk() if self.pack(n).stat().st_size != claimed.get(n, 0)}
 
     def _packs_on_disk(self) -> list[int]:
         return [int(path.stem) for path in (self.folder / "packs").glob("*.pack") if path.stem.isdecimal()]
 
     def _heal(self) -> None:
         """Go on behind whatever somebody left who was cut off."""
-        self._pack_number = max([1, *self._packs_on_disk()])
+        used = {chunk.pack for chunk in self.chunks.values()}
+        if not self.bad_lines:
+            for number in self._packs_on_disk():
+                if number < self.first_pack and number not in used:
+                    self.pack(number).unlink()  # a forgetting that was cut off before its last step
+        self._pack_number = max([self.first_pack, *self._packs_on_disk()])
         pack = self.pack(self._pack_number)
         self._pack_end = pack.stat().st_size if pack.exists() else 0
-        if self.catalogue.exists():
+        self._opened_at = self._pack_end
+        self._sure_of = (self._pack_number, self._pack_end)
+        if self.catalogue.exists() and self.catalogue.stat().st_size > self._end:
             # Half a line was never acknowledged, and the next one must not be glued to it.
             os.truncate(self.catalogue, self._end)
         if self._end == 0:
+            if any(self.pack(number).stat().st_size for number in self._packs_on_disk()):
+                hint = "put the catalogue back from a backup, or move the folder away to begin anew"
+                raise BackscrollError(f"the catalogue of {self.folder} is lost, and its packs are there", hint)
             self._write(Header(at=_now()))
+            self.commit()  # before any pack is made: packs without a catalogue are a damage, and no beginning
 
 
 def _packed(data: bytes) -> _Packed:
     """Both release the interpreter's lock, so that several are done at once."""
-    compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True, write_content_size=True)
-    return _Packed(hashlib.sha256(data).hexdigest(), compressor.compress(data), len(data))
+    if not hasattr(OWN, "compressor"):
+        OWN.compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True, write_content_size=True)
+    return _Packed(hashlib.sha256(data).hexdigest(), OWN.compressor.compress(data), len(data))
+
+
+def _new_file(file: KeptFile, at: str) -> NewFile:
+    home, home_hex = written_name(file.home)
+    path, path_hex = written_name(file.path)
+    return NewFile(
+        at=at,
+        file=file.number,
+        machine=file.machine,
+        home=home,
+        path=path,
+        type=file.type,
+        home_hex=home_hex,
+        path_hex=path_hex,
+    )
 
 
 def _in_chunks(pieces: Iterable[bytes]) -> Iterable[bytes]:
@@ -370,5 +471,8 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
+NUMBER: Final = re.compile(rb'"file":(\d+)')
+OWN: Final = threading.local()
+"""A compressor for each thread: one cannot be shared, and one for each chunk costs time."""
 MOST_WAITING: Final = 2 * (os.cpu_count() or 2)
 """Chunks that are being packed at once: a bound on memory."""

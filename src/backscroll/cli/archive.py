@@ -235,6 +235,7 @@ def _proof_as_json(proof: "Proof") -> dict[str, object]:
         "files": proof.report.files,
         "chunks": proof.report.chunks,
         "bytes": proof.report.size,
+        "unclaimed_bytes": proof.report.unclaimed,
         "damages": [
             {"what": damage.what, "files": [str(file.source) for file in damage.files]}
             for damage in proof.report.damages

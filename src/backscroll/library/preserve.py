@@ -165,6 +165,10 @@ def prove(
                 proof.ahead.append(file.source)
     try:
         with Writer(archive.folder) as writer:
+            for damage in proof.report.damages:
+                for file in damage.files:
+                    if file.number in writer.files:
+                        writer.suspect(writer.files[file.number])
             writer.verified_all(len(proof.report.damages), quick=quick)
     except Busy:
         pass  # somebody is keeping right now: only the note of this is lost

@@ -1,0 +1,27 @@
+"""What the tests of the archive share: a home and its archive, and an ear for what is opened."""
+
+import pytest
+
+from backscroll.files import reading
+from tests.archive.support import Kept
+from tests.files.conftest import EAR
+
+
+@pytest.fixture(autouse=True)
+def _settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test has just written counts as written long ago."""
+    monkeypatch.setattr(reading, "CLOCK_TICK_NS", -(10**18))
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The paths that were opened since the test began."""
+    paths: list[str] = []
+    monkeypatch.setattr(EAR, "opened", paths)
+    return paths
+
+
+@pytest.fixture
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    """An empty home with an archive that does not exist yet."""
+    return Kept(tmp_path_factory.mktemp("kept"))

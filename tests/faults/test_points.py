@@ -1,0 +1,201 @@
+"""Stop at every point where the disk is touched; the archive is whole again after the next capture."""
+
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from backscroll.archive import Archive
+from backscroll.errors import BackscrollError
+from tests.archive.support import Kept, contents
+from tests.faults.disk import ERRORS, PowerCut, failing_disk
+
+SECRET = b"correct horse battery staple"
+Action = Callable[[Kept], None]
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several chunks, packs and commits even of a small home."""
+    monkeypatch.setattr("backscroll.files.reading.CLOCK_TICK_NS", -(10**18))
+    monkeypatch.setattr("backscroll.files.reading.PIECE", 50)
+    monkeypatch.setattr("backscroll.archive.writer.CHUNK", 100)
+    monkeypatch.setattr("backscroll.archive.writer.PACK_SIZE", 300)
+    monkeypatch.setattr("backscroll.archive.writer.COMMIT_AFTER", 250)
+    monkeypatch.setattr("backscroll.archive.writer.MOST_WAITING", 2)
+
+
+def text(name: str, lines: int) -> bytes:
+    return b"".join(b"%s line %d\n" % (name.encode(), number) for number in range(lines))
+
+
+def prepared(root: Path) -> Kept:
+    """An archive with something in it, and a home that has gone on since."""
+    kept = Kept(root)
+    kept.write(a=text("a", 30), b=SECRET + text("b", 20), c=text("c", 5), d=text("d", 9)).capture()
+    kept.write(c=text("other", 3)).capture()
+    kept.append("a", text("more", 20))
+    kept.write(e=text("e", 40), d=text("another", 12))
+    kept.session("c").unlink()
+    return kept
+
+
+def first_capture(root: Path) -> Kept:
+    return Kept(root).write(a=text("a", 30), b=text("b", 20), c=b"")
+
+
+def capture(kept: Kept) -> None:
+    kept.capture()
+
+
+def forget(kept: Kept) -> None:
+    kept.forget("b")
+
+
+def acknowledged(kept: Kept) -> dict[int, list[bytes]]:
+    archive = kept.archive
+    return {file.number: contents(archive, file) for file in archive.files.values()}
+
+
+def check_kept(before: dict[int, list[bytes]], after: dict[int, list[bytes]], but: set[int]) -> None:
+    """Every version from before is there, or what it has grown to."""
+    for number in before.keys() - but:
+        assert number in after
+        assert len(after[number]) >= len(before[number])
+        for old, new in zip(before[number], after[number], strict=False):
+            assert new.startswith(old)
+
+
+def numbers_of(kept: Kept, name: str) -> set[int]:
+    return {file.number for file in kept.archive.files.values() if file.source == kept.session(name)}
+
+
+CASES = [(first_capture, capture), (prepared, capture), (prepared, forget)]
+NAMES = ["first capture", "capture", "forget"]
+
+
+def check_caught_up(kept: Kept, before: dict[int, list[bytes]], forgotten: set[int], action: Action) -> None:
+    """Once the fault is gone: look, finish what was begun, and everything is whole."""
+    assert kept.verify().damages == []
+    check_kept(before, acknowledged(kept), forgotten)
+    action(kept)
+    kept.capture()
+    if action is forget:
+        kept.session("b").unlink(missing_ok=True)
+    kept.check_whole()
+    check_kept(before, acknowledged(kept), forgotten)
+
+
+@pytest.mark.parametrize(("prepare", "action"), CASES, ids=NAMES)
+@pytest.mark.parametrize("loses", [False, True], ids=["all written", "only the flushed written"])
+def test_a_power_cut_at_every_point(
+    tmp_path: Path, prepare: Callable[[Path], Kept], action: Action, loses: bool
+) -> None:
+    points = 0
+    while True:
+        points += 1
+        kept = prepare(tmp_path / str(points))
+        before = acknowledged(kept)
+        forgotten = numbers_of(kept, "b") if action is forget else set()
+        with failing_disk(kept.folder, points, PowerCut) as disk:
+            try:
+                action(kept)
+                break
+            except PowerCut:
+                pass
+        if loses:
+            disk.lose_what_was_not_flushed()
+        check_caught_up(kept, before, forgotten, action)
+    assert points > 10
+    assert {"write", "fsync"} <= set(disk.calls)
+    assert action is not forget or {"replace", "unlink"} <= set(disk.calls) or "rename" in disk.calls
+
+
+def test_after_a_power_cut_at_any_point_of_forgetting_doing_it_again_removes_every_byte(tmp_path: Path) -> None:
+    points = 0
+    left = []
+    while True:
+        points += 1
+        kept = prepared(tmp_path / str(points))
+        with failing_disk(kept.folder, points, PowerCut) as disk:
+            try:
+                kept.forget("b")
+                break
+            except PowerCut:
+                pass
+        kept.forget("b")
+        if SECRET in kept.everything():
+            left.append((points, disk.calls[-1]))
+    assert left == []
+
+
+def test_after_a_power_cut_in_a_forgetting_another_file_can_be_forgotten_entirely(tmp_path: Path) -> None:
+    """What the first one copied and then left lying must not outlive the second."""
+    points = 0
+    left = []
+    while True:
+        points += 1
+        kept = prepared(tmp_path / str(points))
+        with failing_disk(kept.folder, points, PowerCut) as disk:
+            try:
+                kept.forget("d")
+                break
+            except PowerCut:
+                pass
+        kept.forget("b")
+        if SECRET in kept.everything():
+            left.append((points, disk.calls[-1]))
+    assert left == []
+
+
+@pytest.mark.parametrize("forever", [False, True], ids=["once", "forever"])
+@pytest.mark.parametrize("error", ERRORS)
+@pytest.mark.parametrize(("prepare", "action"), CASES, ids=NAMES)
+def test_an_error_at_every_point(
+    tmp_path: Path, prepare: Callable[[Path], Kept], action: Action, error: str, forever: bool
+) -> None:
+    points = silent = 0
+    while True:
+        points += 1
+        kept = prepare(tmp_path / str(points))
+        before = acknowledged(kept)
+        forgotten = numbers_of(kept, "b") if action is forget else set()
+        with failing_disk(kept.folder, points, lambda: OSError(ERRORS[error], error), forever=forever) as disk:
+            try:
+                action(kept)
+                if len(disk.calls) < points:
+                    break
+                silent += disk.calls[points - 1] != "mkdir"  # a folder that is there need not be made
+            except (OSError, BackscrollError):
+                pass
+        check_caught_up(kept, before, forgotten, action)
+    assert points > 10
+    assert silent == 0, f"{silent} of {points} failures did not reach the caller"
+
+
+def test_no_descriptor_is_left_open_after_an_error(tmp_path: Path) -> None:
+    points = 0
+    while True:
+        points += 1
+        kept = prepared(tmp_path / str(points))
+        open_before = len(list(Path("/proc/self/fd").iterdir()))
+        with failing_disk(kept.folder, points, lambda: OSError(5, "EIO")) as disk, contextlib.suppress(OSError):
+            kept.capture()
+        assert len(list(Path("/proc/self/fd").iterdir())) == open_before
+        if len(disk.calls) < points:
+            break
+
+
+def test_readers_survive_every_state_that_a_cut_leaves(tmp_path: Path) -> None:
+    points = 0
+    while True:
+        points += 1
+        kept = first_capture(tmp_path / str(points))
+        with failing_disk(kept.folder, points, PowerCut):
+            try:
+                kept.capture()
+                break
+            except PowerCut:
+                pass
+        assert Archive(kept.folder).bad_lines == []
