@@ -338,7 +338,7 @@ def test_the_same_bytes_are_stored_once(kept: Kept) -> None:
 
 
 def test_a_large_file_is_kept_in_chunks(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("backscroll.archive.writer.CHUNK", 1000)
+    monkeypatch.setattr("backscroll.archive.packing.CHUNK", 1000)
     monkeypatch.setattr("backscroll.archive.writer.PACK_SIZE", 5000)
     monkeypatch.setattr("backscroll.archive.writer.COMMIT_AFTER", 7000)
     monkeypatch.setattr("backscroll.files.reading.PIECE", 300)

@@ -38,7 +38,7 @@ def test_the_lines_are_those_of_the_source(
 ) -> None:
     """However it was cut into chunks, whenever it was captured, whatever is taken into memory."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("backscroll.archive.writer.CHUNK", chunk)
+        patch.setattr("backscroll.archive.packing.CHUNK", chunk)
         patch.setattr(reading, "PIECE", piece)
         patch.setattr(reading, "LONGEST_LINE", longest)
         path = scratch / "source.jsonl"
@@ -75,7 +75,7 @@ def test_an_older_version_can_be_read(kept: Kept) -> None:
 @given(st.binary(min_size=1, max_size=100), st.integers(0, 120), st.integers(0, 120))
 def test_any_part_can_be_read(scratch: Path, content: bytes, start: int, end: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("backscroll.archive.writer.CHUNK", 7)
+        patch.setattr("backscroll.archive.packing.CHUNK", 7)
         patch.setattr(reading, "PIECE", 3)
         path = scratch / "part.jsonl"
         path.write_bytes(content)

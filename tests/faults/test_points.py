@@ -20,7 +20,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Several chunks, packs and commits even of a small home."""
     monkeypatch.setattr("backscroll.files.reading.CLOCK_TICK_NS", -(10**18))
     monkeypatch.setattr("backscroll.files.reading.PIECE", 50)
-    monkeypatch.setattr("backscroll.archive.writer.CHUNK", 100)
+    monkeypatch.setattr("backscroll.archive.packing.CHUNK", 100)
     monkeypatch.setattr("backscroll.archive.writer.PACK_SIZE", 300)
     monkeypatch.setattr("backscroll.archive.writer.COMMIT_AFTER", 250)
     monkeypatch.setattr("backscroll.archive.writer.MOST_WAITING", 2)

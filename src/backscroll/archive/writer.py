@@ -7,10 +7,8 @@ away, only written after: should the catalogue ever be damaged, they may be all 
 
 import contextlib
 import fcntl
-import hashlib
 import os
 import re
-import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -18,9 +16,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Final, NamedTuple, Self
-
-import zstandard
+from typing import Final, Self
 
 from backscroll.archive.archive import Archive, DamagedError, KeptFile
 from backscroll.archive.catalogue import (
@@ -29,21 +25,20 @@ from backscroll.archive.catalogue import (
     Captured,
     Chunk,
     Entry,
-    Forgotten,
     Gone,
     Header,
     Moved,
-    NewFile,
     Suspect,
     Verified,
     encode,
     written_name,
 )
+from backscroll.archive.disk import append, sync_folder, write_all
+from backscroll.archive.packing import Packed, in_chunks, pack
+from backscroll.archive.snapshot import entries_of, new_file_entry
 from backscroll.errors import BackscrollError, Busy
 from backscroll.files import Bookmark
 
-CHUNK: Final = 4 * 1024 * 1024
-LEVEL: Final = 3
 PACK_SIZE: Final = 512 * 1024 * 1024
 COMMIT_AFTER: Final = 64 * 1024 * 1024
 """Bytes of a source after which what was kept is made sure of."""
@@ -61,12 +56,6 @@ class _Job:
     """Chunks that are not put down yet."""
     bookmark: Bookmark | None = None
     """Where its source was read to, once all of it was."""
-
-
-class _Packed(NamedTuple):
-    id: str
-    data: bytes
-    size: int
 
 
 class Writer(Archive):
@@ -90,7 +79,7 @@ class Writer(Archive):
         self._pending: list[Entry] = []
         self._pending_bytes = 0
         self._threads = ThreadPoolExecutor(max_workers=os.cpu_count() or 2)
-        self._waiting: deque[tuple[Future[_Packed], _Job]] = deque()
+        self._waiting: deque[tuple[Future[Packed], _Job]] = deque()
         self._is_broken = False
         try:
             super().__init__(folder)
@@ -142,7 +131,7 @@ class Writer(Archive):
         """Begin to keep a file."""
         number = self._next_file
         self._next_file += 1
-        self._write(_new_file(KeptFile(number, machine, home, path, kind), _now()))
+        self._write(new_file_entry(KeptFile(number, machine, home, path, kind), _now()))
         return self.files[number]
 
     def add(
@@ -155,10 +144,10 @@ class Writer(Archive):
         version = len(file.versions) if new_version or not file.versions else len(file.versions) - 1
         before = file.versions[version].size if version < len(file.versions) else 0
         job = _Job(file, version, before)
-        for data in _in_chunks(pieces):
+        for data in in_chunks(pieces):
             job.size += len(data)
             job.open += 1
-            self._waiting.append((self._threads.submit(_packed, data), job))
+            self._waiting.append((self._threads.submit(pack, data), job))
             self._settle(MOST_WAITING)
         job.bookmark = bookmark_after()
         self._finish(job)
@@ -236,9 +225,9 @@ class Writer(Archive):
             lines = b"\n" + lines
         is_new = not self.catalogue.exists()
         self._sure_of = (self._pack_number, self._pack_end)  # from here on the catalogue may speak of it
-        _append(self.catalogue, lines, self._end)
+        append(self.catalogue, lines, self._end)
         if is_new:
-            _sync_folder(self.folder)
+            sync_folder(self.folder)
         self._needs_newline = False
         self._sum = last_sum
         self._end += len(lines)
@@ -266,7 +255,7 @@ class Writer(Archive):
         for chunk in [chunk for chunk in self.chunks.values() if chunk.pack in touched and chunk.id in wanted]:
             with self.pack(chunk.pack).open("rb") as pack:
                 packed = os.pread(pack.fileno(), chunk.length, chunk.offset)
-            self.chunks[chunk.id] = self._append_to_pack(_Packed(chunk.id, packed, chunk.size))
+            self.chunks[chunk.id] = self._append_to_pack(Packed(chunk.id, packed, chunk.size))
         if self._pack is not None:
             os.fsync(self._pack)
         for number in removed:
@@ -282,7 +271,7 @@ class Writer(Archive):
         self._write_anew()
         for number in touched:
             self.pack(number).unlink(missing_ok=True)
-        _sync_folder(self.folder / "packs")
+        sync_folder(self.folder / "packs")
 
     def _write(self, entry: Entry) -> None:
         self._apply(entry)
@@ -290,44 +279,16 @@ class Writer(Archive):
 
     def _write_anew(self) -> None:
         """Put a catalogue of what is kept now in the place of the old one."""
-        lines, last_sum = encode(self._all_entries(), BEGINNING)
+        lines, last_sum = encode(entries_of(self, _now()), BEGINNING)
         fresh = self.catalogue.with_suffix(".new")
         fresh.unlink(missing_ok=True)
         self._sure_of = (self._pack_number, self._pack_end)
-        _append(fresh, lines, 0)
+        append(fresh, lines, 0)
         fresh.replace(self.catalogue)
-        _sync_folder(self.folder)
+        sync_folder(self.folder)
         self._sum, self._end = last_sum, len(lines)
 
-    def _all_entries(self) -> Iterable[Entry]:
-        yield Header(at=_now(), first_pack=self.first_pack)
-        # Those that are gone first: another file may lie where one of them lay, and the last one named counts.
-        for file in sorted(self.files.values(), key=lambda file: (file.gone_since is None, file.number)):
-            since = file.versions[0].since if file.versions else _now()
-            yield _new_file(file, since)
-            for number, version in enumerate(file.versions):
-                yield Bytes(
-                    at=version.since,
-                    file=file.number,
-                    version=number,
-                    size=version.size,
-                    modified_ns=version.modified_ns,
-                    chunks=version.chunks,
-                    bookmark=list(file.bookmark or ()),
-                )
-            if file.is_suspect:
-                yield Suspect(at=_now(), file=file.number)
-            if file.gone_since:
-                yield Gone(at=file.gone_since, file=file.number)
-        for key in sorted(self.forgotten):
-            yield Forgotten(at=_now(), key=key)
-        for (machine, home), at in self.captured.items():
-            text, in_hex = written_name(home)
-            yield Captured(at=at, machine=machine, home=text, home_hex=in_hex)
-        if self.verified:
-            yield self.verified
-
-    def _put(self, packed: _Packed) -> Chunk:
+    def _put(self, packed: Packed) -> Chunk:
         known = self.chunks.get(packed.id)
         if known is not None and self._is_whole(known):
             return known  # the same bytes are kept already
@@ -346,13 +307,13 @@ class Writer(Archive):
             return False
         return True
 
-    def _append_to_pack(self, packed: _Packed) -> Chunk:
+    def _append_to_pack(self, packed: Packed) -> Chunk:
         if self._pack is None or self._pack_end >= PACK_SIZE:
             self._open_pack()
         assert self._pack is not None  # noqa: S101
         # A write that failed may have moved on all the same.
         os.lseek(self._pack, self._pack_end, os.SEEK_SET)
-        _write_all(self._pack, packed.data)
+        write_all(self._pack, packed.data)
         chunk = Chunk(packed.id, self._pack_number, self._pack_end, len(packed.data), packed.size)
         self._pack_end += len(packed.data)
         return chunk
@@ -365,7 +326,7 @@ class Writer(Archive):
         self._pack = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         os.lseek(self._pack, self._pack_end, os.SEEK_SET)
         if is_new:
-            _sync_folder(path.parent)
+            sync_folder(path.parent)
 
     def _next_pack(self) -> None:
         """Begin a new pack with the next chunk."""
@@ -408,71 +369,10 @@ class Writer(Archive):
             self.commit()  # before any pack is made: packs without a catalogue are a damage, and no beginning
 
 
-def _packed(data: bytes) -> _Packed:
-    """Both release the interpreter's lock, so that several are done at once."""
-    if not hasattr(OWN, "compressor"):
-        OWN.compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True, write_content_size=True)
-    return _Packed(hashlib.sha256(data).hexdigest(), OWN.compressor.compress(data), len(data))
-
-
-def _new_file(file: KeptFile, at: str) -> NewFile:
-    home, home_hex = written_name(file.home)
-    path, path_hex = written_name(file.path)
-    return NewFile(
-        at=at,
-        file=file.number,
-        machine=file.machine,
-        home=home,
-        path=path,
-        type=file.type,
-        home_hex=home_hex,
-        path_hex=path_hex,
-    )
-
-
-def _in_chunks(pieces: Iterable[bytes]) -> Iterable[bytes]:
-    held: list[bytes] = []
-    size = 0
-    for piece in pieces:
-        held.append(piece)
-        size += len(piece)
-        if size >= CHUNK:
-            yield b"".join(held)
-            held, size = [], 0
-    if held:
-        yield b"".join(held)
-
-
-def _append(path: Path, data: bytes, at: int) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        os.lseek(descriptor, at, os.SEEK_SET)
-        _write_all(descriptor, data)
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 NUMBER: Final = re.compile(rb'"file":(\d+)')
-OWN: Final = threading.local()
-"""A compressor for each thread: one cannot be shared, and one for each chunk costs time."""
 MOST_WAITING: Final = 2 * (os.cpu_count() or 2)
 """Chunks that are being packed at once: a bound on memory."""

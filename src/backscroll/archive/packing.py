@@ -1,0 +1,44 @@
+"""Cut bytes into chunks, name them by their hash and pack them."""
+
+import hashlib
+import threading
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+import zstandard
+
+CHUNK: Final = 4 * 1024 * 1024
+LEVEL: Final = 3
+
+
+class Packed(NamedTuple):
+    """A chunk: the hash of its bytes, the bytes packed, and how many they were."""
+
+    id: str
+    data: bytes
+    size: int
+
+
+def pack(data: bytes) -> Packed:
+    """Both release the interpreter's lock, so that several are done at once."""
+    if not hasattr(OWN, "compressor"):
+        OWN.compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True, write_content_size=True)
+    return Packed(hashlib.sha256(data).hexdigest(), OWN.compressor.compress(data), len(data))
+
+
+def in_chunks(pieces: Iterable[bytes]) -> Iterable[bytes]:
+    """The same bytes in pieces of about the size of a chunk."""
+    held: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        held.append(piece)
+        size += len(piece)
+        if size >= CHUNK:
+            yield b"".join(held)
+            held, size = [], 0
+    if held:
+        yield b"".join(held)
+
+
+OWN: Final = threading.local()
+"""A compressor for each thread: one cannot be shared, and one for each chunk costs time."""

@@ -1,0 +1,52 @@
+"""What is kept, as the lines of a catalogue that is written anew."""
+
+from collections.abc import Iterable
+
+from backscroll.archive.archive import Archive, KeptFile
+from backscroll.archive.catalogue import Bytes, Captured, Entry, Forgotten, Gone, Header, NewFile, Suspect, written_name
+
+
+def entries_of(archive: Archive, at: str) -> Iterable[Entry]:
+    """All of it, as if it had been kept at once; what has no time of its own is written as of `at`."""
+    yield Header(at=at, first_pack=archive.first_pack)
+    # Those that are gone first: another file may lie where one of them lay, and the last one named counts.
+    for file in sorted(archive.files.values(), key=lambda file: (file.gone_since is None, file.number)):
+        since = file.versions[0].since if file.versions else at
+        yield new_file_entry(file, since)
+        for number, version in enumerate(file.versions):
+            yield Bytes(
+                at=version.since,
+                file=file.number,
+                version=number,
+                size=version.size,
+                modified_ns=version.modified_ns,
+                chunks=version.chunks,
+                bookmark=list(file.bookmark or ()),
+            )
+        if file.is_suspect:
+            yield Suspect(at=at, file=file.number)
+        if file.gone_since:
+            yield Gone(at=file.gone_since, file=file.number)
+    for key in sorted(archive.forgotten):
+        yield Forgotten(at=at, key=key)
+    for (machine, home), at in archive.captured.items():
+        text, in_hex = written_name(home)
+        yield Captured(at=at, machine=machine, home=text, home_hex=in_hex)
+    if archive.verified:
+        yield archive.verified
+
+
+def new_file_entry(file: KeptFile, at: str) -> NewFile:
+    """The line that a file begins with."""
+    home, home_hex = written_name(file.home)
+    path, path_hex = written_name(file.path)
+    return NewFile(
+        at=at,
+        file=file.number,
+        machine=file.machine,
+        home=home,
+        path=path,
+        type=file.type,
+        home_hex=home_hex,
+        path_hex=path_hex,
+    )
