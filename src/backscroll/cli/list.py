@@ -15,6 +15,8 @@ from backscroll.render.terminal import clean_line
 if TYPE_CHECKING:
     from backscroll.library import Chat
 
+HEADINGS = ("ID", "LAST ACTIVE", "PROJECT", "MESSAGES", "TITLE")
+
 
 @click.command("list", short_help="Your chats, newest first.")
 @click.option("--project", metavar="TEXT", help="Only chats of projects whose path has this in it.")
@@ -75,8 +77,8 @@ def _table(chats: list[tuple["Chat", bool]]) -> list[str]:
     """Columns that fit the terminal; whole ones where the output goes elsewhere."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10_000
     rows = [_row(chat, archived) for chat, archived in chats]
-    project_width = min(max(len(row[2]) for row in rows), max(10, width // 5))
-    lines = [click.style(_line(("ID", "LAST ACTIVE", "PROJECT", "MESSAGES", "TITLE"), project_width, width), bold=True)]
+    project_width = min(max(len(row[2]) for row in [HEADINGS, *rows]), max(10, width // 5))
+    lines = [click.style(_line(HEADINGS, project_width, width), bold=True)]
     return lines + [_line(row, project_width, width) for row in rows]
 
 
