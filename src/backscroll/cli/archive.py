@@ -109,7 +109,7 @@ def archive_restore(name: str, to: Path | None, in_place: bool) -> None:
 
     \b
     Examples:
-      backscroll archive restore 4f8c --to /tmp/look
+      backscroll archive restore 4f8c --to ./look
       backscroll archive restore 4f8c --in-place
     """
     from backscroll.library import put_back
