@@ -124,6 +124,11 @@ class BadLine(NamedTuple):
     is_intact: bool = False
     """Whether it says what was written: only its newline, its place or the line before it is wrong."""
 
+    @property
+    def files(self) -> list[int]:
+        """The numbers of files that are left in it."""
+        return [int(number) for number in FILE.findall(self.text)]
+
 
 class Line(NamedTuple):
     """A line as it was read, with where the next one begins and its sum."""
@@ -220,6 +225,7 @@ def _entry(body: bytes) -> Entry | None:
 
 JOINED: Final = re.compile(rb'("sum":"[0-9a-f]{32}"\})([^\n])(?=\{"kind":")', re.DOTALL)
 WHOLE: Final = re.compile(rb'(.*,"sum":"[0-9a-f]{32}"\})(.?)\Z', re.DOTALL)
+FILE: Final = re.compile(rb'"file":(\d+)')
 HALF: Final = 16
 TAIL: Final = len(b',"sum":""}') + 2 * HALF
 ENCODER: Final = msgspec.json.Encoder()

@@ -59,8 +59,7 @@ def _files_in(archive: Archive, bad: BadLine) -> list[KeptFile]:
     """The files that a damaged line was about: those we know, and what is left of the names of those we do not."""
     texts = {name: [found.decode("utf-8", "replace") for found in NAMES[name].findall(bad.text)] for name in NAMES}
     home, path = (texts["home"] or [""])[0], (texts["path"] or ["?"])[0]
-    numbers = [int(number) for number in texts["file"]]
-    files = [archive.files.get(number) or KeptFile(number, "", home, path, FileKind.SIDECAR) for number in numbers]
+    files = [archive.files.get(number) or KeptFile(number, "", home, path, FileKind.SIDECAR) for number in bad.files]
     if not files and texts["path"]:
         files = [KeptFile(0, "", home, path, FileKind.SIDECAR)]
     return files or list(archive.files.values())  # nothing can be told: then it may be any of them
@@ -133,7 +132,6 @@ def _missing(archive: Archive, chunk: Chunk) -> str | None:
 
 
 NAMES: Final = {
-    "file": re.compile(rb'"file":(\d+)'),
     "home": re.compile(rb'"home":"([^"]*)'),
     "path": re.compile(rb'"path":"([^"]*)'),
 }

@@ -8,7 +8,6 @@ away, only written after: should the catalogue ever be damaged, they may be all 
 import contextlib
 import fcntl
 import os
-import re
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -84,7 +83,7 @@ class Writer(Archive):
         try:
             super().__init__(folder)
             # Also behind a line that is damaged: its number is not given to another file.
-            numbers = (int(number) for bad in self.bad_lines for number in NUMBER.findall(bad.text))
+            numbers = (number for bad in self.bad_lines for number in bad.files)
             self._next_file = max([0, *self.files, *numbers]) + 1
             self._heal()
         except BaseException:
@@ -373,6 +372,5 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-NUMBER: Final = re.compile(rb'"file":(\d+)')
 MOST_WAITING: Final = 2 * (os.cpu_count() or 2)
 """Chunks that are being packed at once: a bound on memory."""

@@ -13,10 +13,9 @@ from backscroll.conversation.chat import Chat
 from backscroll.conversation.copies import copied_rows
 from backscroll.conversation.rows import Row
 from backscroll.conversation.transcripts import Place, Transcript
-from backscroll.conversation.tree import Tree
+from backscroll.conversation.tree import FAR, Tree
 from backscroll.records import AgentMeta, Record
 
-FAR: Final = datetime.max.replace(tzinfo=UTC)
 PAST: Final = datetime.min.replace(tzinfo=UTC)
 
 
@@ -85,11 +84,6 @@ class Chats:
         groups = {id(group): group for group in map(_Group.found, self._group_of.values())}
         chats = [group.chat() for group in groups.values()]
         return sorted(chats, key=lambda chat: (chat.last_active or PAST, chat.id), reverse=True)
-
-    def chat_of(self, file: str) -> Chat | None:
-        """The chat that a file belongs to: for somebody who follows it, whatever else there is."""
-        group = self._group_of.get(file)
-        return group.found().chat() if group else None
 
     def _take_summaries(self, transcript: Transcript) -> None:
         """A summary names the last row of the conversation that it is the title of, in whatever file it stands."""
