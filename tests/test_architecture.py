@@ -18,7 +18,8 @@ IMPORTS: dict[str, set[str]] = {
     "conversation": {"records"},
     "query": set(),
     "archive": {"files"},
-    "library": {"records", "files", "conversation", "archive"},
+    "store": {"records", "conversation", "query"},
+    "library": {"records", "files", "conversation", "query", "archive", "store"},
     "render": {"records", "conversation"},
     "cli": {"library", "render", "query"},
 }

@@ -76,14 +76,14 @@ def test_what_claude_code_deletes_is_still_listed_and_shown(place: Place) -> Non
     assert "archive restore" in done.stderr
 
 
-def test_any_command_keeps_first_when_that_is_due(place: Place) -> None:
+def test_any_command_keeps_first_what_is_new(place: Place) -> None:
     assert place.run("list").returncode == 0
     assert place.ask("archive", "status")["sessions"] == 2
     late = jsonl(draw(SHOP.replace("S1", "S3").replace("a <-", "k <-").replace("<- a", "<- k").replace("b <-", "l <-")))
     write_home(place.home, {session_path("S3"): late})
     place.run("list")
-    assert place.ask("archive", "status")["sessions"] == 2  # within the hour nothing is looked for
-    assert place.ask("keep")["files"] == 1
+    assert place.ask("archive", "status")["sessions"] == 3
+    assert place.ask("keep")["files"] == 0
 
 
 def test_keeping_twice_keeps_nothing_twice(place: Place) -> None:

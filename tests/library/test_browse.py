@@ -6,37 +6,40 @@ from pathlib import Path
 import pytest
 from bench.generate import Mix, Summary, generate
 
+from backscroll.conversation import Chat
 from backscroll.files import Home
-from backscroll.library import Shelf
+from backscroll.library import Library
+from backscroll.settings import Settings
 
 BUSY = replace(Mix(), resumes=0.8, forks=0.5, rewinds=0.5, compactions=0.5, agents=0.05, problems=0.0)
 
 
 @pytest.fixture(scope="module", params=[1, 2])
-def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Summary, Shelf]:
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Summary, list[Chat]]:
     root: Path = tmp_path_factory.mktemp("made") / "home"
     summary = generate(root, sessions=60, total_bytes=25_000_000, seed=request.param, mix=BUSY)
-    return summary, Shelf([Home(root)]).read()
+    settings = Settings(homes=(root,), library=root.parent / "library", file=root.parent / "settings.toml")
+    with Library(settings, [Home(root)]) as library:
+        library.refresh(with_text=False)
+        return summary, [library.open(chat, with_records=False).chat for chat in library.chats()]
 
 
-def test_a_copy_of_a_session_is_no_chat_of_its_own(made: tuple[Summary, Shelf]) -> None:
-    summary, shelf = made
+def test_a_copy_of_a_session_is_no_chat_of_its_own(made: tuple[Summary, list[Chat]]) -> None:
+    summary, chats = made
     assert summary.resumes + summary.forks > 5
-    chats = shelf.chats()
     assert len(chats) == summary.sessions - summary.resumes - summary.forks
     assert sum(len(chat.sessions) for chat in chats) == summary.sessions
 
 
-def test_every_rewind_is_a_branch_and_nothing_else_is(made: tuple[Summary, Shelf]) -> None:
-    summary, shelf = made
+def test_every_rewind_is_a_branch_and_nothing_else_is(made: tuple[Summary, list[Chat]]) -> None:
+    summary, chats = made
     assert summary.rewinds > 4
-    branches = sum(len(chat.branches) - len(chat.leaves) for chat in shelf.chats())
+    branches = sum(len(chat.branches) - len(chat.leaves) for chat in chats)
     assert branches == summary.rewinds
 
 
-def test_compactions_and_agents_are_all_there(made: tuple[Summary, Shelf]) -> None:
-    summary, shelf = made
-    chats = shelf.chats()
+def test_compactions_and_agents_are_all_there(made: tuple[Summary, list[Chat]]) -> None:
+    summary, chats = made
     assert summary.compactions > 2
     assert sum(chat.compactions for chat in chats) == summary.compactions
     assert summary.agents > 20
@@ -45,8 +48,8 @@ def test_compactions_and_agents_are_all_there(made: tuple[Summary, Shelf]) -> No
     assert sum(agent.is_stub for agent in agents) == summary.warmups
 
 
-def test_every_agent_that_was_asked_something_belongs_to_a_call(made: tuple[Summary, Shelf]) -> None:
-    _, shelf = made
-    agents = [agent for chat in shelf.chats() for agent in chat.agents if not agent.is_stub]
+def test_every_agent_that_was_asked_something_belongs_to_a_call(made: tuple[Summary, list[Chat]]) -> None:
+    _, chats = made
+    agents = [agent for chat in chats for agent in chat.agents if not agent.is_stub]
     alone = [agent for agent in agents if agent.call is None and "workflow" not in agent.rows[0].transcript]
     assert alone == []

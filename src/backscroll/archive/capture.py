@@ -7,7 +7,7 @@ from pathlib import Path
 
 from backscroll.archive.archive import KeptFile
 from backscroll.archive.writer import Writer
-from backscroll.files import Changed, Home, HomeFile, Reading, Unreadable, discover, find_changes
+from backscroll.files import Changed, Discovery, Home, HomeFile, Reading, Unreadable, discover, find_changes
 
 
 @dataclass
@@ -28,9 +28,10 @@ def capture(
     machine: str,
     on_total: Callable[[int], object] = lambda _: None,
     on_bytes: Callable[[int], object] = lambda _: None,
+    discovery: Discovery | None = None,
 ) -> Capture:
     """Keep everything that is new in the home. What is gone from it stays kept."""
-    discovery = discover(home)
+    discovery = discovery or discover(home)
     kept = _kept_of(writer, home, machine)
     done = _take(writer, home, machine, kept, discovery.files, discovery.unreadable, on_total, on_bytes)
     done.unreadable += discovery.unreadable

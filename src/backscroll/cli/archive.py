@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll.cli.options import PATH, global_options, request
-from backscroll.cli.output import Progress, heading, open_shelf, tell, warning, write, write_json
+from backscroll.cli.output import Progress, heading, open_library, tell, warning, write, write_json
 from backscroll.errors import BackscrollError, UsageError
 from backscroll.render.terminal import clean_line, moment, plural, size
 
@@ -117,7 +117,7 @@ def archive_restore(name: str, to: Path | None, in_place: bool) -> None:
     if (to is None) == (not in_place):
         raise UsageError("restore needs --to DIR or --in-place", "choose one of the two")
     asked = request()
-    chat = open_shelf(asked).find(name)
+    chat = open_library(asked, as_it_is=True).open(name, with_records=False).chat
     done = put_back(asked.settings(), chat, to)
     if asked.json:
         write_json({"files": [{"file": str(item.target), "outcome": item.outcome} for item in done]})
@@ -149,7 +149,7 @@ def archive_forget(name: str, yes: bool) -> None:
     from backscroll.library import forget
 
     asked = request()
-    chat = open_shelf(asked).find(name)
+    chat = open_library(asked, as_it_is=True).open(name, with_records=False).chat
     if not yes:
         import sys
 

@@ -8,84 +8,90 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll.cli.options import global_options, request
-from backscroll.cli.output import open_shelf, write, write_json
+from backscroll.cli.output import open_library, write, write_json
 from backscroll.errors import NothingFound
 from backscroll.render.terminal import clean_line
 
 if TYPE_CHECKING:
-    from backscroll.library import Chat
+    from backscroll.library import StoredChat
 
 HEADINGS = ("ID", "LAST ACTIVE", "PROJECT", "MESSAGES", "TITLE")
 
 
 @click.command("list", short_help="Your chats, newest first.")
+@click.argument("query", metavar="[QUERY]", default="")
 @click.option("--project", metavar="TEXT", help="Only chats of projects whose path has this in it.")
 @click.option("--since", metavar="TIME", help="Only chats that were active since: 2026-01-05, yesterday, 3d, 2w.")
 @click.option("--until", metavar="TIME", help="Only chats that began before the end of this day, or this time.")
 @click.option("--branch", metavar="TEXT", help="Only chats on a branch of git whose name has this in it.")
 @click.option("--model", metavar="TEXT", help="Only chats with a model whose name has this in it.")
 @click.option("--title", metavar="TEXT", help="Only chats whose title has this in it.")
+@click.option("--sort", type=click.Choice(["newest", "oldest"]), default="newest", help="Which come first.")
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="At most so many.")
 @global_options
 def command(
+    query: str,
     project: str | None,
     since: str | None,
     until: str | None,
     branch: str | None,
     model: str | None,
     title: str | None,
+    sort: str,
     limit: int | None,
 ) -> None:
     """List your chats, the one that was last active first.
 
     A chat is the whole conversation, however many session files it is scattered over: resumed, forked and rewound.
+    QUERY takes the fields of `backscroll search`; its words are looked for in the titles.
 
     \b
     Examples:
       backscroll list --since 3d
       backscroll list --project shop --title parser
+      backscroll list 'is:pinned OR tag:review'
       backscroll list --json | jq -r '.chats[].id'
     """
-    from backscroll.library import Filter
-    from backscroll.query import parse_moment
+    from backscroll.query import All, Field, Query, parse, parse_moment
 
     now = datetime.now().astimezone()
-    wanted = Filter(
-        project=project,
-        since=parse_moment(since, now) if since else None,
-        until=parse_moment(until, now, end=True) if until else None,
-        branch=branch,
-        model=model,
-        title=title,
-    )
+    fields = [
+        Field(name, "=", value)
+        for name, value in (("project", project), ("branch", branch), ("model", model), ("title", title))
+        if value
+    ]
+    if since:
+        fields.append(Field("after", ">=", parse_moment(since, now)))
+    if until:
+        fields.append(Field("before", "<", parse_moment(until, now, end=True)))
     asked = request()
-    shelf = open_shelf(asked)
-    chats = shelf.chats(wanted)
+    wanted = Query(query, All((*fields, *parse(query, now).root.parts)))
+    chats = open_library(asked).chats(wanted, limit=limit, sort=sort)
     if not chats:
         raise NothingFound("no chats", "try fewer filters, or name a home with --home")
-    chats = chats[:limit]
     if asked.json:
         from backscroll.render.chats import chat_as_json
 
-        write_json({"chats": [chat_as_json(chat, archived=shelf.is_archived(chat)) for chat in chats]})
+        write_json({"chats": [chat_as_json(chat.overview, archived=chat.archived) for chat in chats]})
     else:
-        for line in _table([(chat, shelf.is_archived(chat)) for chat in chats]):
+        for line in _table(chats):
             write(line)
 
 
-def _table(chats: list[tuple["Chat", bool]]) -> list[str]:
+def _table(chats: list["StoredChat"]) -> list[str]:
     """Columns that fit the terminal; whole ones where the output goes elsewhere."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10_000
-    rows = [_row(chat, archived) for chat, archived in chats]
+    rows = [_row(chat) for chat in chats]
     project_width = min(max(len(row[2]) for row in [HEADINGS, *rows]), max(10, width // 5))
     lines = [click.style(_line(HEADINGS, project_width, width), bold=True)]
     return lines + [_line(row, project_width, width) for row in rows]
 
 
-def _row(chat: "Chat", archived: bool) -> tuple[str, str, str, str, str]:
+def _row(stored: "StoredChat") -> tuple[str, str, str, str, str]:
+    chat = stored.overview
     when = f"{chat.last_active.astimezone():%Y-%m-%d %H:%M}" if chat.last_active else "-"
-    counts = ((len(chat.branches), "branches"), (len(chat.leaves), "leaves"))
-    marks = ["archived"] * archived + [f"{count} {name}" for count, name in counts if count > 1]
+    counts = ((chat.branches, "branches"), (len(chat.leaves), "leaves"))
+    marks = ["archived"] * stored.archived + [f"{count} {name}" for count, name in counts if count > 1]
     title = clean_line(chat.title) + (f" ({', '.join(marks)})" if marks else "")
     name = clean_line(chat.project or "-").replace("\\", "/").rstrip("/").split("/")[-1] or "/"
     return clean_line(chat.id[:8]), when, name, f"{chat.messages:,}", title

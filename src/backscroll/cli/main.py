@@ -13,10 +13,13 @@ from backscroll.cli.output import write_error
 from backscroll.errors import INTERRUPTED, BackscrollError, UsageError
 
 COMMANDS = {
+    "search": "backscroll.cli.search",
     "list": "backscroll.cli.list",
     "show": "backscroll.cli.show",
     "tree": "backscroll.cli.tree",
     "resume": "backscroll.cli.resume",
+    "update": "backscroll.cli.update",
+    "watch": "backscroll.cli.watch",
     "keep": "backscroll.cli.keep",
     "archive": "backscroll.cli.archive",
     "install": "backscroll.cli.install",
@@ -52,6 +55,7 @@ def backscroll(context: click.Context) -> None:
 
     \b
     Examples:
+      backscroll search 'flaky test'        find what was said, thought, run or returned
       backscroll list --since 3d            your conversations, newest first
       backscroll show 4f8c                  read one
       backscroll keep                       keep everything, before Claude Code deletes it

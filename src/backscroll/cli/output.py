@@ -5,17 +5,18 @@ import sys
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import click
 
 from backscroll.errors import BackscrollError, Busy
-from backscroll.render.terminal import clean, size
+from backscroll.render.terminal import clean, plural, size
 
 if TYPE_CHECKING:
     from backscroll.cli.options import Request
-    from backscroll.library import Shelf
+    from backscroll.library import Library, Updated
 
 
 def write(text: str = "") -> None:
@@ -52,17 +53,34 @@ def tell(text: str) -> None:
     click.echo(text, err=True)
 
 
-def open_shelf(asked: "Request") -> "Shelf":
-    """All chats of the homes that were asked for, and of the archive, read with a sign of progress."""
-    from backscroll.library import Shelf, find_archive, open_homes
+def open_library(asked: "Request", *, with_text: bool = False, as_it_is: bool = False) -> "Library":
+    """The library of the homes that were asked for, brought up to date first if anything changed.
+
+    `with_text` where words are looked for; else it is enough to know the chats. `as_it_is` where what is kept must not
+    change.
+    """
+    from backscroll.library import Library, open_homes
 
     settings = asked.settings()
     homes = open_homes(settings)
-    keep_first(asked)
-    shelf = Shelf(homes, find_archive(settings))
-    with Progress("reading", quiet=asked.quiet) as progress:
-        progress.set_total(shelf.size)
-        return shelf.read(progress.add)
+    library = Library(settings, homes, keeps=not as_it_is)
+    try:
+        with Progress(quiet=asked.quiet) as progress:
+            told = library.refresh(with_text=with_text, progress=progress)
+    except OSError as error:
+        import tempfile
+
+        # Somewhere to put the index there must be; what was kept before is read where it lies.
+        if not asked.quiet:
+            tell(f"backscroll: nothing could be kept: {clean(str(error))}\n  next: see --library")
+        library = Library(settings, homes, Path(tempfile.mkdtemp(prefix="backscroll-")), keeps=False)
+        click.get_current_context().call_on_close(library.discard)
+        with Progress(quiet=asked.quiet) as progress:
+            told = library.refresh(with_text=with_text, progress=progress)
+    click.get_current_context().call_on_close(library.close)
+    if told is not None and not asked.quiet:
+        tell_updated(told, verbose=asked.verbosity > 0)
+    return library
 
 
 def keep_first(asked: "Request") -> None:
@@ -82,17 +100,31 @@ def keep_first(asked: "Request") -> None:
             tell(f"backscroll: nothing could be kept: {clean(str(error))}\n  next: see --library")
 
 
-class Progress:
-    """How far a long reading has come, on stderr if that is a terminal. Silent for the first second."""
+def tell_updated(told: "Updated", *, verbose: bool) -> None:
+    """What the user should know of an update, which is mostly nothing."""
+    for notice in told.notices:
+        tell(f"backscroll: {clean(notice)}")
+    if verbose:
+        for item in told.unreadable:
+            tell(f"cannot be read: {clean(str(item.path))}: {clean(item.reason)}")
 
-    def __init__(self, what: str, *, quiet: bool) -> None:
+
+class Progress:
+    """How far something long has come, on stderr: a line that changes on a terminal, else one line for each step.
+
+    Silent for the first second, and elsewhere than on a terminal unless `plain` asks for it.
+    """
+
+    def __init__(self, what: str = "", *, quiet: bool, plain: bool = False) -> None:
         self._what = what
+        self._is_bytes = True
         self._shown = False
         self._visible = not quiet and sys.stderr.isatty()
+        self._plain = plain and not quiet and not sys.stderr.isatty()
+        self._total = 0
+        self._done = 0
         self._start = time.monotonic()
         self._next = self._start + 1
-        self._done = 0
-        self.total = 0
 
     def __enter__(self) -> Self:
         return self
@@ -105,18 +137,30 @@ class Progress:
             sys.stderr.flush()
 
     def set_total(self, total: int) -> None:
-        """How many bytes there will be."""
-        self.total = total
+        """How many bytes there will be of what it is for."""
+        self.begin(self._what, total)
+
+    def begin(self, what: str, total: int, unit: str = "bytes") -> None:
+        """Something new begins, of so many bytes or other things."""
+        self._what, self._total, self._is_bytes = what, total, unit == "bytes"
+        self._done = 0
+        self._start = time.monotonic()
+        if self._plain and total:
+            tell(f"{what} {self._amount(total)}")
 
     def add(self, count: int) -> None:
-        """So many bytes more are done."""
+        """So much more is done."""
         self._done += count
         if self._visible and (now := time.monotonic()) >= self._next:
             self._next = now + 0.2
             self._shown = True
-            rate = self._done / (now - self._start)
-            left = max(0, self.total - self._done) / rate if rate else 0
-            share = min(100, 100 * self._done // max(1, self.total))
-            text = f"{self._what}: {share} % of {size(self.total)}, {size(int(rate))}/s, {left:.0f} s left"
+            rate = self._done / max(now - self._start, 0.001)
+            left = max(0, self._total - self._done) / rate if rate else 0
+            share = min(100, 100 * self._done // max(1, self._total))
+            total, speed = self._amount(self._total), self._amount(int(rate))
+            text = f"{self._what}: {share} % of {total}, {speed}/s, {left:.0f} s left"
             sys.stderr.write(f"\r{text}\x1b[K")
             sys.stderr.flush()
+
+    def _amount(self, count: int) -> str:
+        return size(count) if self._is_bytes else plural(count, "passage")

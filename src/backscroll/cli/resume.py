@@ -6,7 +6,7 @@ import shlex
 import click
 
 from backscroll.cli.options import global_options, request
-from backscroll.cli.output import open_shelf, write, write_json
+from backscroll.cli.output import open_library, write, write_json
 from backscroll.errors import BackscrollError, NothingFound
 from backscroll.render.terminal import clean_line
 
@@ -27,13 +27,14 @@ def command(name: str, run: bool) -> None:
       backscroll resume 4f8c --run
     """
     asked = request()
-    shelf = open_shelf(asked)
-    chat = shelf.find(name)
+    library = open_library(asked)
+    stored = library.find(name)
+    chat = library.open(stored, with_records=False).chat
     leaf = next((leaf for leaf in chat.leaves if (leaf.session_id or "").startswith(name.lower())), None)
     leaf = leaf or (chat.leaves[0] if chat.leaves else None)
     if leaf is None or not leaf.session_id:
         raise NothingFound("the session of this agent is gone", "resume needs the session's own file")
-    if shelf.is_archived(chat):
+    if stored.archived:
         hint = f"put it back first: backscroll archive restore {leaf.session_id[:8]} --in-place"
         raise NothingFound("Claude Code has deleted this session; it is only in the archive", hint)
     folder = leaf.project

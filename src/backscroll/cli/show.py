@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from backscroll.cli.options import global_options, request
-from backscroll.cli.output import open_shelf, write_json
+from backscroll.cli.output import open_library, write_json
 from backscroll.errors import UsageError
 from backscroll.render.terminal import clean_line, moment
 
 if TYPE_CHECKING:
-    from backscroll.library import Branch, Chat, Reading
+    from backscroll.library import Branch, Chat, OpenedChat, StoredChat
     from backscroll.render.parts import Choice, Part
 
 
@@ -52,10 +52,11 @@ def command(
     from backscroll.render.parts import Choice
 
     asked = request()
-    shelf = open_shelf(asked)
-    reading = shelf.open(name)
+    library = open_library(asked)
+    stored = library.find(name)
+    reading = library.open(stored)
     if asked.json:
-        write_json(_as_json(reading, archived=shelf.is_archived(shelf.find(name))))
+        write_json(_as_json(reading, stored))
         return
     chosen = _branches(reading.chat, branch)
     if raw:
@@ -84,7 +85,7 @@ def _branches(chat: "Chat", wanted: str) -> "list[Branch]":
     return [chat.branches[number - 1]]
 
 
-def _pages(reading: "Reading", branches: "list[Branch]", choice: "Choice", *, agents: bool) -> Iterator[str]:
+def _pages(reading: "OpenedChat", branches: "list[Branch]", choice: "Choice", *, agents: bool) -> Iterator[str]:
     parts = _parts(reading, branches, choice, agents=agents)
     if sys.stdout.isatty():
         from backscroll.render.pretty import pretty
@@ -99,7 +100,7 @@ def _pages(reading: "Reading", branches: "list[Branch]", choice: "Choice", *, ag
         yield from markdown(parts)
 
 
-def _parts(reading: "Reading", branches: "list[Branch]", choice: "Choice", *, agents: bool) -> "Iterator[Part]":
+def _parts(reading: "OpenedChat", branches: "list[Branch]", choice: "Choice", *, agents: bool) -> "Iterator[Part]":
     from backscroll.render.parts import Part, parts_of
 
     chat = reading.chat
@@ -127,12 +128,12 @@ def _raw_rows(branches: "list[Branch]") -> Iterator[bytes]:
                     yield node.row.record.raw.strip(b"\0 \r\n")
 
 
-def _as_json(reading: "Reading", *, archived: bool) -> dict[str, Any]:
+def _as_json(reading: "OpenedChat", stored: "StoredChat") -> dict[str, Any]:
     from backscroll.render.chats import agent_as_json, branch_as_json, chat_as_json, message_as_json
 
     chat = reading.chat
     return {
-        "chat": chat_as_json(chat, reading.title, archived=archived),
+        "chat": chat_as_json(stored.overview, archived=stored.archived),
         "branches": [branch_as_json(branch) for branch in chat.branches],
         "messages": [
             {"branch": branch.number, **message_as_json(message)}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll.cli.options import global_options, request
-from backscroll.cli.output import open_shelf, write, write_json
+from backscroll.cli.output import open_library, write, write_json
 from backscroll.render.terminal import clean_line, plural
 
 if TYPE_CHECKING:
@@ -28,19 +28,20 @@ def command(name: str, everything: bool) -> None:
       backscroll tree 4f8c --json
     """
     asked = request()
-    shelf = open_shelf(asked)
-    chat = shelf.find(name)
+    library = open_library(asked)
+    stored = library.find(name)
+    chat = library.open(stored, with_records=False).chat
     agents = [agent for agent in chat.agents if everything or not (agent.is_stub or agent.is_side_copy)]
     if asked.json:
         from backscroll.render.chats import agent_as_json, branch_as_json, chat_as_json
 
         write_json({
-            "chat": chat_as_json(chat, archived=shelf.is_archived(chat)),
+            "chat": chat_as_json(stored.overview, archived=stored.archived),
             "branches": [branch_as_json(branch) for branch in chat.branches],
             "agents": [agent_as_json(agent) for agent in agents],
         })  # fmt: skip
         return
-    write(click.style(f"{clean_line(chat.id)}  {clean_line(chat.title)}", bold=True))
+    write(click.style(f"{clean_line(chat.id)}  {clean_line(stored.overview.title)}", bold=True))
     sections = [
         ("sessions", list(_sessions(chat))),
         ("branches", list(_branches(chat))),

@@ -97,7 +97,7 @@ class Chat:
     def title(self) -> str:
         """What the user or the model called it, else how it began."""
         recent = sorted(self.sessions, key=_activity, reverse=True)
-        for name in ("agent_name", "custom_title", "ai_title"):
+        for name in ("agent_name", "title_beside", "custom_title", "ai_title"):
             for session in recent:
                 if title := getattr(session, name):
                     return str(title)

@@ -5,7 +5,7 @@ and where one session says that it goes on in another or came out of it. A file 
 what its copies share is enough.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
@@ -33,20 +33,38 @@ class Chats:
         self._summaries: dict[str, dict[str, str]] = {}
         """The titles that rows were given, by row and by the file that gives it."""
 
-    def add(self, place: Place, records: Iterable[Record], meta: AgentMeta | None = None) -> None:
-        """Take more records of a file, in their order; a file may also have none."""
+    def add(self, place: Place, records: Iterable[Record], meta: AgentMeta | None = None) -> list[Row | None]:
+        """Take more records of a file, in their order, or none. Gives the row of each, if it is one."""
         transcript = self._transcripts.get(place.file)
         if transcript is None:
             transcript = self._transcripts[place.file] = Transcript(place, keep=self._keep, meta=meta)
         elif meta is not None:
             transcript.meta = meta
-        before = (transcript.continued_in, transcript.derived_from, transcript.withdrawn)
+        before = (transcript.continued_in, transcript.derived_from, len(transcript.withdrawn))
         had_begun = bool(transcript.first_typed)
-        rows = transcript.add(records)
+        added = transcript.add(records)
+        rows = [row for row in added if row is not None]
         self._extend(transcript, rows, rows if had_begun else transcript.rows)
         self._take_summaries(transcript)
-        if before != (transcript.continued_in, transcript.derived_from, transcript.withdrawn):
+        if before != (transcript.continued_in, transcript.derived_from, len(transcript.withdrawn)):
             self._group_of[place.file].found().tree.stale = True
+        return added
+
+    def take(self, transcript: Transcript, summaries: Mapping[str, Mapping[str, str]]) -> None:
+        """Take a transcript as it was saved, with the titles that rows were given, by row and by file."""
+        self._transcripts[transcript.place.file] = transcript
+        for leaf, titles in summaries.items():
+            self._summaries.setdefault(leaf, {}).update(titles)
+        self._extend(transcript, transcript.rows, transcript.rows)
+
+    def transcript(self, file: str) -> Transcript | None:
+        """The transcript of a file, if it was added."""
+        return self._transcripts.get(file)
+
+    def entitle(self, place: Place, title: str | None) -> None:
+        """Set the title that stands in a file beside the session's own."""
+        self.add(place, ())
+        self._transcripts[place.file].title_beside = title
 
     def remove(self, file: str) -> None:
         """Forget a file: it was rewritten and will be added anew, or it does not count any more."""

@@ -59,6 +59,8 @@ class Transcript:
         self.rows: list[Row] = []
         self.sidechains: list[Row] = []
         """Rows of sub-agents inside a session's own file, as up to 2.0.20."""
+        self.title_beside: str | None = None
+        """The title that the user gave, where it stands in a file of its own."""
         self.custom_title: str | None = None
         self.ai_title: str | None = None
         self.agent_name: str | None = None
@@ -77,15 +79,16 @@ class Transcript:
         self.linked: dict[str, None] = {place.session_id: None} if place.session_id else {}
         """Sessions that this one has rows of, or came out of, or goes on in."""
         self.first_typed = ""
-        self.withdrawn = 0
-        """How many rows were taken back: what was made of them has to be made anew."""
+        self.withdrawn: list[str] = []
+        """The rows that were taken back: what was made of them has to be made anew."""
         self.first: datetime | None = None
         self.last: datetime | None = None
         self._finder = ProjectFinder()
         self._session_of_rows: str | None = None
         self._repeated: tuple[object, ...] = ()
         self._keep = keep
-        self._position = 0
+        self.position = 0
+        """How many records it has taken."""
         self._queue: list[str] = []
         self._queued_at: dict[str, int] = {}
         self._absorbed: list[Row] = []
@@ -102,16 +105,17 @@ class Transcript:
         """The session that the file is, or belongs to: by its name, else by its rows."""
         return self.place.session_id or self._session_of_rows
 
-    def add(self, records: Iterable[Record]) -> list[Row]:
-        """Take more records, and give the rows of the conversation among them."""
-        added = []
+    def add(self, records: Iterable[Record]) -> list[Row | None]:
+        """Take more records, and give for each the row of the conversation that it is, if it is one."""
+        added: list[Row | None] = []
         for record in records:
-            position = self._position
-            self._position += 1
+            position = self.position
+            self.position += 1
             self._finder.see(record)
             if isinstance(record, QueueOperation):
                 queued = self._see_queue(record)
                 if queued is None:
+                    added.append(None)
                     continue
                 record = queued  # it stands for a row that the client did not write
             if isinstance(record, ChainRecord) and not _is_outside(record):
@@ -120,6 +124,7 @@ class Transcript:
                 added.append(row)
             else:
                 self._see_other(record, position)
+                added.append(None)
         return added
 
     def take_summaries(self) -> list[Summary]:
@@ -208,7 +213,7 @@ class Transcript:
             if absorbed.text == row.text:
                 self._absorbed.remove(absorbed)
                 self.rows.remove(absorbed)
-                self.withdrawn += 1
+                self.withdrawn.append(absorbed.uuid)
                 return
 
     def _see_other(self, record: Record, position: int) -> None:

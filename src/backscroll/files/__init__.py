@@ -6,7 +6,7 @@ from backscroll.files.homes import Home, find_homes
 from backscroll.files.layout import TRANSCRIPTS, FileKind, LeftOut, Place, place_of
 from backscroll.files.live import is_running
 from backscroll.files.names import project_folder
-from backscroll.files.opening import read_small
+from backscroll.files.opening import open_regular, read_small
 from backscroll.files.reading import LONGEST_LINE, Bookmark, Change, Line, Reading, lines_of, pieces_of, read_lines
 from backscroll.files.retention import Deletion, deletions, retention_days
 from backscroll.files.watching import Changed, watch
@@ -36,6 +36,7 @@ __all__ = [
     "is_running",
     "lines_of",
     "look",
+    "open_regular",
     "pieces_of",
     "place_of",
     "project_folder",

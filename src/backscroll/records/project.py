@@ -14,20 +14,22 @@ class ProjectFinder:
     """Learns the project's path from records as they come, so that nobody has to read a session twice for it."""
 
     def __init__(self) -> None:
-        self._first_cwd: str | None = None
-        self._relocated: str | None = None
+        self.first: str | None = None
+        """Where the session began."""
+        self.relocated: str | None = None
+        """Where it last moved to."""
 
     def see(self, record: Record) -> None:
         """Take one more record, in the order of the file, into account."""
         if isinstance(record, Relocated):
-            self._relocated = record.relocated_cwd or self._relocated
-        elif self._first_cwd is None and isinstance(record, ChainRecord):
-            self._first_cwd = record.cwd
+            self.relocated = record.relocated_cwd or self.relocated
+        elif self.first is None and isinstance(record, ChainRecord):
+            self.first = record.cwd
 
     @property
     def path(self) -> str | None:
         """Where the session last moved to, else where it began; None if no record has said so yet."""
-        return self._relocated or self._first_cwd
+        return self.relocated or self.first
 
 
 def project_of(records: Iterable[Record]) -> str | None:

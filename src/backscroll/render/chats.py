@@ -2,28 +2,28 @@
 
 from typing import Any
 
-from backscroll.conversation import Agent, Branch, Chat, Message, ToolCall
+from backscroll.conversation import Agent, Branch, Message, Overview, ToolCall
 from backscroll.records import System, Text, Thinking, Usage, value_of
 from backscroll.render.parts import diff_of, result_text
 from backscroll.render.terminal import moment
 
 
-def chat_as_json(chat: Chat, title: str | None = None, *, archived: bool = False) -> dict[str, Any]:
+def chat_as_json(chat: Overview, *, archived: bool = False) -> dict[str, Any]:
     """What one knows of a chat without reading it."""
     return {
         "id": chat.id,
-        "title": title or chat.title,
+        "title": chat.title,
         "project": chat.project,
         "archived": archived,
-        "sessions": [session.session_id for session in chat.sessions],
-        "leaves": [session.session_id for session in chat.leaves],
-        "branches": len(chat.branches),
-        "agents": len(chat.agents),
+        "sessions": chat.sessions,
+        "leaves": chat.leaves,
+        "branches": chat.branches,
+        "agents": chat.agents,
         "messages": chat.messages,
         "prompts": chat.prompts,
         "started": moment(chat.started) if chat.started else None,
         "last_active": moment(chat.last_active) if chat.last_active else None,
-        "active_seconds": round(chat.active_time.total_seconds()),
+        "active_seconds": chat.active_seconds,
         "models": chat.models,
         "versions": chat.versions,
         "git_branches": chat.git_branches,
@@ -31,7 +31,8 @@ def chat_as_json(chat: Chat, title: str | None = None, *, archived: bool = False
         "copies": chat.copies,
         "tags": chat.tags,
         "pull_requests": [
-            {"number": link.pr_number, "url": link.pr_url, "repository": link.pr_repository} for link in chat.pr_links
+            {"number": link.pr_number, "url": link.pr_url, "repository": link.pr_repository}
+            for link in chat.pull_requests
         ],
         "files_touched": chat.files_touched,
         "todos": [{"text": todo.content, "status": todo.status} for todo in chat.todos],

@@ -1,0 +1,218 @@
+"""`backscroll search`: find what was said, thought, run and returned."""
+
+import sys
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from backscroll.cli.options import global_options, request
+from backscroll.cli.output import open_library, tell, warning, write, write_json
+from backscroll.errors import NothingFound, UsageError
+from backscroll.render.terminal import clean_line, plural
+
+if TYPE_CHECKING:
+    from backscroll.library import Found, Library
+
+FIELDS = ("project", "branch", "model", "title", "tool", "file", "role", "since", "before")
+SHOWN = 20
+
+
+@click.command("search", short_help="Find what was said, thought, run and returned.")
+@click.argument("words", metavar="QUERY...", nargs=-1)
+@click.option("--project", metavar="TEXT", help="The same as project:TEXT.")
+@click.option("--branch", metavar="TEXT", help="The same as branch:TEXT.")
+@click.option("--model", metavar="TEXT", help="The same as model:TEXT.")
+@click.option("--title", metavar="TEXT", help="The same as title:TEXT.")
+@click.option("--tool", metavar="NAME", help="The same as tool:NAME.")
+@click.option("--file", metavar="PATH", help="The same as file:PATH.")
+@click.option("--role", metavar="ROLE", help="The same as role:ROLE.")
+@click.option("--since", metavar="TIME", help="The same as since:TIME.")
+@click.option("--before", metavar="TIME", help="The same as before:TIME.")
+@click.option(
+    "--sort", type=click.Choice(["relevance", "newest", "oldest"]), default="relevance", help="Which come first."
+)
+@click.option(
+    "-n", "--limit", type=click.IntRange(1, 1000), default=SHOWN, metavar="NUMBER", help="At most so many chats."
+)
+@click.option("--offset", type=click.IntRange(min=0), default=0, metavar="NUMBER", help="Leave out the first ones.")
+@click.option("--hits", type=click.IntRange(1, 100), default=3, metavar="NUMBER", help="Passages of each chat.")
+@click.option(
+    "-C", "--context", type=click.IntRange(0, 100), metavar="LINES", help="Show so many lines around a match."
+)
+@click.option("--save", metavar="NAME", help="Remember this search under a name.")
+@click.option("--saved", metavar="NAME", help="Ask a search that was remembered; QUERY is added to it.")
+@click.option("--fields", "tell_fields", is_flag=True, help="List the fields of the query language, and nothing else.")
+@global_options
+def command(
+    words: tuple[str, ...],
+    sort: str,
+    limit: int,
+    offset: int,
+    hits: int,
+    context: int | None,
+    save: str | None,
+    saved: str | None,
+    tell_fields: bool,
+    **fields: str | None,
+) -> None:
+    """Find what was said, thought, run and returned, in all chats, the deleted ones too.
+
+    Words are found whole and as parts of names (user in getUserName, snake_case, paths). Chats with all of them come
+    first. "quotes" for a phrase, pre* for a beginning, OR, -not, parentheses, /regex/, and fields such as project:shop,
+    tool:Bash, role:prompt, is:error, since:7d; `--fields` lists them all.
+
+    \b
+    Examples:
+      backscroll search flaky test
+      backscroll search '"connection reset" tool:Bash since:30d'
+      backscroll search 'ENOSPC -role:output' --json | jq -r '.hits[].chat'
+      backscroll search --save broken 'is:error since:7d'
+    """
+    from backscroll.query import help_lines, with_field
+
+    if tell_fields:
+        for line in help_lines():
+            write(line)
+        return
+    asked = request()
+    library = open_library(asked, with_text=True)
+    query = " ".join(words)
+    if saved is not None:
+        query = f"{_remembered(library, saved)} {query}".strip()
+    for name in reversed(FIELDS):
+        if value := fields[name]:
+            query = with_field(query, name, value)
+    if not query.strip():
+        raise UsageError("nothing to search for", "backscroll search WORDS; see --help for the query language")
+    found = library.search(query, limit=limit, offset=offset, sort=sort, hits=hits)
+    if save is not None:
+        _remember(library, save, query)
+    if asked.json:
+        _write_json(library, found, context)
+        if not found.chats:
+            raise click.exceptions.Exit(NothingFound.exit_code)
+        return
+    _tell_missing(found, quiet=asked.quiet)
+    if not found.chats:
+        raise NothingFound(f"nothing found for {clean_line(query)}", _suggestion(library, found))
+    _write(library, found, context)
+    left = found.total_chats - offset - len(found.chats)
+    if left > 0 and not asked.quiet:
+        tell(f"{left:,} more chats: --offset {offset + len(found.chats)}")
+
+
+def _write(library: "Library", found: "Found", context: int | None) -> None:
+    from backscroll.render.found import heading_of, passage_line
+
+    now = datetime.now().astimezone()
+    looks = _looks()
+    for number, chat in enumerate(found.chats):
+        if number:
+            write()
+        heading = heading_of(chat.chat.overview, chat.found, archived=chat.chat.archived, now=now)
+        path = chat.passages[0].hit.path if chat.passages else ""
+        write("".join(looks(kind, text, path) for kind, text in heading.pieces))
+        for passage in chat.passages:
+            line = passage_line(passage.hit, passage.snippet)
+            write("  " + "".join(looks(kind, text, path) for kind, text in line.pieces))
+            if context is not None:
+                for text in library.context(passage.hit, found.query, context).splitlines():
+                    write(f"  │ {clean_line(text) if not text.isspace() else ''}")
+
+
+def _looks() -> "Looks":
+    return Looks(links=sys.stdout.isatty() and click.get_current_context().find_root().color is not False)
+
+
+class Looks:
+    """How the pieces of a line look; ids lead to their session where the terminal follows links."""
+
+    def __init__(self, *, links: bool) -> None:
+        self._links = links
+
+    def __call__(self, kind: str, text: str, path: str) -> str:
+        if kind == "id":
+            text = click.style(text, fg="cyan")
+            return f"\x1b]8;;file://{_quoted(path)}\x1b\\{text}\x1b]8;;\x1b\\" if self._links and path else text
+        if kind == "match":
+            return click.style(text, fg="yellow", bold=True)
+        if kind == "title":
+            return click.style(text, bold=True)
+        return click.style(text, dim=True) if kind in ("dim", "label") else text
+
+
+def _quoted(path: str) -> str:
+    from urllib.parse import quote
+
+    return quote(path, errors="surrogateescape")
+
+
+def _write_json(library: "Library", found: "Found", context: int | None) -> None:
+    from backscroll.render.found import passage_as_json
+
+    write_json({
+        "hits": [
+            passage_as_json(
+                chat.chat.overview,
+                passage.hit,
+                passage.snippet,
+                library.context(passage.hit, found.query, context) if context is not None else None,
+            )
+            for chat in found.chats
+            for passage in chat.passages
+        ],
+        "chats": [
+            {
+                "id": chat.chat.overview.id,
+                "title": chat.chat.overview.title,
+                "project": chat.chat.overview.project,
+                "archived": chat.chat.archived,
+                "found": chat.found,
+                "words": chat.words,
+            }
+            for chat in found.chats
+        ],
+        "total": found.total,
+        "total_chats": found.total_chats,
+        "pending": found.pending,
+        "complete": found.is_whole,
+    })  # fmt: skip
+
+
+def _tell_missing(found: "Found", *, quiet: bool) -> None:
+    if found.pending and not quiet:
+        what = ", ".join(found.pending_roles)
+        tell(
+            warning(f"{plural(found.pending, 'passage')} cannot be found yet ({what}): backscroll update makes them so")
+        )
+    if not found.is_whole and not quiet:
+        tell(
+            warning(
+                "not everything was looked through for the regular expression: narrow the search with words or fields"
+            )
+        )
+
+
+def _suggestion(library: "Library", found: "Found") -> str:
+    similar = library.similar(found.query)
+    if similar:
+        return f"did you mean {', '.join(similar)}?"
+    return "try fewer or other words, or part of one with a *"
+
+
+def _remembered(library: "Library", name: str) -> str:
+    searches = library.marks.searches
+    if name not in searches:
+        known = ", ".join(sorted(searches)) or "none yet"
+        raise NothingFound(f"no search is saved as {name}", f"the saved searches are: {known}")
+    return searches[name]
+
+
+def _remember(library: "Library", name: str, query: str) -> None:
+    from backscroll.library import Marks, change_marks
+
+    def change(marks: Marks) -> None:
+        marks.searches[name] = query
+
+    change_marks(library.settings.library, change)

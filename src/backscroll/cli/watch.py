@@ -1,0 +1,30 @@
+"""`backscroll watch`: keep the library up to date as sessions are written."""
+
+import click
+
+from backscroll.cli.options import global_options, request
+from backscroll.cli.output import tell, write_json
+from backscroll.render.terminal import plural, size
+
+
+@click.command("watch", short_help="Keep the library up to date while you work.")
+@global_options
+def command() -> None:
+    """Follow your Claude Code homes: whatever is written there is kept, read and findable a moment later.
+
+    Runs until it is stopped. Other commands only read meanwhile, and see what it has read.
+
+    \b
+    Examples:
+      backscroll watch
+      backscroll watch --quiet &
+    """
+    from backscroll.library import Library, follow, open_homes
+
+    asked = request()
+    settings = asked.settings()
+    for round_ in follow(Library(settings, open_homes(settings))):
+        if asked.json:
+            write_json({"files": round_.files, "bytes": round_.size, "records": round_.records})
+        elif not asked.quiet:
+            tell(f"read {size(round_.size)} of {plural(round_.files, 'file')}: {plural(round_.records, 'record')}")

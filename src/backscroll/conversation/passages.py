@@ -1,0 +1,214 @@
+"""What of a record is text to be found, piece by piece, and what part it plays.
+
+A piece is a block of a message, or the whole of a record that has no blocks. Its text is made when somebody asks: the
+rows of a home are written long before their words are looked at.
+"""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Any, Final
+
+from backscroll.conversation.kinds import AROUND, HUMAN, Kind, kind_of
+from backscroll.records import (
+    AiTitle,
+    Assistant,
+    Attachment,
+    Block,
+    CustomTitle,
+    Document,
+    Image,
+    QueueOperation,
+    Record,
+    Summary,
+    System,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    UnknownBlock,
+    UnknownRecord,
+    User,
+    WebSearchResult,
+    fields_of,
+    value_of,
+)
+
+
+class Role(StrEnum):
+    """What part a passage plays. In the order of their worth to somebody who searches."""
+
+    TITLE = "title"
+    PROMPT = "prompt"
+    ANSWER = "answer"
+    THINKING = "thinking"
+    INPUT = "input"
+    OUTPUT = "output"
+    OTHER = "other"
+
+
+class Passage:
+    """A piece of a record. `number` counts the blocks of the record."""
+
+    __slots__ = ("number", "role", "source")
+
+    def __init__(self, number: int, role: Role, source: Record | Block | str) -> None:
+        self.number = number
+        self.role = role
+        self.source = source
+
+    def text(self) -> str:
+        """What it says."""
+        source = self.source
+        if isinstance(source, str):
+            return source
+        return text_of_block(source) if isinstance(source, Block) else _text_of_record(source)
+
+
+def passages_of(record: Record, kind: Kind | None = None) -> Iterator[Passage]:
+    """The passages of a record in their order; `kind`, of a row, saves finding it out again."""
+    if isinstance(record, Assistant):
+        content = record.message.content if record.message else ""
+        is_error = record.is_api_error_message
+        yield from _passages(content, Role.OTHER if is_error else Role.ANSWER)
+    elif isinstance(record, User):
+        content = record.message.content if record.message else ""
+        kind = kind or kind_of(record)
+        role = ROLES.get(kind, Role.OTHER)
+        if isinstance(content, str):
+            yield from _passages(content, role)
+        else:
+            for passage in _passages(content, role):
+                # What the client put beside a prompt is no prompt, nor is what stands beside a result.
+                is_around = isinstance(passage.source, Text) and AROUND.fullmatch(passage.source.text)
+                if is_around and passage.role is role:
+                    passage.role = Role.OTHER
+                yield passage
+    elif isinstance(record, Attachment):
+        prompt = record.attachment.prompt if record.attachment else None
+        if prompt and (kind or kind_of(record)) in HUMAN:
+            yield from _passages(prompt, Role.PROMPT)
+        else:
+            yield Passage(0, Role.OTHER, record)
+    elif isinstance(record, System):
+        if record.content:
+            yield Passage(0, ROLES.get(kind or kind_of(record), Role.OTHER), record.content)
+        elif record.error:
+            yield Passage(0, Role.OTHER, record)
+    elif isinstance(record, QueueOperation):
+        if record.operation == "enqueue":
+            yield Passage(0, Role.OTHER, record)
+    elif isinstance(record, (Summary, CustomTitle, AiTitle, UnknownRecord)):
+        yield Passage(0, Role.OTHER, record)
+
+
+def text_of_block(block: Block) -> str:
+    """What a block says, without pictures and other data that nobody reads."""
+    if isinstance(block, Text):
+        return block.text
+    if isinstance(block, Thinking):
+        return block.thinking
+    if isinstance(block, ToolUse):
+        return "\n".join(_strings(value_of(block.input)))
+    if isinstance(block, ToolResult):
+        if isinstance(block.content, str):
+            return block.content
+        return "\n".join(filter(None, map(text_of_block, block.content)))
+    if isinstance(block, WebSearchResult):
+        return "\n".join(_strings(value_of(block.content)))
+    if isinstance(block, UnknownBlock):
+        return "\n".join(_strings(block.fields))
+    if isinstance(block, Document):
+        is_text = block.source is not None and block.source.type in ("text", "content")
+        data = value_of(block.source.data) if block.source and is_text else ""
+        return "\n".join(filter(None, [block.title or "", data if isinstance(data, str) else ""]))
+    return ""
+
+
+def _passages(content: str | list[Block], role: Role) -> Iterator[Passage]:
+    if isinstance(content, str):
+        if content:
+            yield Passage(0, role, content)
+        return
+    for number, block in enumerate(content):
+        if isinstance(block, Text):
+            yield Passage(number, role, block)
+        elif isinstance(block, Thinking):
+            if block.thinking:
+                yield Passage(number, Role.THINKING, block)
+        elif isinstance(block, ToolUse):
+            yield Passage(number, Role.INPUT, block)
+        elif isinstance(block, (ToolResult, WebSearchResult)):
+            yield Passage(number, Role.OUTPUT, block)
+        elif isinstance(block, (Document, UnknownBlock)):
+            yield Passage(number, Role.OTHER, block)
+
+
+def _text_of_record(record: Record) -> str:
+    if isinstance(record, Summary):
+        return record.summary or ""
+    if isinstance(record, CustomTitle):
+        return record.custom_title or ""
+    if isinstance(record, AiTitle):
+        return record.ai_title or ""
+    if isinstance(record, QueueOperation):
+        return record.text
+    if isinstance(record, Attachment):
+        return "\n".join(_strings(fields_of(record).get("attachment")))
+    if isinstance(record, System):
+        return "\n".join(_strings(value_of(record.error)))
+    fields = fields_of(record)
+    return "\n".join(_strings({name: value for name, value in fields.items() if name not in BOOKKEEPING}))
+
+
+def _strings(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds
+    """Every text and number in a value, and the names that are not those of everyday tools."""
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            if value:
+                yield value
+        elif isinstance(value, dict):
+            for name, part in reversed(value.items()):
+                if name in SEALED:
+                    continue
+                waiting.append(part)
+                if name not in EVERYDAY:
+                    waiting.append(name)
+        elif isinstance(value, list):
+            waiting.extend(reversed(value))
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            yield str(value)
+
+
+def has_picture(record: Record) -> bool:
+    """Whether the record shows a picture."""
+    message = record.message if isinstance(record, (User, Assistant)) else None
+    if message is None or isinstance(message.content, str):
+        return False
+    return any(
+        isinstance(block, Image)
+        or (isinstance(block, ToolResult) and any(isinstance(inner, Image) for inner in _inner(block)))
+        for block in message.content
+    )
+
+
+def _inner(block: ToolResult) -> list[Block]:
+    return [] if isinstance(block.content, str) else block.content
+
+
+ROLES: Final = {Kind.PROMPT: Role.PROMPT, Kind.QUEUED: Role.PROMPT, Kind.COMMAND: Role.PROMPT, Kind.SHELL: Role.PROMPT}
+BOOKKEEPING: Final = frozenset({
+    "uuid", "parentUuid", "logicalParentUuid", "sessionId", "timestamp", "type", "version", "cwd", "userType",
+    "gitBranch", "isSidechain", "requestId", "leafUuid", "messageId",
+})  # fmt: skip
+"""Fields that nearly every record has: what an unknown record says is in its others."""
+EVERYDAY: Final = frozenset({
+    "activeForm", "args", "command", "content", "description", "file_path", "filePath", "filename", "glob", "id",
+    "limit", "message", "name", "new_string", "offset", "old_string", "output_mode", "path", "pattern", "prompt",
+    "query", "replace_all", "skill", "source", "status", "subagent_type", "taskId", "text", "timeout", "title",
+    "todos", "tool_use_id", "type", "url",
+})  # fmt: skip
+"""Names in the input of tools that nearly every call has; they would drown those who search for such a word."""
+SEALED: Final = frozenset({"encrypted_content", "signature"})
+"""Names of what only the API can read."""

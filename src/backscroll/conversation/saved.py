@@ -1,0 +1,179 @@
+"""A transcript as plain data, to be kept and taken up again where it was left.
+
+What is restored goes on exactly as if all of its records had just been read.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from msgspec import Struct, field
+from msgspec.json import Decoder, encode
+
+from backscroll.conversation.kinds import Kind
+from backscroll.conversation.rows import Call, Row
+from backscroll.conversation.transcripts import Checkpoint, Place, Transcript
+from backscroll.records import AgentMeta, ForkContextRef, PrLink
+from backscroll.records.kinds import ForkedFrom
+
+
+class Saved(Struct, kw_only=True, omit_defaults=True):
+    """What a transcript knows apart from its rows."""
+
+    position: int = 0
+    meta: AgentMeta | None = None
+    title_beside: str | None = None
+    custom_title: str | None = None
+    ai_title: str | None = None
+    agent_name: str | None = None
+    tags: list[str] = field(default_factory=list)
+    pull_requests: list[PrLink] = field(default_factory=list)
+    checkpoint: tuple[int, str | None, bool] | None = None
+    continued_in: str | None = None
+    derived_from: list[str] = field(default_factory=list)
+    fork_context: ForkContextRef | None = None
+    versions: list[str] = field(default_factory=list)
+    branches: list[str] = field(default_factory=list)
+    models: list[str] = field(default_factory=list)
+    agents_named: dict[str, str] = field(default_factory=dict)
+    linked: list[str] = field(default_factory=list)
+    first_typed: str = ""
+    first: datetime | None = None
+    last: datetime | None = None
+    cwd: str | None = None
+    relocated: str | None = None
+    session_of_rows: str | None = None
+    queue: list[str] = field(default_factory=list)
+    queued_at: dict[str, int] = field(default_factory=dict)
+    absorbed: list[str] = field(default_factory=list)
+
+
+class SavedRow(Struct, kw_only=True):
+    """A row, without what only a reader needs."""
+
+    uuid: str
+    position: int
+    kind: str
+    when: datetime | None
+    parent: str | None
+    is_sidechain: bool
+    message_id: str | None
+    model: str | None
+    text: str
+    results: tuple[str, ...]
+    calls: tuple[Call, ...]
+    forked_session: str | None
+    forked_uuid: str | None
+
+
+def save(transcript: Transcript) -> bytes:
+    """The transcript without its rows."""
+    checkpoint = transcript.checkpoint
+    return encode(
+        Saved(
+            position=transcript.position,
+            meta=transcript.meta,
+            title_beside=transcript.title_beside,
+            custom_title=transcript.custom_title,
+            ai_title=transcript.ai_title,
+            agent_name=transcript.agent_name,
+            tags=list(transcript.tags),
+            pull_requests=[
+                PrLink(pr_number=link.pr_number, pr_url=link.pr_url, pr_repository=link.pr_repository)
+                for link in transcript.pr_links.values()
+            ],
+            checkpoint=(checkpoint.position, checkpoint.leaf, checkpoint.explicit) if checkpoint else None,
+            continued_in=transcript.continued_in,
+            derived_from=transcript.derived_from,
+            fork_context=_light(transcript.fork_context),
+            versions=list(transcript.versions),
+            branches=list(transcript.branches),
+            models=list(transcript.models),
+            agents_named=transcript.agents_named,
+            linked=list(transcript.linked),
+            first_typed=transcript.first_typed,
+            first=transcript.first,
+            last=transcript.last,
+            cwd=transcript._finder.first,
+            relocated=transcript._finder.relocated,
+            session_of_rows=transcript._session_of_rows,
+            queue=transcript._queue,
+            queued_at=transcript._queued_at,
+            absorbed=[row.uuid for row in transcript._absorbed],
+        )
+    )
+
+
+def restore(place: Place, saved: bytes, rows: Iterable[SavedRow]) -> Transcript:
+    """The transcript as it was saved, with its rows in their order."""
+    known = DECODER.decode(saved)
+    transcript = Transcript(place, meta=known.meta)
+    transcript.position = known.position
+    transcript.title_beside = known.title_beside
+    transcript.custom_title = known.custom_title
+    transcript.ai_title = known.ai_title
+    transcript.agent_name = known.agent_name
+    transcript.tags = dict.fromkeys(known.tags)
+    transcript.pr_links = {link.pr_url: link for link in known.pull_requests if link.pr_url}
+    transcript.checkpoint = Checkpoint(*known.checkpoint) if known.checkpoint else None
+    transcript.continued_in = known.continued_in
+    transcript.derived_from = known.derived_from
+    transcript.fork_context = known.fork_context
+    transcript.versions = dict.fromkeys(known.versions)
+    transcript.branches = dict.fromkeys(known.branches)
+    transcript.models = dict.fromkeys(known.models)
+    transcript.agents_named = known.agents_named
+    transcript.linked = dict.fromkeys(known.linked)
+    transcript.first_typed = known.first_typed
+    transcript.first = known.first
+    transcript.last = known.last
+    transcript._finder.first = known.cwd
+    transcript._finder.relocated = known.relocated
+    transcript._session_of_rows = known.session_of_rows
+    transcript._queue = known.queue
+    transcript._queued_at = known.queued_at
+    for saved_row in rows:
+        _put_back(transcript, saved_row)
+    absorbed = set(known.absorbed)
+    transcript._absorbed = [row for row in transcript.rows if row.uuid in absorbed]
+    return transcript
+
+
+def _put_back(transcript: Transcript, saved: SavedRow) -> None:
+    row = Row.__new__(Row)
+    row.uuid = saved.uuid
+    row.transcript = transcript.place.file
+    row.position = saved.position
+    row.kind = Kind(saved.kind)
+    row.when = saved.when
+    row.is_sidechain = saved.is_sidechain
+    row.forked_from = None
+    if saved.forked_session or saved.forked_uuid:
+        row.forked_from = ForkedFrom(session_id=saved.forked_session, message_uuid=saved.forked_uuid)
+    row.record = None
+    row.parent = saved.parent
+    row.message_id = saved.message_id
+    row.model = saved.model
+    row.usage = None
+    row.calls = saved.calls
+    row.results = saved.results
+    row.text = saved.text
+    is_beside = row.is_sidechain and transcript.place.agent_id is None
+    (transcript.sidechains if is_beside else transcript.rows).append(row)
+    for call in row.calls:
+        transcript._calls.add(call.id)
+        if call.agent is not None:
+            transcript._agent_calls.add(call.id)
+
+
+def _light(context: ForkContextRef | None) -> ForkContextRef | None:
+    """Without the bytes that it was read from."""
+    if context is None:
+        return None
+    return ForkContextRef(
+        agent_id=context.agent_id,
+        parent_session_id=context.parent_session_id,
+        parent_last_uuid=context.parent_last_uuid,
+    )
+
+
+DECODER = Decoder(Saved)

@@ -1,0 +1,101 @@
+"""Follow homes as they change: every change is kept, read and made findable as it comes."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from backscroll.archive import Writer, capture_changed
+from backscroll.files import Changed, Home, HomeFile, look, watch
+from backscroll.library.ingest import Ingest
+from backscroll.library.library import Library
+from backscroll.library.plan import TITLE_FILE, is_tracked, plan, tasks_for
+from backscroll.library.preserve import archive_folder, find_archive, machine_name
+from backscroll.library.reading import Source
+from backscroll.library.update import Silent, catalogue_stamp, index_texts
+from backscroll.store import Known
+
+
+@dataclass(frozen=True)
+class Followed:
+    """What one round of changes brought."""
+
+    files: int
+    records: int
+    passages: int
+    lines: int
+    size: int
+
+
+def follow(library: Library, stop: threading.Event | None = None) -> Iterator[Followed]:
+    """Bring a library up to date and keep it so, until `stop` is set; tells of every round that had something new.
+
+    Holds the archive and the index all the time: opening them for each change would cost more the more there is.
+    """
+    settings, homes = library.settings, library.homes
+    library.update()
+    store = library.store.writing()
+    try:
+        with Writer(archive_folder(settings)) as writer:
+            ingest = Ingest(store)
+            for batch in watch(homes, stop=stop):
+                for home in homes:
+                    mine = [changed for changed in batch if changed.file.path.is_relative_to(home.path)]
+                    if mine:
+                        capture_changed(writer, home, machine_name(), mine)
+                work = ingest.work
+                before = (work.files, work.records, work.lines, work.size)
+                _take(ingest, library, homes, batch)
+                store.note("catalogue", catalogue_stamp(settings))
+                passages = index_texts(store, None, Silent())
+                files, records, lines, size = (
+                    now - then
+                    for now, then in zip((work.files, work.records, work.lines, work.size), before, strict=True)
+                )
+                if files or passages:
+                    yield Followed(files, records, passages, lines, size)
+    finally:
+        store.close()
+
+
+def _take(ingest: Ingest, library: Library, homes: Sequence[Home], batch: Sequence[Changed]) -> None:
+    tracked = [changed for changed in batch if is_tracked(changed.file.kind, changed.file.path.name)]
+    if any(changed.gone for changed in tracked):
+        _settle(ingest, library, homes)  # what is gone may have moved, or only be kept any more
+        return
+    for home in homes:
+        files = [changed.file for changed in tracked if changed.file.path.is_relative_to(home.path)]
+        if files:
+            known = library.store.known_at(_names(files))
+            fresh = [file for file in files if not _is_the_same(file, known.get(str(file.path)))]
+            ingest.run(tasks_for(fresh, known, _around(home, files), str(home.path)))
+
+
+def _settle(ingest: Ingest, library: Library, homes: Sequence[Home]) -> None:
+    from backscroll.files import discover
+
+    archive = find_archive(library.settings)
+    work = plan(library.store.known(), [discover(home) for home in homes if home.exists], archive)
+    ingest.run(work.tasks, work.removed, work.archived)
+
+
+def _names(files: Sequence[HomeFile]) -> set[str]:
+    """The files, and the transcripts and small files beside them."""
+    names = set()
+    for file in files:
+        stem = file.path.with_suffix("")
+        names |= {str(file.path), str(stem.with_suffix(".meta.json")), str(stem / TITLE_FILE)}
+        names |= {str(file.path.parent.with_suffix(".jsonl")), str(file.path).removesuffix(".meta.json") + ".jsonl"}
+    return names
+
+
+def _around(home: Home, files: Sequence[HomeFile]) -> dict[Path, Source]:
+    """What lies beside these files."""
+    paths = {Path(name) for name in _names(files)}
+    return {path: found for path in paths if (found := look(home, path)) is not None}
+
+
+def _is_the_same(file: HomeFile, known: Known | None) -> bool:
+    """Whether it looks as it did when it was read."""
+    mark = known.bookmark if known and not known.archived else None
+    return mark is not None and mark[1:6] == (*file.identity, file.size, file.modified_ns, file.changed_ns)

@@ -1,0 +1,371 @@
+"""Read what is new in session files into a store: rows, chats, and how far it came, in one transaction per batch.
+
+Work follows what is new. A file that grew is read from where it was left; the chat that it belongs to is taken up as
+it was saved, and only what changed of it is written.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+
+from backscroll.archive import KeptReading
+from backscroll.conversation import Chat, Chats, Place, Transcript, has_picture, overview_of, save
+from backscroll.errors import BackscrollError
+from backscroll.files import TRANSCRIPTS, Bookmark, FileKind, Reading, Unreadable
+from backscroll.library.reading import Kept, Source, bookmark_of, in_pieces, records_on, whole_of
+from backscroll.records import Problem, Record, agent_meta, custom_title
+from backscroll.store import (
+    ChatChange,
+    FileColumns,
+    Flags,
+    Keys,
+    Known,
+    ProblemColumns,
+    Store,
+    add_record,
+    add_spilled,
+    microseconds,
+    title_of,
+)
+
+BATCH_BYTES: Final = 32 * 1024 * 1024
+BATCH_FILES: Final = 500
+MOST_ROWS: Final = 300_000
+"""How many rows of chats are held between batches."""
+RECORDS_AT_ONCE: Final = 1000
+
+
+@dataclass(frozen=True)
+class Task:
+    """A file to be looked at: to read what is new in it, or only for what stands in the small files beside it."""
+
+    source: Source
+    home: str
+    known: Known | None
+    beside: tuple[Source, ...] = ()
+    """The small files that say something of a transcript."""
+    only_beside: bool = False
+
+
+@dataclass
+class Work:
+    """What was done, counted."""
+
+    files: int = 0
+    lines: int = 0
+    size: int = 0
+    records: int = 0
+    chats: int = 0
+    unreadable: list[Unreadable] = field(default_factory=list)
+
+
+class Ingest:
+    """Fills a store. Holds on to the chats that it has met, so that following a session costs what is new in it."""
+
+    def __init__(self, store: Store, on_bytes: Callable[[int], object] = lambda _: None) -> None:
+        self.work = Work()
+        self._store = store
+        self._on_bytes = on_bytes
+        self._forget()
+
+    def run(self, tasks: Iterable[Task], removed: Iterable[Known] = (), archived: Iterable[Known] = ()) -> None:
+        """Do all of it, batch by batch. `archived` are files that are only kept any more."""
+        gone = list(removed)
+        kept = list(archived)
+        some: list[Task] = []
+        size = 0
+        for task in tasks:
+            some.append(task)
+            size += task.source.size
+            if size >= BATCH_BYTES or len(some) >= BATCH_FILES:
+                self._take(some, gone, kept)
+                some, size, gone, kept = [], 0, [], []
+        if some or gone or kept:
+            self._take(some, gone, kept)
+
+    def _take(self, tasks: list[Task], removed: list[Known], archived: list[Known]) -> None:
+        batch = self._store.begin()
+        self._batch = batch
+        self._keys = Keys(set(), set(), {})
+        self._fresh: set[str] = {known.path for known in removed}
+        """Files that are not to be taken up as they were saved."""
+        self._load(self._store.chats_of(known.id for known in [*_known(tasks), *removed, *archived]))
+        for known in removed:
+            self._drop(known.path)
+            batch.removed.append(known.id)
+        batch.archived.extend(known.id for known in archived)
+        for task in tasks:
+            try:
+                self._take_file(task)
+            except OSError as error:
+                if not isinstance(error, FileNotFoundError):  # gone since we looked
+                    self.work.unreadable.append(Unreadable(task.source.path, error.strerror or str(error)))
+            except BackscrollError as error:  # damaged in the archive: what is behind the damage is not to be had
+                self.work.unreadable.append(Unreadable(task.source.path, error.message))
+        self._load(self._store.related(self._keys))
+        self._gather_chats()
+        self._store.write(batch)
+        if self._rows > MOST_ROWS:
+            self._forget()
+
+    def _take_file(self, task: Task) -> None:
+        """Read what is new."""
+        if task.source.kind in TRANSCRIPTS:
+            self._take_transcript(task)
+        elif task.source.kind is FileKind.TOOL_RESULT:
+            self._take_spilled(task)
+        else:
+            self._note(task)
+
+    def _take_transcript(self, task: Task) -> None:
+        source = task.source
+        path = str(source.path)
+        place = Place(path, source.place.session_id, source.place.agent_id)
+        flags = Flags()
+        bookmark: Bookmark | None = None
+        if isinstance(source, Kept):
+            number = self._number(task, starts_over=True)
+            self._read(place, KeptReading(source.archive, source.version), number, flags)
+        elif task.only_beside and task.known:
+            number = task.known.id
+            bookmark = Bookmark(*task.known.bookmark) if task.known.bookmark else None
+        else:
+            old = Bookmark(*task.known.bookmark) if task.known and task.known.bookmark else None
+            with Reading(source.path, old) as reading:
+                number = self._number(task, starts_over=old is None or reading.change.starts_over)
+                self._read(place, reading, number, flags)
+                bookmark = reading.bookmark
+        self._take_beside(place, task.beside)
+        transcript = self._transcript(place)
+        self._batch.withdrawn += [(number, uuid) for uuid in transcript.withdrawn]
+        transcript.withdrawn.clear()
+        self._keys.sessions.update(transcript.linked)
+        self._batch.links += [(f"session {name}", number) for name in transcript.linked]
+        self._batch.files.append(
+            FileColumns(
+                number,
+                path,
+                task.home,
+                str(source.kind),
+                transcript.session_id,
+                place.agent_id,
+                transcript.project,
+                transcript.first_typed,
+                microseconds(transcript.first),
+                microseconds(transcript.last),
+                bookmark.size if bookmark else source.size,
+                isinstance(source, Kept),
+                msgspec.json.encode(list(bookmark)).decode() if bookmark else None,
+                save(transcript),
+                flags.image,
+                flags.thinking,
+                flags.diff,
+            )
+        )
+        self.work.files += 1
+
+    def _number(self, task: Task, *, starts_over: bool) -> int:
+        """The file's id. Where it is read from its beginning, nothing that was known of it stays."""
+        path = str(task.source.path)
+        if task.known is None:
+            number = self._batch.new_file()
+        else:
+            number = task.known.id
+            if starts_over:
+                self._batch.emptied.append(number)
+                self._drop(path)
+                self._fresh.add(path)
+        self._numbers[path] = number
+        return number
+
+    def _read(self, place: Place, reading: Reading | KeptReading, number: int, flags: Flags) -> None:
+        chunk: list[tuple[Record, int, int]] = []
+        line_number = 0
+        for line in reading:
+            line_number += 1
+            self._take_line(records_on(reading, line), chunk, number, line_number)
+            self._on_bytes(line.end - line.start)
+            self.work.size += line.end - line.start
+            if len(chunk) >= RECORDS_AT_ONCE:
+                self._add(place, chunk, number, flags)
+                chunk = []
+        if tail := reading.tail:
+            items = list(records_on(reading, tail))
+            # A whole record may lack only its newline. Half a record is still being written, or never will be.
+            if not any(isinstance(item, Problem) for item, _, _ in items):
+                self._take_line(items, chunk, number, line_number + 1)
+                if isinstance(reading, Reading):
+                    reading.take_tail()
+        self.work.lines += line_number
+        self._add(place, chunk, number, flags)
+
+    def _take_line(
+        self, items: Iterable[tuple[Record | Problem, int, int]], chunk: list[tuple[Record, int, int]], number: int,
+        line: int,
+    ) -> None:  # fmt: skip
+        for item, start, length in items:
+            if not isinstance(item, Problem):
+                chunk.append((item, start, length))
+            elif item.kind != "blank":
+                self._batch.problems.append(ProblemColumns(number, line, start, item.kind, item.detail))
+
+    def _add(self, place: Place, chunk: list[tuple[Record, int, int]], number: int, flags: Flags) -> None:
+        transcript = self._transcript(place)
+        position = transcript.position
+        had_begun = bool(transcript.first_typed)
+        rows = self._chats.add(place, [record for record, _, _ in chunk])
+        uuids = self._uuids.setdefault(place.file, set())
+        for (record, start, length), row in zip(chunk, rows, strict=True):
+            add_record(self._batch, flags, number, position, start, length, record, row)
+            position += 1
+            flags.image = flags.image or has_picture(record)
+            if title := title_of(record):
+                self._batch.titles.append((title[0], number, title[1]))
+                self._keys.rows.add(title[0])
+            if row is None or row.is_sidechain or place.agent_id is not None:
+                continue
+            uuids.add(row.uuid)
+            self._keys.rows.add(row.uuid)
+            if row.message_id:
+                self._keys.messages.setdefault(transcript.first_typed, set()).add(row.message_id)
+            if row.parent and row.parent not in uuids:
+                self._keys.rows.add(row.parent)
+                self._batch.links.append((row.parent, number))
+        if not had_begun and transcript.first_typed:
+            known = self._keys.messages.setdefault(transcript.first_typed, set())
+            known.update(row.message_id for row in transcript.rows if row.message_id)
+        self._rows += len(chunk)
+        self.work.records += len(chunk)
+
+    def _take_beside(self, place: Place, beside: Iterable[Source]) -> None:
+        for source in beside:
+            try:
+                data = whole_of(source)
+            except (OSError, BackscrollError):
+                continue  # gone since we looked, or not to be read: it only adds to what the rows say
+            if source.kind is FileKind.AGENT_META:
+                self._chats.add(place, (), agent_meta(data))
+            else:
+                self._chats.entitle(place, custom_title(data))
+
+    def _take_spilled(self, task: Task) -> None:
+        """What a tool wrote into a file of its own, in pieces that end with a line."""
+        number = self._number(task, starts_over=True)
+        when = task.source.modified_ns // 1000
+        start = 0
+        pieces = in_pieces(task.source)
+        for piece in pieces:
+            if start == 0 and b"\0" in piece[:8192]:
+                break  # a picture or the like
+            add_spilled(self._batch, number, start, len(piece), when, task.source.path.stem)
+            start += len(piece)
+            self._on_bytes(len(piece))
+        self._note(task, number)
+
+    def _note(self, task: Task, number: int | None = None) -> None:
+        """Remember a file that is no transcript."""
+        source = task.source
+        number = self._number(task, starts_over=False) if number is None else number
+        mark = None
+        if not isinstance(source, Kept):
+            mark = msgspec.json.encode(list(bookmark_of(source))).decode()
+        self._batch.files.append(
+            FileColumns(
+                number,
+                str(source.path),
+                task.home,
+                str(source.kind),
+                source.place.session_id,
+                source.place.agent_id,
+                None,
+                "",
+                None,
+                None,
+                source.size,
+                isinstance(source, Kept),
+                mark,
+                None,
+            )
+        )
+
+    def _gather_chats(self) -> None:
+        """Write every chat that is other than it was."""
+        changed = [
+            chat for chat in self._chats.chats() if self._written.get(chat.transcripts[0].place.file) is not chat
+        ]
+        files: set[int] = set()
+        for chat in changed:
+            numbers = [self._numbers[transcript.place.file] for transcript in chat.transcripts]
+            files.update(numbers)
+            self._batch.chats.append(
+                ChatChange(overview_of(chat), numbers, self._abandoned(chat), is_silent=not _says_something(chat))
+            )
+            for transcript in chat.transcripts:
+                self._written[transcript.place.file] = chat
+        self._batch.stale_chats |= self._store.chats_of([*files, *self._batch.removed])
+        self.work.chats += len(changed)
+
+    def _abandoned(self, chat: Chat) -> set[tuple[int, int]]:
+        """The rows of the turns that the user took back: no session goes on from them."""
+        if len(chat.branches) < 2:
+            return set()
+        ends = (chat.leaf_of(session) for session in chat.leaves)
+        kept = {turn for end in ends if end for turn in end.path()}
+        return {
+            (self._numbers[copy.transcript], copy.position)
+            for branch in chat.branches[1:]
+            for turn in branch.turns
+            if turn not in kept
+            for node in turn.nodes
+            for copy in node.copies
+        }
+
+    def _load(self, chats: Iterable[int]) -> None:
+        """Take up chats as they were saved, unless they are here already."""
+        wanted = [chat for chat in chats if chat not in self._loaded]
+        self._loaded.update(wanted)
+        found = [(number, transcript) for number, transcript in self._store.load(wanted)]
+        found = [
+            (number, transcript)
+            for number, transcript in found
+            if transcript.place.file not in self._fresh and self._chats.transcript(transcript.place.file) is None
+        ]
+        if not found:
+            return
+        titles = self._store.titles(number for number, _ in found)
+        for number, transcript in found:
+            self._numbers[transcript.place.file] = number
+            self._uuids[transcript.place.file] = {row.uuid for row in transcript.rows}
+            self._chats.take(transcript, titles)
+            self._rows += len(transcript.rows)
+
+    def _drop(self, path: str) -> None:
+        self._chats.remove(path)
+        self._uuids.pop(path, None)
+        self._written.pop(path, None)
+
+    def _transcript(self, place: Place) -> Transcript:
+        if self._chats.transcript(place.file) is None:
+            self._chats.add(place, ())
+        transcript = self._chats.transcript(place.file)
+        assert transcript is not None  # noqa: S101 - it was just added
+        return transcript
+
+    def _forget(self) -> None:
+        """Let go of the chats; they are taken up again when something is added to them."""
+        self._chats = Chats()
+        self._numbers: dict[str, int] = {}
+        self._uuids: dict[str, set[str]] = {}
+        self._loaded: set[int] = set()
+        self._written: dict[str, Chat] = {}
+        self._rows = 0
+
+
+def _known(tasks: Iterable[Task]) -> Iterator[Known]:
+    return (task.known for task in tasks if task.known is not None)
+
+
+def _says_something(chat: Chat) -> bool:
+    return bool(chat.tree.nodes) or any(not agent.is_stub and not agent.is_side_copy for agent in chat.agents)

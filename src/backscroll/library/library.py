@@ -1,0 +1,290 @@
+"""A library that is open: its chats, what was said in them, and how to find it."""
+
+import shutil
+from collections.abc import Sequence
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+from backscroll.archive import Archive, KeptReading
+from backscroll.conversation import Agent, Branch, Chat, Chats, Message, Place, Result, messages_of, results_of, walk
+from backscroll.errors import BackscrollError, Busy, NothingFound, UsageError
+from backscroll.files import TRANSCRIPTS, Discovery, FileKind, Home, HomeFile, Reading, discover, is_running, read_small
+from backscroll.files import look as look_at
+from backscroll.library.marks import Marks, read_marks
+from backscroll.library.plan import beside_of
+from backscroll.library.preserve import find_archive
+from backscroll.library.reading import Kept, records_on, whole_of
+from backscroll.library.searching import Found, around, search, text_of
+from backscroll.library.texts import Texts
+from backscroll.library.update import Progress, Updated, look, update
+from backscroll.query import Highlighter, Query, parse
+from backscroll.records import Problem, Record, agent_meta, custom_title, live_session
+from backscroll.settings import Settings
+from backscroll.store import Hit, Passing, StoredChat, Table
+from backscroll.store.local import LocalStore
+
+SORTS = ("relevance", "newest", "oldest")
+
+
+class OpenedChat:
+    """A chat that was opened to be read."""
+
+    def __init__(self, chat: Chat, title: str, live_sessions: frozenset[str]) -> None:
+        self.chat = chat
+        self.title = title
+        """With what other files say of it too."""
+        self._is_live = any(session.session_id in live_sessions for session in chat.leaves)
+
+    @cached_property
+    def _results(self) -> dict[str, Result]:
+        return results_of(node.row for node in self.chat.tree.nodes.values())
+
+    def messages(self, branch: Branch) -> list[Message]:
+        """What was said on a branch, without what it shares with the branches before it."""
+        last = branch.turns[-1]
+        return [
+            message
+            for turn in branch.turns
+            for message in messages_of(
+                turn,
+                self._results,
+                is_live=self._is_live and turn is last and branch.number == 1,
+            )
+        ]
+
+    def agent_messages(self, agent: Agent) -> list[Message]:
+        """What a sub-agent was told and said."""
+        results = results_of(agent.rows)
+        turns = sorted(walk(agent.tree.roots), key=lambda turn: min(node.position for node in turn.nodes))
+        return [message for turn in turns for message in messages_of(turn, results)]
+
+
+class Library:
+    """Archive and index of some homes. Reading never changes anything and never waits."""
+
+    def __init__(
+        self, settings: Settings, homes: Sequence[Home], index: Path | None = None, *, keeps: bool = True
+    ) -> None:
+        """`index` is where to put what is derived, if not with the rest; without `keeps` the archive stays as it is."""
+        self.settings = settings
+        self.homes = list(homes)
+        self.store = LocalStore(index or settings.library / "index")
+        self._keeps = keeps
+        self._discoveries: list[Discovery] | None = None
+
+    def close(self) -> None:
+        """Let go of it."""
+        self.store.close()
+
+    def discard(self) -> None:
+        """Let go of it, and remove what is derived."""
+        self.close()
+        shutil.rmtree(self.store.folder, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Keeping it fresh
+
+    def refresh(self, *, with_text: bool, progress: Progress | None = None) -> Updated | None:
+        """Bring it up to date if anything changed; None if not. While another process does, what is there must do."""
+        self._discoveries, is_due = look(self.store, self.settings, self.homes)
+        if not is_due and not (with_text and self.store.pending().passages):
+            return None
+        try:
+            return self._update(with_text=with_text, progress=progress)
+        except Busy:
+            if not self.store.exists:
+                raise
+            return None
+
+    def update(self, progress: Progress | None = None) -> Updated:
+        """Bring it up to date, whatever it takes. Busy if another process is at it."""
+        self._discoveries = [discover(home) for home in self.homes if home.exists]
+        return self._update(with_text=True, progress=progress)
+
+    def _update(self, *, with_text: bool, progress: Progress | None) -> Updated:
+        try:
+            return update(
+                self.store,
+                self.settings,
+                self.homes,
+                self._discoveries,
+                keeps=self._keeps,
+                with_text=with_text,
+                progress=progress,
+            )
+        finally:
+            self.store.close()
+
+    # Asking it
+
+    def search(
+        self,
+        query: str | Query,
+        *,
+        limit: int = 20,
+        offset: int = 0,
+        sort: str = "relevance",
+        hits: int = 3,
+        width: int = 240,
+    ) -> Found:
+        """The chats that answer a query, with the passages that do."""
+        texts = Texts(lambda: self.archive)
+        try:
+            return search(
+                self.store, texts, self.parse(query), self.passing,
+                sort=_sort(sort), limit=limit, offset=offset, hits=hits, width=width,
+            )  # fmt: skip
+        finally:
+            texts.close()
+
+    def chats(
+        self, query: str | Query = "", *, limit: int | None = None, offset: int = 0, sort: str = "newest"
+    ) -> list[StoredChat]:
+        """The chats that a query accepts by its fields, and by its words in their titles."""
+        return self.store.chats(self.parse(query), self.passing, sort=_sort(sort), limit=limit, offset=offset)
+
+    def find(self, name: str) -> StoredChat:
+        """The chat that this is the id of, or of a session, message or agent in it; the beginning is enough."""
+        found = self.store.find(name.lower(), self.passing) or self.store.find(name, self.passing)
+        exact = [chat for chat in found if name.lower() in (chat.overview.id, *chat.overview.sessions)]
+        found = exact if len(exact) == 1 else found
+        if not found:
+            raise NothingFound(f"no chat, session, message or agent begins with {name}", "see backscroll list")
+        if len(found) > 1:
+            some = ", ".join(f"{chat.overview.id[:13]} ({chat.overview.title[:30]})" for chat in found[:4])
+            raise UsageError(f"{name} is the beginning of {len(found)} chats: {some}", "write more of it")
+        return found[0]
+
+    def open(self, chat: str | StoredChat, *, with_records: bool = True) -> OpenedChat:
+        """A chat with everything that was said in it; without its records, only its shape."""
+        stored = self.find(chat) if isinstance(chat, str) else chat
+        chats = Chats(keep=with_records)
+        files = {Path(path): is_archived for path, is_archived in self.store.paths(stored.key)}
+        sources = {path: source for path in files if (source := self._source(path)) is not None}
+        for path, source in sources.items():
+            if source.kind in TRANSCRIPTS:
+                self._add(chats, path, source)
+        opened = next((found for found in chats.chats() if found.id == stored.overview.id), None)
+        opened = opened or next(iter(chats.chats()), None)
+        if opened is None:
+            raise BackscrollError("the files of this chat cannot be read", "run backscroll archive verify")
+        return OpenedChat(opened, stored.overview.title, self.passing.live)
+
+    def context(self, hit: Hit, query: Query, lines: int) -> str:
+        """The lines of a passage around the first match."""
+        texts = Texts(lambda: self.archive)
+        try:
+            return around(text_of(texts, hit), Highlighter(query), lines)
+        finally:
+            texts.close()
+
+    def text(self, hit: Hit) -> str:
+        """All of a passage that was found."""
+        texts = Texts(lambda: self.archive)
+        try:
+            return text_of(texts, hit)
+        finally:
+            texts.close()
+
+    def similar(self, query: Query) -> list[str]:
+        """Words that are there and look like those of a query that are not."""
+        return [word for wanted in query.words for word in self.store.similar(wanted)[:3]]
+
+    def sql(self, statement: str, *, limit: int = 1000, seconds: float = 10.0) -> Table:
+        """Run a statement that only reads."""
+        return self.store.sql(statement, limit, seconds)
+
+    def parse(self, query: str | Query) -> Query:
+        """A query as its tree."""
+        return parse(query, datetime.now().astimezone()) if isinstance(query, str) else query
+
+    @cached_property
+    def archive(self) -> Archive | None:
+        """What is kept."""
+        return find_archive(self.settings)
+
+    @cached_property
+    def marks(self) -> Marks:
+        """What the user says of chats."""
+        return read_marks(self.settings.library)
+
+    @cached_property
+    def passing(self) -> Passing:
+        """What only this moment knows."""
+        return Passing(
+            live=self._live(),
+            pinned=self.marks.pinned(),
+            tagged=self.marks.tagged(),
+            homes=tuple(str(home.path) for home in self.homes),
+        )
+
+    def _live(self) -> frozenset[str]:
+        live = set()
+        for home in self.homes:
+            for path in sorted((home.path / "sessions").glob("*.json")) if home.exists else ():
+                try:
+                    session = live_session(read_small(path))
+                except OSError:
+                    continue
+                if session and session.session_id and is_running(session.pid, session.process_start):
+                    live.add(session.session_id.lower())
+        return frozenset(live)
+
+    def _source(self, path: Path) -> HomeFile | Kept | None:
+        for home in self.homes:
+            if path.is_relative_to(home.path) and (found := look_at(home, path)) is not None:
+                return found
+        return self._kept.get(path)
+
+    @cached_property
+    def _kept(self) -> dict[Path, Kept]:
+        if self.archive is None:
+            return {}
+        files = self.archive.files.values()
+        return {file.source: Kept(self.archive, file, file.latest) for file in files if file.latest is not None}
+
+    def _add(self, chats: Chats, path: Path, source: HomeFile | Kept) -> None:
+        place = Place(str(path), source.place.session_id, source.place.agent_id)
+        stem = path.with_suffix("")
+        names = (stem.with_suffix(".meta.json"), stem / "custom-title.json")
+        present = {name: found for name in names if (found := self._source(name)) is not None}
+        chats.add(place, ())
+        for beside in beside_of(path, present):
+            try:
+                data = whole_of(beside)
+            except (OSError, BackscrollError):
+                continue
+            if beside.kind is FileKind.AGENT_META:
+                chats.add(place, (), agent_meta(data))
+            else:
+                chats.entitle(place, custom_title(data))
+        if isinstance(source, Kept):
+            chats.add(place, _records(KeptReading(source.archive, source.version)))
+        else:
+            with Reading(path) as reading:
+                chats.add(place, _records(reading))
+
+
+def _records(reading: Reading | KeptReading) -> list[Record]:
+    found = [item for line in reading for item, _, _ in records_on(reading, line) if not isinstance(item, Problem)]
+    if reading.tail is not None:
+        last = [item for item, _, _ in records_on(reading, reading.tail)]
+        found += (
+            []
+            if any(isinstance(item, Problem) for item in last)
+            else [item for item in last if not isinstance(item, Problem)]
+        )
+    return found
+
+
+def _sort(name: str) -> str:
+    if name not in SORTS:
+        raise UsageError(f"there is no order {name}", f"the orders are {', '.join(SORTS)}")
+    return name

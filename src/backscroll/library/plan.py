@@ -1,0 +1,146 @@
+"""What there is to do for a store: which files are new, grew, went into the archive, or do not count any more."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from backscroll.archive import Archive
+from backscroll.files import TRANSCRIPTS, Bookmark, Discovery, FileKind, HomeFile, find_changes
+from backscroll.library.ingest import Task
+from backscroll.library.reading import Kept, Source
+from backscroll.store import Known
+
+TITLE_FILE: Final = "custom-title.json"
+
+
+@dataclass
+class Plan:
+    """The work that lies before a store."""
+
+    tasks: list[Task] = field(default_factory=list)
+    removed: list[Known] = field(default_factory=list)
+    archived: list[Known] = field(default_factory=list)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to do."""
+        return not (self.tasks or self.removed or self.archived)
+
+    @property
+    def size(self) -> int:
+        """How many bytes are to be read."""
+        return sum(task.source.size - _done(task) for task in self.tasks if not task.only_beside)
+
+
+def is_tracked(kind: FileKind, name: str) -> bool:
+    """Whether a store reads such files."""
+    return kind in TRANSCRIPTS or kind in (FileKind.AGENT_META, FileKind.TOOL_RESULT) or name == TITLE_FILE
+
+
+def plan(
+    known: dict[str, Known],
+    discoveries: Sequence[Discovery],
+    archive: Archive | None,
+    *,
+    archived_stay: bool = False,
+) -> Plan:
+    """Compare what a store has read with what there is; `archived_stay` where nothing in the archive has changed."""
+    planned = Plan()
+    kept = _kept_files(archive, {str(discovery.home.path) for discovery in discoveries})
+    present: dict[Path, Source] = {}
+    for discovery in discoveries:
+        files = [file for file in discovery.files if is_tracked(file.kind, file.path.name)]
+        present.update((file.path, file) for file in files)
+    for path, source in kept.items():
+        present.setdefault(path, source)
+    for discovery in discoveries:
+        _compare(planned, known, discovery, present)
+    live = {file.path for discovery in discoveries for file in discovery.files}
+    hidden = [item.path for discovery in discoveries for item in discovery.unreadable]
+    for path, source in kept.items():
+        if path not in live and not any(path.is_relative_to(folder) for folder in hidden):
+            _settle(planned, known.get(str(path)), source, present)
+    for name, entry in () if archived_stay else known.items():
+        path = Path(name)
+        if (
+            entry.archived
+            and path not in present
+            and any(path.is_relative_to(discovery.home.path) for discovery in discoveries)
+        ):
+            planned.removed.append(entry)  # forgotten
+    planned.tasks.sort(key=lambda task: task.source.modified_ns, reverse=True)
+    return planned
+
+
+def beside_of(path: Path, present: dict[Path, Source]) -> tuple[Source, ...]:
+    """The small files that say something of a transcript."""
+    stem = path.with_suffix("")
+    return tuple(present[name] for name in (stem.with_suffix(".meta.json"), stem / TITLE_FILE) if name in present)
+
+
+def transcript_of(path: Path) -> Path:
+    """The transcript that a small file says something of."""
+    if path.name == TITLE_FILE:
+        return path.parent.with_suffix(".jsonl")
+    return path.with_name(path.name.removesuffix(".meta.json") + ".jsonl")
+
+
+def tasks_for(files: Iterable[HomeFile], known: dict[str, Known], present: dict[Path, Source], home: str) -> list[Task]:
+    """What to do for these live files of a home."""
+    tasks = []
+    reading = {file.path for file in files}
+    for file in files:
+        beside = beside_of(file.path, present) if file.kind in TRANSCRIPTS else ()
+        tasks.append(Task(file, home, known.get(str(file.path)), beside))
+        if file.kind is FileKind.AGENT_META or file.path.name == TITLE_FILE:
+            about = transcript_of(file.path)
+            entry, source = known.get(str(about)), present.get(about)
+            if about not in reading and entry is not None and isinstance(source, HomeFile):
+                tasks.append(Task(source, home, entry, beside_of(about, present), only_beside=True))
+                reading.add(about)
+    return tasks
+
+
+def _compare(planned: Plan, known: dict[str, Known], discovery: Discovery, present: dict[Path, Source]) -> None:
+    home = discovery.home.path
+    marks = {
+        Path(name): Bookmark(*entry.bookmark)
+        for name, entry in known.items()
+        if entry.bookmark and not entry.archived and Path(name).is_relative_to(home)
+    }
+    files = [file for file in discovery.files if is_tracked(file.kind, file.path.name)]
+    changes = find_changes(marks, files, discovery.unreadable)
+    planned.tasks += tasks_for(changes.to_read, known, present, str(home))
+    # Where rows have no names of their own, they are named after their file: one that moved is read anew.
+    planned.removed += [known[str(origin)] for origin in changes.moved.values()]
+    for path in changes.gone:
+        source = present.get(path)
+        if not isinstance(source, Kept):
+            planned.removed.append(known[str(path)])
+
+
+def _settle(planned: Plan, entry: Known | None, source: Kept, present: dict[Path, Source]) -> None:
+    """A file that is only kept any more: what was read of it stays, if that is all there is."""
+    if entry is not None and entry.size == source.size:
+        if not entry.archived:
+            planned.archived.append(entry)
+        return
+    beside = beside_of(source.path, present) if source.kind in TRANSCRIPTS else ()
+    planned.tasks.append(Task(source, source.home, entry, beside))
+
+
+def _kept_files(archive: Archive | None, homes: set[str]) -> dict[Path, Kept]:
+    if archive is None:
+        return {}
+    found = {}
+    for file in archive.files.values():
+        version = file.latest
+        if version is not None and file.home in homes and is_tracked(file.kind, file.path.rpartition("/")[2]):
+            found[file.source] = Kept(archive, file, version)
+    return found
+
+
+def _done(task: Task) -> int:
+    mark = task.known.bookmark if task.known else None
+    return min(mark[0], task.source.size) if mark else 0

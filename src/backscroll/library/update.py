@@ -1,0 +1,162 @@
+"""Bring a library up to date: keep the bytes, read them into rows and chats, then make their words findable."""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from backscroll.archive import Archive, Writer, capture
+from backscroll.errors import Busy
+from backscroll.files import Discovery, Home, Unreadable, discover
+from backscroll.library.ingest import Ingest, Work
+from backscroll.library.plan import Plan, plan
+from backscroll.library.preserve import archive_folder, find_archive, machine_name
+from backscroll.library.texts import Texts
+from backscroll.settings import Settings
+from backscroll.store import Document, Store
+from backscroll.store.local import LocalStore
+
+PASSAGES_AT_ONCE: Final = 2000
+TEXT_PER_COMMIT: Final = 48_000_000
+"""How many characters are indexed before they can be searched; a commit costs, and so does waiting for one."""
+
+
+class Progress(Protocol):
+    """Somebody who is told how far it has come."""
+
+    def begin(self, what: str, total: int, unit: str = "bytes") -> None:
+        """Something new begins, of so many bytes or other things."""
+
+    def add(self, count: int) -> None:
+        """So much more is done."""
+
+
+class Silent:
+    """Nobody."""
+
+    def begin(self, what: str, total: int, unit: str = "bytes") -> None:
+        """Do not mind."""
+
+    def add(self, count: int) -> None:
+        """Do not mind."""
+
+
+@dataclass
+class Updated:
+    """What an update did."""
+
+    work: Work = field(default_factory=Work)
+    passages: int = 0
+    kept: int = 0
+    removed: int = 0
+    archived: int = 0
+    unreadable: list[Unreadable] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether everything was up to date."""
+        return not (self.work.files or self.passages or self.removed or self.archived)
+
+
+def look(store: LocalStore, settings: Settings, homes: Sequence[Home]) -> tuple[list[Discovery], bool]:
+    """What is in the homes, and whether a store has anything to do for it."""
+    discoveries = [discover(home) for home in homes if home.exists]
+    if not store.exists:
+        return discoveries, True
+    if store.noted("catalogue") != catalogue_stamp(settings):
+        return discoveries, True
+    return discoveries, not plan(store.known(), discoveries, None, archived_stay=True).is_empty
+
+
+def update(
+    store: LocalStore,
+    settings: Settings,
+    homes: Sequence[Home],
+    discoveries: Sequence[Discovery] | None = None,
+    *,
+    keeps: bool = True,
+    with_text: bool = True,
+    progress: Progress | None = None,
+) -> Updated:
+    """Do all that there is to do. Busy if another process is at it."""
+    progress = progress or Silent()
+    done = Updated()
+    store.writing()
+    if discoveries is None:
+        discoveries = [discover(home) for home in homes if home.exists]
+    if keeps:
+        with suppress(Busy):  # then somebody else is keeping it just now
+            done.kept = _keep(settings, discoveries, progress, done)
+    archive = find_archive(settings)
+    work = plan(store.known(), discoveries, archive)
+    if not work.is_empty:
+        progress.begin("reading", work.size)
+        done.work = ingest(store, work, progress.add)
+        done.removed, done.archived = len(work.removed), len(work.archived)
+    store.note("catalogue", catalogue_stamp(settings))
+    if with_text:
+        done.passages = index_texts(store, archive, progress)
+    done.unreadable += [*done.work.unreadable, *(item for found in discoveries for item in found.unreadable)]
+    done.notices = store.notices
+    return done
+
+
+def ingest(store: Store, work: Plan, on_bytes: Callable[[int], object]) -> Work:
+    """Read what is planned into a store."""
+    ingest = Ingest(store, on_bytes)
+    ingest.run(work.tasks, work.removed, work.archived)
+    return ingest.work
+
+
+def index_texts(store: LocalStore, archive: Archive | None, progress: Progress) -> int:
+    """Make findable what is not yet; how many passages that were. May be stopped at any point, and goes on there."""
+    done = 0
+    texts = Texts(lambda: archive)
+    size = 0
+    try:
+        while spots := store.waiting(PASSAGES_AT_ONCE):
+            if done == 0:
+                progress.begin("indexing", store.pending().passages, "passages")
+            documents = [
+                Document(spot, spot.title or texts.text(spot.path, spot.start, spot.length, spot.number))
+                for spot in spots
+            ]
+            store.index(documents)
+            done += len(documents)
+            size += sum(len(document.text) for document in documents)
+            progress.add(len(documents))
+            if size > TEXT_PER_COMMIT:
+                store.flush()
+                size = 0
+        if size or done or store.needs_flush():
+            store.flush()
+    finally:
+        texts.close()
+    return done
+
+
+def catalogue_stamp(settings: Settings) -> str:
+    """Changes whenever something was kept."""
+    try:
+        status = (archive_folder(settings) / "catalogue.jsonl").stat()
+    except OSError:
+        return ""
+    return f"{status.st_size} {status.st_mtime_ns}"
+
+
+def _keep(settings: Settings, discoveries: Sequence[Discovery], progress: Progress, done: Updated) -> int:
+    size = 0
+    with Writer(archive_folder(settings)) as writer:
+        for discovery in discoveries:
+            kept = capture(
+                writer,
+                discovery.home,
+                machine_name(),
+                lambda total: progress.begin("keeping", total),
+                progress.add,
+                discovery,
+            )
+            size += kept.size
+            done.unreadable += kept.unreadable
+    return size

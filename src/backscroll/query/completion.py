@@ -1,0 +1,50 @@
+"""What could stand where somebody is typing."""
+
+import re
+from typing import Final, NamedTuple
+
+from backscroll.query.fields import BY_NAME, FIELDS
+
+
+class Completion(NamedTuple):
+    """What could stand in the query instead of what is typed from `start` to the cursor."""
+
+    start: int
+    options: list[str]
+
+
+def completions(text: str, cursor: int) -> list[str]:
+    """The names of fields, each with its colon, or the choices of a field, that go on from what is typed."""
+    return complete(text, cursor).options
+
+
+def complete(text: str, cursor: int) -> Completion:
+    """The same, with the place where what they replace begins."""
+    before = QUOTED.sub(lambda quoted: "_" * len(quoted[0]), text[: max(0, cursor)])
+    if OPEN.search(before):
+        return Completion(len(before), [])
+    if value := VALUE.search(before):
+        return Completion(value.start("typed"), _choices(value["name"].lower(), value["typed"].lower()))
+    if name := NAME.search(before):
+        typed = name["typed"].lower()
+        return Completion(name.start("typed"), [f"{info.name}:" for info in FIELDS if info.name.startswith(typed)])
+    return Completion(len(before), [])
+
+
+def _choices(name: str, typed: str) -> list[str]:
+    info = BY_NAME.get(name)
+    if info is None:
+        return []
+    names = [choice.name for choice in info.choices if choice.name.startswith(typed)]
+    # Other names only for one who begins to type them.
+    aliases = [alias for choice in info.choices for alias in choice.aliases if typed and alias.startswith(typed)]
+    return names + aliases
+
+
+BEGINNING: Final = r"(?:^|(?<=[\s(])|(?<=[\s(]-)|(?<=\A-))"
+QUOTED: Final = re.compile(r'(?:^|(?<=[\s(:|-]))"(?:[^"\\]|\\.)*+"', re.DOTALL)
+OPEN: Final = re.compile(r'(?:^|(?<=[\s(:|-]))"')
+NAME: Final = re.compile(BEGINNING + r"(?P<typed>[A-Za-z]*)\Z")
+VALUE: Final = re.compile(
+    BEGINNING + r"(?P<name>[A-Za-z]{1,20}):(?:\((?:[^()]*[\s|-])?|(?:[^\s()|]*\|)*+)(?P<typed>[^\s()|-]*)\Z"
+)

@@ -1,0 +1,128 @@
+"""The fields of a query: one table, for the parser, the help, completion, filters on a page, and tools."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+Kind: TypeAlias = Literal["text", "choice", "time", "number", "id"]
+About: TypeAlias = Literal["chat", "message"]
+
+
+class Choice(NamedTuple):
+    """One value that a field can have. `about` is given where it differs from the field's."""
+
+    name: str
+    help: str
+    about: About | None = None
+    aliases: tuple[str, ...] = ()
+
+
+class FieldInfo(NamedTuple):
+    """What there is to know about a field. A field that is the `same_as` another has that one's name in the tree."""
+
+    name: str
+    kind: Kind
+    about: About
+    help: str
+    example: str
+    choices: tuple[Choice, ...] = ()
+    same_as: str = ""
+
+    def choice(self, value: str) -> Choice | None:
+        """The choice that this value means, whatever its case; also by an alias."""
+        wanted = value.lower()
+        return next((choice for choice in self.choices if wanted in (choice.name, *choice.aliases)), None)
+
+    def about_of(self, value: str) -> About:
+        """What the field with this value is about: `is:live` is about a chat, `is:error` about a message."""
+        choice = self.choice(value)
+        return (choice and choice.about) or self.about
+
+
+ROLES: Final = (
+    Choice("title", "the title of the chat"),
+    Choice("prompt", "what you typed", aliases=("user", "human")),
+    Choice("answer", "what Claude answered", aliases=("assistant",)),
+    Choice("thinking", "what Claude thought"),
+    Choice("input", "what a tool was called with"),
+    Choice("output", "what a tool gave back"),
+    Choice("other", "what the client wrote by itself"),
+)
+STATES: Final = (
+    Choice("error", "a tool failed"),
+    Choice("agent", "said by or to a sub-agent"),
+    Choice("abandoned", "on a branch that is no longer the active one"),
+    Choice("archived", "only in the archive any more", about="chat"),
+    Choice("live", "being written just now", about="chat"),
+    Choice("pinned", "pinned by you", about="chat"),
+)
+CONTENTS: Final = (
+    Choice("image", "a picture"),
+    Choice("diff", "a change of a file"),
+    Choice("thinking", "thinking"),
+)
+
+FIELDS: Final = (
+    FieldInfo("project", "text", "chat", "the path of the project has this in it", "project:shop"),
+    FieldInfo("branch", "text", "chat", "the git branch has this in its name", "branch:feature/login"),
+    FieldInfo("title", "text", "chat", "the title has this in it", 'title:"the parser"'),
+    FieldInfo("file", "text", "chat", "a file was changed whose path has this in it", "file:src/app.py"),
+    FieldInfo("model", "text", "chat", "a model answered that has this in its name", "model:opus"),
+    FieldInfo("tag", "text", "chat", "you gave the chat this tag", "tag:review"),
+    FieldInfo("role", "choice", "message", "which part of a conversation it is", "role:prompt", ROLES),
+    FieldInfo("tool", "text", "message", "the tool has this in its name", "tool:mcp__github"),
+    FieldInfo("is", "choice", "message", "what it is", "is:error", STATES),
+    FieldInfo("has", "choice", "chat", "what is in the chat", "has:diff", CONTENTS),
+    FieldInfo("after", "time", "message", "from then on", "after:2026-01-05"),
+    FieldInfo("since", "time", "message", "the same as after", "since:7d", same_as="after"),
+    FieldInfo("before", "time", "message", "earlier than that", "before:yesterday"),
+    FieldInfo("cost", "number", "chat", "what the chat cost, in US dollars", "cost:>1.50"),
+    FieldInfo("tokens", "number", "chat", "how many tokens the chat took", "tokens:>=10k"),
+    FieldInfo("session", "id", "chat", "the id of a session begins with this", "session:4f8c2a10"),
+    FieldInfo("chat", "id", "chat", "the id of the chat begins with this", "chat:4f8c2a10"),
+)
+BY_NAME: Final = {info.name: info for info in FIELDS}
+
+
+def help_lines() -> Iterator[str]:
+    """Every field with an example, each choice with its meaning below it: what a terminal shows."""
+    width = max(len(info.example) for info in FIELDS)
+    for info in FIELDS:
+        yield f"{info.example:<{width}}  {info.help}"
+        for choice in info.choices:
+            yield f"  {choice.name:<{width - 2}}  {choice.help}"
+
+
+def nearest(word: str, names: Iterable[str], limit: int = 2) -> str | None:
+    """The name that was probably meant, at most `limit` slips away."""
+    slips, name = min(((distance(word, name), name) for name in names), default=(limit + 1, ""))
+    return name if slips <= limit else None
+
+
+def meant_field(word: str) -> str | None:
+    """The field that a word before a colon was probably meant to be: `proejct` is `project`.
+
+    Short names allow one slip, and none in the first letter: `host:8080` and `node:fs` are ordinary words.
+    """
+    word = word.lower()
+    for name in BY_NAME:
+        if word == name + "s":
+            return name
+    likely = [name for name in BY_NAME if name[0] == word[0] and len(name) >= 4]
+    meant = nearest(word, likely)
+    return meant if meant and (len(meant) >= 6 or distance(word, meant) == 1) else None
+
+
+def distance(one: str, other: str) -> int:
+    """How many slips lie between two words: a letter too many, missing, wrong, or changed with its neighbour."""
+    if abs(len(one) - len(other)) > 3:
+        return 4  # far enough; and a word of ten thousand letters costs nothing
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        before, last, row = row, before, [i]
+        for j, wanted in enumerate(other, 1):
+            best = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != wanted))
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == wanted:
+                best = min(best, last[j - 2] + 1)
+            row.append(best)
+    return row[-1]

@@ -1,0 +1,259 @@
+"""From the text of a query to its tree.
+
+    query  = { either }                               side by side: all of them
+    either = both { "OR" both }                       closer than side by side: `a b OR c` is a, and b or c
+    both   = term { "AND" term }                      closer still: `a AND b OR c` is a and b, or c
+    term   = { "-" | "NOT" } ( "(" query ")" | "phrase" | /pattern/ | name:value | word )
+    value  = one { "|" one },  one = "quoted" | bare | "(" query of values ")"
+
+Marks mean something only at the beginning of a term: `foo()`, `5"` and `a/b` are words. There, a backslash before `-`,
+`/`, `"` or `(` takes its meaning away. Nothing but QueryError is ever raised.
+"""
+
+import re
+from datetime import datetime
+from typing import Final
+
+from backscroll.query.errors import QueryError
+from backscroll.query.fields import BY_NAME, FieldInfo, meant_field
+from backscroll.query.patterns import find_fault, pattern_end, unescaped
+from backscroll.query.tree import (
+    All,
+    Field,
+    Not,
+    Part,
+    Phrase,
+    Query,
+    Regex,
+    Word,
+    all_of,
+    either_of,
+    leaves,
+    not_,
+)
+from backscroll.query.values import Refused, meaning
+
+MAX_LENGTH: Final = 10_000
+MAX_DEPTH: Final = 50
+
+
+def parse(text: str, now: datetime) -> Query:
+    """What is asked. Times are reckoned from `now`, in its zone."""
+    if len(text) > MAX_LENGTH:
+        raise QueryError("this query is too long", text, MAX_LENGTH, f"use at most {MAX_LENGTH:,} characters")
+    if broken := SURROGATE.search(text):
+        raise QueryError("this is not text", text, broken.start(), "write the query in UTF-8")
+    root = all_of(_Parser(text, now).everything())
+    query = Query(text, root if isinstance(root, All) else All((root,)))
+    _check_patterns(query)
+    return query
+
+
+class _Parser:
+    def __init__(self, text: str, now: datetime) -> None:
+        self.text = text
+        self.now = now
+        self.position = 0
+        self.depth = 0
+
+    def everything(self) -> list[Part]:
+        parts = self.side_by_side(None)
+        if self.position < len(self.text):
+            raise self.error("this parenthesis was never opened", self.position, QUOTE_HINT)
+        return parts
+
+    def side_by_side(self, info: FieldInfo | None) -> list[Part]:
+        """Up to a closing parenthesis, or the end. With `info`, what stands here are values of that field."""
+        parts = []
+        while self.skip_space() and self.text[self.position] != ")":
+            parts.append(self.either(info))
+        return parts
+
+    def either(self, info: FieldInfo | None) -> Part:
+        parts = [self.both(info)]
+        while (operator := self.take("OR")) or (info and (operator := self.take("|"))):
+            parts.append(self.both(info, operator))
+        return either_of(parts)
+
+    def both(self, info: FieldInfo | None, operator: re.Match[str] | None = None) -> Part:
+        parts = [self.term(info, operator)]
+        while operator := self.take("AND"):
+            parts.append(self.term(info, operator))
+        return all_of(parts)
+
+    def term(self, info: FieldInfo | None, operator: re.Match[str] | None) -> Part:
+        """What stands here, where there is something, or else after `operator`."""
+        negated = False
+        # A loop, for a thousand times NOT is no nesting.
+        while sign := self.take("NOT") or self.take("-"):
+            negated, operator = not negated, sign
+        more = self.skip_space() and self.text[self.position] != ")"
+        if operator and not more:
+            name = operator["operator"]
+            hint = f'take it away, or to look for it as text write it in quotation marks: "{name}"'
+            raise self.error(f"there is nothing after {name}", operator.start("operator"), hint)
+        if stray := KEYWORD.match(self.text, self.position):
+            name = stray["operator"]
+            hint = f'take it away, or to look for it as text write it in quotation marks: "{name}"'
+            raise self.error(f"there is nothing before {name}", stray.start("operator"), hint)
+        part = self.leaf(info)
+        return not_(part) if negated else part
+
+    def leaf(self, info: FieldInfo | None) -> Part:
+        start = self.position
+        mark = self.text[start]
+        if mark == "(":
+            return self.group(info)
+        if info:
+            return self.value(info, start)
+        if mark == '"':
+            return self.phrase()
+        if mark == "/" and (end := pattern_end(self.text, start)):
+            return self.regex(end)
+        if name := FIELD.match(self.text, start):
+            if found := BY_NAME.get(name[1].lower()):
+                return self.field(found, name)
+            self.check_name(name)
+        return self.word()
+
+    def group(self, info: FieldInfo | None) -> Part:
+        opening = self.position
+        if self.depth == MAX_DEPTH:
+            raise self.error("the parentheses are nested too deep", opening, f"use at most {MAX_DEPTH} in one another")
+        self.depth += 1
+        self.position += 1
+        parts = self.side_by_side(info)
+        if self.position == len(self.text):
+            raise self.error("this parenthesis is never closed", opening, f"add a ), or {QUOTE_HINT}")
+        if not parts:
+            raise self.error("there is nothing in these parentheses", opening, QUOTE_HINT)
+        self.position += 1
+        self.depth -= 1
+        return all_of(parts)
+
+    def phrase(self) -> Phrase:
+        start = self.position
+        text = self.quoted()
+        if not text.strip():
+            raise self.error("there is nothing between these quotation marks", start, "write some words there")
+        if self.text.startswith("*", self.position):
+            raise self.error("only a word can end in *", self.position, 'put it on a word by itself: "read the" fil*')
+        return Phrase(text, start, self.position)
+
+    def quoted(self) -> str:
+        """What stands between the quotation mark here and the next; a backslash takes either's meaning away."""
+        match = QUOTED.match(self.text, self.position)
+        if match is None:
+            hint = 'add a " at the end; inside of a phrase write \\" for a quotation mark, and \\\\ for a backslash'
+            raise self.error("this quotation mark is never closed", self.position, hint)
+        self.position = match.end()
+        return ESCAPED.sub(r"\1", match[1])
+
+    def regex(self, end: int) -> Regex:
+        start, self.position = self.position, end
+        pattern = self.text[start + 1 : end - 1]
+        if fault := find_fault(pattern):
+            raise self.error(fault.problem, min(start + 1 + fault.position, end - 1), fault.hint)
+        return Regex(unescaped(pattern), start, end)
+
+    def check_name(self, name: re.Match[str]) -> None:
+        """A slip in the name of a field is told; what merely has a colon in it is a word."""
+        meant = meant_field(name[1]) if NOT_BLANK.match(self.text, name.end()) else None
+        if meant:
+            hint = f'did you mean {meant}:? To look for it as text, write it in quotation marks: "{name[0]}…"'
+            raise self.error(f"there is no field {name[1]}:", name.start(), hint)
+
+    def field(self, info: FieldInfo, name: re.Match[str]) -> Part:
+        self.position = name.end()
+        parts: list[Part] = []
+        while not parts or self.text.startswith("|", self.position):
+            self.position += bool(parts)
+            start = self.position if parts else name.start()
+            parts.append(self.group(info) if self.text.startswith("(", self.position) else self.value(info, start))
+        return either_of(parts)
+
+    def value(self, info: FieldInfo, start: int) -> Field:
+        where = self.position
+        if self.text.startswith('"', where):
+            typed = self.quoted()
+        else:
+            self.position = self.end_of_word(VALUE_END)
+            typed = self.text[where : self.position]
+        try:
+            comparison, value = meaning(info, typed, self.now)
+        except Refused as refused:
+            # Of a value that is not there one can only show where it should be: at its field.
+            raise self.error(refused.problem, where if typed else min(start, where - 1), refused.hint) from None
+        return Field(info.same_as or info.name, comparison, value, start, self.position, typed)
+
+    def word(self) -> Word:
+        start = self.position
+        if LITERAL.match(self.text, start):
+            self.position += 1
+        begin = self.position
+        self.position = self.end_of_word(WORD_END)
+        text = self.text[begin : self.position]
+        if prefix := len(text) > 1 and text.endswith("*"):
+            text = text[:-1]
+        return Word(text, prefix, start, self.position)
+
+    def end_of_word(self, ends: re.Pattern[str]) -> int:
+        """Where the word here ends. A parenthesis that was opened in it belongs to it: `main(args)`."""
+        opened = 0
+        for match in ends.finditer(self.text, self.position):
+            if match[0] == "(":
+                opened += 1
+            elif match[0] == ")" and opened:
+                opened -= 1
+            else:
+                return match.start()
+        return len(self.text)
+
+    def skip_space(self) -> bool:
+        """Go to the next term; whether there is something more."""
+        match = NOT_SPACE.search(self.text, self.position)
+        self.position = match.start() if match else len(self.text)
+        return match is not None
+
+    def take(self, operator: str) -> re.Match[str] | None:
+        """Go behind this operator, if it stands here."""
+        match = OPERATORS[operator].match(self.text, self.position)
+        if match:
+            self.position = match.end()
+        return match
+
+    def error(self, problem: str, spot: int, hint: str) -> QueryError:
+        return QueryError(problem, self.text, spot, hint)
+
+
+def _check_patterns(query: Query) -> None:
+    """An expression reads every text that the rest of the query leaves, so it cannot be one of several ways."""
+    for part in query.root.parts:
+        inner = part.part if isinstance(part, Not) else part
+        if isinstance(inner, Regex):
+            continue
+        for found in leaves(inner, negated=True):
+            if isinstance(found, Regex):
+                problem = "a regular expression cannot stand in an OR, or in parentheses after NOT"
+                hint = 'write /one|other/, or to look for a path write it in quotation marks: "/tmp/"'
+                raise QueryError(problem, query.text, found.start, hint)
+
+
+SURROGATE: Final = re.compile("[\ud800-\udfff]")
+NOT_SPACE: Final = re.compile(r"\S")
+NOT_BLANK: Final = re.compile(r"[^\s)]")
+KEYWORD: Final = re.compile(r"(?P<operator>OR|AND|NOT)(?=[\s()]|\Z)")
+OPERATORS: Final = {
+    **{name: re.compile(rf"\s*(?P<operator>{name})(?=[\s()]|\Z)") for name in ("OR", "AND", "NOT")},
+    "|": re.compile(r"\s*(?P<operator>\|)"),
+    # `--color` is a word that one looks for, and so is a dash by itself.
+    "-": re.compile(r"\s*(?P<operator>-)(?=[^\s)-])"),
+}
+FIELD: Final = re.compile(r"([A-Za-z]{1,20}):(?!:|//)")
+"""A name that may be a field's. `std::vector` and `file:///x` never are."""
+QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
+ESCAPED: Final = re.compile(r'\\(["\\])')
+LITERAL: Final = re.compile(r'\\[-/"(]')
+WORD_END: Final = re.compile(r"[\s()]")
+VALUE_END: Final = re.compile(r"[\s()|]")
+QUOTE_HINT: Final = 'to look for a parenthesis as text, write it in quotation marks: "f(x)"'

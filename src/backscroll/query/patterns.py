@@ -1,0 +1,91 @@
+"""Regular expressions between slashes, and how they are told from paths.
+
+A regular expression begins with a slash at the beginning of a term and ends at the next slash that has no backslash
+before it, if behind that one there is a space, a closing parenthesis or nothing. Where the next slash is followed by
+anything else, as in `/usr/lib/x`, it is a path, and a word. So is what begins or ends with a space, as in `a / b / c`,
+and what begins as no expression can: `//`, `/* … */`.
+"""
+
+import re
+import warnings
+from typing import Final, NamedTuple
+
+MAX_PATTERN: Final = 1000
+
+
+class Fault(NamedTuple):
+    """What is wrong with a pattern, and at which of its characters."""
+
+    problem: str
+    position: int
+    hint: str
+
+
+def pattern_end(text: str, start: int) -> int | None:
+    """Where the expression that begins at this slash ends, just behind its last slash; None if it is a word."""
+    closing = _next_slash(text, start)
+    if closing is None or _begins_a_word(text, start):
+        return None
+    if text[closing - 1].isspace() or not ENDED.match(text, closing + 1):
+        return None
+    return closing + 1
+
+
+def stays_a_word(word: str) -> bool:
+    """Whether a word that begins with a slash is no expression whatever stands behind it."""
+    if _begins_a_word(word, 0):
+        return True
+    closing = _next_slash(word, 0)
+    return closing is not None and not ENDED.match(word, closing + 1)
+
+
+def unescaped(pattern: str) -> str:
+    """The pattern with its slashes as they are."""
+    return PAIR.sub(lambda pair: "/" if pair[0] == "\\/" else pair[0], pattern)
+
+
+def escaped(pattern: str) -> str:
+    """The inverse: the pattern as it stands between slashes."""
+    return PAIR.sub(lambda pair: "\\/" if pair[0] == "/" else pair[0], pattern)
+
+
+def find_fault(pattern: str) -> Fault | None:
+    """What is wrong with the pattern, as far as one can tell: it will be run by RE2, which we do not have here."""
+    if len(pattern) > MAX_PATTERN:
+        return Fault("this regular expression is too long", 0, f"use at most {MAX_PATTERN:,} characters")
+    for match in PIECES.finditer(pattern):
+        if match["foreign"]:
+            return Fault("this cannot be used in a regular expression here", match.start(), FOREIGN_HINT)
+    # Without ignoring case: that takes Python a second for wide ranges, and changes nothing about what is valid.
+    harmless = FLAGS.sub(lambda flags: flags[0].replace("i", "s"), pattern)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            re.compile(harmless)
+    except re.error as error:
+        if RE2_ONLY.match(error.msg):
+            return None
+        return Fault(f"this regular expression is not valid: {error.msg}", error.pos or 0, HINT)
+    except (OverflowError, RecursionError):
+        return Fault("this regular expression is too much", 0, HINT)
+    return None
+
+
+def _begins_a_word(text: str, start: int) -> bool:
+    following = text[start + 1 : start + 2]
+    return not following or following.isspace() or following in "/)*"
+
+
+def _next_slash(text: str, start: int) -> int | None:
+    match = TO_SLASH.match(text, start + 1)
+    return match.end() - 1 if match else None
+
+
+TO_SLASH: Final = re.compile(r"(?:[^\\/]|\\.)*+/", re.DOTALL)
+ENDED: Final = re.compile(r"[\s)]|\Z")
+PAIR: Final = re.compile(r"\\.|/", re.DOTALL)
+FLAGS: Final = re.compile(r"\(\?[a-z]+")
+PIECES: Final = re.compile(r"(?P<foreign>\\[1-9]|\(\?(?:<?[=!]|P=|[(>]))|\\.|\[\^?\]?(?:[^\]\\]|\\.)*+\]", re.DOTALL)
+RE2_ONLY: Final = re.compile(r"bad escape \\[pPzQEC]")
+HINT: Final = 'mend it, or to look for it as text write it in quotation marks: "/tmp/"'
+FOREIGN_HINT: Final = "there is no looking ahead or behind, and no referring back to a group; add another word instead"

@@ -1,0 +1,117 @@
+"""The piece of a text that shows best why it was found, and where the words stand in it."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from backscroll.query.tree import Phrase, Query, Word, leaves
+from backscroll.query.words import split_scripts
+
+WIDTH: Final = 240
+MOST_MATCHES: Final = 500
+"""How many matches are looked at: the first ones of a long text are as good as any."""
+
+
+class Snippet(NamedTuple):
+    """A piece of text on one line. `highlights` are the spans of what was looked for."""
+
+    text: str
+    highlights: tuple[tuple[int, int], ...]
+
+
+class Highlighter:
+    """Finds the words of one query in texts."""
+
+    def __init__(self, query: Query, regexes: Sequence["re.Pattern[str]"] = ()) -> None:
+        wanted = [part for part in leaves(query.root) if isinstance(part, Word | Phrase)]
+        patterns = list(dict.fromkeys(filter(None, map(_pattern, wanted))))
+        self._pattern = re.compile("|".join(f"({pattern})" for pattern in patterns)) if patterns else None
+        self._regexes = regexes
+
+    def snippet(self, text: str, width: int = WIDTH) -> Snippet:
+        """The best piece of the text, about so many characters long."""
+        matches = self._matches(text)
+        begin, end = _window(matches, len(text), width)
+        begin, end = _to_words(text, begin, end)
+        piece = " ".join(text[begin:end].split())
+        before, after = "…" if begin > 0 else "", "…" if end < len(text) else ""
+        shown = f"{before}{piece}{after}"
+        return Snippet(shown, tuple((start, stop) for start, stop, _ in self._matches(shown)))
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Where the words stand."""
+        return [(start, end) for start, end, _ in self._matches(text)]
+
+    def _matches(self, text: str) -> list[tuple[int, int, int]]:
+        """Each match with the number of its word."""
+        found = []
+        if self._pattern is not None:
+            for match in self._pattern.finditer(fold(text)):
+                found.append((match.start(), match.end(), match.lastindex or 0))
+                if len(found) >= MOST_MATCHES:
+                    break
+        for number, regex in enumerate(self._regexes, start=1000):
+            first = regex.search(text)
+            if first is not None and first.end() > first.start():
+                found.append((first.start(), first.end(), number))
+        return sorted(found)
+
+
+def fold(text: str) -> str:
+    """The text in small letters without accents, character by character, so that places stay where they are."""
+    return text.lower() if text.isascii() else "".join(map(_fold_character, text))
+
+
+@lru_cache(maxsize=20_000)
+def _fold_character(character: str) -> str:
+    plain = unicodedata.normalize("NFKD", character)[:1].lower()[:1]
+    return plain or character
+
+
+def _pattern(part: Word | Phrase) -> str:
+    """What the word looks like in folded text: its parts with anything but letters and digits between them."""
+    words = [fold(word) for run, _ in split_scripts(part.text) for word in WORDS.findall(run)]
+    if not words:
+        return ""
+    pattern = r"[\W_]*".join(map(re.escape, words))
+    if isinstance(part, Word) and part.prefix:
+        return pattern + r"[^\W_]*"
+    # At the end of a word, unless the name goes on in another part: `user` is found in `getUserName`.
+    return pattern
+
+
+def _window(matches: Iterable[tuple[int, int, int]], size: int, width: int) -> tuple[int, int]:
+    """The stretch with the most different words in it, the first of several."""
+    listed = list(matches)
+    if not listed:
+        return 0, min(size, width)
+    best = (0, 0, listed[0])
+    last = 0
+    for first, match in enumerate(listed):
+        last = max(last, first)
+        while last + 1 < len(listed) and listed[last + 1][1] - match[0] <= width:
+            last += 1
+        inside = listed[first : last + 1]
+        score = (len({word for _, _, word in inside}), len(inside))
+        if score > best[:2]:
+            best = (*score, match)
+            span = inside[-1][1] - match[0]
+    begin = max(0, best[2][0] - max(20, (width - span) // 3))
+    return begin, min(size, max(begin + width, best[2][0] + span))
+
+
+def _to_words(text: str, begin: int, end: int) -> tuple[int, int]:
+    """The stretch widened or narrowed a little, so that it cuts no word."""
+    if begin > 0:
+        space = SPACE.search(text, begin, min(begin + 20, end))
+        begin = space.end() if space else begin
+    if end < len(text):
+        cut = max(text.rfind(" ", max(begin, end - 20), end), text.rfind("\n", max(begin, end - 20), end))
+        end = cut if cut > begin else end
+    return begin, end
+
+
+WORDS: Final = re.compile(r"[^\W_]+")
+SPACE: Final = re.compile(r"\s+")

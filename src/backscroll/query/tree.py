@@ -1,0 +1,129 @@
+"""The tree that a query is parsed into.
+
+Parts are equal when they ask the same: where they stood in the text, and how a value was typed, does not count.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, TypeAlias
+
+Comparison: TypeAlias = Literal["=", ">", "<", ">=", "<="]
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word as it was typed, `getUserName` or `src/a.py`; whoever searches splits it. `start:end` is its text."""
+
+    text: str
+    prefix: bool = False
+    start: int = field(default=0, compare=False)
+    end: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """What stood between quotation marks."""
+
+    text: str
+    start: int = field(default=0, compare=False)
+    end: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Regex:
+    """What stood between slashes; only ever at the top of a query, or in a Not at the top."""
+
+    pattern: str
+    start: int = field(default=0, compare=False)
+    end: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """What a field must be. A choice has its proper name, a time is in UTC, a number is plain.
+
+    `since` is called `after`, with `>=`, and `before` has `<`. `start:end` is the whole text of the field, but of a
+    value in parentheses or after a `|` only that value. `typed` is how the value was written: `write` repeats it, so
+    that `7d` stays seven days. Whoever makes another field of this one leaves it out.
+    """
+
+    name: str
+    comparison: Comparison
+    value: str | datetime | float
+    start: int = field(default=0, compare=False)
+    end: int = field(default=0, compare=False)
+    typed: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """What must not be. Never a Not of a Not."""
+
+    part: "Part"
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """What must be together. Holds no other All; below the root, two parts at least."""
+
+    parts: "tuple[Part, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """What may be, one or more of it. Two parts at least, and no other Either among them."""
+
+    parts: "tuple[Part, ...]"
+
+
+Part: TypeAlias = Word | Phrase | Regex | Field | Not | All | Either
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query, and the text it was written as."""
+
+    text: str = field(compare=False)
+    root: All
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words and phrases that are looked for, each once: what one would highlight."""
+        found = (part.text for part in leaves(self.root) if isinstance(part, Word | Phrase))
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it asks for nothing in particular."""
+        return not self.root.parts
+
+
+def leaves(part: Part, *, negated: bool = False) -> Iterator[Word | Phrase | Regex | Field]:
+    """The parts without parts, in order; those in a Not only with `negated`."""
+    match part:
+        case Not(inner):
+            if negated:
+                yield from leaves(inner, negated=True)
+        case All(parts) | Either(parts):
+            for inner in parts:
+                yield from leaves(inner, negated=negated)
+        case _:
+            yield part
+
+
+def all_of(parts: list[Part]) -> Part:
+    """One part that asks for all of these."""
+    flat = [inner for part in parts for inner in (part.parts if isinstance(part, All) else (part,))]
+    return flat[0] if len(flat) == 1 else All(tuple(flat))
+
+
+def either_of(parts: list[Part]) -> Part:
+    """One part that asks for any of these."""
+    flat = [inner for part in parts for inner in (part.parts if isinstance(part, Either) else (part,))]
+    return flat[0] if len(flat) == 1 else Either(tuple(flat))
+
+
+def not_(part: Part) -> Part:
+    """One part that asks for the opposite."""
+    return part.part if isinstance(part, Not) else Not(part)

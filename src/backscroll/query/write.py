@@ -1,0 +1,94 @@
+"""From a tree back to the text of a query."""
+
+import re
+from datetime import UTC, datetime
+from typing import Final
+
+from backscroll.query.fields import BY_NAME
+from backscroll.query.parse import parse
+from backscroll.query.patterns import escaped, stays_a_word
+from backscroll.query.tree import All, Either, Field, Not, Part, Phrase, Query, Regex, Word
+from backscroll.query.values import number_text
+
+
+def write(query: Query) -> str:
+    """Text that is parsed to the same tree, with as few parentheses as can be. It may be longer than a query may be."""
+    return " ".join(_side_by_side(part) for part in query.root.parts)
+
+
+def field_text(name: str, value: str) -> str:
+    """The field as it stands in a query, with quotation marks where it needs them."""
+    return f"{name}:{value if BARE.fullmatch(value) else _quoted(value)}"
+
+
+def with_field(text: str, name: str, value: str) -> str:
+    """The query that asks for this field too. Raises QueryError for a text, or a value, that is none."""
+    if name not in BY_NAME:
+        raise ValueError(f"{name} is no field")
+    parse(text, SOME_TIME)  # by itself: a text such as `OR b` must not become right by what is put before it
+    longer = f"{field_text(name, value)} {text}".rstrip()
+    parse(longer, SOME_TIME)
+    return longer
+
+
+def _side_by_side(part: Part) -> str:
+    return " OR ".join(_alternative(inner) for inner in part.parts) if isinstance(part, Either) else _term(part)
+
+
+def _alternative(part: Part) -> str:
+    # AND, not parentheses: what is written must not be nested deeper than what was typed.
+    if isinstance(part, All) and not any(isinstance(inner, Either) for inner in part.parts):
+        return " AND ".join(_term(inner) for inner in part.parts)
+    return _term(part)
+
+
+def _term(part: Part, *, negated: bool = False) -> str:
+    match part:
+        case Not(inner):
+            return f"-{_term(inner, negated=True)}"
+        case All(parts):
+            return _group(" ".join(_side_by_side(inner) for inner in parts))
+        case Either():
+            return _group(_side_by_side(part))
+        case Word():
+            return _word(part, negated=negated)
+        case Phrase(text):
+            return _quoted(text)
+        case Regex(pattern):
+            return f"/{escaped(pattern)}/"
+        case Field():
+            return field_text(part.name, part.typed or _value(part))
+
+
+def _group(text: str) -> str:
+    # A word that opened a parenthesis would take ours as its own.
+    last = text.rsplit(None, 1)[-1]
+    return f"({text} )" if last.count("(") > last.count(")") else f"({text})"
+
+
+def _word(word: Word, *, negated: bool) -> str:
+    text = f"{word.text}*" if word.prefix else word.text
+    if text.startswith("-"):
+        plain = not negated and (text == "-" or text.startswith("--"))
+    elif text.startswith("/"):
+        plain = stays_a_word(text)
+    else:
+        plain = not text.startswith(('"', "("))
+    return text if plain else f"\\{text}"
+
+
+def _value(part: Field) -> str:
+    if isinstance(part.value, datetime):
+        return part.value.isoformat()
+    if isinstance(part.value, str):
+        return part.value
+    return ("" if part.comparison == "=" else part.comparison) + number_text(part.value)
+
+
+def _quoted(text: str) -> str:
+    return '"' + re.sub(r'(["\\])', r"\\\1", text) + '"'
+
+
+BARE: Final = re.compile(r"(?!:|//)[\w.,@+~#%$<>=:/-]+")
+SOME_TIME: Final = datetime(2026, 1, 1, tzinfo=UTC)
+"""Whether a text is a query does not depend on the time, but parsing needs one."""

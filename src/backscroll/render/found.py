@@ -1,0 +1,118 @@
+"""What a search found, as lines for a terminal and as plain data for programs."""
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple, Protocol
+
+from backscroll.conversation import Overview
+from backscroll.render.terminal import clean_line, moment, plural
+
+
+class Excerpt(Protocol):
+    """A piece of text with what was looked for in it."""
+
+    @property
+    def text(self) -> str:
+        """The piece."""
+
+    @property
+    def highlights(self) -> tuple[tuple[int, int], ...]:
+        """Where it was found."""
+
+
+class Line(NamedTuple):
+    """A line of pieces, each with how it looks."""
+
+    pieces: tuple[tuple[str, str], ...]
+
+
+def passage_as_json(chat: Overview, hit: Any, excerpt: Excerpt, context: str | None) -> dict[str, Any]:  # noqa: ANN401
+    """One passage that was found."""
+    return {
+        "chat": chat.id,
+        "title": chat.title,
+        "project": chat.project,
+        "session": hit.session,
+        "agent": hit.agent,
+        "message": hit.uuid,
+        "message_id": hit.message,
+        "block": hit.number,
+        "kind": str(hit.role),
+        "tool": hit.tool,
+        "error": hit.is_error,
+        "abandoned": hit.is_abandoned,
+        "time": moment(when) if (when := moment_of(hit.time)) else None,
+        "snippet": excerpt.text,
+        "highlights": [list(span) for span in excerpt.highlights],
+        "score": round(hit.score, 4),
+        **({"context": context} if context is not None else {}),
+    }
+
+
+def heading_of(chat: Overview, found: int, *, archived: bool, now: datetime) -> Line:
+    """The line that a chat begins with."""
+    name = clean_line(chat.project or "-").replace("\\", "/").rstrip("/").split("/")[-1] or "/"
+    when = ago(chat.last_active, now) if chat.last_active else "-"
+    marks = "  archived" if archived else ""
+    return Line((
+        ("id", clean_line(chat.id[:8])),
+        ("plain", "  "),
+        ("title", clean_line(chat.title)),
+        ("dim", f"  {name} · {when} · {plural(found, 'match') if found == 1 else f'{found:,} matches'}{marks}"),
+    ))  # fmt: skip
+
+
+def passage_line(hit: Any, excerpt: Excerpt) -> Line:  # noqa: ANN401
+    """The line that a passage is shown on."""
+    label = f"{hit.role} {hit.tool}" if hit.tool else str(hit.role)
+    if hit.agent:
+        label += " (agent)"
+    if hit.is_abandoned:
+        label += " (taken back)"
+    return Line((("label", f"{clean_line(label)}: "), *highlighted(excerpt)))
+
+
+def highlighted(excerpt: Excerpt) -> Iterator[tuple[str, str]]:
+    """The pieces of an excerpt, those that were looked for marked."""
+    at = 0
+    for start, end in excerpt.highlights:
+        if start > at:
+            yield "plain", _clean(excerpt.text[at:start])
+        if end > max(at, start):
+            yield "match", _clean(excerpt.text[max(at, start) : end])
+        at = max(at, end)
+    if at < len(excerpt.text):
+        yield "plain", _clean(excerpt.text[at:])
+
+
+def moment_of(microseconds: int | None) -> datetime | None:
+    """A time as the store has it."""
+    return EPOCH + timedelta(microseconds=microseconds) if microseconds is not None else None
+
+
+def ago(when: datetime, now: datetime) -> str:
+    """How long ago something was, as people say it; the day where that is long."""
+    seconds = (now - when).total_seconds()
+    if seconds < 0 or seconds > 60 * 86_400:
+        return f"{when.astimezone():%Y-%m-%d}"
+    for size, name in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{int(seconds // size)} {name} ago"
+    return "just now"
+
+
+def plain(lines: Iterable[Line]) -> Iterator[str]:
+    """The lines without looks."""
+    for line in lines:
+        yield "".join(text for _, text in line.pieces)
+
+
+def _clean(text: str) -> str:
+    """Clean, with the spaces at its ends: it is a piece of a line."""
+    cleaned = clean_line(text)
+    before = " " if text[:1].isspace() else ""
+    after = " " if text[-1:].isspace() and cleaned else ""
+    return f"{before}{cleaned}{after}"
+
+
+EPOCH = datetime.fromtimestamp(0, UTC)

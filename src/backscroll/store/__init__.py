@@ -1,0 +1,46 @@
+"""What can be found: rows, chats and words, derived from the transcripts. One interface, several stores."""
+
+from backscroll.store.base import (
+    Answer,
+    Batch,
+    ChatChange,
+    ChatHits,
+    Document,
+    FileColumns,
+    Hit,
+    Keys,
+    Known,
+    Passing,
+    Pending,
+    ProblemColumns,
+    Spot,
+    Store,
+    StoredChat,
+    Table,
+    microseconds,
+)
+from backscroll.store.columns import Flags, add_record, add_spilled, title_of
+
+__all__ = [
+    "Answer",
+    "Batch",
+    "ChatChange",
+    "ChatHits",
+    "Document",
+    "FileColumns",
+    "Flags",
+    "Hit",
+    "Keys",
+    "Known",
+    "Passing",
+    "Pending",
+    "ProblemColumns",
+    "Spot",
+    "Store",
+    "StoredChat",
+    "Table",
+    "add_record",
+    "add_spilled",
+    "microseconds",
+    "title_of",
+]

@@ -1,0 +1,358 @@
+"""What a store is asked and told: the one interface that every store has.
+
+A store holds what was derived from the transcripts. It can always be thrown away and made again, so it never is the
+only place of anything; the texts themselves are not in it, only where they stand.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple, Protocol
+
+from backscroll.conversation import Overview, Role, Transcript
+from backscroll.query import Query
+
+
+class Known(NamedTuple):
+    """A file that the store has read: how far, and what it looked like."""
+
+    id: int
+    path: str
+    kind: str
+    size: int
+    archived: bool
+    """Whether it is only in the archive any more."""
+    bookmark: tuple[int, ...] | None
+
+
+class FileColumns(NamedTuple):
+    """A file, with how far it was read."""
+
+    id: int
+    path: str
+    home: str
+    kind: str
+    session: str | None
+    agent: str | None
+    project: str | None
+    first_typed: str
+    started: int | None
+    last_active: int | None
+    size: int
+    archived: bool
+    bookmark: str | None
+    state: bytes | None
+    has_image: bool = False
+    has_thinking: bool = False
+    has_diff: bool = False
+
+
+class RecordColumns(NamedTuple):
+    """A record, and where it stands in its file. Times are in microseconds since 1970."""
+
+    id: int
+    file: int
+    number: int
+    start: int
+    length: int
+    uuid: str | None
+    parent: str | None
+    kind: str
+    time: int | None
+    is_sidechain: bool
+    message: str | None
+    model: str | None
+    text: str | None
+    forked_session: str | None
+    forked_uuid: str | None
+
+
+class BlockColumns(NamedTuple):
+    """A passage of a record; of a call and its result also what they are."""
+
+    id: int
+    record: int
+    number: int
+    role: str
+    call: str | None = None
+    tool: str | None = None
+    file: str | None = None
+    detail: str | None = None
+    is_error: bool = False
+    size: int | None = None
+
+
+class UsageColumns(NamedTuple):
+    """The tokens that a record tells of."""
+
+    record: int
+    input: int
+    output: int
+    cache_write: int
+    cache_read: int
+    cache_write_5m: int
+    cache_write_1h: int
+    web_searches: int
+    web_fetches: int
+    tier: str | None
+    speed: str | None
+    geo: str | None
+    is_final: bool
+    """Whether the client had learned how the answer ended; else the output is a placeholder."""
+    reported_cost: float | None
+
+
+class ProblemColumns(NamedTuple):
+    """Bytes of a file that are no record."""
+
+    file: int
+    line: int
+    start: int
+    kind: str
+    detail: str
+
+
+class Keys(NamedTuple):
+    """What a transcript may share with others: by any of these they are one chat."""
+
+    rows: set[str]
+    """Its rows, what they hang on, what they are copies of, and the rows that it gives titles to."""
+    sessions: set[str]
+    messages: dict[str, set[str]]
+    """Its answers, by how the session began."""
+
+
+@dataclass
+class ChatChange:
+    """A chat as it is now."""
+
+    overview: Overview
+    files: list[int]
+    abandoned: set[tuple[int, int]]
+    """The records that the user took back, by file and number."""
+    is_silent: bool = False
+    """Whether nobody said anything in it."""
+
+
+@dataclass
+class Batch:
+    """What is written at once. Ids are given here, from where the store's own end."""
+
+    next_file: int
+    next_record: int
+    next_block: int
+    emptied: list[int] = field(default_factory=list)
+    """Files whose records do not stand there any more."""
+    removed: list[int] = field(default_factory=list)
+    """Files that do not count any more."""
+    archived: list[int] = field(default_factory=list)
+    """Files that are only in the archive any more."""
+    files: list[FileColumns] = field(default_factory=list)
+    records: list[RecordColumns] = field(default_factory=list)
+    blocks: list[BlockColumns] = field(default_factory=list)
+    usage: list[UsageColumns] = field(default_factory=list)
+    problems: list[ProblemColumns] = field(default_factory=list)
+    links: list[tuple[str, int]] = field(default_factory=list)
+    """What a file may be found by though no record of it has it as its uuid."""
+    titles: list[tuple[str, int, str]] = field(default_factory=list)
+    """Titles that rows of any file were given: row, the file that says so, title."""
+    withdrawn: list[tuple[int, str]] = field(default_factory=list)
+    """Records that stood for others, by file and uuid, until those were written."""
+    stale_chats: set[int] = field(default_factory=set)
+    """Chats that may not be what they were; those that are not among `chats` again are gone."""
+    chats: list[ChatChange] = field(default_factory=list)
+
+    def new_file(self) -> int:
+        """The id of one more file."""
+        self.next_file += 1
+        return self.next_file - 1
+
+
+class Spot(NamedTuple):
+    """Where a passage stands, and what the text index has to know of it."""
+
+    block: int
+    role: Role
+    path: str
+    start: int
+    length: int
+    number: int
+    file: int
+    time: int | None
+    tool: str | None
+    is_error: bool
+    is_agent: bool
+    title: str | None
+    """Of a title, the text itself: it stands in no one place."""
+
+
+class Document(NamedTuple):
+    """A passage with its text, to be found by."""
+
+    spot: Spot
+    text: str
+
+
+class Passing(NamedTuple):
+    """What only the moment of asking knows."""
+
+    live: frozenset[str] = frozenset()
+    """Sessions that a client has open."""
+    pinned: frozenset[str] = frozenset()
+    tagged: Mapping[str, frozenset[str]] = {}
+    """Sessions by the tags that the user put on their chats here."""
+    homes: tuple[str, ...] = ()
+    """The homes that are asked about; none for all."""
+
+
+class StoredChat(NamedTuple):
+    """A chat as the store has it."""
+
+    key: int
+    overview: Overview
+    archived: bool
+
+
+class Hit(NamedTuple):
+    """A passage that was found."""
+
+    chat: int
+    path: str
+    session: str | None
+    agent: str | None
+    uuid: str | None
+    message: str | None
+    block: int
+    number: int
+    role: Role
+    kind: str
+    time: int | None
+    tool: str | None
+    is_error: bool
+    is_abandoned: bool
+    start: int
+    length: int
+    score: float
+    title: str | None
+
+
+class ChatHits(NamedTuple):
+    """What was found in one chat."""
+
+    chat: StoredChat
+    found: int
+    """How many passages; a lower bound where the query is one that has to be looked up text by text."""
+    score: float
+    words: int
+    """How many of the words are in the chat."""
+    hits: list[Hit]
+
+
+class Answer(NamedTuple):
+    """One page of what was found."""
+
+    chats: list[ChatHits]
+    total_chats: int
+    total: int
+    """How many passages."""
+
+
+class Pending(NamedTuple):
+    """How much is read and not yet to be found, by what it is."""
+
+    passages: int
+    roles: tuple[str, ...]
+
+
+class Store(Protocol):
+    """Everything that is derived. One process writes; readers never wait."""
+
+    def known(self) -> dict[str, Known]:
+        """Every file that was read, by its path."""
+
+    def known_at(self, paths: Iterable[str]) -> dict[str, Known]:
+        """Those of these files that were read."""
+
+    def begin(self) -> Batch:
+        """A batch to fill."""
+
+    def write(self, batch: Batch) -> None:
+        """Write all of it, or nothing."""
+
+    def related(self, keys: Keys) -> set[int]:
+        """The chats that share something with these keys."""
+
+    def chats_of(self, files: Iterable[int]) -> set[int]:
+        """The chats that these files are part of."""
+
+    def load(self, chats: Iterable[int]) -> Iterator[tuple[int, Transcript]]:
+        """The transcripts of these chats as they were saved, by file."""
+
+    def titles(self, files: Iterable[int]) -> dict[str, dict[str, str]]:
+        """The titles that rows of these files were given, by row and by the path of who gives it."""
+
+    def waiting(self, limit: int) -> list[Spot]:
+        """The passages that are to be made findable next, the worthiest first; none if there are no more."""
+
+    def index(self, documents: Sequence[Document]) -> None:
+        """Make passages findable, in the order of `waiting`."""
+
+    def flush(self) -> None:
+        """Let searches see what was indexed."""
+
+    def pending(self) -> Pending:
+        """What is not findable yet."""
+
+    def search(self, query: Query, passing: Passing, *, sort: str, limit: int, offset: int, hits: int) -> Answer:
+        """The chats that answer a query, with their best passages."""
+
+    def chats(
+        self, query: Query | None, passing: Passing, *, sort: str, limit: int | None, offset: int
+    ) -> list[StoredChat]:
+        """The chats that the fields of a query accept; its words are looked for in titles."""
+
+    def passages(self, query: Query, passing: Passing, *, oldest_first: bool = False) -> Iterator[Hit]:
+        """Every passage that may answer a query, one by one; regular expressions are left to the caller."""
+
+    def chats_by_key(self, chats: list[int]) -> dict[int, StoredChat]:
+        """These chats."""
+
+    def similar(self, word: str) -> list[str]:
+        """Words that are there and look like one that is not."""
+
+    def find(self, name: str, passing: Passing) -> list[StoredChat]:
+        """The chats that this is the beginning of the id of, or of a session, message or agent in them."""
+
+    def paths(self, chat: int) -> list[tuple[str, bool]]:
+        """The files of a chat, each with whether it is only in the archive."""
+
+    def note(self, name: str, value: str) -> None:
+        """Remember something about what was read."""
+
+    def noted(self, name: str) -> str | None:
+        """What was remembered."""
+
+    def sql(self, statement: str, limit: int, seconds: float) -> "Table":
+        """Run a statement that only reads."""
+
+    def close(self) -> None:
+        """Let go of it."""
+
+
+class Table(NamedTuple):
+    """The answer to a statement."""
+
+    columns: list[str]
+    rows: list[tuple[Any, ...]]
+    is_cut: bool
+
+
+def microseconds(when: datetime | None) -> int | None:
+    """A moment as a number that loses nothing."""
+    if when is None:
+        return None
+    since = when - EPOCH
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
+
+EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")

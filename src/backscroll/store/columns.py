@@ -1,0 +1,137 @@
+"""Turn records and the rows they make into what a store writes."""
+
+from typing import Final
+
+from backscroll.conversation import Kind, Passage, Role, Row, passages_of
+from backscroll.records import Assistant, Record, Summary, Text, ToolResult, ToolUse, WebSearchResult
+from backscroll.store.base import Batch, BlockColumns, RecordColumns, UsageColumns, microseconds
+from backscroll.store.detail import detail_of
+
+OUTSIDE: Final = "outside"
+"""The kind of a record that is no row of the conversation."""
+
+
+class Flags:
+    """What a file has in it, as far as it was seen."""
+
+    __slots__ = ("diff", "image", "thinking")
+
+    def __init__(self) -> None:
+        self.image = self.thinking = self.diff = False
+
+
+def add_record(
+    batch: Batch, flags: Flags, file: int, number: int, start: int, length: int, record: Record, row: Row | None
+) -> None:
+    """Put a record with its passages into a batch; one that is no row and says nothing is left out."""
+    passages = [passage for passage in passages_of(record, row.kind if row else None) if _has_text(passage)]
+    if row is None and not passages:
+        return
+    name = batch.next_record
+    batch.next_record += 1
+    if row is None:
+        columns = RecordColumns(
+            name, file, number, start, length, None, None, OUTSIDE, microseconds(record.timestamp),
+            False, None, None, None, None, None,
+        )  # fmt: skip
+    else:
+        origin = row.forked_from
+        columns = RecordColumns(
+            name, file, number, start, length, row.uuid, row.parent, str(row.kind), microseconds(row.when),
+            row.is_sidechain, row.message_id, row.model, row.text or None,
+            origin.session_id if origin else None, origin.message_uuid if origin else None,
+        )  # fmt: skip
+        if row.usage is not None and isinstance(record, Assistant):
+            batch.usage.append(_usage(name, record))
+    batch.records.append(columns)
+    calls = iter(row.calls) if row else iter(())
+    for passage in passages:
+        block = batch.next_block
+        batch.next_block += 1
+        source = passage.source
+        if isinstance(source, ToolUse):
+            call = next(calls, None)
+            touched = call.file if call else None
+            flags.diff |= touched is not None
+            batch.blocks.append(
+                BlockColumns(
+                    block,
+                    name,
+                    passage.number,
+                    Role.INPUT,
+                    source.id,
+                    source.name,
+                    touched,
+                    detail_of(call) if call else None,
+                    False,
+                    len(source.input),
+                )
+            )
+        elif isinstance(source, (ToolResult, WebSearchResult)):
+            is_error = isinstance(source, ToolResult) and source.is_error
+            size = _size(source) if isinstance(source, ToolResult) else len(source.content)
+            call_id = source.tool_use_id
+            batch.blocks.append(
+                BlockColumns(block, name, passage.number, Role.OUTPUT, call_id, None, None, None, is_error, size)
+            )
+        else:
+            is_error = row is not None and row.kind is Kind.API_ERROR
+            batch.blocks.append(
+                BlockColumns(block, name, passage.number, passage.role, None, None, None, None, is_error)
+            )
+            flags.thinking |= passage.role is Role.THINKING
+
+
+def _has_text(passage: Passage) -> bool:
+    source = passage.source
+    if isinstance(source, Text):
+        return bool(source.text) and not source.text.isspace()
+    return True
+
+
+def _size(block: ToolResult) -> int:
+    if isinstance(block.content, str):
+        return len(block.content)
+    return sum(len(part.text) for part in block.content if isinstance(part, Text))
+
+
+def _usage(name: int, record: Assistant) -> UsageColumns:
+    message = record.message
+    usage = message.usage if message else None
+    if message is None or usage is None:
+        raise ValueError("a record without usage")
+    written, counts = usage.cache_creation, usage.server_tool_use
+    return UsageColumns(
+        name,
+        usage.input_tokens,
+        usage.output_tokens,
+        usage.cache_creation_input_tokens,
+        usage.cache_read_input_tokens,
+        written.ephemeral_5m_input_tokens if written else 0,
+        written.ephemeral_1h_input_tokens if written else 0,
+        counts.web_search_requests if counts else 0,
+        counts.web_fetch_requests if counts else 0,
+        usage.service_tier,
+        usage.speed,
+        usage.inference_geo,
+        message.stop_reason is not None,
+        record.cost_usd,
+    )
+
+
+def add_spilled(batch: Batch, file: int, start: int, length: int, time: int, call: str) -> None:
+    """Put a piece of what a tool wrote into a file of its own into a batch."""
+    name = batch.next_record
+    batch.next_record += 1
+    batch.records.append(
+        RecordColumns(name, file, start, start, length, None, None, OUTSIDE, time, False, None, None, None, None, None)
+    )
+    batch.blocks.append(BlockColumns(batch.next_block, name, 0, Role.OUTPUT, call, None, None, None, False, length))
+    batch.next_block += 1
+
+
+def title_of(record: Record) -> tuple[str, str] | None:
+    """The row that a record gives a title to, and the title."""
+    if isinstance(record, Summary) and record.leaf_uuid and record.summary:
+        return record.leaf_uuid, record.summary
+    return None

@@ -1,0 +1,36 @@
+"""What of a tool call is kept so that a transcript can be taken up again: the agent it starts, the list it changes."""
+
+import msgspec
+from msgspec import Struct
+
+from backscroll.conversation import Call
+from backscroll.conversation.rows import LONGEST_TEXT
+from backscroll.records import AgentCall, TodoCall
+
+
+class Detail(Struct, omit_defaults=True):
+    """The parts of a call that few calls have."""
+
+    agent: AgentCall | None = None
+    todo: TodoCall | None = None
+
+
+def detail_of(call: Call) -> str | None:
+    """The same as text; None for most calls."""
+    if call.agent is None and call.todo is None:
+        return None
+    agent = call.agent
+    if agent is not None and agent.prompt and len(agent.prompt) > LONGEST_TEXT:
+        # An agent is known by how its prompt begins.
+        agent = AgentCall(
+            prompt=agent.prompt[:LONGEST_TEXT], description=agent.description, subagent_type=agent.subagent_type
+        )
+    return msgspec.json.encode(Detail(agent, call.todo)).decode()
+
+
+def decode_detail(text: str | None) -> Detail:
+    """What was kept of a call."""
+    return DECODER.decode(text) if text else Detail()
+
+
+DECODER = msgspec.json.Decoder(Detail)

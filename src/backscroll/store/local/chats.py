@@ -1,0 +1,188 @@
+"""Chats in SQL: listing them, finding one by its id, and which of them the fields of a query accept."""
+
+from datetime import datetime
+from typing import Any, Final
+
+import apsw
+import msgspec
+
+from backscroll.query import All, Either, Field, Not, Part, Phrase, Query, Word
+from backscroll.store.base import Passing, StoredChat, microseconds
+from backscroll.store.local.rows import decode_overview
+
+Condition = tuple[str, list[Any]]
+"""A condition on `chats c`, and the values bound in it."""
+ORDERS: Final = {
+    "newest": "c.last_active desc, c.name desc",
+    "oldest": "coalesce(c.started, c.last_active), c.name",
+    "title": "c.title collate nocase, c.name",
+    "relevance": "c.last_active desc, c.name desc",
+}
+
+
+class ChatRows:
+    """The chats of a store, as one question sees them."""
+
+    def __init__(self, connection: apsw.Connection, passing: Passing) -> None:
+        self._connection = connection
+        self._passing = passing
+
+    def chats(self, query: Query | None, *, sort: str, limit: int | None, offset: int) -> list[StoredChat]:
+        """The chats that a query accepts by its fields, and by its words in their titles."""
+        where, values = self.condition(query.root) if query else ("1", [])
+        inside, homes = self._in_homes()
+        return self._read(
+            f"select c.id, c.overview, c.archived from chats c where not c.silent and {where} and {inside}"  # noqa: S608
+            f" order by {ORDERS[sort]} limit ? offset ?",
+            [*values, *homes, -1 if limit is None else limit, offset],
+        )
+
+    def of(self, chats: list[int]) -> dict[int, StoredChat]:
+        """These chats."""
+        found = self._read(
+            "select c.id, c.overview, c.archived from chats c where c.id in (select value from json_each(?))",
+            [msgspec.json.encode(chats).decode()],
+        )
+        return {chat.key: chat for chat in found}
+
+    def find(self, name: str) -> list[StoredChat]:
+        """The chats that this is the beginning of the id of, or of a session, message or agent in them."""
+        lower, upper = name, name + "\U0010ffff"
+        inside, homes = self._in_homes()
+        return self._read(
+            f"select c.id, c.overview, c.archived from chats c where c.id in ({FIND}) and {inside}"  # noqa: S608
+            f" order by {ORDERS['newest']}",
+            [*([lower, upper] * FIND.count("between")), *homes],
+        )
+
+    def files(self, part: Field) -> list[int] | None:
+        """The files of the chats that a field accepts; None for all of them."""
+        where, values = self.condition(part)
+        return self._files(where, values)
+
+    def files_in_homes(self) -> list[int] | None:
+        """The files of the homes that are asked about; None where that is all of them."""
+        where, values = self._in_homes()
+        return None if where == "1" else self._files(where, values)
+
+    def condition(self, part: Part) -> Condition:
+        """What of a query SQL can tell: the fields of chats, and words as parts of their titles."""
+        if isinstance(part, (All, Either)):
+            conditions = [self.condition(inner) for inner in part.parts]
+            word = " and " if isinstance(part, All) else " or "
+            text = f"({word.join(text for text, _ in conditions)})" if conditions else "1"
+            return text, [value for _, values in conditions for value in values]
+        if isinstance(part, Not):
+            text, values = self.condition(part.part)
+            return f"not coalesce({text}, 0)", values
+        if isinstance(part, (Word, Phrase)):
+            return "c.title like ? escape '\\'", [_like(part.text)]
+        if isinstance(part, Field):
+            return self._field(part)
+        return "1", []
+
+    def _field(self, field: Field) -> Condition:
+        value = field.value
+        if field.name in ("after", "before") and isinstance(value, datetime):
+            return ("c.last_active >= ?" if field.name == "after" else "c.started < ?"), [microseconds(value)]
+        if field.name == "tokens":
+            return f"({TOKENS}) {_comparison(field)} ?", [value]
+        if field.name == "cost":
+            return f"c.cost {_comparison(field)} ?", [value]
+        text = str(value)
+        if field.name in ("is", "has"):
+            return self._state(text)
+        if field.name == "tag":
+            sessions = self._passing.tagged.get(text.lower(), frozenset())
+            return f"({IN_LIST.format('tags')} or {HAS_SESSION})", [_exactly(text), _array(sessions)]
+        if field.name in ("branch", "model", "file"):
+            name = {"branch": "git_branches", "model": "models", "file": "files_touched"}[field.name]
+            return IN_LIST.format(name), [_like(text)]
+        if field.name in ("session", "chat"):
+            column = "f.session" if field.name == "session" else "c.name"
+            where = f"{column} between ? and ?"
+            if field.name == "session":
+                where = f"exists (select 1 from files f where f.chat = c.id and {where})"  # noqa: S608
+            return where, [text.lower(), text.lower() + "\U0010ffff"]
+        if field.name == "project":
+            return PROJECT, [_like(text)] * 2
+        if field.name == "title":
+            return "c.title like ? escape '\\'", [_like(text)]
+        return "1", []  # about messages: a list of chats has none
+
+    def _state(self, name: str) -> Condition:
+        if name in ("live", "pinned"):
+            return HAS_SESSION, [_array(self._passing.live if name == "live" else self._passing.pinned)]
+        if name == "archived":
+            return "c.archived", []
+        if name in ("image", "thinking", "diff"):
+            return f"exists (select 1 from files f where f.chat = c.id and f.has_{name})", []  # noqa: S608
+        if name == "agent":
+            return "exists (select 1 from files f where f.chat = c.id and f.agent is not null)", []
+        if name == "abandoned":
+            return "json_extract(c.overview, '$.branches') > 1", []
+        return ERRORS, []
+
+    def _in_homes(self) -> Condition:
+        homes = _array(self._passing.homes)
+        if not self._passing.homes:
+            return "1", []
+        other = "select 1 from files where home not in (select value from json_each(?)) limit 1"
+        if not self._connection.execute(other, (homes,)).fetchall():
+            return "1", []
+        return "exists (select 1 from files f where f.chat = c.id and f.home in (select value from json_each(?)))", [
+            homes
+        ]
+
+    def _files(self, where: str, values: list[Any]) -> list[int]:
+        found = self._connection.execute(
+            f"select f.id from files f where f.chat in (select c.id from chats c where {where})",  # noqa: S608
+            values,
+        )
+        return [number for (number,) in found]
+
+    def _read(self, statement: str, values: list[Any]) -> list[StoredChat]:
+        found = self._connection.execute(statement, values)
+        return [StoredChat(number, decode_overview(overview), bool(archived)) for number, overview, archived in found]
+
+
+def _comparison(field: Field) -> str:
+    return {"=": "=", ">": ">", "<": "<", ">=": ">=", "<=": "<="}[field.comparison]
+
+
+def _like(text: str) -> str:
+    return f"%{_exactly(text)}%"
+
+
+def _exactly(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+def _array(values: Any) -> str:  # noqa: ANN401
+    return msgspec.json.encode(sorted(values)).decode()
+
+
+IN_LIST: Final = "exists (select 1 from json_each(c.overview, '$.{}') where value like ? escape '\\')"
+HAS_SESSION: Final = (
+    "exists (select 1 from files f where f.chat = c.id and f.session in (select value from json_each(?)))"
+)
+PROJECT: Final = (
+    "(c.project like ? escape '\\'"
+    " or exists (select 1 from files f where f.chat = c.id and f.project like ? escape '\\'))"
+)
+ERRORS: Final = (
+    "exists (select 1 from files f join records r on r.file = f.id join blocks b on b.record = r.id"
+    " where f.chat = c.id and b.error)"
+)
+TOKENS: Final = (
+    "select coalesce(sum(tokens), 0) from (select max(u.input + u.output + u.cache_write + u.cache_read) as tokens"
+    " from files f join records r on r.file = f.id join usage u on u.record = r.id where f.chat = c.id"
+    " group by coalesce(r.message, r.uuid))"
+)
+FIND: Final = """
+select id from chats where name between ? and ?
+union select chat from files where session between ? and ?
+union select chat from files where agent between ? and ?
+union select f.chat from records r join files f on f.id = r.file where r.uuid between ? and ?
+union select f.chat from records r join files f on f.id = r.file where r.message between ? and ?
+"""

@@ -1,0 +1,317 @@
+"""Rows in and out: a batch is written in one transaction, and transcripts are taken up as they were saved."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from typing import Any, Final
+
+import apsw
+import msgspec
+
+from backscroll.conversation import Call, Overview, Place, Role, SavedRow, Transcript, restore
+from backscroll.store.base import EPOCH, Batch, ChatChange, Keys, Known, microseconds
+from backscroll.store.detail import decode_detail
+from backscroll.store.local.database import transaction
+
+AT_ONCE: Final = 10_000
+"""How many keys are looked up in one statement."""
+
+
+class Rows:
+    """The tables of a store."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def known(self, paths: Iterable[str] | None = None) -> dict[str, Known]:
+        """The files that were read, by their paths: these, or all."""
+        statement = "select id, path, kind, size, archived, bookmark from files"
+        if paths is None:
+            found = self._all(statement)
+        else:
+            found = self._all(statement + " where path in (select value from json_each(?))", _array(paths))  # noqa: S608
+        return {
+            path: Known(number, path, kind, size, bool(archived), tuple(msgspec.json.decode(mark)) if mark else None)
+            for number, path, kind, size, archived, mark in found
+        }
+
+    def begin(self) -> Batch:
+        """A batch with the ids that come next. None is given twice, also after rows were deleted."""
+        ends = dict(self._all("select name, seq from sqlite_sequence"))
+        files, records, blocks = (int(ends.get(name, 0)) + 1 for name in ("files", "records", "blocks"))
+        return Batch(files, records, blocks)
+
+    def write(self, batch: Batch) -> None:
+        """Write all of it, or nothing."""
+        with transaction(self._connection):
+            self._empty([*batch.emptied, *batch.removed])
+            self._many("delete from files where id = ?", [(number,) for number in batch.removed])
+            self._many("update files set archived = 1 where id = ?", [(number,) for number in batch.archived])
+            self._many(INSERT_FILE, batch.files)
+            self._many(INSERT_RECORD, batch.records)
+            self._many(INSERT_BLOCK, batch.blocks)
+            self._many(INSERT_USAGE, batch.usage)
+            self._withdraw(batch)
+            self._many("insert into problems values (?, ?, ?, ?, ?)", batch.problems)
+            self._many("insert or ignore into links values (?, ?)", batch.links)
+            self._many("insert or replace into titles values (?, ?, ?)", batch.titles)
+            self._write_chats(batch)
+            self._connection.execute(ADOPT)
+
+    def related(self, keys: Keys) -> set[int]:
+        """The chats that share something with these keys."""
+        files: set[int] = set()
+        for some in _parts(keys.rows):
+            files.update(self._column("select file from records where uuid in (select value from json_each(?))", some))
+            files.update(self._column("select file from links where key in (select value from json_each(?))", some))
+        for some in _parts({f"session {name}" for name in keys.sessions}):
+            files.update(self._column("select file from links where key in (select value from json_each(?))", some))
+        for first_typed, messages in keys.messages.items():
+            for some in _parts(messages if first_typed else ()):
+                files.update(
+                    self._column(
+                        "select r.file from records r join files f on f.id = r.file"
+                        " where r.message in (select value from json_each(?)) and f.first_typed = ?",
+                        some,
+                        first_typed,
+                    )
+                )
+        return self.chats_of(files)
+
+    def chats_of(self, files: Iterable[int]) -> set[int]:
+        """The chats that these files are part of."""
+        chats: set[int] = set()
+        for some in _parts(files):
+            chats.update(
+                self._column(
+                    "select chat from files where chat is not null and id in (select value from json_each(?))", some
+                )
+            )
+        return chats
+
+    def load(self, chats: Iterable[int]) -> Iterator[tuple[int, Transcript]]:
+        """The transcripts of these chats as they were saved, by file."""
+        for chat in chats:
+            found = self._all(
+                "select id, path, session, agent, state from files where chat = ? and state is not null", chat
+            )
+            for number, path, session, agent, state in found:
+                yield number, restore(Place(path, session, agent), state, self._rows(number))
+
+    def titles(self, files: Iterable[int]) -> dict[str, dict[str, str]]:
+        """The titles that rows of these files were given, by row and by the path of who gives it."""
+        titles: dict[str, dict[str, str]] = defaultdict(dict)
+        for some in _parts(files):
+            for row, path, title in self._all(
+                "select t.row, f.path, t.title from titles t join records r on r.uuid = t.row"
+                " join files f on f.id = t.file where r.file in (select value from json_each(?))",
+                some,
+            ):
+                titles[row][path] = title
+        return titles
+
+    def _rows(self, file: int) -> Iterator[SavedRow]:
+        calls: dict[int, list[Call]] = defaultdict(list)
+        results: dict[int, list[str]] = defaultdict(list)
+        for record, role, call, tool, touched, detail in self._connection.execute(
+            "select b.record, b.role, b.call, b.tool, b.file, b.detail from blocks b join records r on r.id = b.record"
+            " where r.file = ? and b.role in ('input', 'output') order by b.id",
+            (file,),
+        ):
+            if role == Role.INPUT:
+                known = decode_detail(detail)
+                calls[record].append(Call(call or "", tool or "", touched, known.agent, known.todo))
+            elif call:
+                results[record].append(call)
+        for (
+            number,
+            position,
+            uuid,
+            parent,
+            kind,
+            time,
+            is_sidechain,
+            message,
+            model,
+            text,
+            session,
+            origin,
+        ) in self._connection.execute(
+            "select id, number, uuid, parent, kind, time, sidechain, message, model, text, forked_session,"
+            " forked_uuid from records where file = ? and kind <> 'outside' order by number",
+            (file,),
+        ):
+            yield SavedRow(
+                uuid=uuid,
+                position=position,
+                kind=kind,
+                when=EPOCH + timedelta(microseconds=time) if time is not None else None,
+                parent=parent,
+                is_sidechain=bool(is_sidechain),
+                message_id=message,
+                model=model,
+                text=text or "",
+                results=tuple(results.get(number, ())) if kind == "tool-result" else (),
+                calls=tuple(calls.get(number, ())),
+                forked_session=session,
+                forked_uuid=origin,
+            )
+
+    def _empty(self, files: list[int]) -> None:
+        for number in files:
+            self._connection.execute(
+                "insert into deleted select b.id from blocks b join records r on r.id = b.record where r.file = ?1",
+                (number,),
+            )
+            for statement in (
+                "delete from blocks where record in (select id from records where file = ?1)",
+                "delete from usage where record in (select id from records where file = ?1)",
+                "delete from records where file = ?1",
+                "delete from problems where file = ?1",
+                "delete from links where file = ?1",
+                "delete from titles where file = ?1",
+                "update files set has_image = 0, has_thinking = 0, has_diff = 0 where id = ?1",
+            ):
+                self._connection.execute(statement, (number,))
+
+    def _withdraw(self, batch: Batch) -> None:
+        for file, uuid in batch.withdrawn:
+            for (record,) in self._all("select id from records where file = ? and uuid = ?", file, uuid):
+                self._connection.execute("insert into deleted select id from blocks where record = ?", (record,))
+                self._connection.execute("delete from blocks where record = ?", (record,))
+                self._connection.execute("delete from records where id = ?", (record,))
+
+    def _write_chats(self, batch: Batch) -> None:
+        left = {
+            number: (name, title, block)
+            for number, name, title, block in self._all(
+                "select id, name, title, title_block from chats where id in (select value from json_each(?))",
+                _array(batch.stale_chats),
+            )
+        }
+        ids = {name: number for number, (name, _, _) in left.items()}
+        for change in batch.chats:
+            number = ids.pop(change.overview.id, None)
+            _, title, block = left.pop(number) if number is not None else (None, None, None)
+            self._write_chat(batch, change, number, title, block)
+        for number, (_, _, block) in left.items():
+            self._connection.execute("update files set chat = null where chat = ?", (number,))
+            self._delete_title(block)
+            self._connection.execute("delete from chats where id = ?", (number,))
+
+    def _write_chat(self, batch: Batch, change: ChatChange, number: int | None, title: str | None, block: Any) -> None:  # noqa: ANN401
+        overview = change.overview
+        values = (
+            overview.id,
+            overview.title,
+            overview.project,
+            microseconds(overview.started),
+            microseconds(overview.last_active),
+            change.is_silent,
+            msgspec.json.encode(overview).decode(),
+        )
+        if number is None:
+            self._connection.execute(
+                "insert into chats (name, title, project, started, last_active, silent, overview)"
+                " values (?, ?, ?, ?, ?, ?, ?)",
+                values,
+            )
+            number = self._connection.last_insert_rowid()
+        else:
+            self._connection.execute(
+                "update chats set name = ?, title = ?, project = ?, started = ?, last_active = ?, silent = ?,"
+                " overview = ? where id = ?",
+                (*values, number),
+            )
+        files = _array(change.files)
+        self._connection.execute(
+            "update files set chat = ?1 where chat is not ?1 and id in (select value from json_each(?2))",
+            (number, files),
+        )
+        self._connection.execute(
+            "update files set chat = ?1 where kind = 'tool-result' and chat is not ?1 and session in"
+            " (select session from files where chat = ?1 and kind = 'session')",
+            (number,),
+        )
+        self._connection.execute(
+            "update chats set archived = (select count(*) > 0 and min(archived) from files"
+            " where chat = ?1 and kind = 'session') where id = ?1",
+            (number,),
+        )
+        if title != overview.title or block is None:
+            self._delete_title(block)
+            self._connection.execute(
+                "insert into blocks (id, number, role, chat) values (?, 0, 'title', ?)", (batch.next_block, number)
+            )
+            self._connection.execute("update chats set title_block = ? where id = ?", (batch.next_block, number))
+            batch.next_block += 1
+        self._mark_abandoned(files, change.abandoned)
+
+    def _delete_title(self, block: int | None) -> None:
+        if block is not None:
+            self._connection.execute("insert or ignore into deleted values (?)", (block,))
+            self._connection.execute("delete from blocks where id = ?", (block,))
+
+    def _mark_abandoned(self, files: str, abandoned: set[tuple[int, int]]) -> None:
+        before = set(
+            self._all(
+                "select file, number from records indexed by records_abandoned"
+                " where abandoned and file in (select value from json_each(?))",
+                files,
+            )
+        )
+        for value, changed in ((1, abandoned - before), (0, before - abandoned)):
+            self._many(
+                f"update records set abandoned = {value} where file = ? and number = ? and kind <> 'outside'",  # noqa: S608
+                changed,
+            )
+
+    def _many(self, statement: str, rows: Iterable[Any]) -> None:
+        self._connection.executemany(statement, rows)
+
+    def _all(self, statement: str, *values: Any) -> list[Any]:  # noqa: ANN401
+        return self._connection.execute(statement, values).fetchall()
+
+    def _column(self, statement: str, *values: Any) -> list[Any]:  # noqa: ANN401
+        return [row[0] for row in self._all(statement, *values)]
+
+
+def decode_overview(text: str) -> Overview:
+    """A chat's overview, as it was written."""
+    return OVERVIEW.decode(text)
+
+
+def _parts(keys: Iterable[Any]) -> Iterator[str]:
+    """The keys as JSON arrays, none too long."""
+    ordered = list(keys)
+    for at in range(0, len(ordered), AT_ONCE):
+        yield _array(ordered[at : at + AT_ONCE])
+
+
+def _array(values: Iterable[Any]) -> str:
+    return msgspec.json.encode(list(values)).decode()
+
+
+OVERVIEW: Final = msgspec.json.Decoder(Overview)
+INSERT_FILE: Final = """
+insert into files (id, path, home, kind, session, agent, project, first_typed, started, last_active, size, archived,
+  bookmark, state, has_image, has_thinking, has_diff) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+on conflict (id) do update set project = excluded.project, first_typed = excluded.first_typed,
+  started = excluded.started, last_active = excluded.last_active, size = excluded.size, archived = excluded.archived,
+  bookmark = excluded.bookmark, state = excluded.state, has_image = has_image or excluded.has_image,
+  has_thinking = has_thinking or excluded.has_thinking, has_diff = has_diff or excluded.has_diff
+"""
+INSERT_RECORD: Final = """
+insert into records (id, file, number, start, length, uuid, parent, kind, time, sidechain, message, model, text,
+  forked_session, forked_uuid) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+INSERT_BLOCK: Final = """
+insert into blocks (id, record, number, role, call, tool, file, detail, error, size)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+# What a tool wrote into a file of its own belongs to the chat of the session beside it.
+ADOPT: Final = """
+update files set chat = (select s.chat from files s where s.session = files.session and s.kind = 'session' limit 1)
+where kind = 'tool-result' and chat is null
+"""
+INSERT_USAGE: Final = "insert into usage values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"

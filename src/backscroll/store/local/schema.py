@@ -1,0 +1,187 @@
+"""The tables of the local store, and the views that others may query.
+
+The tables may change from version to version; a file of another version is made anew. The views are documented, and
+what they say stays.
+"""
+
+from typing import Final
+
+VERSION: Final = 1
+"""Raised with every change to the tables or to what is written into them."""
+APPLICATION: Final = 0x6273_6372  # "bscr"
+
+TABLES: Final = """
+create table files (
+  id integer primary key autoincrement,
+  path text not null unique,
+  home text not null,
+  kind text not null,
+  session text,
+  agent text,
+  chat integer,
+  project text,
+  first_typed text not null default '',
+  started integer,
+  last_active integer,
+  size integer not null,
+  archived integer not null default 0,
+  bookmark text,
+  state blob,
+  has_image integer not null default 0,
+  has_thinking integer not null default 0,
+  has_diff integer not null default 0
+);
+create index files_chat on files (chat);
+create index files_adopted on files (session) where kind = 'tool-result' and chat is null;
+create index files_session on files (session);
+create index files_agent on files (agent) where agent is not null;
+
+create table chats (
+  id integer primary key autoincrement,
+  name text not null,
+  title text not null,
+  project text,
+  started integer,
+  last_active integer,
+  archived integer not null default 0,
+  silent integer not null default 0,
+  title_block integer,
+  overview text not null
+);
+create index chats_last_active on chats (last_active);
+create index chats_name on chats (name);
+
+create table records (
+  id integer primary key autoincrement,
+  file integer not null,
+  number integer not null,
+  start integer not null,
+  length integer not null,
+  uuid text,
+  parent text,
+  kind text not null,
+  time integer,
+  sidechain integer not null default 0,
+  message text,
+  model text,
+  text text,
+  forked_session text,
+  forked_uuid text,
+  abandoned integer not null default 0
+);
+create index records_file on records (file, number);
+create index records_uuid on records (uuid) where uuid is not null;
+create index records_message on records (message) where message is not null;
+create index records_abandoned on records (id) where abandoned;
+
+create table blocks (
+  id integer primary key autoincrement,
+  record integer,
+  number integer not null,
+  role text not null,
+  call text,
+  tool text,
+  file text,
+  detail text,
+  error integer not null default 0,
+  size integer,
+  chat integer
+);
+create index blocks_record on blocks (record);
+create index blocks_call on blocks (call) where call is not null;
+create index blocks_file on blocks (file) where file is not null;
+
+create table usage (
+  record integer primary key,
+  input integer not null,
+  output integer not null,
+  cache_write integer not null,
+  cache_read integer not null,
+  cache_write_5m integer not null,
+  cache_write_1h integer not null,
+  web_searches integer not null,
+  web_fetches integer not null,
+  tier text,
+  speed text,
+  geo text,
+  final integer not null,
+  reported_cost real
+);
+
+create table problems (file integer not null, line integer not null, start integer not null, kind text not null,
+  detail text not null);
+create index problems_file on problems (file);
+
+create table links (key text not null, file integer not null, primary key (key, file)) without rowid;
+create index links_file on links (file);
+
+create table titles (row text not null, file integer not null, title text not null, primary key (row, file))
+  without rowid;
+create index titles_file on titles (file);
+
+create table deleted (block integer primary key);
+create table marks (name text primary key, value text not null) without rowid;
+"""
+
+MOMENT: Final = "strftime('%Y-%m-%dT%H:%M:%fZ', {0} / 1000000.0, 'unixepoch')"
+
+
+def _moment(column: str) -> str:
+    return MOMENT.format(column)
+
+
+VIEWS: Final = f"""
+create view v_chats as
+select id as chat, name as id, title, project, {_moment("started")} as started,
+  {_moment("last_active")} as last_active, archived,
+  json_extract(overview, '$.messages') as messages, json_extract(overview, '$.prompts') as prompts,
+  json_extract(overview, '$.branches') as branches, json_extract(overview, '$.agents') as agents,
+  json_extract(overview, '$.compactions') as compactions,
+  json_extract(overview, '$.active_seconds') as active_seconds
+from chats where not silent;
+
+create view v_sessions as
+select f.id as file, f.path, f.home, f.kind, f.session, f.agent, f.chat, c.name as chat_id, f.project,
+  {_moment("f.started")} as started, {_moment("f.last_active")} as last_active, f.size, f.archived
+from files f left join chats c on c.id = f.chat
+where f.kind in ('session', 'agent');
+
+create view v_messages as
+select r.id as record, coalesce(r.message, r.uuid) as message, r.uuid, r.parent, c.name as chat_id, f.session, f.agent,
+  f.project, r.kind, {_moment("r.time")} as time, r.model, r.sidechain, r.abandoned, f.path, r.start, r.length
+from records r join files f on f.id = r.file left join chats c on c.id = f.chat;
+
+create view v_tool_calls as
+select i.call, i.tool, i.file, c.name as chat_id, f.session, f.agent, f.project, r.uuid,
+  {_moment("r.time")} as time, i.size as input_size,
+  case when o.id is null then null else o.error end as is_error, o.size as output_size,
+  (ro.time - r.time) / 1000000.0 as seconds
+from blocks i
+join records r on r.id = i.record
+join files f on f.id = r.file
+left join chats c on c.id = f.chat
+left join blocks o on o.call = i.call and o.role = 'output'
+  and o.id = (select min(id) from blocks where call = i.call and role = 'output')
+left join records ro on ro.id = o.record
+where i.role = 'input'
+  and i.id = (select min(id) from blocks where call = i.call and role = 'input');
+
+create view v_usage as
+select coalesce(r.message, r.uuid) as message, min({_moment("r.time")}) as time, max(r.model) as model,
+  min(c.name) as chat_id, min(f.session) as session, min(f.agent) as agent, min(f.project) as project,
+  max(u.input) as input_tokens, max(u.output) as output_tokens,
+  max(u.cache_write) as cache_creation_input_tokens, max(u.cache_read) as cache_read_input_tokens,
+  max(u.cache_write_5m) as cache_creation_5m, max(u.cache_write_1h) as cache_creation_1h,
+  max(u.web_searches) as web_searches, max(u.web_fetches) as web_fetches,
+  max(u.final) as is_final, count(*) as records
+from usage u join records r on r.id = u.record join files f on f.id = r.file left join chats c on c.id = f.chat
+group by coalesce(r.message, r.uuid);
+
+create view v_files_touched as
+select b.file as path, b.tool, c.name as chat_id, f.project, r.uuid, {_moment("r.time")} as time
+from blocks b join records r on r.id = b.record join files f on f.id = r.file left join chats c on c.id = f.chat
+where b.file is not null;
+
+create view v_problems as
+select f.path, p.line, p.start, p.kind, p.detail from problems p join files f on f.id = p.file;
+"""  # noqa: S608 - no values in it

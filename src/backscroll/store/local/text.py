@@ -1,0 +1,202 @@
+"""The text index: which passages have which words. Follows the rows, and can be made anew from them at any time.
+
+Passages are added in the order of their ids, first those that say most (prompts, answers), then the others. So the
+highest id of each of the two tells how far the index has come, whatever became of the process that wrote it.
+"""
+
+import json
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import tantivy
+from tantivy import Filter, Occur, Query, TextAnalyzerBuilder, Tokenizer
+
+from backscroll.conversation import Role
+from backscroll.query import LONGEST_WORD, Preparation, distance, normal
+from backscroll.store.base import Document
+
+STAGES: Final = (
+    (Role.TITLE, Role.PROMPT, Role.ANSWER, Role.THINKING),
+    (Role.INPUT, Role.OUTPUT, Role.OTHER),
+)
+"""What is indexed before what."""
+WEIGHTS: Final = {
+    Role.TITLE: 3.0,
+    Role.PROMPT: 2.0,
+    Role.ANSWER: 1.4,
+    Role.THINKING: 0.9,
+    Role.INPUT: 0.7,
+    Role.OUTPUT: 0.5,
+    Role.OTHER: 0.4,
+}
+AGENT_WEIGHT: Final = 0.8
+HALF_LIFE_DAYS: Final = 365.0
+"""How much older a passage is that counts half. Weights are relative, so they do not age."""
+MOST_LOOKED_AT: Final = 50_000
+HEAP: Final = 96_000_000
+
+
+class TextIndex:
+    """The passages of a library by their words."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._index = tantivy.Index(SCHEMA, path=str(folder))
+        self._index.register_tokenizer("words", WORDS)
+        self._index.register_tokenizer("parts", PARTS)
+        self._index.config_reader("manual")
+        self._writer: tantivy.IndexWriter | None = None
+        self._preparation = Preparation()
+        self._opstamp = -1
+
+    @classmethod
+    def open(cls, folder: Path) -> tuple["TextIndex", bool]:
+        """The index in this folder, made anew if what is there cannot be used; and whether it had to be."""
+        try:
+            index = cls(folder)
+            index.searcher()
+        except (ValueError, OSError):
+            shutil.rmtree(folder, ignore_errors=True)
+            return cls(folder), True
+        return index, False
+
+    @property
+    def opstamp(self) -> int:
+        """Changes with every commit, by whichever process."""
+        try:
+            stamp = json.loads((self.folder / "meta.json").read_bytes())["opstamp"]
+        except (OSError, ValueError, KeyError):
+            return -1
+        return int(stamp)
+
+    def searcher(self) -> tantivy.Searcher:
+        """What there is to be searched now."""
+        stamp = self.opstamp
+        if stamp != self._opstamp:
+            self._index.reload()
+            self._opstamp = stamp
+        return self._index.searcher()
+
+    def add(self, documents: Iterable[Document]) -> None:
+        """Take more passages; they are seen after `commit`."""
+        writer = self._writing()
+        for spot, text in documents:
+            prepared = self._preparation.prepare(text)
+            document = tantivy.Document()
+            document.add_text("text", prepared.text)
+            if prepared.parts:
+                document.add_text("parts", prepared.parts)
+            document.add_text("facts", f"role:{spot.role}")
+            if spot.tool:
+                document.add_text("facts", f"tool:{spot.tool.lower()}")
+            if spot.is_error:
+                document.add_text("facts", "error")
+            if spot.is_agent:
+                document.add_text("facts", "agent")
+            document.add_unsigned("block", spot.block)
+            document.add_unsigned("file", spot.file)
+            document.add_integer("time", (spot.time or 0) // 1000)
+            document.add_float("weight", weight_of(spot.role, spot.time, is_agent=spot.is_agent))
+            writer.add_document(document)
+
+    def delete(self, blocks: Iterable[int]) -> None:
+        """Drop these passages."""
+        for block in blocks:
+            self._writing().delete_documents_by_term("block", block)
+
+    def commit(self) -> int:
+        """Make what was added and dropped visible and lasting; the stamp of that state."""
+        self._writing().commit()
+        return self.opstamp
+
+    def similar(self, text: str) -> list[str]:
+        """Words that are one or two slips away from one that is not there, the most frequent first."""
+        found = []
+        searcher = self.searcher()
+        for word in words_of(text)[:5]:
+            if len(word) < 4 or searcher.doc_freq("text", word):
+                continue
+            near = searcher.terms_with_prefix("text", word[:2], limit=MOST_LOOKED_AT)
+            likely = [
+                (distance(word, other), -count, other) for other, count in near if abs(len(other) - len(word)) <= 2
+            ]
+            found += [other for slips, _, other in sorted(likely) if slips <= (1 if len(word) < 6 else 2)]
+        return found
+
+    def marks(self) -> list[int]:
+        """The highest passage of each stage, looked up in the index itself."""
+        searcher = self.searcher()
+        marks = []
+        for roles in STAGES:
+            query = any_fact(f"role:{role}" for role in roles)
+            found = searcher.search(query, limit=1, order_by_field="block").hits
+            marks.append(int(found[0][0]) if found else 0)
+        return marks
+
+    def close(self) -> None:
+        """Let go of the writer; what was not committed is added again the next time."""
+        if self._writer is not None:
+            self._writer.wait_merging_threads()
+            self._writer = None
+
+    def _writing(self) -> tantivy.IndexWriter:
+        if self._writer is None:
+            self._writer = self._index.writer(HEAP, THREADS)
+        return self._writer
+
+
+def weight_of(role: Role, time: int | None, *, is_agent: bool) -> float:
+    """What a match is worth by who said it and when."""
+    years = ((time or 0) / 1_000_000 - BASE_TIME) / 86_400 / HALF_LIFE_DAYS
+    recency = 2.0 ** max(-20.0, min(20.0, years))
+    return float(WEIGHTS[role] * recency * (AGENT_WEIGHT if is_agent else 1.0))
+
+
+def any_fact(facts: Iterable[str]) -> Query:
+    """Passages of which one of these is true."""
+    clauses = [(Occur.Should, fact(name)) for name in facts]
+    return Query.boolean_query(clauses)
+
+
+def fact(name: str) -> Query:
+    """Passages of which this is true."""
+    return Query.const_score_query(Query.term_query(SCHEMA, "facts", name, "basic"), 0.0)
+
+
+def in_files(files: Sequence[int]) -> Query:
+    """Passages of these files."""
+    if not files:
+        return Query.empty_query()
+    return Query.const_score_query(Query.term_set_query(SCHEMA, "file", files), 0.0)
+
+
+def words_of(text: str) -> list[str]:
+    """The words that the engine makes of a text."""
+    return list(WORDS.analyze(normal(text)))
+
+
+def _schema() -> tantivy.Schema:
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("text", tokenizer_name="words")
+    builder.add_text_field("parts", tokenizer_name="parts")
+    builder.add_text_field("facts", tokenizer_name="raw", index_option="basic")
+    builder.add_unsigned_field("block", indexed=True, fast=True)
+    builder.add_unsigned_field("file", indexed=True, fast=True)
+    builder.add_integer_field("time", indexed=True, fast=True)
+    builder.add_float_field("weight", fast=True)
+    return builder.build()
+
+
+def _analyzer(tokenizer: Any) -> tantivy.TextAnalyzer:  # noqa: ANN401
+    builder = TextAnalyzerBuilder(tokenizer).filter(Filter.remove_long(LONGEST_WORD * 4 + 1))
+    return builder.filter(Filter.lowercase()).filter(Filter.ascii_fold()).build()
+
+
+SCHEMA: Final = _schema()
+WORDS: Final = _analyzer(Tokenizer.simple())
+PARTS: Final = _analyzer(Tokenizer.whitespace())
+THREADS: Final = 1
+BASE_TIME: Final = 1_735_689_600  # 2025-01-01
