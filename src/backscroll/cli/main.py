@@ -14,10 +14,16 @@ from backscroll.errors import INTERRUPTED, BackscrollError, UsageError
 
 COMMANDS = {
     "search": "backscroll.cli.search",
+    "find": "backscroll.cli.find",
     "list": "backscroll.cli.list",
     "show": "backscroll.cli.show",
     "tree": "backscroll.cli.tree",
     "resume": "backscroll.cli.resume",
+    "pin": "backscroll.cli.pin",
+    "tag": "backscroll.cli.tag",
+    "note": "backscroll.cli.note",
+    "saved": "backscroll.cli.saved",
+    "sql": "backscroll.cli.sql",
     "update": "backscroll.cli.update",
     "watch": "backscroll.cli.watch",
     "keep": "backscroll.cli.keep",

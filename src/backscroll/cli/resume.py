@@ -2,13 +2,19 @@
 
 import os
 import shlex
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from backscroll.cli.options import global_options, request
 from backscroll.cli.output import open_library, write, write_json
-from backscroll.errors import BackscrollError, NothingFound
+from backscroll.errors import BackscrollError
 from backscroll.render.terminal import clean_line
+
+if TYPE_CHECKING:
+    from backscroll.library.resuming import Resume
 
 
 @click.command("resume", short_help="The command that goes on with a chat in Claude Code.")
@@ -26,29 +32,39 @@ def command(name: str, run: bool) -> None:
       backscroll resume 4f8c
       backscroll resume 4f8c --run
     """
+    from backscroll.library.resuming import resume_of
+
     asked = request()
     library = open_library(asked)
-    stored = library.find(name)
-    chat = library.open(stored, with_records=False).chat
-    leaf = next((leaf for leaf in chat.leaves if (leaf.session_id or "").startswith(name.lower())), None)
-    leaf = leaf or (chat.leaves[0] if chat.leaves else None)
-    if leaf is None or not leaf.session_id:
-        raise NothingFound("the session of this agent is gone", "resume needs the session's own file")
-    if stored.archived:
-        hint = f"put it back first: backscroll archive restore {leaf.session_id[:8]} --in-place"
-        raise NothingFound("Claude Code has deleted this session; it is only in the archive", hint)
-    folder = leaf.project
+    resume = resume_of(library, library.find(name), name)
     if asked.json:
-        write_json({"session": leaf.session_id, "folder": folder, "command": ["claude", "--resume", leaf.session_id]})
-        return
-    if not run:
-        start = f"cd {shlex.quote(clean_line(folder))} && " if folder else ""
-        write(f"{start}claude --resume {shlex.quote(leaf.session_id)}")
-        return
-    try:
-        if folder:
-            os.chdir(folder)
-        os.execvp("claude", ["claude", "--resume", leaf.session_id])  # noqa: S606, S607 - what the user asked for
-    except FileNotFoundError as error:
-        missing = f"the folder {folder} is gone" if error.filename == folder else "claude is not on the PATH"
-        raise BackscrollError(missing, "see backscroll resume without --run") from error
+        write_json({"session": resume.session, "folder": resume.folder, "command": resume.command})
+    elif run:
+        check(resume)
+        start(resume)
+    else:
+        write(as_line(resume))
+
+
+def as_line(resume: "Resume") -> str:
+    """The command for a shell."""
+    folder = f"cd {shlex.quote(clean_line(resume.folder))} && " if resume.folder else ""
+    return folder + shlex.join(resume.command)
+
+
+def check(resume: "Resume") -> None:
+    """An error if it cannot be started, before anything is left for it."""
+    missing = None
+    if resume.folder and not Path(resume.folder).is_dir():
+        missing = f"the folder {resume.folder} is gone"
+    elif shutil.which(resume.command[0]) is None:
+        missing = f"{resume.command[0]} is not on the PATH"
+    if missing:
+        raise BackscrollError(missing, "see backscroll resume without --run")
+
+
+def start(resume: "Resume") -> NoReturn:
+    """Become Claude Code."""
+    if resume.folder:
+        os.chdir(resume.folder)
+    os.execvp(resume.command[0], resume.command)  # noqa: S606 - what the user asked for

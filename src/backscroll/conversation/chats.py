@@ -53,9 +53,19 @@ class Chats:
     def take(self, transcript: Transcript, summaries: Mapping[str, Mapping[str, str]]) -> None:
         """Take a transcript as it was saved, with the titles that rows were given, by row and by file."""
         self._transcripts[transcript.place.file] = transcript
-        for leaf, titles in summaries.items():
-            self._summaries.setdefault(leaf, {}).update(titles)
+        self.entitle_rows(summaries)
         self._extend(transcript, transcript.rows, transcript.rows)
+
+    def entitle_rows(self, titles: Mapping[str, Mapping[str, str]]) -> None:
+        """Take titles that rows were given, by row and by file."""
+        for leaf, given in titles.items():
+            known = self._summaries.setdefault(leaf, {})
+            if given.items() <= known.items():
+                continue
+            known.update(given)
+            if (owner := self._owners.get(leaf)) is not None:
+                owner.found().summaries[leaf] = self._summary_of(leaf)
+                owner.found().changed()
 
     def transcript(self, file: str) -> Transcript | None:
         """The transcript of a file, if it was added."""

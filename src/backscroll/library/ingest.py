@@ -32,7 +32,7 @@ from backscroll.store import (
 
 BATCH_BYTES: Final = 32 * 1024 * 1024
 BATCH_FILES: Final = 500
-MOST_ROWS: Final = 300_000
+MOST_ROWS: Final = 100_000
 """How many rows of chats are held between batches."""
 RECORDS_AT_ONCE: Final = 1000
 
@@ -93,9 +93,11 @@ class Ingest:
         """Files that are not to be taken up as they were saved."""
         self._load(self._store.chats_of(known.id for known in [*_known(tasks), *removed, *archived]))
         for known in removed:
-            self._drop(known.path)
+            self._drop(known.path, known.id)
             batch.removed.append(known.id)
-        batch.archived.extend(known.id for known in archived)
+        for known in archived:
+            batch.archived.append(known.id)
+            self._written.pop(known.path, None)
         for task in tasks:
             try:
                 self._take_file(task)
@@ -105,6 +107,7 @@ class Ingest:
             except BackscrollError as error:  # damaged in the archive: what is behind the damage is not to be had
                 self.work.unreadable.append(Unreadable(task.source.path, error.message))
         self._load(self._store.related(self._keys))
+        self._chats.entitle_rows(self._store.titles_of(self._keys.rows))
         self._gather_chats()
         self._store.write(batch)
         if self._rows > MOST_ROWS:
@@ -125,17 +128,20 @@ class Ingest:
         place = Place(path, source.place.session_id, source.place.agent_id)
         flags = Flags()
         bookmark: Bookmark | None = None
-        if isinstance(source, Kept):
+        if isinstance(source, Kept) and not (task.only_beside and task.known):
             number = self._number(task, starts_over=True)
-            self._read(place, KeptReading(source.archive, source.version), number, flags)
+            lines = self._read(place, KeptReading(source.archive, source.version), number, flags)
         elif task.only_beside and task.known:
-            number = task.known.id
+            number, lines = task.known.id, task.known.lines
+            self._numbers[path] = number
             bookmark = Bookmark(*task.known.bookmark) if task.known.bookmark else None
         else:
             old = Bookmark(*task.known.bookmark) if task.known and task.known.bookmark else None
             with Reading(source.path, old) as reading:
-                number = self._number(task, starts_over=old is None or reading.change.starts_over)
-                self._read(place, reading, number, flags)
+                starts_over = old is None or reading.change.starts_over
+                number = self._number(task, starts_over=starts_over)
+                before = 0 if starts_over or task.known is None else task.known.lines
+                lines = self._read(place, reading, number, flags, before)
                 bookmark = reading.bookmark
         self._take_beside(place, task.beside)
         transcript = self._transcript(place)
@@ -159,6 +165,8 @@ class Ingest:
                 isinstance(source, Kept),
                 msgspec.json.encode(list(bookmark)).decode() if bookmark else None,
                 save(transcript),
+                lines,
+                bookmark.modified_ns if bookmark else source.modified_ns,
                 flags.image,
                 flags.thinking,
                 flags.diff,
@@ -175,14 +183,15 @@ class Ingest:
             number = task.known.id
             if starts_over:
                 self._batch.emptied.append(number)
-                self._drop(path)
                 self._fresh.add(path)
+                self._drop(path, number)
         self._numbers[path] = number
         return number
 
-    def _read(self, place: Place, reading: Reading | KeptReading, number: int, flags: Flags) -> None:
+    def _read(self, place: Place, reading: Reading | KeptReading, number: int, flags: Flags, lines: int = 0) -> int:
+        """Take what is new of a transcript, of which so many lines were read before; how many it has now."""
         chunk: list[tuple[Record, int, int]] = []
-        line_number = 0
+        line_number = lines
         for line in reading:
             line_number += 1
             self._take_line(records_on(reading, line), chunk, number, line_number)
@@ -196,10 +205,12 @@ class Ingest:
             # A whole record may lack only its newline. Half a record is still being written, or never will be.
             if not any(isinstance(item, Problem) for item, _, _ in items):
                 self._take_line(items, chunk, number, line_number + 1)
+                self.work.lines += 1  # not counted as a line of the file yet: its newline is
                 if isinstance(reading, Reading):
                     reading.take_tail()
-        self.work.lines += line_number
+        self.work.lines += line_number - lines
         self._add(place, chunk, number, flags)
+        return line_number
 
     def _take_line(
         self, items: Iterable[tuple[Record | Problem, int, int]], chunk: list[tuple[Record, int, int]], number: int,
@@ -287,14 +298,14 @@ class Ingest:
                 isinstance(source, Kept),
                 mark,
                 None,
+                0,
+                source.modified_ns,
             )
         )
 
     def _gather_chats(self) -> None:
         """Write every chat that is other than it was."""
-        changed = [
-            chat for chat in self._chats.chats() if self._written.get(chat.transcripts[0].place.file) is not chat
-        ]
+        changed = [chat for chat in self._chats.chats() if self._is_other(chat)]
         files: set[int] = set()
         for chat in changed:
             numbers = [self._numbers[transcript.place.file] for transcript in chat.transcripts]
@@ -306,6 +317,9 @@ class Ingest:
                 self._written[transcript.place.file] = chat
         self._batch.stale_chats |= self._store.chats_of([*files, *self._batch.removed])
         self.work.chats += len(changed)
+
+    def _is_other(self, chat: Chat) -> bool:
+        return any(self._written.get(transcript.place.file) is not chat for transcript in chat.transcripts)
 
     def _abandoned(self, chat: Chat) -> set[tuple[int, int]]:
         """The rows of the turns that the user took back: no session goes on from them."""
@@ -326,7 +340,7 @@ class Ingest:
         """Take up chats as they were saved, unless they are here already."""
         wanted = [chat for chat in chats if chat not in self._loaded]
         self._loaded.update(wanted)
-        found = [(number, transcript) for number, transcript in self._store.load(wanted)]
+        found = self._store.load(wanted)
         found = [
             (number, transcript)
             for number, transcript in found
@@ -341,7 +355,8 @@ class Ingest:
             self._chats.take(transcript, titles)
             self._rows += len(transcript.rows)
 
-    def _drop(self, path: str) -> None:
+    def _drop(self, path: str, number: int) -> None:
+        self._load(self._store.titled_by(number))
         self._chats.remove(path)
         self._uuids.pop(path, None)
         self._written.pop(path, None)

@@ -22,7 +22,7 @@ from backscroll.library.update import Progress, Updated, look, update
 from backscroll.query import Highlighter, Query, parse
 from backscroll.records import Problem, Record, agent_meta, custom_title, live_session
 from backscroll.settings import Settings
-from backscroll.store import Hit, Passing, StoredChat, Table
+from backscroll.store import DamagedStoreError, Hit, Passing, StoredChat, Table
 from backscroll.store.local import LocalStore
 
 SORTS = ("relevance", "newest", "oldest")
@@ -93,8 +93,12 @@ class Library:
 
     def refresh(self, *, with_text: bool, progress: Progress | None = None) -> Updated | None:
         """Bring it up to date if anything changed; None if not. While another process does, what is there must do."""
-        self._discoveries, is_due = look(self.store, self.settings, self.homes)
-        if not is_due and not (with_text and self.store.pending().passages):
+        try:
+            self._discoveries, is_due = look(self.store, self.settings, self.homes)
+            is_due = is_due or (with_text and self.store.pending().passages > 0)
+        except DamagedStoreError:
+            is_due = True
+        if not is_due:
             return None
         try:
             return self._update(with_text=with_text, progress=progress)
@@ -110,17 +114,23 @@ class Library:
 
     def _update(self, *, with_text: bool, progress: Progress | None) -> Updated:
         try:
-            return update(
-                self.store,
-                self.settings,
-                self.homes,
-                self._discoveries,
-                keeps=self._keeps,
-                with_text=with_text,
-                progress=progress,
-            )
+            return self._run_update(with_text=with_text, progress=progress)
+        except DamagedStoreError:
+            self.store.writing().make_anew()
+            return self._run_update(with_text=with_text, progress=progress)
         finally:
             self.store.close()
+
+    def _run_update(self, *, with_text: bool, progress: Progress | None) -> Updated:
+        return update(
+            self.store,
+            self.settings,
+            self.homes,
+            self._discoveries,
+            keeps=self._keeps,
+            with_text=with_text,
+            progress=progress,
+        )
 
     # Asking it
 

@@ -1,19 +1,26 @@
 """What the user says of chats: pins, tags, notes, and searches to be asked again.
 
-Not derived from anything, so it is kept beside the archive, in one small JSON file that people can read.
+Not derived from anything, so it is kept beside the archive, in one small JSON file that people can read. The only
+module that knows that file.
+
+A mark is kept by the id of one session of its chat. What is said of a chat is what is said of any of its sessions: so
+nothing is lost when an older session of it turns up, or when two chats are found to be one. Whoever takes something
+back takes it from all of them.
 """
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import Struct, field
 
 from backscroll.errors import BackscrollError
+
+Answer = TypeVar("Answer")
 
 
 class Mark(Struct, kw_only=True, omit_defaults=True):
@@ -32,7 +39,7 @@ class Note(Struct, kw_only=True):
 
 
 class Marks(Struct, kw_only=True):
-    """All of it."""
+    """All of it. Where `sessions` are asked for, they are those of one chat, its own id among them, if need be."""
 
     chats: dict[str, Mark] = field(default_factory=dict)
     searches: dict[str, str] = field(default_factory=dict)
@@ -51,29 +58,74 @@ class Marks(Struct, kw_only=True):
             for tag in tags
         }
 
-    def of(self, sessions: list[str]) -> Mark:
-        """What is said of the chat with these sessions."""
-        found = [self.chats[session] for session in sessions if session in self.chats]
+    def of(self, sessions: Sequence[str]) -> Mark:
+        """What is said of the chat with these sessions; the notes in the order in which they were made."""
+        found = self._of(sessions)
+        tags: dict[str, str] = {}
+        for tag in (tag for mark in found for tag in mark.tags):
+            tags.setdefault(tag.lower(), tag)
         return Mark(
             pinned=any(mark.pinned for mark in found),
-            tags=list(dict.fromkeys(tag for mark in found for tag in mark.tags)),
-            notes=[note for mark in found for note in mark.notes],
+            tags=list(tags.values()),
+            notes=sorted((note for mark in found for note in mark.notes), key=lambda note: note.at),
         )
+
+    def pin(self, sessions: Sequence[str], *, undo: bool = False) -> bool:
+        """Pin a chat, or unpin it; whether that was new."""
+        before = self.of(sessions).pinned
+        if undo:
+            for mark in self._of(sessions):
+                mark.pinned = False
+        elif not before:
+            self._one(sessions).pinned = True
+        return before == undo
+
+    def tag(self, sessions: Sequence[str], tags: Iterable[str]) -> list[str]:
+        """Give a chat tags; those that it had not."""
+        had = {tag.lower() for tag in self.of(sessions).tags}
+        wanted = {tag.lower(): tag for tag in map(_plain_text, tags) if tag}
+        new = [tag for name, tag in wanted.items() if name not in had]
+        if new:
+            self._one(sessions).tags.extend(new)
+        return new
+
+    def untag(self, sessions: Sequence[str], tags: Iterable[str]) -> list[str]:
+        """Take tags from a chat; those that it had."""
+        gone = {_plain_text(tag).lower() for tag in tags}
+        taken = [tag for tag in self.of(sessions).tags if tag.lower() in gone]
+        for mark in self._of(sessions):
+            mark.tags = [tag for tag in mark.tags if tag.lower() not in gone]
+        return taken
+
+    def note(self, sessions: Sequence[str], text: str, now: datetime | None = None) -> None:
+        """Make a remark on a chat."""
+        self._one(sessions).notes.append(new_note(text, now))
+
+    def unnote(self, sessions: Sequence[str], number: int) -> Note | None:
+        """Take back one of a chat's notes, as `of` numbers them from 1; None if there is none such."""
+        notes = self.of(sessions).notes
+        if not 1 <= number <= len(notes):
+            return None
+        taken = notes[number - 1]
+        for mark in self._of(sessions):
+            # By identity: two remarks may be the same, word for word.
+            mark.notes = [note for note in mark.notes if note is not taken]
+        return taken
+
+    def _of(self, sessions: Sequence[str]) -> list[Mark]:
+        return [self.chats[session] for session in dict.fromkeys(sessions) if session in self.chats]
+
+    def _one(self, sessions: Sequence[str]) -> Mark:
+        """Where more of a chat is put: with what is said of it, else with its oldest session."""
+        return next(iter(self._of(sessions)), None) or self.chats.setdefault(sessions[0], Mark())
 
 
 def read_marks(library: Path) -> Marks:
     """What was said so far; an error if the file cannot be read, for it is nowhere else."""
-    path = _path(library)
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=Marks)
-    except (FileNotFoundError, NotADirectoryError):
-        return Marks()
-    except (OSError, msgspec.MsgspecError) as error:
-        hint = "mend the file, or move it away to begin anew"
-        raise BackscrollError(f"cannot read your pins, tags and notes in {path}: {error}", hint) from error
+    return _read(_path(library))[0]
 
 
-def change_marks(library: Path, change: Callable[[Marks], object]) -> None:
+def change_marks(library: Path, change: Callable[[Marks], Answer]) -> Answer:
     """Change what is said, all at once: whoever reads sees all of it or what was there before."""
     import fcntl
 
@@ -81,26 +133,26 @@ def change_marks(library: Path, change: Callable[[Marks], object]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (library / "marks.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        marks = read_marks(library)
-        change(marks)
+        marks, written = _read(path)
+        if unknown := _unknown(written):
+            hint = "it was written by a later version: update backscroll, and nothing of it is lost"
+            raise BackscrollError(f"{path} has “{unknown}” in it, which this version does not know", hint)
+        answer = change(marks)
         marks.chats = {session: mark for session, mark in marks.chats.items() if mark != Mark()}
         fresh = path.with_suffix(".new")
         text = json.dumps(msgspec.to_builtins(marks), ensure_ascii=False, indent=2)
         descriptor = os.open(fresh, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
             file.write(text + "\n")
             file.flush()
             os.fsync(file.fileno())
         fresh.replace(path)
+    return answer
 
 
 def new_note(text: str, now: datetime | None = None) -> Note:
     """A remark made now."""
-    return Note(text=text, at=(now or datetime.now(UTC)).isoformat(timespec="seconds"))
-
-
-def _path(library: Path) -> Path:
-    return library / "marks.json"
+    return Note(text=_plain_text(text), at=(now or datetime.now(UTC)).isoformat(timespec="seconds"))
 
 
 def as_plain(mark: Mark) -> dict[str, Any]:
@@ -110,3 +162,36 @@ def as_plain(mark: Mark) -> dict[str, Any]:
         "tags": mark.tags,
         "notes": [{"text": note.text, "at": note.at} for note in mark.notes],
     }
+
+
+def _path(library: Path) -> Path:
+    return library / "marks.json"
+
+
+def _read(path: Path) -> tuple[Marks, Any]:
+    """What the file says, and the same as plain JSON."""
+    try:
+        data = path.read_bytes()
+        return msgspec.json.decode(data, type=Marks), msgspec.json.decode(data)
+    except FileNotFoundError:
+        return Marks(), {}
+    except (OSError, UnicodeDecodeError, msgspec.MsgspecError) as error:
+        hint = "mend the file, or move it away to begin anew"
+        raise BackscrollError(f"cannot read your pins, tags and notes in {path}: {error}", hint) from error
+
+
+def _unknown(written: dict[str, Any]) -> str | None:
+    """A key that we would lose if we wrote the file."""
+    chats = written.get("chats", {}).values()
+    found = [*written.keys() - KEYS[0]]
+    found += [key for chat in chats for key in chat.keys() - KEYS[1]]
+    found += [key for chat in chats for note in chat.get("notes", ()) for key in note.keys() - KEYS[2]]
+    return min(found, default=None)
+
+
+def _plain_text(text: str) -> str:
+    """What was typed, without bytes that are no text: the file must stay one that can be read."""
+    return text.encode("utf-8", "replace").decode().strip()
+
+
+KEYS: Final = [frozenset(kind.__struct_fields__) for kind in (Marks, Mark, Note)]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from backscroll.archive import Archive
-from backscroll.files import TRANSCRIPTS, Bookmark, Discovery, FileKind, HomeFile, find_changes
+from backscroll.files import TRANSCRIPTS, Bookmark, Discovery, FileKind, find_changes
 from backscroll.library.ingest import Task
 from backscroll.library.reading import Kept, Source
 from backscroll.store import Known
@@ -60,7 +60,7 @@ def plan(
     hidden = [item.path for discovery in discoveries for item in discovery.unreadable]
     for path, source in kept.items():
         if path not in live and not any(path.is_relative_to(folder) for folder in hidden):
-            _settle(planned, known.get(str(path)), source, present)
+            _settle(planned, known, source, present)
     for name, entry in () if archived_stay else known.items():
         path = Path(name)
         if (
@@ -86,9 +86,10 @@ def transcript_of(path: Path) -> Path:
     return path.with_name(path.name.removesuffix(".meta.json") + ".jsonl")
 
 
-def tasks_for(files: Iterable[HomeFile], known: dict[str, Known], present: dict[Path, Source], home: str) -> list[Task]:
-    """What to do for these live files of a home."""
+def tasks_for(sources: Iterable[Source], known: dict[str, Known], present: dict[Path, Source], home: str) -> list[Task]:
+    """What to do for these files of a home."""
     tasks = []
+    files = list(sources)
     reading = {file.path for file in files}
     for file in files:
         beside = beside_of(file.path, present) if file.kind in TRANSCRIPTS else ()
@@ -96,7 +97,7 @@ def tasks_for(files: Iterable[HomeFile], known: dict[str, Known], present: dict[
         if file.kind is FileKind.AGENT_META or file.path.name == TITLE_FILE:
             about = transcript_of(file.path)
             entry, source = known.get(str(about)), present.get(about)
-            if about not in reading and entry is not None and isinstance(source, HomeFile):
+            if about not in reading and entry is not None and source is not None:
                 tasks.append(Task(source, home, entry, beside_of(about, present), only_beside=True))
                 reading.add(about)
     return tasks
@@ -120,14 +121,14 @@ def _compare(planned: Plan, known: dict[str, Known], discovery: Discovery, prese
             planned.removed.append(known[str(path)])
 
 
-def _settle(planned: Plan, entry: Known | None, source: Kept, present: dict[Path, Source]) -> None:
+def _settle(planned: Plan, known: dict[str, Known], source: Kept, present: dict[Path, Source]) -> None:
     """A file that is only kept any more: what was read of it stays, if that is all there is."""
-    if entry is not None and entry.size == source.size:
+    entry = known.get(str(source.path))
+    if entry is not None and (entry.size, entry.modified) == (source.size, source.modified_ns):
         if not entry.archived:
             planned.archived.append(entry)
         return
-    beside = beside_of(source.path, present) if source.kind in TRANSCRIPTS else ()
-    planned.tasks.append(Task(source, source.home, entry, beside))
+    planned.tasks += tasks_for([source], known, present, source.home)
 
 
 def _kept_files(archive: Archive | None, homes: set[str]) -> dict[Path, Kept]:

@@ -72,12 +72,14 @@ def records_on(reading: Reading | KeptReading, line: Line) -> Iterator[tuple[Rec
 
 
 def in_pieces(source: Source, size: int = 256 * 1024) -> Iterator[bytes]:
-    """The bytes of a file in pieces, cut behind a newline where there is one."""
+    """The bytes of a file in pieces, cut behind a newline where there is one, else between words."""
     rest = b""
     for block in _blocks(source):
         rest += block
         while len(rest) > size:
-            cut = rest.rfind(b"\n", 0, size) + 1 or size
+            cut = max(rest.rfind(mark, 0, size) for mark in (b"\n", b" ", b'"', b",")) + 1 or size
+            newline = rest.rfind(b"\n", 0, size) + 1
+            cut = newline or cut
             yield rest[:cut]
             rest = rest[cut:]
     if rest:

@@ -1,6 +1,7 @@
 """The text of a passage, read from where it stands: the live file, else the archive. No text is stored twice."""
 
 import os
+import re
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
@@ -29,8 +30,8 @@ class Texts:
     def text(self, path: str, start: int, length: int, number: int) -> str:
         """What a passage says; empty where it cannot be read any more."""
         if not path.endswith(".jsonl"):
-            data = self._bytes(path, start, length)
-            return data.decode("utf-8", "replace")
+            text = self._bytes(path, start, length).decode("utf-8", "replace")
+            return ESCAPES.sub(_unescaped, text) if path.endswith(".json") else text
         passage = self.passage(path, start, length, number)
         return passage.text() if passage else ""
 
@@ -93,3 +94,15 @@ class Texts:
         if len(self._open) > MOST_OPEN:
             os.close(self._open.popitem(last=False)[1])
         return descriptor
+
+
+def _unescaped(found: "re.Match[str]") -> str:
+    """What an escape in JSON stands for."""
+    letter = found[0][1]
+    if letter == "u":
+        return chr(int(found[0][2:], 16))
+    return {"n": "\n", "t": "\t", "r": "\r", "b": " ", "f": " "}.get(letter, letter)
+
+
+# A piece of a JSON file is no JSON, but its strings are readable.
+ESCAPES: Final = re.compile(r"\\(?:u[0-9a-fA-F]{4}|[nrtbf\"\\/])")

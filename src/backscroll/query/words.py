@@ -1,14 +1,15 @@
 """What a text is found by beyond the words that stand in it: the parts of names, and pairs of characters.
 
 The engine cuts text into words at everything that is no letter or digit, so `snake_case`, `dotted.names` and paths
-come apart by themselves. `camelCase` does not, nor do scripts that are written without spaces. Both sides use what is
-here: a text when it is indexed, a word when it is searched for.
+come apart by themselves. `camelCase` does not: which names there are and what parts they have is noted once for all
+texts. Scripts that are written without spaces do not either: their pairs of characters are indexed with the text. Both
+sides use what is here: a text when it is indexed, a word when it is searched for.
 """
 
 import re
 import unicodedata
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 LONGEST_WORD: Final = 200
 """A longer run of letters and digits is no word that anybody would look for."""
@@ -40,53 +41,50 @@ def split_scripts(word: str) -> list[tuple[str, bool]]:
     return pieces
 
 
-class Prepared(NamedTuple):
-    """A text as it is indexed: its words, and the parts that it is found by besides, with spaces between."""
-
-    text: str
-    parts: str
-
-
 class Preparation:
-    """Prepares texts. Remembers words it has met: nearly all of a text's words are in other texts too."""
+    """Prepares texts to be indexed. Remembers the words it has met: nearly all of a text's words are in others too."""
 
     def __init__(self) -> None:
-        self._plain: set[str] = set()
-        self._known: dict[str, str] = {}
+        self._met: set[str] = set()
+        self.names: dict[str, list[str]] = {}
+        """The `camelCase` names that were met since somebody took them, each with its parts."""
 
-    def prepare(self, text: str) -> Prepared:
-        """The text with one spelling, without blobs, and with its parts."""
+    def prepare(self, text: str) -> tuple[str, str]:
+        """The text with one spelling and without blobs; and what it is found by besides, with spaces between."""
         text = normal(text)
-        words = set(text.split())
-        if len(text) >= SHORTEST_BLOB and any(len(word) >= SHORTEST_BLOB for word in words):
+        if len(text) >= SHORTEST_BLOB and _may_have_blob(text):
             text = BLOB.sub(" ", text)
-        parts = dict.fromkeys(self._camel(words)) if LOWER_UPPER.search(text) else {}
-        if not text.isascii():
-            parts |= dict.fromkeys(_unspaced_parts(text))
-        return Prepared(text, " ".join(parts))
+        if LOWER_UPPER.search(text) is not None:
+            self._meet(text)
+        return text, "" if text.isascii() else " ".join(_unspaced_parts(text))
 
-    def _camel(self, words: set[str]) -> Iterator[str]:
-        if len(self._plain) > MOST_REMEMBERED:
-            self._plain.clear()
-            self._known.clear()
-        for word in words - self._plain:
-            parts = self._known.get(word)
-            if parts is None:
-                parts = " ".join(camel_parts(word))
-                if not parts:
-                    self._plain.add(word)
-                    continue
-                self._known[word] = parts
-            yield parts
+    def _meet(self, text: str) -> None:
+        fresh = set(text.split()) - self._met
+        if not fresh:
+            return
+        if len(self._met) > MOST_REMEMBERED:
+            self._met.clear()
+        self._met |= fresh
+        for word in fresh:
+            if LOWER_UPPER.search(word) is not None:
+                for name in NAME.findall(word):
+                    if parts := camel_parts(name):
+                        self.names[name] = parts
 
 
-def camel_parts(word: str) -> list[str]:
-    """The parts of the `camelCase` names in a word; none where there is no such name."""
-    parts = []
-    for name in NAME.findall(word):
-        if LOWER_UPPER.search(name) and len(name) <= LONGEST_WORD:
-            parts += CAMEL_PART.findall(name)
-    return parts
+def camel_parts(name: str) -> list[str]:
+    """The parts of a `camelCase` name; none where it is not one."""
+    if LOWER_UPPER.search(name) is None or len(name) > LONGEST_WORD:
+        return []
+    return CAMEL_PART.findall(name)
+
+
+def _may_have_blob(text: str) -> bool:
+    """Whether there may be a run of so many characters without a space: such a run covers one of these places."""
+    for at in range(SHORTEST_BLOB - 1, len(text), SHORTEST_BLOB):
+        if text[at] in BLOB_LETTERS and text.count(" ", max(0, at - SHORTEST_BLOB), at + SHORTEST_BLOB) < MOST_SPACES:
+            return True
+    return False
 
 
 def _unspaced_parts(text: str) -> Iterator[str]:
@@ -107,7 +105,7 @@ def _unspaced_parts(text: str) -> Iterator[str]:
 
 MOST_REMEMBERED: Final = 300_000
 LOWER_UPPER: Final = re.compile("[a-z0-9][A-Z]|[A-Z][A-Z][a-z]")
-NAME: Final = re.compile("[A-Za-z0-9]+")
+NAME: Final = re.compile(r"[^\W_]+")
 # HTTPServer → HTTP Server; getUser2Name → get User 2 Name
 CAMEL_PART: Final = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 # Han, kana, bopomofo, hangul, Thai, Lao, Khmer, Myanmar, Tibetan. Hangul has spaces, but its words carry particles.
@@ -120,5 +118,7 @@ UNSPACED: Final = re.compile(f"[{LETTERS}]+")
 WORD_BEFORE: Final = re.compile(r"[^\W_]+\Z")
 WORD_AFTER: Final = re.compile(rf"[^\W_{LETTERS}]+")
 SHORTEST_BLOB: Final = 400
+MOST_SPACES: Final = 20
+BLOB_LETTERS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=_-")
 BLOB: Final = re.compile(rf"[A-Za-z0-9+/=_-]{{{SHORTEST_BLOB},}}")
 """Base64 and the like, which nobody reads."""

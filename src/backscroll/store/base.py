@@ -4,13 +4,22 @@ A store holds what was derived from the transcripts. It can always be thrown awa
 only place of anything; the texts themselves are not in it, only where they stand.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 from backscroll.conversation import Overview, Role, Transcript
+from backscroll.errors import BackscrollError
 from backscroll.query import Query
+
+
+class DamagedStoreError(BackscrollError):
+    """The store cannot be read. Nothing is lost by that."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the index is damaged: {reason}", "make it anew with backscroll update --rebuild")
 
 
 class Known(NamedTuple):
@@ -23,6 +32,10 @@ class Known(NamedTuple):
     archived: bool
     """Whether it is only in the archive any more."""
     bookmark: tuple[int, ...] | None
+    lines: int
+    """How many lines were read."""
+    modified: int
+    """When it had last been written then, in nanoseconds."""
 
 
 class FileColumns(NamedTuple):
@@ -42,6 +55,8 @@ class FileColumns(NamedTuple):
     archived: bool
     bookmark: str | None
     state: bytes | None
+    lines: int = 0
+    modified: int = 0
     has_image: bool = False
     has_thinking: bool = False
     has_diff: bool = False
@@ -285,8 +300,14 @@ class Store(Protocol):
     def chats_of(self, files: Iterable[int]) -> set[int]:
         """The chats that these files are part of."""
 
-    def load(self, chats: Iterable[int]) -> Iterator[tuple[int, Transcript]]:
+    def load(self, chats: Iterable[int]) -> list[tuple[int, Transcript]]:
         """The transcripts of these chats as they were saved, by file."""
+
+    def titles_of(self, rows: Iterable[str]) -> dict[str, dict[str, str]]:
+        """The titles that these rows were given, by row and by the path of who gives it."""
+
+    def titled_by(self, file: int) -> set[int]:
+        """The chats of rows that a file gives titles to."""
 
     def titles(self, files: Iterable[int]) -> dict[str, dict[str, str]]:
         """The titles that rows of these files were given, by row and by the path of who gives it."""
@@ -347,6 +368,16 @@ class Table(NamedTuple):
     is_cut: bool
 
 
+def storable(text: str) -> str:
+    """The text with its lone surrogates, which no engine takes, moved where nobody writes; `readable` undoes it."""
+    return SURROGATES.sub(lambda found: chr(ord(found[0]) + MOVED), text)
+
+
+def readable(text: str) -> str:
+    """The text as it was before `storable`."""
+    return text if text.isascii() else MOVED_SURROGATES.sub(lambda found: chr(ord(found[0]) - MOVED), text)
+
+
 def microseconds(when: datetime | None) -> int | None:
     """A moment as a number that loses nothing."""
     if when is None:
@@ -356,3 +387,6 @@ def microseconds(when: datetime | None) -> int | None:
 
 
 EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+MOVED = 0x100000
+SURROGATES = re.compile("[\ud800-\udfff]")
+MOVED_SURROGATES = re.compile("[\U0010d800-\U0010dfff]")

@@ -6,6 +6,7 @@ from typing import Any, Final
 import apsw
 import msgspec
 
+from backscroll.errors import UsageError
 from backscroll.query import All, Either, Field, Not, Part, Phrase, Query, Word
 from backscroll.store.base import Passing, StoredChat, microseconds
 from backscroll.store.local.rows import decode_overview
@@ -88,7 +89,7 @@ class ChatRows:
         if field.name == "tokens":
             return f"({TOKENS}) {_comparison(field)} ?", [value]
         if field.name == "cost":
-            return f"c.cost {_comparison(field)} ?", [value]
+            raise UsageError("costs are not counted yet", "use tokens: instead")
         text = str(value)
         if field.name in ("is", "has"):
             return self._state(text)

@@ -1,7 +1,6 @@
 """Turn the tree of a query into what the text index understands. Nothing that a user typed is parsed by the engine."""
 
 import re
-from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
@@ -10,7 +9,21 @@ import tantivy
 from tantivy import FieldType, Occur
 from tantivy import Query as Engine
 
-from backscroll.query import All, Either, Field, Not, Part, Phrase, Query, Regex, Word, normal, pairs_of, split_scripts
+from backscroll.query import (
+    All,
+    Either,
+    Field,
+    Not,
+    Part,
+    Phrase,
+    Query,
+    Regex,
+    Word,
+    leaves,
+    normal,
+    pairs_of,
+    split_scripts,
+)
 from backscroll.store.base import Passing, microseconds
 from backscroll.store.local.chats import ChatRows
 from backscroll.store.local.database import select
@@ -24,23 +37,28 @@ MOST_ENDINGS: Final = 60
 """How many words a prefix stands for when it comes to rank; all of them count as found."""
 
 
+class Wish(NamedTuple):
+    """A word that is looked for: how to ask for it, and in how many passages it is at most."""
+
+    query: Engine
+    frequency: int
+
+
 class Compiled(NamedTuple):
     """What to ask the engine."""
 
-    words: list[Engine]
+    words: list[Wish]
     """Any of these must be there, and the more the better."""
     must: list[Engine]
     must_not: list[Engine]
-    regexes: list[tuple[Regex, bool]]
-    """What is looked for in the texts themselves; with whether it must not be there."""
+    is_ranked: bool
+    """Whether there are words in it anywhere, so that one passage can be better than another."""
 
-    def whole(self, words: Iterable[Engine] | None = None) -> Engine:
-        """All of it as one question, with these words only if they are given."""
-        chosen = self.words if words is None else list(words)
+    def whole(self) -> Engine:
+        """All of it as one question."""
         clauses = [(Occur.Must, part) for part in self.must] + [(Occur.MustNot, part) for part in self.must_not]
-        if chosen:
-            either = chosen[0] if len(chosen) == 1 else Engine.boolean_query([(Occur.Should, word) for word in chosen])
-            clauses.append((Occur.Must, either))
+        if self.words:
+            clauses.append((Occur.Must, _either([word.query for word in self.words])))
         elif not self.must:
             clauses.append((Occur.Must, Engine.all_query()))
         return clauses[0][1] if len(clauses) == 1 else Engine.boolean_query(clauses)
@@ -55,27 +73,24 @@ class Compiler:
         self._chats = ChatRows(connection, passing)
 
     def compile(self, query: Query) -> Compiled:
-        """Words at the top are wishes; everything else at the top is a demand."""
-        compiled = Compiled([], [], [], [])
+        """Words at the top are wishes; everything else at the top is a demand. Regular expressions are not seen to."""
+        is_ranked = any(isinstance(part, (Word, Phrase)) for part in leaves(query.root))
+        compiled = Compiled([], [], [], is_ranked)
         files = self._chats.files_in_homes()
         if files is not None:
             compiled.must.append(in_files(files))
         for part in query.root.parts:
             if isinstance(part, Word):
                 compiled.words.append(self._word(part))
-            elif isinstance(part, Regex):
-                compiled.regexes.append((part, False))
-            elif isinstance(part, Not) and isinstance(part.part, Regex):
-                compiled.regexes.append((part.part, True))
-            elif isinstance(part, Not):
+            elif isinstance(part, Not) and not isinstance(part.part, Regex):
                 compiled.must_not.append(self._part(part.part))
-            else:
+            elif not isinstance(part, (Not, Regex)):
                 compiled.must.append(self._part(part))
         return compiled
 
     def _part(self, part: Part) -> Engine:
         if isinstance(part, Word):
-            return self._word(part)
+            return self._word(part).query
         if isinstance(part, Phrase):
             return self._phrase(part.text)
         if isinstance(part, Field):
@@ -87,62 +102,80 @@ class Compiler:
             return Engine.boolean_query([(occur, self._part(inner)) for inner in part.parts])
         raise TypeError(part)  # the parser lets a regular expression stand at the top only
 
-    def _word(self, word: Word) -> Engine:
+    def _word(self, word: Word) -> Wish:
         text = normal(word.text)
         pieces = split_scripts(text)
-        if any(is_unspaced for _, is_unspaced in pieces):
-            return _all(
-                [_unspaced(piece) if is_unspaced else self._spaced(piece, word.prefix) for piece, is_unspaced in pieces]
-            )
-        return self._spaced(text, word.prefix)
+        if not any(is_unspaced for _, is_unspaced in pieces):
+            return self._spaced(text, prefix=word.prefix)
+        wishes = [
+            self._unspaced(piece) if is_unspaced else self._spaced(piece, prefix=word.prefix)
+            for piece, is_unspaced in pieces
+        ]
+        return Wish(_all([wish.query for wish in wishes]), min(wish.frequency for wish in wishes))
 
-    def _spaced(self, text: str, prefix: bool = False) -> Engine:
+    def _spaced(self, text: str, *, prefix: bool = False) -> Wish:
         words = words_of(text)
         if not words:
-            return Engine.empty_query()
+            return Wish(Engine.empty_query(), 0)
         if prefix:
             return self._prefix(words)
         if len(words) > 1:
-            return Engine.phrase_query(SCHEMA, "text", list(words))
-        return _either([_term("text", words[0]), Engine.boost_query(_term("parts", words[0]), PARTS_WEIGHT)])
+            frequency = min(self._searcher.doc_freq("text", word) for word in words)
+            return Wish(Engine.phrase_query(SCHEMA, "text", list(words)), frequency)
+        word = words[0]
+        found = [_term("text", word), *_names_query(self._names("part = ?", word))]
+        frequency = self._searcher.doc_freq("text", word)
+        # What stands beside characters without spaces is not a word of its own in the text.
+        if beside := self._searcher.doc_freq("parts", word):
+            found.append(Engine.boost_query(_term("parts", word), PARTS_WEIGHT))
+            frequency += beside
+        return Wish(_either(found), frequency)
 
-    def _prefix(self, words: list[str]) -> Engine:
+    def _names(self, where: str, *values: str) -> list[str]:
+        """The names that have a part like this."""
+        statement = f"select distinct word from names where {where}"  # noqa: S608
+        return [word for (word,) in select(self._connection, statement, values)]
+
+    def _prefix(self, words: list[str]) -> Wish:
         if len(words) > 1:
-            return Engine.phrase_prefix_query(SCHEMA, "text", list(words))
+            frequency = min(self._searcher.doc_freq("text", word) for word in words[:-1])
+            return Wish(Engine.phrase_prefix_query(SCHEMA, "text", list(words)), frequency)
         prefix = words[0]
-        clauses = []
-        for field, weight in (("text", 1.0), ("parts", PARTS_WEIGHT)):
-            endings = self._searcher.terms_with_prefix(field, prefix, limit=MOST_ENDINGS)
-            clauses += [Engine.boost_query(_term(field, word), weight) for word, _ in endings]
-            if len(endings) >= MOST_ENDINGS:
-                everything = Engine.fuzzy_term_query(SCHEMA, field, prefix, distance=0, prefix=True)
-                clauses.append(Engine.boost_query(everything, 0.1))
-        return _either(clauses) if clauses else Engine.empty_query()
+        endings = self._searcher.terms_with_prefix("text", prefix, limit=MOST_ENDINGS)
+        clauses = [_term("text", word) for word, _ in endings]
+        if len(endings) >= MOST_ENDINGS:
+            everything = Engine.fuzzy_term_query(SCHEMA, "text", prefix, distance=0, prefix=True)
+            clauses = [Engine.const_score_query(everything, PARTS_WEIGHT)]
+        clauses += _names_query(self._names("part between ? and ?", prefix, prefix + "\U0010ffff"))
+        return Wish(_either(clauses) if clauses else Engine.empty_query(), sum(count for _, count in endings))
+
+    def _unspaced(self, run: str) -> Wish:
+        """A run of characters written without spaces: its pairs, one after the other."""
+        pairs = [word for pair in pairs_of(run) for word in PARTS.analyze(pair)]
+        frequency = min((self._searcher.doc_freq("parts", pair) for pair in pairs), default=0)
+        if len(pairs) == 1:
+            return Wish(_term("parts", pairs[0]), frequency)
+        return Wish(Engine.phrase_query(SCHEMA, "parts", list(pairs)), frequency)
 
     def _phrase(self, text: str) -> Engine:
         text = normal(text)
-        pieces = split_scripts(text)
+        pieces = [piece for piece in split_scripts(text) if piece[0].strip()]
         if any(is_unspaced for _, is_unspaced in pieces):
-            parts = [
-                _unspaced(piece) if is_unspaced else self._phrase(piece)
+            return _all([
+                self._unspaced(piece).query if is_unspaced else self._spaced(piece).query
                 for piece, is_unspaced in pieces
-                if piece.strip()
-            ]
-            return _all(parts)
-        words = words_of(text)
-        if not words:
-            return Engine.empty_query()
-        if len(words) == 1:
-            return self._spaced(text)
-        return Engine.phrase_query(SCHEMA, "text", list(words))
+            ])  # fmt: skip
+        return self._spaced(text).query
 
     def _field(self, field: Field) -> Engine:
         value = field.value
         if field.name in ("after", "before") and isinstance(value, datetime):
             moment = (microseconds(value) or 0) // 1000
             after = field.name == "after"
-            bounds: dict[str, Any] = {"lower_bound": moment} if after else {"upper_bound": moment}
-            found = Engine.range_query(SCHEMA, "time", FieldType.Integer, include_upper=False, **bounds)
+            bounds: dict[str, Any] = (
+                {"lower_bound": moment} if after else {"upper_bound": moment, "include_upper": False}
+            )
+            found = Engine.range_query(SCHEMA, "time", FieldType.Integer, **bounds)
             return Engine.const_score_query(found, 0.0)
         text = str(value)
         if field.name == "role":
@@ -197,12 +230,11 @@ def _term(field: str, word: str) -> Engine:
     return Engine.term_query(SCHEMA, field, word)
 
 
-def _unspaced(run: str) -> Engine:
-    """A run of characters written without spaces: its pairs, one after the other."""
-    pairs = [word for pair in pairs_of(run) for word in PARTS.analyze(pair)]
-    if len(pairs) == 1:
-        return _term("parts", pairs[0])
-    return Engine.phrase_query(SCHEMA, "parts", list(pairs))
+def _names_query(names: list[str]) -> list[Engine]:
+    """Passages with one of these names, all worth the same."""
+    if not names:
+        return []
+    return [Engine.const_score_query(Engine.term_set_query(SCHEMA, "text", names), PARTS_WEIGHT)]
 
 
 def _all(parts: list[Engine]) -> Engine:

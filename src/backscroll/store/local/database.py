@@ -20,7 +20,7 @@ def connect(path: Path, *, write: bool) -> apsw.Connection:
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE if write else apsw.SQLITE_OPEN_READONLY
     connection = apsw.Connection(str(path), flags=flags)
     connection.set_busy_timeout(PATIENCE_MS)
-    connection.execute("pragma mmap_size = 268435456; pragma cache_size = -32768; pragma temp_store = memory")
+    connection.execute("pragma mmap_size = 134217728; pragma cache_size = -65536; pragma temp_store = memory")
     return connection
 
 

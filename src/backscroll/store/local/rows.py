@@ -9,12 +9,16 @@ import apsw
 import msgspec
 
 from backscroll.conversation import Call, Overview, Place, Role, SavedRow, Transcript, restore
-from backscroll.store.base import EPOCH, Batch, ChatChange, Keys, Known, microseconds
+from backscroll.store.base import EPOCH, Batch, ChatChange, Keys, Known, microseconds, readable, storable
 from backscroll.store.detail import decode_detail
 from backscroll.store.local.database import transaction
 
 AT_ONCE: Final = 10_000
 """How many keys are looked up in one statement."""
+
+
+Entitled = tuple[str, int | None, int | None]
+"""What the passage of a title is known by: title, time, file."""
 
 
 class Rows:
@@ -25,15 +29,16 @@ class Rows:
 
     def known(self, paths: Iterable[str] | None = None) -> dict[str, Known]:
         """The files that were read, by their paths: these, or all."""
-        statement = "select id, path, kind, size, archived, bookmark from files"
+        statement = "select id, path, kind, size, archived, bookmark, lines, modified from files"
         if paths is None:
             found = self._all(statement)
         else:
             found = self._all(statement + " where path in (select value from json_each(?))", _array(paths))  # noqa: S608
-        return {
-            path: Known(number, path, kind, size, bool(archived), tuple(msgspec.json.decode(mark)) if mark else None)
-            for number, path, kind, size, archived, mark in found
-        }
+        files = (
+            Known(number, readable(path), kind, size, bool(archived), _mark(mark), lines, modified)
+            for number, path, kind, size, archived, mark, lines, modified in found
+        )
+        return {file.path: file for file in files}
 
     def begin(self) -> Batch:
         """A batch with the ids that come next. None is given twice, also after rows were deleted."""
@@ -43,6 +48,13 @@ class Rows:
 
     def write(self, batch: Batch) -> None:
         """Write all of it, or nothing."""
+        try:
+            self._write(batch)
+        except UnicodeEncodeError:
+            _make_storable(batch)
+            self._write(batch)
+
+    def _write(self, batch: Batch) -> None:
         with transaction(self._connection):
             self._empty([*batch.emptied, *batch.removed])
             self._many("delete from files where id = ?", [(number,) for number in batch.removed])
@@ -96,18 +108,30 @@ class Rows:
                 "select id, path, session, agent, state from files where chat = ? and state is not null", chat
             )
             for number, path, session, agent, state in found:
-                yield number, restore(Place(path, session, agent), state, self._rows(number))
+                yield number, restore(Place(readable(path), session, agent), state, self._rows(number))
+
+    def titled_by(self, file: int) -> set[int]:
+        """The chats of rows that a file gives titles to."""
+        statement = (
+            "select f.chat from titles t join records r on r.uuid = t.row join files f on f.id = r.file"
+            " where t.file = ? and f.chat is not null"
+        )
+        return set(self._column(statement, file))
 
     def titles(self, files: Iterable[int]) -> dict[str, dict[str, str]]:
         """The titles that rows of these files were given, by row and by the path of who gives it."""
+        return self._titles("t.row in (select uuid from records where file in (select value from json_each(?)))", files)
+
+    def titles_of(self, rows: Iterable[str]) -> dict[str, dict[str, str]]:
+        """The titles that these rows were given, by row and by the path of who gives it."""
+        return self._titles("t.row in (select value from json_each(?))", rows)
+
+    def _titles(self, where: str, keys: Iterable[Any]) -> dict[str, dict[str, str]]:
         titles: dict[str, dict[str, str]] = defaultdict(dict)
-        for some in _parts(files):
-            for row, path, title in self._all(
-                "select t.row, f.path, t.title from titles t join records r on r.uuid = t.row"
-                " join files f on f.id = t.file where r.file in (select value from json_each(?))",
-                some,
-            ):
-                titles[row][path] = title
+        statement = f"select t.row, f.path, t.title from titles t join files f on f.id = t.file where {where}"  # noqa: S608
+        for some in _parts(keys):
+            for row, path, title in self._all(statement, some):
+                titles[readable(row)][readable(path)] = title
         return titles
 
     def _rows(self, file: int) -> Iterator[SavedRow]:
@@ -142,15 +166,15 @@ class Rows:
             (file,),
         ):
             yield SavedRow(
-                uuid=uuid,
+                uuid=readable(uuid),
                 position=position,
                 kind=kind,
                 when=EPOCH + timedelta(microseconds=time) if time is not None else None,
-                parent=parent,
+                parent=readable(parent) if parent else None,
                 is_sidechain=bool(is_sidechain),
                 message_id=message,
                 model=model,
-                text=text or "",
+                text=readable(text or ""),
                 results=tuple(results.get(number, ())) if kind == "tool-result" else (),
                 calls=tuple(calls.get(number, ())),
                 forked_session=session,
@@ -183,23 +207,31 @@ class Rows:
 
     def _write_chats(self, batch: Batch) -> None:
         left = {
-            number: (name, title, block)
-            for number, name, title, block in self._all(
-                "select id, name, title, title_block from chats where id in (select value from json_each(?))",
+            number: (name, (title, started, file), block)
+            for number, name, title, started, file, block in self._all(
+                "select id, name, title, started, title_file, title_block from chats"
+                " where id in (select value from json_each(?))",
                 _array(batch.stale_chats),
             )
         }
         ids = {name: number for number, (name, _, _) in left.items()}
         for change in batch.chats:
             number = ids.pop(change.overview.id, None)
-            _, title, block = left.pop(number) if number is not None else (None, None, None)
-            self._write_chat(batch, change, number, title, block)
+            _, entitled, block = left.pop(number) if number is not None else (None, None, None)
+            self._write_chat(batch, change, number, entitled, block)
         for number, (_, _, block) in left.items():
             self._connection.execute("update files set chat = null where chat = ?", (number,))
             self._delete_title(block)
             self._connection.execute("delete from chats where id = ?", (number,))
 
-    def _write_chat(self, batch: Batch, change: ChatChange, number: int | None, title: str | None, block: Any) -> None:  # noqa: ANN401
+    def _write_chat(
+        self,
+        batch: Batch,
+        change: ChatChange,
+        number: int | None,
+        entitled: Entitled | None,
+        block: int | None,
+    ) -> None:
         overview = change.overview
         values = (
             overview.id,
@@ -238,12 +270,17 @@ class Rows:
             " where chat = ?1 and kind = 'session') where id = ?1",
             (number,),
         )
-        if title != overview.title or block is None:
+        entitles = (overview.title, microseconds(overview.started), min(change.files))
+        if block is None or entitled != entitles:
+            # What its passage is known by has changed.
             self._delete_title(block)
             self._connection.execute(
                 "insert into blocks (id, number, role, chat) values (?, 0, 'title', ?)", (batch.next_block, number)
             )
-            self._connection.execute("update chats set title_block = ? where id = ?", (batch.next_block, number))
+            self._connection.execute(
+                "update chats set title_block = ?, title_file = ? where id = ?",
+                (batch.next_block, min(change.files), number),
+            )
             batch.next_block += 1
         self._mark_abandoned(files, change.abandoned)
 
@@ -289,14 +326,46 @@ def _parts(keys: Iterable[Any]) -> Iterator[str]:
 
 
 def _array(values: Iterable[Any]) -> str:
-    return msgspec.json.encode(list(values)).decode()
+    listed = list(values)
+    try:
+        return msgspec.json.encode(listed).decode()
+    except UnicodeEncodeError:
+        return msgspec.json.encode([_storable(value) for value in listed]).decode()
+
+
+def _mark(text: str | None) -> tuple[int, ...] | None:
+    return tuple(msgspec.json.decode(text)) if text else None
+
+
+def _make_storable(batch: Batch) -> None:
+    """Move what the engine does not take out of every text of a batch."""
+    for name in ("files", "records", "blocks", "usage", "problems", "links", "titles", "withdrawn"):
+        rows = getattr(batch, name)
+        rows[:] = [
+            type(row)(*map(_storable, row)) if hasattr(row, "_fields") else tuple(map(_storable, row)) for row in rows
+        ]
+    for change in batch.chats:
+        change.overview = msgspec.convert(_storable(msgspec.to_builtins(change.overview)), Overview)
+
+
+def _storable(value: Any) -> Any:  # noqa: ANN401
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, list):
+        return [_storable(part) for part in value]
+    if isinstance(value, dict):
+        return {_storable(name): _storable(part) for name, part in value.items()}
+    return value
 
 
 OVERVIEW: Final = msgspec.json.Decoder(Overview)
 INSERT_FILE: Final = """
 insert into files (id, path, home, kind, session, agent, project, first_typed, started, last_active, size, archived,
-  bookmark, state, has_image, has_thinking, has_diff) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-on conflict (id) do update set project = excluded.project, first_typed = excluded.first_typed,
+  bookmark, state, lines, modified, has_image, has_thinking, has_diff)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+on conflict (id) do update set session = excluded.session, lines = excluded.lines,
+  modified = excluded.modified, project = excluded.project,
+  first_typed = excluded.first_typed,
   started = excluded.started, last_active = excluded.last_active, size = excluded.size, archived = excluded.archived,
   bookmark = excluded.bookmark, state = excluded.state, has_image = has_image or excluded.has_image,
   has_thinking = has_thinking or excluded.has_thinking, has_diff = has_diff or excluded.has_diff

@@ -27,6 +27,8 @@ create table files (
   archived integer not null default 0,
   bookmark text,
   state blob,
+  lines integer not null default 0,
+  modified integer not null default 0,
   has_image integer not null default 0,
   has_thinking integer not null default 0,
   has_diff integer not null default 0
@@ -46,6 +48,7 @@ create table chats (
   archived integer not null default 0,
   silent integer not null default 0,
   title_block integer,
+  title_file integer,
   overview text not null
 );
 create index chats_last_active on chats (last_active);
@@ -72,7 +75,7 @@ create table records (
 create index records_file on records (file, number);
 create index records_uuid on records (uuid) where uuid is not null;
 create index records_message on records (message) where message is not null;
-create index records_abandoned on records (id) where abandoned;
+create index records_abandoned on records (file, number) where abandoned;
 
 create table blocks (
   id integer primary key autoincrement,
@@ -119,6 +122,7 @@ create table titles (row text not null, file integer not null, title text not nu
   without rowid;
 create index titles_file on titles (file);
 
+create table names (part text not null, word text not null, primary key (part, word)) without rowid;
 create table deleted (block integer primary key);
 create table marks (name text primary key, value text not null) without rowid;
 """
@@ -161,10 +165,13 @@ join records r on r.id = i.record
 join files f on f.id = r.file
 left join chats c on c.id = f.chat
 left join blocks o on o.call = i.call and o.role = 'output'
-  and o.id = (select min(id) from blocks where call = i.call and role = 'output')
+  and o.id = (select x.id from blocks x join records y on y.id = x.record join files z on z.id = y.file
+    where x.call = i.call and x.role = 'output' and y.uuid is not null
+    order by y.time, z.agent is not null, z.path, y.number limit 1)
 left join records ro on ro.id = o.record
 where i.role = 'input'
-  and i.id = (select min(id) from blocks where call = i.call and role = 'input');
+  and i.id = (select x.id from blocks x join records y on y.id = x.record join files z on z.id = y.file
+    where x.call = i.call and x.role = 'input' order by y.time, z.agent is not null, z.path, y.number limit 1);
 
 create view v_usage as
 select coalesce(r.message, r.uuid) as message, min({_moment("r.time")}) as time, max(r.model) as model,

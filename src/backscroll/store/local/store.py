@@ -1,24 +1,57 @@
 """The store of one machine: rows in a SQLite file, words in a text index beside it."""
 
-import time
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import Final, Self
+from typing import Final, ParamSpec, Self, TypeVar
 
 import apsw
 
 from backscroll.conversation import Role, Transcript
-from backscroll.errors import BackscrollError, NothingFound, UsageError
+from backscroll.errors import NothingFound
 from backscroll.query import Query
-from backscroll.store.base import Answer, Batch, Document, Hit, Keys, Known, Passing, Pending, Spot, StoredChat, Table
+from backscroll.store.base import (
+    Answer,
+    Batch,
+    DamagedStoreError,
+    Document,
+    Hit,
+    Keys,
+    Known,
+    Passing,
+    Pending,
+    Spot,
+    StoredChat,
+    Table,
+    readable,
+)
 from backscroll.store.local.chats import ChatRows
-from backscroll.store.local.database import WriteLock, connect, create, is_ours, limited, select, set_aside, transaction
+from backscroll.store.local.database import WriteLock, connect, create, is_ours, select, set_aside, transaction
 from backscroll.store.local.rows import Rows
 from backscroll.store.local.search import Search
+from backscroll.store.local.sql import run_sql
 from backscroll.store.local.text import STAGES, TextIndex
 
-ROLES: Final = tuple(role for stage in STAGES for role in stage)
+Parameters = ParamSpec("Parameters")
+Returned = TypeVar("Returned")
+
+
+def guarded(method: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
+    """Turn what the engines say of damaged files into one error that somebody can act on."""
+
+    @wraps(method)
+    def run(*arguments: Parameters.args, **named: Parameters.kwargs) -> Returned:
+        try:
+            return method(*arguments, **named)
+        except (apsw.CorruptError, apsw.NotADBError, UnicodeDecodeError) as error:
+            raise DamagedStoreError(str(error)) from error
+        except ValueError as error:
+            if "orrupt" not in str(error) and "IO error" not in str(error):
+                raise
+            raise DamagedStoreError(str(error)) from error
+
+    return run
 
 
 class LocalStore:
@@ -41,29 +74,38 @@ class LocalStore:
         """Become the one who writes; Busy if another process is. Makes what is missing, sets aside what is broken."""
         if self._lock is None:
             self._lock = WriteLock(self.folder)
-            self.close_connections()
+            self._let_go()
         if not is_ours(self.file):
-            if moved := set_aside(self.file):
-                self.notices.append(
-                    f"the index could not be used and is made anew; the old one is {moved.name} in {self.folder}"
-                )
-            create(self.file)
+            self.make_anew()
         return self
+
+    def make_anew(self) -> None:
+        """Begin with an empty store; what was there is set aside."""
+        self._let_go()
+        # The words first: without rows they mean nothing, and a crash in between must not leave them with other rows.
+        shutil.rmtree(self.folder / "text", ignore_errors=True)
+        if moved := set_aside(self.file):
+            self.notices.append(
+                f"the index could not be used and is made anew; the old one is {moved.name} in {self.folder}"
+            )
+        create(self.file)
 
     def close(self) -> None:
         """Let go of everything."""
-        if "text" in self.__dict__:
-            self.text.close()
-        self.close_connections()
+        self._let_go()
         if self._lock is not None:
             self._lock.release()
             self._lock = None
 
-    def close_connections(self) -> None:
-        """Let go of the rows; they are opened again when needed."""
+    def _let_go(self) -> None:
+        """Close what is open; it is opened again when needed."""
+        if "text" in self.__dict__:
+            self.text.close()
+            del self.text
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+        self._marks = None
 
     def __enter__(self) -> Self:
         return self
@@ -86,8 +128,8 @@ class LocalStore:
     @cached_property
     def text(self) -> TextIndex:
         """The words, opened."""
-        index, is_fresh = TextIndex.open(self.folder / "text")
-        if is_fresh:
+        index = TextIndex(self.folder / "text", write=self._lock is not None)
+        if index.was_made_anew:
             self.notices.append("the text index could not be used and is made anew")
         return index
 
@@ -98,52 +140,72 @@ class LocalStore:
 
     # Rows
 
+    @guarded
     def known(self) -> dict[str, Known]:
         """Every file that was read, by its path."""
         return Rows(self.connection).known()
 
+    @guarded
     def known_at(self, paths: Iterable[str]) -> dict[str, Known]:
         """Those of these files that were read."""
         return Rows(self.connection).known(paths)
 
+    @guarded
     def begin(self) -> Batch:
         """A batch to fill."""
         return Rows(self.connection).begin()
 
+    @guarded
     def write(self, batch: Batch) -> None:
         """Write all of it, or nothing."""
         Rows(self.connection).write(batch)
 
+    @guarded
     def related(self, keys: Keys) -> set[int]:
         """The chats that share something with these keys."""
         return Rows(self.connection).related(keys)
 
+    @guarded
     def chats_of(self, files: Iterable[int]) -> set[int]:
         """The chats that these files are part of."""
         return Rows(self.connection).chats_of(files)
 
-    def load(self, chats: Iterable[int]) -> Iterator[tuple[int, Transcript]]:
+    @guarded
+    def load(self, chats: Iterable[int]) -> list[tuple[int, Transcript]]:
         """The transcripts of these chats as they were saved, by file."""
-        return Rows(self.connection).load(chats)
+        return list(Rows(self.connection).load(chats))
 
+    @guarded
+    def titles_of(self, rows: Iterable[str]) -> dict[str, dict[str, str]]:
+        """The titles that these rows were given, by row and by the path of who gives it."""
+        return Rows(self.connection).titles_of(rows)
+
+    @guarded
+    def titled_by(self, file: int) -> set[int]:
+        """The chats of rows that a file gives titles to."""
+        return Rows(self.connection).titled_by(file)
+
+    @guarded
     def titles(self, files: Iterable[int]) -> dict[str, dict[str, str]]:
         """The titles that rows of these files were given, by row and by the path of who gives it."""
         return Rows(self.connection).titles(files)
 
     # Words
 
+    @guarded
     def waiting(self, limit: int) -> list[Spot]:
         """The passages that are to be made findable next, the worthiest first."""
         for stage, mark in zip(STAGES, self._positions(), strict=True):
             found = select(self.connection, WAITING.format(roles=_quoted(stage)), (mark, limit))
             if found:
                 return [
-                    Spot(block, Role(role), path or "", start or 0, length or 0, number, file or 0, at, tool,
+                    Spot(block, Role(role), readable(path or ""), start or 0, length or 0, number, file or 0, at, tool,
                          bool(is_error), bool(is_agent), title)
                     for block, role, path, start, length, number, file, at, tool, is_error, is_agent, title in found
                 ]  # fmt: skip
         return []
 
+    @guarded
     def index(self, documents: Sequence[Document]) -> None:
         """Make passages findable, in the order of `waiting`."""
         self.text.add(documents)
@@ -152,11 +214,15 @@ class LocalStore:
             stage = 0 if document.spot.role in STAGES[0] else 1
             marks[stage] = max(marks[stage], document.spot.block)
 
+    @guarded
     def flush(self) -> None:
         """Let searches see what was indexed, and forget what was deleted."""
         marks = self._positions()
         deleted = [row[0] for row in self.connection.execute("select block from deleted")]
         self.text.delete(deleted)
+        # Before the texts: a name that no text has does no harm.
+        with transaction(self.connection):
+            self.connection.executemany("insert or ignore into names values (?, ?)", self.text.take_names())
         stamp = self.text.commit()
         with transaction(self.connection):
             self.connection.execute(
@@ -167,10 +233,12 @@ class LocalStore:
                 [("stamp", str(stamp)), *((f"stage {number}", str(mark)) for number, mark in enumerate(marks))],
             )
 
+    @guarded
     def needs_flush(self) -> bool:
         """Whether something was deleted that searches still see."""
         return bool(self.connection.execute("select 1 from deleted limit 1").fetchall())
 
+    @guarded
     def pending(self) -> Pending:
         """What is not findable yet."""
         total = 0
@@ -185,10 +253,12 @@ class LocalStore:
             roles += [role for role in stage if any(role == name for name, _ in found)]
         return Pending(total, tuple(roles))
 
+    @guarded
     def note(self, name: str, value: str) -> None:
         """Remember something about what was read."""
         self.connection.execute("insert or replace into marks values (?, ?)", (f"note {name}", value))
 
+    @guarded
     def noted(self, name: str) -> str | None:
         """What was remembered."""
         found = select(self.connection, "select value from marks where name = ?", (f"note {name}",))
@@ -196,10 +266,12 @@ class LocalStore:
 
     # Questions
 
+    @guarded
     def search(self, query: Query, passing: Passing, *, sort: str, limit: int, offset: int, hits: int) -> Answer:
         """The chats that answer a query, with their best passages."""
         return Search(self.connection, self.text, passing).run(query, sort=sort, limit=limit, offset=offset, hits=hits)
 
+    @guarded
     def chats(
         self, query: Query | None, passing: Passing, *, sort: str, limit: int | None, offset: int
     ) -> list[StoredChat]:
@@ -210,43 +282,32 @@ class LocalStore:
         """Every passage that may answer a query, one by one; regular expressions are left to the caller."""
         return Search(self.connection, self.text, passing).passages(query, oldest_first=oldest_first)
 
+    @guarded
     def chats_by_key(self, chats: list[int]) -> dict[int, StoredChat]:
         """These chats."""
         return ChatRows(self.connection, Passing()).of(chats)
 
+    @guarded
     def similar(self, word: str) -> list[str]:
         """Words of the index that look like one which is not there, the most frequent first."""
         return self.text.similar(word)
 
+    @guarded
     def find(self, name: str, passing: Passing) -> list[StoredChat]:
         """The chats that this is the beginning of the id of, or of a session, message or agent in them."""
         return ChatRows(self.connection, passing).find(name)
 
+    @guarded
     def paths(self, chat: int) -> list[tuple[str, bool]]:
         """The files of a chat, each with whether it is only in the archive."""
         found = select(self.connection, "select path, archived from files where chat = ? order by id", (chat,))
-        return [(path, bool(archived)) for path, archived in found]
+        return [(readable(path), bool(archived)) for path, archived in found]
 
     def sql(self, statement: str, limit: int, seconds: float) -> Table:
         """Run one statement that only reads."""
-        connection = connect(self.file, write=False) if self.exists else self.connection
-        over = time.monotonic() + seconds
-        try:
-            connection.execute("pragma query_only = on")
-            with limited(connection, lambda: time.monotonic() > over):
-                cursor = connection.execute(statement)
-                columns = [name for name, *_ in cursor.get_description()]
-                rows = [row for row, _ in zip(cursor, range(limit + 1), strict=False)]
-        except apsw.ExecutionCompleteError:
-            return Table([], [], is_cut=False)
-        except apsw.InterruptError as error:
-            hint = "ask for less, or give it more time with --seconds"
-            raise BackscrollError(f"the statement took longer than {seconds:g} seconds", hint) from error
-        except apsw.Error as error:
-            raise UsageError(f"SQL: {error}", "see backscroll sql --help for the views") from error
-        finally:
-            connection.close()
-        return Table(columns, rows[:limit], is_cut=len(rows) > limit)
+        if not self.exists:
+            raise NothingFound("there is no index yet", "run backscroll update")
+        return run_sql(self.file, statement, limit, seconds)
 
     def _positions(self) -> list[int]:
         """How far each stage has come in this process."""
@@ -268,8 +329,8 @@ def _quoted(roles: Iterable[Role]) -> str:
 
 WAITING: Final = """
 select b.id, b.role, f.path, r.start, r.length, b.number,
-  coalesce(f.id, (select min(id) from files where chat = b.chat)),
-  coalesce(r.time, c.last_active),
+  coalesce(f.id, c.title_file),
+  coalesce(r.time, c.started),
   coalesce(b.tool, (select tool from blocks i where i.call = b.call and i.role = 'input' limit 1)), b.error,
   f.agent is not null or coalesce(r.sidechain, 0), c.title
 from blocks b

@@ -34,6 +34,7 @@ WEIGHTS: Final = {
 AGENT_WEIGHT: Final = 0.8
 HALF_LIFE_DAYS: Final = 365.0
 """How much older a passage is that counts half. Weights are relative, so they do not age."""
+SEGMENT_FILES: Final = ("fast", "fieldnorm", "idx", "pos", "store", "term")
 MOST_LOOKED_AT: Final = 50_000
 HEAP: Final = 96_000_000
 
@@ -41,27 +42,43 @@ HEAP: Final = 96_000_000
 class TextIndex:
     """The passages of a library by their words."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, write: bool) -> None:
+        """Whoever reads gets an empty index where there is none; whoever writes makes one, and anew if it is broken."""
         self.folder = folder
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._index = tantivy.Index(SCHEMA, path=str(folder))
-        self._index.register_tokenizer("words", WORDS)
-        self._index.register_tokenizer("parts", PARTS)
-        self._index.config_reader("manual")
+        self.was_made_anew = False
         self._writer: tantivy.IndexWriter | None = None
         self._preparation = Preparation()
         self._opstamp = -1
+        self._index = self._open(write=write)
 
-    @classmethod
-    def open(cls, folder: Path) -> tuple["TextIndex", bool]:
-        """The index in this folder, made anew if what is there cannot be used; and whether it had to be."""
+    def _open(self, *, write: bool) -> tantivy.Index:
+        if not write:
+            return _prepared(tantivy.Index(SCHEMA, path=str(self.folder) if self._is_there() else None))
+        if self._is_there() and not self._is_whole():
+            shutil.rmtree(self.folder)
+            self.was_made_anew = True
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
-            index = cls(folder)
+            index = _prepared(tantivy.Index(SCHEMA, path=str(self.folder)))
             index.searcher()
-        except (ValueError, OSError):
-            shutil.rmtree(folder, ignore_errors=True)
-            return cls(folder), True
-        return index, False
+        except ValueError:  # another schema, or damaged
+            shutil.rmtree(self.folder)
+            self.folder.mkdir(mode=0o700)
+            self.was_made_anew = True
+            return _prepared(tantivy.Index(SCHEMA, path=str(self.folder)))
+        return index
+
+    def _is_there(self) -> bool:
+        return (self.folder / "meta.json").exists()
+
+    def _is_whole(self) -> bool:
+        """Whether every file is there that the index says it has."""
+        try:
+            segments = json.loads((self.folder / "meta.json").read_bytes())["segments"]
+            names = [segment["segment_id"].replace("-", "") for segment in segments]
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return False
+        return all((self.folder / f"{name}.{part}").exists() for name in names for part in SEGMENT_FILES)
 
     @property
     def opstamp(self) -> int:
@@ -83,12 +100,16 @@ class TextIndex:
     def add(self, documents: Iterable[Document]) -> None:
         """Take more passages; they are seen after `commit`."""
         writer = self._writing()
+        prepare = self._preparation.prepare
         for spot, text in documents:
-            prepared = self._preparation.prepare(text)
+            words, parts = prepare(text)
             document = tantivy.Document()
-            document.add_text("text", prepared.text)
-            if prepared.parts:
-                document.add_text("parts", prepared.parts)
+            try:
+                document.add_text("text", words)
+            except UnicodeEncodeError:
+                document.add_text("text", words.encode("utf-8", "replace").decode())
+            if parts:
+                document.add_text("parts", parts)
             document.add_text("facts", f"role:{spot.role}")
             if spot.tool:
                 document.add_text("facts", f"tool:{spot.tool.lower()}")
@@ -102,10 +123,21 @@ class TextIndex:
             document.add_float("weight", weight_of(spot.role, spot.time, is_agent=spot.is_agent))
             writer.add_document(document)
 
-    def delete(self, blocks: Iterable[int]) -> None:
+    def take_names(self) -> list[tuple[str, str]]:
+        """The parts of the names that were met since this was last asked, each part with a name as it is indexed."""
+        names, self._preparation.names = self._preparation.names, {}
+        return [
+            (part.lower(), word)
+            for name, parts in names.items()
+            for word in ([name.lower()] if name.isascii() else words_of(name))
+            for part in parts
+        ]
+
+    def delete(self, blocks: Sequence[int]) -> None:
         """Drop these passages."""
-        for block in blocks:
-            self._writing().delete_documents_by_term("block", block)
+        if blocks:
+            # By query: a term of a number that Python gives is never the engine's.
+            self._writing().delete_documents_by_query(Query.term_set_query(SCHEMA, "block", blocks))
 
     def commit(self) -> int:
         """Make what was added and dropped visible and lasting; the stamp of that state."""
@@ -146,6 +178,13 @@ class TextIndex:
         if self._writer is None:
             self._writer = self._index.writer(HEAP, THREADS)
         return self._writer
+
+
+def _prepared(index: tantivy.Index) -> tantivy.Index:
+    index.register_tokenizer("words", WORDS)
+    index.register_tokenizer("parts", PARTS)
+    index.config_reader("manual")
+    return index
 
 
 def weight_of(role: Role, time: int | None, *, is_agent: bool) -> float:

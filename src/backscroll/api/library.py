@@ -1,0 +1,123 @@
+"""A library that a program has open."""
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Self
+
+from backscroll.api.chats import Chat, Chats, chat_of
+from backscroll.api.results import Results, results_of
+from backscroll.api.rows import Table
+from backscroll.errors import BackscrollError, UsageError
+from backscroll.library import Library as Answering
+from backscroll.library import OpenedChat, open_homes
+from backscroll.settings import Settings, load_settings
+
+
+def open(  # noqa: A001 - read as backscroll.open
+    library: Path | str | None = None, homes: Path | str | Sequence[Path | str] = (), update: bool = True
+) -> "Library":
+    """Open a library: the user's own, or the one in this folder, of the homes that are named.
+
+    With `update` it is brought up to date first, as every command does; else it is read as it is.
+    """
+    named = [homes] if isinstance(homes, (str, Path)) else homes
+    settings = load_settings([_path(home) for home in named], _path(library) if library is not None else None)
+    opened = Library(settings)
+    try:
+        if update:
+            opened.update()
+    except BaseException:
+        opened.close()
+        raise
+    return opened
+
+
+class Library:
+    """Every chat of some homes, those too that Claude Code has deleted. For one thread at a time."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._core: Answering | None = Answering(settings, open_homes(settings))
+        self._last: tuple[str, bool, OpenedChat] | None = None
+
+    def chats(self, query: str = "", limit: int | None = None, sort: str = "newest") -> Chats:
+        """The chats that a query accepts by its fields, and by its words in their titles."""
+        if limit is not None:
+            _check("limit", limit)
+        return Chats(chat_of(self, stored) for stored in self._asked().chats(query, limit=limit, sort=sort))
+
+    def chat(self, name: str) -> Chat:
+        """The chat that this is the id of, or of a session, message or agent in it; the beginning is enough."""
+        if not name:
+            raise UsageError("a chat has no empty id", "chats() lists them all")
+        return chat_of(self, self._asked().find(name))
+
+    def search(self, query: str, limit: int = 20, offset: int = 0, sort: str = "relevance", hits: int = 3) -> Results:
+        """The passages that answer a query: `hits` of each chat, of at most `limit` chats, after the first `offset`."""
+        for name, value in (("limit", limit), ("offset", offset), ("hits", hits)):
+            _check(name, value)
+        if not query.strip():
+            raise UsageError("nothing to search for", "chats() lists them all")
+        return results_of(self, self._asked().search(query, limit=limit, offset=offset, sort=sort, hits=hits))
+
+    def sql(self, statement: str, limit: int = 100_000, seconds: float = 10.0) -> Table:
+        """Run a statement that only reads, for at most so long. The views are described by `backscroll sql --schema`."""
+        _check("limit", limit)
+        found = self._asked().sql(statement, limit=limit, seconds=seconds)
+        return Table(found.columns, found.rows, is_cut=found.is_cut)
+
+    def update(self) -> bool:
+        """Bring it up to date; whether anything was new. While another process does so, what is there must do."""
+        library = self._asked()
+        try:
+            done = library.refresh(with_text=True)
+        except OSError as error:
+            hint = "name another folder with library=, or read what is there with update=False"
+            raise BackscrollError(f"cannot write the library at {self._settings.library}: {error}", hint) from error
+        for notice in done.notices if done else ():
+            logging.getLogger("backscroll").warning(notice)
+        self._last = None
+        library.close()
+        # A new one: what is open knows the archive, the marks and the running sessions of the moment it was opened.
+        self._core = Answering(self._settings, library.homes)
+        return done is not None and not done.is_nothing
+
+    def close(self) -> None:
+        """Let go of it. Chats and passages keep what they have, and can be asked for no more."""
+        if self._core is not None:
+            self._core.close()
+        self._core = self._last = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Library: {self._settings.library}{' (closed)' if self._core is None else ''}>"
+
+    def _asked(self) -> Answering:
+        """What answers; an error once this is closed."""
+        if self._core is None:
+            raise UsageError("this library was closed", "open it again with backscroll.open()")
+        return self._core
+
+    def _opened(self, name: str, *, with_records: bool) -> OpenedChat:
+        """A chat to be read. Only the last one is kept: they can be large."""
+        library = self._asked()
+        if self._last is None or self._last[0] != name or (with_records and not self._last[1]):
+            self._last = None
+            # By its id: another process may have given it another key.
+            self._last = (name, with_records, library.open(library.find(name), with_records=with_records))
+        return self._last[2]
+
+
+def _path(path: Path | str) -> Path:
+    return Path(path).expanduser()
+
+
+def _check(name: str, value: int) -> None:
+    if value < 0:
+        raise UsageError(f"{name} is {value}", f"{name} is how many: 0 or more")

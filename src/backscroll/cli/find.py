@@ -1,0 +1,107 @@
+"""`backscroll find`: pick a chat while typing."""
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from backscroll.cli.options import global_options, request
+from backscroll.cli.output import open_library, write
+from backscroll.errors import INTERRUPTED, BackscrollError
+
+if TYPE_CHECKING:
+    from backscroll.library import Library, StoredChat
+
+
+@click.command("find", short_help="Pick a chat while you type.")
+@click.argument("words", metavar="[QUERY]...", nargs=-1)
+@click.option(
+    "--sort", type=click.Choice(["relevance", "newest", "oldest"]), default="relevance", help="Which come first."
+)
+@global_options
+def command(words: tuple[str, ...], sort: str) -> None:
+    """Type, and the chats that answer appear with what was found in them, and a look into the chosen one.
+
+    QUERY is what `backscroll search` takes; the word that you are typing stands for any ending. Enter reads the chat
+    and comes back, Ctrl-R resumes it in Claude Code, Ctrl-Y copies the command for that, Tab pins it, Ctrl-T changes
+    the order, Esc leaves; `?` shows all keys. Where there is no terminal, it answers as `search` does, or `list`.
+
+    \b
+    Examples:
+      backscroll find
+      backscroll find flaky test
+      backscroll find 'project:shop is:error' --sort newest
+    """
+    asked = request()
+    query = " ".join(words)
+    context = click.get_current_context()
+    if asked.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        _list(context, query, sort)
+        return
+    _check_terminal()
+    library = open_library(asked, with_text=True)
+    _pick(context, library, query, sort)
+
+
+def _list(context: click.Context, query: str, sort: str) -> None:
+    from backscroll.cli import list as listing
+    from backscroll.cli import search
+
+    if query.strip():
+        context.invoke(search.command, words=(query,), sort=sort)
+    else:
+        context.invoke(listing.command, query="", sort="oldest" if sort == "oldest" else "newest")
+
+
+def _check_terminal() -> None:
+    """An error that says what is missing, before the screen is taken."""
+    hint = "use backscroll search"
+    try:
+        import curses
+    except ImportError as error:
+        raise BackscrollError("this Python has no curses, which the picker needs", hint) from error
+    name = os.environ.get("TERM", "")
+    try:
+        curses.setupterm()
+        is_able = bool(curses.tigetstr("cup"))
+    except curses.error:
+        is_able = False
+    if not is_able:
+        what = f"the terminal “{name}” is not known, or can do too little" if name else "TERM is not set"
+        raise BackscrollError(what, f"set TERM to what your terminal is, such as xterm-256color, or {hint}")
+
+
+def _pick(context: click.Context, library: "Library", query: str, sort: str) -> None:
+    from backscroll.cli import resume, show
+    from backscroll.cli.marks import change
+    from backscroll.cli.picker import Doors, pick
+    from backscroll.library import Library
+    from backscroll.library.marked import sessions_of
+    from backscroll.library.marks import read_marks
+    from backscroll.library.resuming import resume_of
+
+    def pin(stored: "StoredChat") -> bool:
+        is_pinned = read_marks(library.settings.library).of(sessions_of(stored)).pinned
+        change(library, stored, lambda marks, sessions: marks.pin(sessions, undo=is_pinned))
+        return not is_pinned
+
+    doors = Doors(
+        show=lambda stored: context.invoke(show.command, name=stored.overview.id),
+        resume_line=lambda stored: resume.as_line(resume_of(library, stored)),
+        check_resume=lambda stored: resume.check(resume_of(library, stored)),
+        pin=pin,
+    )
+    left = pick(
+        query,
+        sort,
+        lambda: Library(library.settings, library.homes, library.store.folder),
+        doors,
+        color=context.find_root().color is not False,
+    )
+    if left.copied:
+        write(left.copied)
+    if left.resume is not None:
+        resume.start(resume_of(library, left.resume))
+    if left.is_interrupted:
+        raise click.exceptions.Exit(INTERRUPTED)

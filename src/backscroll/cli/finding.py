@@ -1,0 +1,230 @@
+"""What the picker asks the library, behind its back: typing never waits for an answer, and only the latest counts."""
+
+import ctypes
+import threading
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+
+from backscroll.errors import BackscrollError
+from backscroll.render.cells import cut
+from backscroll.render.found import ago, passage_line
+from backscroll.render.picker import Entry, Line
+from backscroll.render.terminal import clean_line, plural
+
+if TYPE_CHECKING:
+    from backscroll.library import FoundPassage, Library, StoredChat
+    from backscroll.query import Query
+
+Question = TypeVar("Question")
+Answer = TypeVar("Answer")
+PATIENCE = 0.04
+"""How long to wait for the next key before searching, in seconds."""
+
+
+class Latest(Generic[Question, Answer]):
+    """Somebody who answers questions one at a time, each time the latest, and forgets those that came before it."""
+
+    def __init__(self, answer: Callable[[Question], Answer], close: Callable[[], object]) -> None:
+        self._answer = answer
+        self._close = close
+        self._condition = threading.Condition()
+        self._question: Question | None = None
+        self._answered: tuple[Question, Answer | str] | None = None
+        self._is_over = False
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def ask(self, question: Question) -> None:
+        """Ask this, and no longer what was asked before."""
+        with self._condition:
+            self._question = question
+            self._condition.notify()
+
+    def answered(self) -> tuple[Question, Answer | str] | None:
+        """An answer that has come since, with its question; a text is what went wrong."""
+        with self._condition:
+            found, self._answered = self._answered, None
+            return found
+
+    def stop(self) -> None:
+        """Ask nothing more, and do not wait for what takes long."""
+        with self._condition:
+            self._is_over = True
+            self._condition.notify()
+        self._thread.join(0.2)
+        if self.is_alive:
+            # It must end before the interpreter does: a thread inside the search engine would bring that down.
+            ending = ctypes.py_object(SystemExit)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread.ident or 0), ending)
+            self._thread.join(5)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it can still answer."""
+        return self._thread.is_alive()
+
+    def _run(self) -> None:
+        try:
+            self._answer_all()
+        finally:
+            self._close()
+
+    def _answer_all(self) -> None:
+        while (question := self._next()) is not None:
+            answer: Answer | str
+            try:
+                answer = self._answer(question)
+            except BackscrollError as error:
+                answer = f"{clean_line(getattr(error, 'problem', error.message))} ({clean_line(error.hint)})"
+            except Exception as error:  # a thread has no door, and the user must see it
+                answer = f"that went wrong: {clean_line(str(error))}"
+            with self._condition:
+                self._answered = (question, answer)
+
+    def _next(self) -> Question | None:
+        with self._condition:
+            while self._question is None and not self._is_over:
+                self._condition.wait()
+            # Whoever types goes on typing: wait until they pause.
+            while not self._is_over and self._condition.wait(PATIENCE):
+                pass
+            question, self._question = self._question, None
+            return None if self._is_over else question
+
+
+class Asked(NamedTuple):
+    """What was typed, in which order to answer, and how much of it."""
+
+    text: str
+    sort: str
+    limit: int
+    width: int
+    """Of the list, in columns."""
+    round: int
+    """Raised to have the same answered anew."""
+
+
+class Listed(NamedTuple):
+    """The chats that were found."""
+
+    entries: list[Entry]
+    amount: str
+    chats: "dict[str, StoredChat]"
+
+
+class Looked(NamedTuple):
+    """Which chat to look into, with which query, for a pane of some width."""
+
+    chat: "StoredChat"
+    text: str
+    width: int
+    round: int
+
+
+class Finder:
+    """The library as the picker sees it. Opens its own, so that nobody waits for another's answer."""
+
+    def __init__(self, open_anew: "Callable[[], Library]") -> None:
+        self._open = open_anew
+        self._library: Library | None = None
+        self._round = 0
+
+    def found(self, asked: Asked) -> Listed:
+        """The chats that answer what was typed; without anything typed, all of them by time."""
+        library = self._fresh(asked.round)
+        now = datetime.now().astimezone()
+        query = while_typing(library.parse(asked.text))
+        if query.is_empty:
+            sort = "oldest" if asked.sort == "oldest" else "newest"
+            chats = library.chats(limit=asked.limit + 1, sort=sort)
+            entries = [self._entry(library, chat, _counts(chat), now) for chat in chats[: asked.limit]]
+            amount = f"{asked.limit:,}+ chats" if len(chats) > asked.limit else plural(len(chats), "chat")
+            return Listed(entries, amount, {chat.overview.id: chat for chat in chats})
+        # What was looked for must be seen, so a narrow list has short snippets.
+        width = max(30, asked.width - LABEL)
+        found = library.search(query, sort=asked.sort, limit=asked.limit, hits=1, width=width)
+        entries = [
+            self._entry(library, item.chat, passage_line(passage.hit, passage.snippet).pieces, now)
+            for item in found.chats
+            for passage in item.passages[:1]
+        ]
+        amount = plural(found.total_chats, "chat")
+        return Listed(entries, amount, {item.chat.overview.id: item.chat for item in found.chats})
+
+    def preview(self, looked: Looked) -> list[Line]:
+        """The lines that show a chat."""
+        from backscroll.library.marked import marked_chat
+        from backscroll.query import All, Field, Query
+        from backscroll.render.preview import Said, preview_of
+
+        library = self._fresh(looked.round)
+        here = Field("chat", "=", looked.chat.overview.id)
+        query = while_typing(library.parse(looked.text))
+        matches = []
+        if not query.is_empty:
+            inside = Query(query.text, All((here, *query.root.parts)))
+            matches = [
+                passage_line(item.hit, item.snippet).pieces for item in _passages(library, inside, 6, "relevance")
+            ]
+        talk = library.parse("role:prompt|answer -is:agent -is:abandoned")
+        begun = _passages(library, Query(talk.text, All((here, *talk.root.parts))), 30, "oldest")
+        said = (Said(str(item.hit.role) == "prompt", library.text(item.hit)[:LONGEST]) for item in begun)
+        mark = marked_chat(library, looked.chat).mark
+        marks = (
+            ["pinned"] * mark.pinned
+            + [f"tag:{tag}" for tag in mark.tags]
+            + [f"note: {note.text}" for note in mark.notes]
+        )
+        marks += ["only in the archive any more"] * looked.chat.archived
+        return list(preview_of(looked.chat.overview, marks, matches, said, looked.width))
+
+    def close(self) -> None:
+        """Let go of the library."""
+        if self._library is not None:
+            self._library.close()
+            self._library = None
+
+    def _fresh(self, round_: int) -> "Library":
+        """The library, opened anew where pins have changed."""
+        if self._library is None or round_ != self._round:
+            self.close()
+            self._library, self._round = self._open(), round_
+        return self._library
+
+    def _entry(self, library: "Library", stored: "StoredChat", snippet: Line, now: datetime) -> Entry:
+        from backscroll.library.marked import sessions_of
+
+        chat = stored.overview
+        name = clean_line(chat.project or "-").replace("\\", "/").rstrip("/").split("/")[-1] or "/"
+        when = ago(chat.last_active, now) if chat.last_active else "-"
+        when += " · archived" if stored.archived else ""
+        pinned = not library.passing.pinned.isdisjoint(sessions_of(stored))
+        return Entry(chat.id, clean_line(chat.title), cut(name, 20), when, snippet, is_pinned=pinned)
+
+
+def while_typing(query: "Query") -> "Query":
+    """The same, but the word at its end stands for any ending: it may be half typed."""
+    from backscroll.query import All, Query, Word
+
+    *before, last = query.root.parts or (None,)
+    if isinstance(last, Word) and last.end == len(query.text) and len(last.text) > 1 and last.text[-1].isalnum():
+        return Query(query.text, All((*before, Word(last.text, True, last.start, last.end))))
+    return query
+
+
+def _passages(library: "Library", query: "Query", count: int, sort: str) -> "list[FoundPassage]":
+    found = library.search(query, sort=sort, limit=1, hits=count, width=400)
+    return found.chats[0].passages if found.chats else []
+
+
+def _counts(stored: "StoredChat") -> Line:
+    chat = stored.overview
+    words = [plural(chat.messages, "message"), *chat.git_branches[-1:], *chat.models[-1:]]
+    return (("dim", clean_line(" · ".join(words))),)
+
+
+LABEL = 16
+"""What stands before a snippet, in columns."""
+LONGEST = 4_000
+"""How much of what was said is shown at most, in characters."""

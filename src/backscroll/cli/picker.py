@@ -1,0 +1,383 @@
+"""The picker on a terminal: keys in, lines out, by curses. What they mean is in `render.picker`."""
+
+import base64
+import contextlib
+import curses
+import signal
+import sys
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from backscroll.cli.finding import Asked, Finder, Latest, Listed, Looked
+from backscroll.errors import BackscrollError
+from backscroll.render.picker import Line, Picker, draw, layout_of
+from backscroll.render.terminal import clean_line
+
+if TYPE_CHECKING:
+    from backscroll.library import Library, StoredChat
+
+PAGE = 50
+"""How many chats are asked for at first; more as one comes to their end."""
+
+
+class Doors:
+    """What the picker can do with a chat; each may raise a BackscrollError."""
+
+    def __init__(
+        self,
+        *,
+        show: "Callable[[StoredChat], None]",
+        resume_line: "Callable[[StoredChat], str]",
+        check_resume: "Callable[[StoredChat], None]",
+        pin: "Callable[[StoredChat], bool]",
+    ) -> None:
+        self.show = show
+        self.resume_line = resume_line
+        self.check_resume = check_resume
+        self.pin = pin
+
+
+class Left:
+    """How the picker was left."""
+
+    def __init__(self) -> None:
+        self.resume: StoredChat | None = None
+        self.copied: str | None = None
+        self.is_interrupted = False
+
+
+def pick(text: str, sort: str, open_anew: "Callable[[], Library]", doors: Doors, *, color: bool) -> Left:
+    """Show the picker until it is left."""
+    curses.set_escdelay(25)
+    lister, viewer = Finder(open_anew), Finder(open_anew)
+    lists: Latest[Asked, Listed] = Latest(lister.found, lister.close)
+    views: Latest[Looked, list[Line]] = Latest(viewer.preview, viewer.close)
+    try:
+        # Not curses.wrapper, which asks for colours where there must be none.
+        window = curses.initscr()
+        curses.noecho()
+        return Screen(window, Picker(text, sort=sort), lists, views, doors, color).run()
+    finally:
+        curses.endwin()
+        lists.stop()
+        views.stop()
+
+
+class Screen:
+    """A terminal with a picker on it."""
+
+    def __init__(
+        self,
+        window: "curses.window",
+        picker: Picker,
+        lists: "Latest[Asked, Listed]",
+        views: "Latest[Looked, list[Line]]",
+        doors: Doors,
+        color: bool,
+    ) -> None:
+        self._window = window
+        self._picker = picker
+        self._lists = lists
+        self._views = views
+        self._doors = doors
+        self._left = Left()
+        self._chats: dict[str, StoredChat] = {}
+        self._asked = Asked("", "", 0, 0, 0)
+        self._listed: Asked | None = None
+        self._looked: Looked | None = None
+        """What is being looked at; None once it has been seen."""
+        self._last_look: Looked | None = None
+        self._round = 0
+        self._limit = PAGE
+        self._is_over = False
+        self._looks = _looks(color=color)
+        curses.raw()  # so that ^C, ^Y and ^Z come to us as keys
+        window.keypad(True)
+
+    def run(self) -> Left:
+        """Until somebody leaves."""
+        _paste_mode(on=True)
+        try:
+            self._loop()
+        finally:
+            _paste_mode(on=False)
+        return self._left
+
+    def _loop(self) -> None:
+        self._ask()
+        while not self._is_over:
+            self._paint()
+            # Quick while an answer is on its way; else a resize or a key wakes us up.
+            self._window.timeout(15 if self._is_waiting else 500)
+            with contextlib.suppress(curses.error):
+                self._press(self._window.get_wch())
+                self._window.timeout(0)
+                while not self._is_over:  # all that was typed meanwhile, before anything is drawn
+                    self._press(self._window.get_wch())
+            self._receive()
+            self._ask()
+
+    @property
+    def _is_waiting(self) -> bool:
+        return self._picker.is_searching or self._looked is not None
+
+    # Asking and being answered
+
+    def _ask(self) -> None:
+        picker = self._picker
+        if picker.text != self._asked.text:
+            self._limit = PAGE
+        elif picker.chosen >= len(picker.entries) - 1 and self._limit <= len(picker.entries) < 10_000:
+            self._limit *= 4
+        asked = Asked(picker.text, picker.sort, self._limit, layout_of(*self._size()).list_width, self._round)
+        if asked != self._asked:
+            self._asked = asked
+            picker.is_searching = True
+            self._lists.ask(asked)
+        self._look()
+
+    def _look(self) -> None:
+        picker = self._picker
+        layout = layout_of(*self._size())
+        chat = self._chats.get(picker.selected.id) if picker.selected else None
+        if chat is None or not layout.preview_height or self._listed is None:
+            return
+        looked = Looked(chat, self._listed.text, layout.preview_width, self._round)
+        if looked != self._last_look:
+            self._last_look = self._looked = looked
+            self._views.ask(looked)
+
+    def _receive(self) -> None:
+        picker = self._picker
+        if (listed := self._lists.answered()) is not None and listed[0] == self._asked:
+            asked, found = listed
+            if isinstance(found, str):
+                picker.problem, picker.is_searching = found, False
+            else:
+                same = self._listed is not None and self._listed[:2] == asked[:2]
+                self._listed, self._chats = asked, found.chats
+                picker.take(found.entries, found.amount, keep=same)
+        if (viewed := self._views.answered()) is not None and viewed[0] == self._looked:
+            looked, lines = viewed
+            self._looked = None
+            if picker.preview_of != looked.chat.overview.id:
+                picker.scrolled = 0
+            picker.preview_of = looked.chat.overview.id
+            picker.preview = [(("problem", lines),)] if isinstance(lines, str) else lines
+
+    # Keys
+
+    def _press(self, key: int | str) -> None:
+        if key in (curses.KEY_RESIZE, _control("L")):
+            curses.update_lines_cols()
+            self._window.clear()
+            return
+        picker = self._picker
+        picker.told = None
+        was_help, picker.shows_help = picker.shows_help, False
+        if isinstance(key, str) and key.isprintable():
+            if key == "?" and not picker.text:
+                picker.shows_help = not was_help
+            else:
+                picker.insert(key)
+        elif key == "\x1b":
+            self._escape(was_help=was_help)
+        elif key == curses.KEY_F1:
+            picker.shows_help = not was_help
+        elif key in MOVES:
+            page = layout_of(*self._size()).entries
+            steps = {"page": page, "back": -page, "first": -len(picker.entries), "last": len(picker.entries)}
+            move = MOVES[key]
+            picker.move(move if isinstance(move, int) else steps[move])
+        elif key in EDITS:
+            EDITS[key](picker)
+        elif key in DEEDS:
+            try:
+                getattr(self, DEEDS[key])()
+            except BackscrollError as error:
+                picker.told = ("problem", f"{clean_line(error.message)} ({clean_line(error.hint)})")
+
+    def _escape(self, *, was_help: bool) -> None:
+        """Alone it leaves; before other characters it is a key that we do not know, or something pasted."""
+        following = self._following()
+        if following.startswith("[200~"):
+            while not following.endswith("\x1b[201~") and (more := self._following(wait=500)):
+                following += more
+            self._picker.insert(following.removeprefix("[200~").removesuffix("\x1b[201~"))
+        elif not following and not was_help:
+            self._is_over = True
+
+    def _following(self, wait: int = 0) -> str:
+        text = ""
+        self._window.timeout(wait)
+        with contextlib.suppress(curses.error):
+            while len(text) < 100_000 and not text.endswith("\x1b[201~"):
+                key = self._window.get_wch()
+                text += key if isinstance(key, str) else ""
+                self._window.timeout(wait if "[200~" in text else 0)
+        return text
+
+    def _leave(self) -> None:
+        self._left.is_interrupted = self._is_over = True
+
+    def _open(self) -> None:
+        if (chat := self._chosen()) is None:
+            return
+        _paste_mode(on=False)
+        curses.endwin()
+        started = time.monotonic()
+        try:
+            self._doors.show(chat)
+            if time.monotonic() - started < 0.5:
+                # The pager did not stay, or there is none.
+                sys.stdout.write("\n-- Enter goes back --")
+                sys.stdout.flush()
+                sys.stdin.readline()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            self._return()
+
+    def _resume(self) -> None:
+        if (chat := self._chosen()) is not None:
+            self._doors.check_resume(chat)
+            self._left.resume = chat
+            self._is_over = True
+
+    def _copy(self) -> None:
+        if (chat := self._chosen()) is not None:
+            line = self._doors.resume_line(chat)
+            self._left.copied = line
+            sys.stdout.write(f"\x1b]52;c;{base64.b64encode(line.encode()).decode()}\x07")
+            sys.stdout.flush()
+            self._picker.told = ("match", f"copied: {line}")
+
+    def _pin(self) -> None:
+        if (chat := self._chosen()) is not None:
+            self._picker.told = ("match", "pinned" if self._doors.pin(chat) else "unpinned")
+            self._round += 1
+
+    def _order(self) -> None:
+        self._picker.next_sort()
+
+    def _scroll_on(self) -> None:
+        self._picker.scroll(layout_of(*self._size()).preview_height // 2)
+
+    def _scroll_back(self) -> None:
+        self._picker.scroll(-(layout_of(*self._size()).preview_height // 2))
+
+    def _suspend(self) -> None:
+        _paste_mode(on=False)
+        curses.endwin()
+        signal.raise_signal(signal.SIGTSTP)
+        self._return()
+
+    def _return(self) -> None:
+        self._window.refresh()
+        curses.raw()
+        self._window.clear()
+        _paste_mode(on=True)
+
+    def _chosen(self) -> "StoredChat | None":
+        entry = self._picker.selected
+        return self._chats.get(entry.id) if entry else None
+
+    # Painting
+
+    def _size(self) -> tuple[int, int]:
+        height, width = self._window.getmaxyx()
+        return width, height
+
+    def _paint(self) -> None:
+        width, height = self._size()
+        lines, cursor = draw(self._picker, layout_of(width, height))
+        self._window.erase()
+        encoding = self._window.encoding
+        for row, line in enumerate(lines):
+            with contextlib.suppress(curses.error):  # the last column of the last line cannot be written
+                self._window.move(row, 0)
+                for look, text in line:
+                    self._window.addstr(_encodable(text, encoding), self._looks.get(look, 0))
+        with contextlib.suppress(curses.error):
+            self._window.move(0, cursor)
+        self._window.refresh()
+
+
+def _encodable(text: str, encoding: str) -> str:
+    """The text as far as the terminal's encoding has it; our own lines and marks as something like them."""
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.translate(PLAIN).encode(encoding, "replace").decode(encoding)
+    return text
+
+
+def _paste_mode(*, on: bool) -> None:
+    """Have the terminal tell what is pasted from what is typed: a newline in it must not open anything."""
+    sys.stdout.write("\x1b[?2004h" if on else "\x1b[?2004l")
+    sys.stdout.flush()
+
+
+def _looks(*, color: bool) -> dict[str, int]:
+    looks = {
+        "dim": curses.A_DIM,
+        "label": curses.A_DIM,
+        "rule": curses.A_DIM,
+        "title": curses.A_BOLD,
+        "match": curses.A_BOLD,
+        "prompt": curses.A_BOLD,
+        "problem": curses.A_BOLD,
+        "chosen": curses.A_REVERSE,
+    }
+    if color and curses.has_colors():
+        curses.start_color()
+        curses.use_default_colors()
+        colors = {"match": curses.COLOR_YELLOW, "prompt": curses.COLOR_CYAN, "problem": curses.COLOR_RED}
+        for number, (look, shade) in enumerate(colors.items(), start=1):
+            curses.init_pair(number, shade, -1)
+            looks[look] |= curses.color_pair(number)
+    return looks
+
+
+def _control(letter: str) -> str:
+    return chr(ord(letter) - 64)
+
+
+PLAIN = str.maketrans("❯▌─│…·", ">|-|~-")
+MOVES: dict[int | str, int | str] = {
+    curses.KEY_UP: -1,
+    curses.KEY_DOWN: 1,
+    _control("P"): -1,
+    _control("N"): 1,
+    curses.KEY_PPAGE: "back",
+    curses.KEY_NPAGE: "page",
+    curses.KEY_HOME: "first",
+    curses.KEY_END: "last",
+}
+EDITS: dict[int | str, Callable[[Picker], None]] = {
+    curses.KEY_BACKSPACE: lambda picker: picker.delete(1),
+    "\x7f": lambda picker: picker.delete(1),
+    "\b": lambda picker: picker.delete(1),
+    curses.KEY_DC: lambda picker: picker.delete(-1),
+    _control("D"): lambda picker: picker.delete(-1),
+    _control("U"): lambda picker: picker.delete(picker.cursor),
+    _control("W"): lambda picker: picker.delete_word(),
+    curses.KEY_LEFT: lambda picker: picker.move_cursor(-1),
+    curses.KEY_RIGHT: lambda picker: picker.move_cursor(1),
+    _control("A"): lambda picker: picker.move_cursor(-len(picker.text)),
+    _control("E"): lambda picker: picker.move_cursor(len(picker.text)),
+}
+DEEDS: dict[int | str, str] = {
+    _control("C"): "_leave",
+    "\r": "_open",
+    "\n": "_open",
+    curses.KEY_ENTER: "_open",
+    _control("R"): "_resume",
+    _control("Y"): "_copy",
+    "\t": "_pin",
+    _control("T"): "_order",
+    _control("F"): "_scroll_on",
+    _control("B"): "_scroll_back",
+    _control("Z"): "_suspend",
+}

@@ -1,0 +1,40 @@
+"""`backscroll pin`: keep a chat at hand."""
+
+import click
+
+from backscroll.cli.marks import change, write_changed, write_marked
+from backscroll.cli.options import global_options, request
+from backscroll.cli.output import open_library
+from backscroll.errors import NothingFound, UsageError
+
+
+@click.command("pin", short_help="Keep a chat at hand, or list those that are.")
+@click.argument("name", metavar="[ID]", required=False)
+@click.option("--undo", is_flag=True, help="Unpin it.")
+@global_options
+def command(name: str | None, undo: bool) -> None:
+    """Pin a chat, so that `is:pinned` finds it; without ID, list the chats that are pinned.
+
+    Pins, tags and notes are yours: they stand in marks.json in the library, and nothing but you changes them.
+
+    \b
+    Examples:
+      backscroll pin 4f8c
+      backscroll pin
+      backscroll search 'is:pinned timeout'
+      backscroll pin 4f8c --undo
+    """
+    asked = request()
+    if name is None and undo:
+        raise UsageError("--undo needs the ID of a chat", "see backscroll pin")
+    library = open_library(asked)
+    if name is None:
+        from backscroll.library.marked import marked_chats
+
+        pinned = [chat for chat in marked_chats(library) if chat.mark.pinned]
+        write_marked(pinned, NothingFound("nothing is pinned", "backscroll pin ID"), as_json=asked.json)
+        return
+    stored = library.find(name)
+    changed = change(library, stored, lambda marks, sessions: marks.pin(sessions, undo=undo))
+    told = {(True, True): "unpinned", (True, False): "was not pinned", (False, True): "pinned"}
+    write_changed(library, stored, told.get((undo, changed), "is pinned already"), as_json=asked.json, changed=changed)

@@ -1,0 +1,47 @@
+"""`backscroll saved`: the searches that were remembered."""
+
+import click
+
+from backscroll.cli.options import global_options, request
+from backscroll.cli.output import write, write_json
+from backscroll.errors import NothingFound
+from backscroll.render.terminal import clean_line
+
+
+@click.command("saved", short_help="The searches that you saved.")
+@click.option("--remove", metavar="NAME", help="Forget the search of this name.")
+@global_options
+def command(remove: str | None) -> None:
+    """List the searches that `backscroll search --save NAME` remembered; `--saved NAME` asks one again.
+
+    \b
+    Examples:
+      backscroll search --save broken 'is:error since:7d'
+      backscroll saved
+      backscroll search --saved broken
+      backscroll saved --remove broken
+    """
+    from backscroll.library import change_marks
+    from backscroll.library.marks import read_marks
+
+    asked = request()
+    library = asked.settings().library
+    searches = read_marks(library).searches
+    if remove is not None:
+        if remove not in searches:
+            known = ", ".join(sorted(searches)) or "none yet"
+            raise NothingFound(f"no search is saved as {remove}", f"the saved searches are: {known}")
+        query = change_marks(library, lambda marks: marks.searches.pop(remove, ""))
+        if asked.json:
+            write_json({"removed": {"name": remove, "query": query}})
+        else:
+            write(f"forgot {clean_line(remove)}: {clean_line(query)}")
+        return
+    if not searches:
+        raise NothingFound("no search is saved", "backscroll search --save NAME QUERY")
+    if asked.json:
+        write_json({"searches": [{"name": name, "query": query} for name, query in sorted(searches.items())]})
+        return
+    width = max(len(clean_line(name)) for name in searches)
+    for name, query in sorted(searches.items()):
+        write(f"{click.style(f'{clean_line(name):<{width}}', bold=True)}  {clean_line(query)}")

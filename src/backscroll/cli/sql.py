@@ -1,0 +1,85 @@
+"""`backscroll sql`: ask the index itself."""
+
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from backscroll.cli.options import global_options, request
+from backscroll.cli.output import heading, open_library, tell, warning, write, write_json
+from backscroll.errors import UsageError
+
+if TYPE_CHECKING:
+    from backscroll.library import Library, Table
+
+SCHEMA = (
+    "select v.name as view, c.name as column from sqlite_schema v join pragma_table_info(v.name) c"
+    " where v.type = 'view' order by v.name, c.cid"
+)
+
+
+@click.command("sql", short_help="Ask the index in SQL; only reading.")
+@click.argument("statement", required=False)
+@click.option(
+    "--format", "shape", type=click.Choice(["table", "csv", "json"]), help="Default: table on a terminal, else csv."
+)
+@click.option("-n", "--limit", type=click.IntRange(min=1), default=1000, metavar="NUMBER", help="At most so many rows.")
+@click.option("--seconds", type=click.FloatRange(min=0.001), default=10.0, metavar="NUMBER", help="At most so long.")
+@click.option("--schema", is_flag=True, help="List the views and their columns, and nothing else.")
+@global_options
+def command(statement: str | None, shape: str | None, limit: int, seconds: float, schema: bool) -> None:
+    """Run a statement of SQLite's SQL that only reads, on the documented views: v_chats, v_messages, v_usage and more.
+
+    Without STATEMENT, or with `-`, it is read from stdin. In csv and json the values are exact: NULL is nothing or
+    null, bytes are hexadecimal.
+
+    \b
+    Examples:
+      backscroll sql --schema
+      backscroll sql 'select title, messages from v_chats order by messages desc limit 5'
+      backscroll sql 'select tool, count(*), sum(is_error) from v_tool_calls group by tool' --format csv
+      backscroll sql --json < report.sql | jq -r '.rows[][0]'
+    """
+    asked = request()
+    shape = "json" if asked.json else shape or ("table" if sys.stdout.isatty() else "csv")
+    if schema:
+        _write_schema(open_library(asked), shape)
+        return
+    if statement is None and sys.stdin.isatty():
+        raise UsageError("no statement", "backscroll sql 'select * from v_chats', or see --schema")
+    if statement in (None, "-"):
+        statement = sys.stdin.read()
+    if not statement or not statement.strip():
+        raise UsageError("the statement is empty", "backscroll sql 'select * from v_chats', or see --schema")
+    found = open_library(asked).sql(statement, limit=limit, seconds=seconds)
+    _write(found, shape)
+    if found.is_cut and shape != "json" and not asked.quiet:
+        tell(warning(f"only the first {limit:,} rows: there are more, see --limit"))
+
+
+def _write(found: "Table", shape: str) -> None:
+    from backscroll.render.tables import csv_lines, plain_value, table
+
+    if shape == "json":
+        rows = [[plain_value(value) for value in row] for row in found.rows]
+        write_json({"columns": found.columns, "rows": rows, "complete": not found.is_cut})
+    elif shape == "csv":
+        for line in csv_lines(found.columns, found.rows):
+            write(line)
+    else:
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        for number, line in enumerate(table(found.columns, found.rows, width)):
+            write(line if number else heading(line))
+
+
+def _write_schema(library: "Library", shape: str) -> None:
+    found = library.sql(SCHEMA, limit=10_000)
+    if shape != "table":
+        _write(found, shape)
+        return
+    views: dict[str, list[str]] = {}
+    for view, column in found.rows:
+        views.setdefault(view, []).append(column)
+    for view, columns in views.items():
+        write(f"{heading(view)} ({', '.join(columns)})")

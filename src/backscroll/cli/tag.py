@@ -1,0 +1,46 @@
+"""`backscroll tag`: give chats names of your own to find them by."""
+
+import click
+
+from backscroll.cli.marks import change, write_changed, write_marked
+from backscroll.cli.options import global_options, request
+from backscroll.cli.output import open_library
+from backscroll.errors import NothingFound, UsageError
+from backscroll.render.terminal import clean_line
+
+
+@click.command("tag", short_help="Give a chat tags, or list them.")
+@click.argument("name", metavar="[ID]", required=False)
+@click.argument("words", metavar="[WORD]...", nargs=-1)
+@click.option("--remove", is_flag=True, help="Take these tags away.")
+@global_options
+def command(name: str | None, words: tuple[str, ...], remove: bool) -> None:
+    """Give a chat tags, so that `tag:WORD` finds it; without WORD, list its tags; without ID, all chats that have any.
+
+    \b
+    Examples:
+      backscroll tag 4f8c review parser
+      backscroll tag
+      backscroll search 'tag:review timeout'
+      backscroll tag 4f8c review --remove
+    """
+    asked = request()
+    if remove and not words:
+        raise UsageError("--remove needs the ID of a chat and its tags", "backscroll tag ID WORD --remove")
+    if any(not word.strip() for word in words):
+        raise UsageError("a tag cannot be empty", "backscroll tag ID WORD")
+    library = open_library(asked)
+    if name is None or not words:
+        from backscroll.library.marked import marked_chat, marked_chats
+
+        chats = marked_chats(library) if name is None else [marked_chat(library, library.find(name))]
+        tagged = [chat for chat in chats if chat.mark.tags]
+        write_marked(tagged, NothingFound("there are no tags", "backscroll tag ID WORD"), as_json=asked.json)
+        return
+    stored = library.find(name)
+    how = change(library, stored, lambda marks, ids: marks.untag(ids, words) if remove else marks.tag(ids, words))
+    if remove and not how:
+        raise NothingFound(f"it has no tag {', '.join(words)}", f"see backscroll tag {name}")
+    verb = "took away" if remove else "tagged"
+    told = f"{verb} {clean_line(', '.join(how))}" if how else "has these tags already"
+    write_changed(library, stored, told, as_json=asked.json, changed=bool(how))

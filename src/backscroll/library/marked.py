@@ -1,0 +1,47 @@
+"""The chats that the user said something of."""
+
+from typing import NamedTuple
+
+from backscroll.errors import BackscrollError
+from backscroll.library.library import Library
+from backscroll.library.marks import Mark
+from backscroll.store import StoredChat
+
+
+class MarkedChat(NamedTuple):
+    """A chat and what is said of it."""
+
+    id: str
+    chat: StoredChat | None
+    """None where no chat of this library has such a session (any more)."""
+    mark: Mark
+
+
+def sessions_of(stored: StoredChat) -> list[str]:
+    """What a chat may be marked by; where there is nothing yet, the first."""
+    return list(dict.fromkeys([stored.overview.id, *stored.overview.sessions]))
+
+
+def marked_chat(library: Library, stored: StoredChat) -> MarkedChat:
+    """What is said of one chat."""
+    return MarkedChat(stored.overview.id, stored, library.marks.of(sessions_of(stored)))
+
+
+def marked_chats(library: Library) -> list[MarkedChat]:
+    """Every chat that something is said of, as `list` has them; behind them what belongs to none that is here."""
+    found: dict[int, StoredChat] = {}
+    lost = []
+    for session, mark in library.marks.chats.items():
+        try:
+            stored = library.find(session)
+        except BackscrollError:
+            lost.append(MarkedChat(session, None, mark))
+        else:
+            found[stored.key] = stored
+    order = sorted(found.values(), key=_age)
+    return [*(marked_chat(library, stored) for stored in order), *lost]
+
+
+def _age(stored: StoredChat) -> float:
+    last_active = stored.overview.last_active
+    return -last_active.timestamp() if last_active else 0.0

@@ -1,0 +1,32 @@
+"""Which session goes on with a chat in Claude Code, and where."""
+
+from typing import NamedTuple
+
+from backscroll.errors import NothingFound
+from backscroll.library.library import Library
+from backscroll.store import StoredChat
+
+
+class Resume(NamedTuple):
+    """What to start, in which folder."""
+
+    session: str
+    folder: str | None
+
+    @property
+    def command(self) -> list[str]:
+        """The words of the command."""
+        return ["claude", "--resume", self.session]
+
+
+def resume_of(library: Library, stored: StoredChat, name: str = "") -> Resume:
+    """Of a chat with several leaves the one that was last active, or the one that a name is the beginning of."""
+    leaves = library.open(stored, with_records=False).chat.leaves
+    named = [leaf for leaf in leaves if name and (leaf.session_id or "").startswith(name.lower())]
+    leaf = next(iter([*named, *leaves]), None)
+    if leaf is None or not leaf.session_id:
+        raise NothingFound("the session of this agent is gone", "resume needs the session's own file")
+    if stored.archived:
+        hint = f"put it back first: backscroll archive restore {leaf.session_id[:8]} --in-place"
+        raise NothingFound("Claude Code has deleted this session; it is only in the archive", hint)
+    return Resume(leaf.session_id, leaf.project)

@@ -1,0 +1,67 @@
+"""How much room a text takes in a terminal: cut, filled and wrapped by the columns that it is shown on."""
+
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+
+
+def certain(text: str) -> str:
+    """The text without what terminals disagree about: selectors, skin tones, and accents that could be composed."""
+    if text.isascii():
+        return text
+    composed = unicodedata.normalize("NFC", text)
+    return "".join(character for character in composed if not _is_uncertain(character))
+
+
+def cells(text: str) -> int:
+    """How many columns it takes."""
+    return len(text) if text.isascii() else sum(map(width_of, text))
+
+
+def cut(text: str, width: int) -> str:
+    """The text, or as much of its beginning as fits, with an ellipsis."""
+    if cells(text) <= width:
+        return text
+    return take(text, width - 1) + "…" if width > 0 else ""
+
+
+def take(text: str, width: int) -> str:
+    """As much of the beginning as fits."""
+    used = 0
+    for number, character in enumerate(text):
+        used += width_of(character)
+        if used > width:
+            return text[:number]
+    return text
+
+
+def wrap(text: str, width: int) -> Iterator[tuple[int, int]]:
+    """Where the lines of a text begin and end that is broken at spaces, and in a word only where it is too long."""
+    width = max(2, width)
+    start = 0
+    while start < len(text):
+        end = start + len(take(text[start : start + width], width))
+        if end < len(text) and not text[end].isspace():
+            space = text.rfind(" ", start + 1, end)
+            end = space + 1 if space > start + width // 3 else max(end, start + 1)
+        yield start, end
+        start = end
+        while start < len(text) and text[start] == " ":
+            start += 1
+
+
+@lru_cache(maxsize=10_000)
+def width_of(character: str) -> int:
+    """How many columns one character takes."""
+    if unicodedata.category(character) in ("Mn", "Me", "Cf") or "\u1160" <= character <= "\u11ff":
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
+
+
+def _is_uncertain(character: str) -> bool:
+    return SELECTORS[0] <= character <= SELECTORS[1] or TONES[0] <= character <= TONES[1]
+
+
+SELECTORS: Final = ("\ufe00", "\ufe0f")
+TONES: Final = ("\U0001f3fb", "\U0001f3ff")

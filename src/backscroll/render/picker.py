@@ -1,0 +1,288 @@
+"""The picker's screen, without a terminal: what was typed and chosen, and the lines that show it.
+
+Whoever paints the lines knows nothing else; whoever searches gives entries and a preview, and nothing more.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from backscroll.render.cells import cells, certain, cut, take, wrap
+from backscroll.render.terminal import clean_line
+
+Piece = tuple[str, str]
+"""How it looks, and the text: plain, dim, title, match, id, chosen, problem, prompt, rule."""
+Line = tuple[Piece, ...]
+
+
+class Entry(NamedTuple):
+    """A chat in the list."""
+
+    id: str
+    title: str
+    where: str
+    when: str
+    snippet: Line
+    is_pinned: bool = False
+
+
+class Layout(NamedTuple):
+    """Where things are on a screen of some size."""
+
+    width: int
+    height: int
+    list_width: int
+    list_height: int
+    entry_height: int
+    preview_width: int
+    preview_height: int
+    is_beside: bool
+
+    @property
+    def entries(self) -> int:
+        """How many entries are seen at once."""
+        return max(1, self.list_height // self.entry_height)
+
+
+def layout_of(width: int, height: int) -> Layout:
+    """The list beside the preview where there is room, above it where there is less, and alone where there is none."""
+    body = max(1, height - 3)
+    entry = 1 if body < 6 or width < 24 else 2
+    if width >= WIDE and body >= 6:
+        list_width = min(max(44, width * 2 // 5), 90)
+        return Layout(width, height, list_width, body, entry, width - list_width - 3, body, is_beside=True)
+    if body >= 14:
+        list_height = body // 2 // entry * entry
+        return Layout(width, height, width, list_height, entry, width, body - list_height - 1, is_beside=False)
+    return Layout(width, height, width, body, entry, 0, 0, is_beside=False)
+
+
+@dataclass
+class Picker:
+    """What was typed, what was found, and which of it is chosen."""
+
+    text: str = ""
+    cursor: int = 0
+    sort: str = "relevance"
+    entries: list[Entry] = field(default_factory=list)
+    amount: str = ""
+    """How many were found, as people say it."""
+    chosen: int = 0
+    first: int = 0
+    """The first entry that is seen."""
+    preview: list[Line] = field(default_factory=list)
+    preview_of: str = ""
+    scrolled: int = 0
+    is_searching: bool = False
+    problem: str = ""
+    """What is wrong with the query."""
+    told: Piece | None = None
+    """What was done, or could not be, until the next key."""
+    shows_help: bool = False
+
+    def __post_init__(self) -> None:
+        self.cursor = len(self.text)
+
+    @property
+    def selected(self) -> Entry | None:
+        """The chosen entry."""
+        return self.entries[self.chosen] if self.chosen < len(self.entries) else None
+
+    # Typing
+
+    def insert(self, text: str) -> None:
+        """Type something at the cursor."""
+        text = certain(clean_line(text) if len(text) > 1 else text)
+        self.text = self.text[: self.cursor] + text + self.text[self.cursor :]
+        self.cursor += len(text)
+
+    def delete(self, count: int) -> None:
+        """Delete so many characters before the cursor, or behind it if that is less than nothing."""
+        start, end = sorted((max(0, self.cursor - count), self.cursor))
+        self.text, self.cursor = self.text[:start] + self.text[end:], start
+
+    def delete_word(self) -> None:
+        """Delete the word before the cursor."""
+        before = self.text[: self.cursor].rstrip()
+        self.delete(self.cursor - (before.rfind(" ") + 1))
+
+    def move_cursor(self, count: int) -> None:
+        """Move in the query."""
+        self.cursor = min(len(self.text), max(0, self.cursor + count))
+
+    # Choosing
+
+    def move(self, count: int) -> None:
+        """Choose another entry."""
+        self.choose(self.chosen + count)
+
+    def choose(self, number: int) -> None:
+        """Choose the entry of this number, or the nearest."""
+        self.chosen = max(0, min(len(self.entries) - 1, number))
+
+    def next_sort(self) -> None:
+        """Another order; without a query there is no best one."""
+        orders = SORTS if self.text.strip() else SORTS[1:]
+        self.sort = orders[(orders.index(self.sort) + 1) % len(orders)] if self.sort in orders else orders[-1]
+
+    def take(self, entries: Sequence[Entry], amount: str, *, keep: bool) -> None:
+        """What was found; `keep` holds on to the chosen chat, else the first one is chosen."""
+        before = self.selected.id if keep and self.selected else None
+        self.entries, self.amount, self.is_searching, self.problem = list(entries), amount, False, ""
+        numbers = [number for number, entry in enumerate(self.entries) if entry.id == before]
+        self.choose(numbers[0] if numbers else self.chosen if keep else 0)
+
+    def scroll(self, count: int) -> None:
+        """Move the preview."""
+        self.scrolled = max(0, self.scrolled + count)
+
+
+def draw(picker: Picker, layout: Layout) -> tuple[list[Line], int]:
+    """The whole screen, line by line, and the column of the cursor in the first of them."""
+    room = layout.entries
+    if picker.chosen < picker.first:
+        picker.first = picker.chosen
+    picker.first = max(picker.first, picker.chosen - room + 1, 0)
+    picker.first = min(picker.first, max(0, len(picker.entries) - room))
+    head, cursor = _head(picker, layout.width)
+    if layout.height < 3:
+        return [head, _foot(picker, layout.width)][: layout.height], cursor
+    body = list(_body(picker, layout))
+    body += [()] * (max(1, layout.height - 3) - len(body))
+    rule = "─" * layout.width
+    return [head, (("rule", rule),), *body[: layout.height - 3], _foot(picker, layout.width)], cursor
+
+
+def wrapped(pieces: Iterable[Piece], width: int, most: int = 1000) -> Iterator[Line]:
+    """The pieces on as many lines as they need, but no more than so many."""
+    looks: list[str] = []
+    parts: list[str] = []
+    for look, text in pieces:
+        shown = certain(text)
+        parts.append(shown)
+        looks += [look] * len(shown)
+    text = "".join(parts)
+    for number, (start, end) in enumerate(wrap(text, width)):
+        if number == most - 1 and end < len(text):
+            yield (*_joined(take(text[start:end].rstrip(), width - 1), looks[start:]), ("dim", "…"))
+            return
+        yield _joined(text[start:end].rstrip(), looks[start:])
+
+
+def fitted(pieces: Iterable[Piece], width: int) -> Line:
+    """The pieces on one line of so many columns, filled up, or cut with an ellipsis."""
+    shown = [(look, certain(text)) for look, text in pieces]
+    left = width
+    line: list[Piece] = []
+    is_cut = sum(cells(text) for _, text in shown) > width
+    for look, text in shown:
+        part = take(text, left - is_cut)
+        line.append((look, part))
+        left -= cells(part)
+        if part != text:
+            line.append((look, "…"[:left]))
+            left -= 1
+            break
+    if left > 0:
+        line.append((line[-1][0] if line and line[-1][0] == "chosen" else "plain", " " * left))
+    return tuple(line)
+
+
+def _joined(text: str, looks: list[str]) -> Line:
+    line: list[Piece] = []
+    start = 0
+    for number in range(1, len(text) + 1):
+        if number == len(text) or looks[number] != looks[start]:
+            line.append((looks[start], text[start:number]))
+            start = number
+    return tuple(line)
+
+
+def _head(picker: Picker, width: int) -> tuple[Line, int]:
+    """The query; where it is too long, the part with the cursor."""
+    order = picker.sort if picker.text.strip() or picker.sort != "relevance" else "newest"
+    right = f"  {'…' if picker.is_searching else picker.amount} · {order}" if width >= 50 else ""
+    room = max(1, width - 2 - cells(right) - 1)
+    start = 0
+    while cells(picker.text[start : picker.cursor]) > room:
+        start += 1
+    shown = take(picker.text[start:], room)
+    cursor = min(width - 1, 2 + cells(picker.text[start : picker.cursor]))
+    return fitted([("prompt", "❯ "), ("plain", shown + " " * (room + 1 - cells(shown))), ("dim", right)], width), cursor
+
+
+def _body(picker: Picker, layout: Layout) -> Iterator[Line]:
+    listed = list(_list(picker, layout))
+    if picker.shows_help:
+        yield from (fitted([("plain", line)], layout.width) for line in HELP)
+        return
+    if not layout.preview_height:
+        yield from listed
+        return
+    preview = picker.preview if picker.selected and picker.preview_of == picker.selected.id else []
+    picker.scrolled = min(picker.scrolled, max(0, len(preview) - layout.preview_height))
+    # Fitted once more: it may have been made for another size, before the terminal was resized.
+    shown = preview[picker.scrolled : picker.scrolled + layout.preview_height]
+    seen = [fitted(line, layout.preview_width) for line in shown]
+    if not layout.is_beside:
+        yield from listed
+        yield from [()] * (layout.list_height - len(listed))
+        yield (("rule", "─" * layout.width),)
+        yield from seen
+        return
+    for number in range(layout.list_height):
+        left = listed[number] if number < len(listed) else fitted([], layout.list_width)
+        yield (*left, ("rule", " │ "), *(seen[number] if number < len(seen) else ()))
+
+
+def _list(picker: Picker, layout: Layout) -> Iterator[Line]:
+    width = layout.list_width
+    if not picker.entries and not picker.is_searching:
+        yield fitted([("dim", "  nothing found" if picker.text.strip() else "  no chats")], width)
+        return
+    for number in range(picker.first, min(len(picker.entries), picker.first + layout.entries)):
+        entry = picker.entries[number]
+        is_chosen = number == picker.chosen
+        when = f" · {entry.when}"
+        about = f"  {cut(certain(entry.where), width // 2 - cells(when) - 2)}{when}" if width >= 40 else ""
+        title = cut(certain(entry.title), width - 2 - cells(about) - 2 * entry.is_pinned)
+        mark = "* " if entry.is_pinned else ""
+        gap = " " * max(0, width - 2 - cells(mark) - cells(title) - cells(about))
+        looks = ("chosen",) * 3 if is_chosen else ("match", "title", "dim")
+        first = zip(looks, (mark, title, gap + about), strict=True)
+        yield fitted([("prompt", "▌ " if is_chosen else "  "), *first], width)
+        if layout.entry_height > 1:
+            yield fitted([("prompt", "▌ " if is_chosen else "  "), *entry.snippet], width)
+
+
+def _foot(picker: Picker, width: int) -> Line:
+    if picker.told or picker.problem:
+        return fitted([picker.told or ("problem", picker.problem)], width)
+    shown = ""
+    for key in KEYS:
+        longer = f"{shown}  {key}" if shown else key
+        if cells(longer) > width:
+            break
+        shown = longer
+    return fitted([("dim", shown)], width)
+
+
+WIDE: Final = 100
+SORTS: Final = ("relevance", "newest", "oldest")
+KEYS: Final = ("Enter open", "Esc leave", "? help", "^R resume", "^Y copy", "Tab pin", "^T order", "^F ^B scroll")
+"""The most needed first: as many as fit are shown."""
+HELP: Final = (
+    '  Type words, "phrases", and fields such as project:shop is:error since:7d.',
+    "  The word that you are typing stands for any ending.",
+    "",
+    "  Enter             read the chat, and come back",
+    "  ^R                resume it in Claude Code",
+    "  ^Y                copy the command that resumes it",
+    "  Tab               pin it, or unpin it",
+    "  Up Down ^P ^N     another chat; PgUp PgDn Home End go further",
+    "  ^F ^B             scroll what is shown of it",
+    "  ^T                another order: relevance, newest, oldest",
+    "  ^U ^W ^A ^E       edit what you typed",
+    "  Esc ^C            leave",
+    "  F1                this; also ? where nothing is typed",
+)
