@@ -22,7 +22,9 @@ def open(  # noqa: A001 - read as backscroll.open
     With `update` it is brought up to date first, as every command does; else it is read as it is.
     """
     named = [homes] if isinstance(homes, (str, Path)) else homes
-    settings = load_settings([_path(home) for home in named], _path(library) if library is not None else None)
+    settings = load_settings(
+        [Path(home) for home in named], Path(library).expanduser() if library is not None else None
+    )
     opened = Library(settings)
     try:
         if update:
@@ -62,13 +64,13 @@ class Library:
         return results_of(self, self._asked().search(query, limit=limit, offset=offset, sort=sort, hits=hits))
 
     def sql(self, statement: str, limit: int = 100_000, seconds: float = 10.0) -> Table:
-        """Run a statement that only reads, for at most so long. The views are described by `backscroll sql --schema`."""
+        """Run a statement that only reads, for at most so long; `backscroll sql --schema` describes the views."""
         _check("limit", limit)
         found = self._asked().sql(statement, limit=limit, seconds=seconds)
         return Table(found.columns, found.rows, is_cut=found.is_cut)
 
-    def update(self) -> bool:
-        """Bring it up to date; whether anything was new. While another process does so, what is there must do."""
+    def update(self) -> None:
+        """Bring it up to date. While another process does so, what is there must do."""
         library = self._asked()
         try:
             done = library.refresh(with_text=True)
@@ -81,7 +83,6 @@ class Library:
         library.close()
         # A new one: what is open knows the archive, the marks and the running sessions of the moment it was opened.
         self._core = Answering(self._settings, library.homes)
-        return done is not None and not done.is_nothing
 
     def close(self) -> None:
         """Let go of it. Chats and passages keep what they have, and can be asked for no more."""
@@ -112,10 +113,6 @@ class Library:
             # By its id: another process may have given it another key.
             self._last = (name, with_records, library.open(library.find(name), with_records=with_records))
         return self._last[2]
-
-
-def _path(path: Path | str) -> Path:
-    return Path(path).expanduser()
 
 
 def _check(name: str, value: int) -> None:

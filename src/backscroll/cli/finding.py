@@ -1,5 +1,6 @@
 """What the picker asks the library, behind its back: typing never waits for an answer, and only the latest counts."""
 
+import contextlib
 import ctypes
 import threading
 from collections.abc import Callable
@@ -65,10 +66,9 @@ class Latest(Generic[Question, Answer]):
         return self._thread.is_alive()
 
     def _run(self) -> None:
-        try:
+        with contextlib.suppress(SystemExit):
             self._answer_all()
-        finally:
-            self._close()
+        self._close()
 
     def _answer_all(self) -> None:
         while (question := self._next()) is not None:

@@ -10,10 +10,11 @@ import click
 from backscroll.cli.options import global_options, request
 from backscroll.cli.output import open_library, write, write_json
 from backscroll.errors import NothingFound
+from backscroll.render.cells import cells, cut
 from backscroll.render.terminal import clean_line
 
 if TYPE_CHECKING:
-    from backscroll.library import StoredChat
+    from backscroll.library import Mark, StoredChat
 
 HEADINGS = ("ID", "LAST ACTIVE", "PROJECT", "MESSAGES", "TITLE")
 
@@ -66,42 +67,49 @@ def command(
         fields.append(Field("before", "<", parse_moment(until, now, end=True)))
     asked = request()
     wanted = Query(query, All((*fields, *parse(query, now).root.parts)))
-    chats = open_library(asked).chats(wanted, limit=limit, sort=sort)
+    library = open_library(asked)
+    chats = library.chats(wanted, limit=limit, sort=sort)
     if not chats:
         raise NothingFound("no chats", "try fewer filters, or name a home with --home")
+    from backscroll.library.marked import marked_chat
+
+    marked = [(chat, marked_chat(library, chat).mark) for chat in chats]
     if asked.json:
         from backscroll.render.chats import chat_as_json
 
-        write_json({"chats": [chat_as_json(chat.overview, archived=chat.archived) for chat in chats]})
+        write_json({
+            "chats": [
+                chat_as_json(chat.overview, archived=chat.archived, pinned=mark.pinned, tags=mark.tags)
+                for chat, mark in marked
+            ]
+        })  # fmt: skip
     else:
-        for line in _table(chats):
+        for line in _table(marked):
             write(line)
 
 
-def _table(chats: list["StoredChat"]) -> list[str]:
+def _table(chats: list[tuple["StoredChat", "Mark"]]) -> list[str]:
     """Columns that fit the terminal; whole ones where the output goes elsewhere."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10_000
-    rows = [_row(chat) for chat in chats]
-    project_width = min(max(len(row[2]) for row in [HEADINGS, *rows]), max(10, width // 5))
+    rows = [_row(chat, mark) for chat, mark in chats]
+    project_width = min(max(cells(row[2]) for row in [HEADINGS, *rows]), max(10, width // 5))
     lines = [click.style(_line(HEADINGS, project_width, width), bold=True)]
     return lines + [_line(row, project_width, width) for row in rows]
 
 
-def _row(stored: "StoredChat") -> tuple[str, str, str, str, str]:
+def _row(stored: "StoredChat", mark: "Mark") -> tuple[str, str, str, str, str]:
     chat = stored.overview
     when = f"{chat.last_active.astimezone():%Y-%m-%d %H:%M}" if chat.last_active else "-"
     counts = ((chat.branches, "branches"), (len(chat.leaves), "leaves"))
     marks = ["archived"] * stored.archived + [f"{count} {name}" for count, name in counts if count > 1]
-    title = clean_line(chat.title) + (f" ({', '.join(marks)})" if marks else "")
+    marks += [f"tag:{clean_line(tag)}" for tag in mark.tags]
+    title = "* " * mark.pinned + clean_line(chat.title) + (f" ({', '.join(marks)})" if marks else "")
     name = clean_line(chat.project or "-").replace("\\", "/").rstrip("/").split("/")[-1] or "/"
     return clean_line(chat.id[:8]), when, name, f"{chat.messages:,}", title
 
 
 def _line(row: tuple[str, str, str, str, str], project_width: int, width: int) -> str:
     name, when, project, messages, title = row
-    start = f"{name:<8}  {when:<16}  {_cut(project, project_width):<{project_width}}  {messages:>8}  "
-    return start + _cut(title, max(10, width - len(start)))
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
+    project = cut(project, project_width)
+    start = f"{name:<8}  {when:<16}  {project}{' ' * (project_width - cells(project))}  {messages:>8}  "
+    return start + cut(title, max(10, width - cells(start)))

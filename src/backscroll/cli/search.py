@@ -149,6 +149,7 @@ def _quoted(path: str) -> str:
 
 
 def _write_json(library: "Library", found: "Found", context: int | None) -> None:
+    from backscroll.library.marked import marked_chat
     from backscroll.render.found import passage_as_json
 
     write_json({
@@ -168,6 +169,8 @@ def _write_json(library: "Library", found: "Found", context: int | None) -> None
                 "title": chat.chat.overview.title,
                 "project": chat.chat.overview.project,
                 "archived": chat.chat.archived,
+                "pinned": marked_chat(library, chat.chat).mark.pinned,
+                "tags": [*chat.chat.overview.tags, *marked_chat(library, chat.chat).mark.tags],
                 "found": chat.found,
                 "words": chat.words,
             }

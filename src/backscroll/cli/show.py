@@ -13,7 +13,7 @@ from backscroll.errors import UsageError
 from backscroll.render.terminal import clean_line, moment
 
 if TYPE_CHECKING:
-    from backscroll.library import Branch, Chat, OpenedChat, StoredChat
+    from backscroll.library import Branch, Chat, Library, OpenedChat, StoredChat
     from backscroll.render.parts import Choice, Part
 
 
@@ -56,7 +56,7 @@ def command(
     stored = library.find(name)
     reading = library.open(stored)
     if asked.json:
-        write_json(_as_json(reading, stored))
+        write_json(_as_json(library, reading, stored))
         return
     chosen = _branches(reading.chat, branch)
     if raw:
@@ -128,12 +128,14 @@ def _raw_rows(branches: "list[Branch]") -> Iterator[bytes]:
                     yield node.row.record.raw.strip(b"\0 \r\n")
 
 
-def _as_json(reading: "OpenedChat", stored: "StoredChat") -> dict[str, Any]:
+def _as_json(library: "Library", reading: "OpenedChat", stored: "StoredChat") -> dict[str, Any]:
+    from backscroll.library.marked import marked_chat
     from backscroll.render.chats import agent_as_json, branch_as_json, chat_as_json, message_as_json
 
     chat = reading.chat
+    mark = marked_chat(library, stored).mark
     return {
-        "chat": chat_as_json(stored.overview, archived=stored.archived),
+        "chat": chat_as_json(stored.overview, archived=stored.archived, pinned=mark.pinned, tags=mark.tags),
         "branches": [branch_as_json(branch) for branch in chat.branches],
         "messages": [
             {"branch": branch.number, **message_as_json(message)}

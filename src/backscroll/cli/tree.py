@@ -33,10 +33,12 @@ def command(name: str, everything: bool) -> None:
     chat = library.open(stored, with_records=False).chat
     agents = [agent for agent in chat.agents if everything or not (agent.is_stub or agent.is_side_copy)]
     if asked.json:
+        from backscroll.library.marked import marked_chat
         from backscroll.render.chats import agent_as_json, branch_as_json, chat_as_json
 
+        mark = marked_chat(library, stored).mark
         write_json({
-            "chat": chat_as_json(stored.overview, archived=stored.archived),
+            "chat": chat_as_json(stored.overview, archived=stored.archived, pinned=mark.pinned, tags=mark.tags),
             "branches": [branch_as_json(branch) for branch in chat.branches],
             "agents": [agent_as_json(agent) for agent in agents],
         })  # fmt: skip

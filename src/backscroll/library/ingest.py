@@ -11,13 +11,12 @@ from typing import Final
 import msgspec
 
 from backscroll.archive import KeptReading
-from backscroll.conversation import Chat, Chats, Place, Transcript, has_picture, overview_of, save
+from backscroll.conversation import Chat, Chats, Place, Transcript, has_picture, save
 from backscroll.errors import BackscrollError
 from backscroll.files import TRANSCRIPTS, Bookmark, FileKind, Reading, Unreadable
 from backscroll.library.reading import Kept, Source, bookmark_of, in_pieces, records_on, whole_of
 from backscroll.records import Problem, Record, agent_meta, custom_title
 from backscroll.store import (
-    ChatChange,
     FileColumns,
     Flags,
     Keys,
@@ -26,6 +25,7 @@ from backscroll.store import (
     Store,
     add_record,
     add_spilled,
+    change_of,
     microseconds,
     title_of,
 )
@@ -251,6 +251,7 @@ class Ingest:
         self.work.records += len(chunk)
 
     def _take_beside(self, place: Place, beside: Iterable[Source]) -> None:
+        self._chats.entitle(place, None)
         for source in beside:
             try:
                 data = whole_of(source)
@@ -308,11 +309,8 @@ class Ingest:
         changed = [chat for chat in self._chats.chats() if self._is_other(chat)]
         files: set[int] = set()
         for chat in changed:
-            numbers = [self._numbers[transcript.place.file] for transcript in chat.transcripts]
-            files.update(numbers)
-            self._batch.chats.append(
-                ChatChange(overview_of(chat), numbers, self._abandoned(chat), is_silent=not _says_something(chat))
-            )
+            files.update(self._numbers[transcript.place.file] for transcript in chat.transcripts)
+            self._batch.chats.append(change_of(chat, self._numbers))
             for transcript in chat.transcripts:
                 self._written[transcript.place.file] = chat
         self._batch.stale_chats |= self._store.chats_of([*files, *self._batch.removed])
@@ -320,21 +318,6 @@ class Ingest:
 
     def _is_other(self, chat: Chat) -> bool:
         return any(self._written.get(transcript.place.file) is not chat for transcript in chat.transcripts)
-
-    def _abandoned(self, chat: Chat) -> set[tuple[int, int]]:
-        """The rows of the turns that the user took back: no session goes on from them."""
-        if len(chat.branches) < 2:
-            return set()
-        ends = (chat.leaf_of(session) for session in chat.leaves)
-        kept = {turn for end in ends if end for turn in end.path()}
-        return {
-            (self._numbers[copy.transcript], copy.position)
-            for branch in chat.branches[1:]
-            for turn in branch.turns
-            if turn not in kept
-            for node in turn.nodes
-            for copy in node.copies
-        }
 
     def _load(self, chats: Iterable[int]) -> None:
         """Take up chats as they were saved, unless they are here already."""
@@ -380,7 +363,3 @@ class Ingest:
 
 def _known(tasks: Iterable[Task]) -> Iterator[Known]:
     return (task.known for task in tasks if task.known is not None)
-
-
-def _says_something(chat: Chat) -> bool:
-    return bool(chat.tree.nodes) or any(not agent.is_stub and not agent.is_side_copy for agent in chat.agents)

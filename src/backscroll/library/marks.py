@@ -173,7 +173,7 @@ def _read(path: Path) -> tuple[Marks, Any]:
     try:
         data = path.read_bytes()
         return msgspec.json.decode(data, type=Marks), msgspec.json.decode(data)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return Marks(), {}
     except (OSError, UnicodeDecodeError, msgspec.MsgspecError) as error:
         hint = "mend the file, or move it away to begin anew"

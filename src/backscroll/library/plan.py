@@ -69,6 +69,7 @@ def plan(
             and any(path.is_relative_to(discovery.home.path) for discovery in discoveries)
         ):
             planned.removed.append(entry)  # forgotten
+            planned.tasks += _tasks_without(path, entry, known, present)
     planned.tasks.sort(key=lambda task: task.source.modified_ns, reverse=True)
     return planned
 
@@ -101,6 +102,16 @@ def tasks_for(sources: Iterable[Source], known: dict[str, Known], present: dict[
                 tasks.append(Task(source, home, entry, beside_of(about, present), only_beside=True))
                 reading.add(about)
     return tasks
+
+
+def _tasks_without(path: Path, entry: Known, known: dict[str, Known], present: dict[Path, Source]) -> list[Task]:
+    """A small file does not count any more: what it said of a transcript does not either."""
+    about = transcript_of(path)
+    source, transcript = present.get(about), known.get(str(about))
+    if entry.kind not in (FileKind.AGENT_META, FileKind.SIDECAR) or source is None or transcript is None:
+        return []
+    home = source.home if isinstance(source, Kept) else str(source.path).removesuffix(source.relative).rstrip("/")
+    return [Task(source, home, transcript, beside_of(about, present), only_beside=True)]
 
 
 def _compare(planned: Plan, known: dict[str, Known], discovery: Discovery, present: dict[Path, Source]) -> None:

@@ -10,8 +10,8 @@ def certain(text: str) -> str:
     """The text without what terminals disagree about: selectors, skin tones, and accents that could be composed."""
     if text.isascii():
         return text
-    composed = unicodedata.normalize("NFC", text)
-    return "".join(character for character in composed if not _is_uncertain(character))
+    kept = "".join(character for character in text if not _is_uncertain(character))
+    return unicodedata.normalize("NFC", kept)
 
 
 def cells(text: str) -> int:

@@ -1,5 +1,6 @@
 """Chats as plain data, for programs: what `--json` prints of them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from backscroll.conversation import Agent, Branch, Message, Overview, ToolCall
@@ -8,13 +9,16 @@ from backscroll.render.parts import diff_of, result_text
 from backscroll.render.terminal import moment
 
 
-def chat_as_json(chat: Overview, *, archived: bool = False) -> dict[str, Any]:
-    """What one knows of a chat without reading it."""
+def chat_as_json(
+    chat: Overview, *, archived: bool = False, pinned: bool = False, tags: Sequence[str] = ()
+) -> dict[str, Any]:
+    """What one knows of a chat without reading it; `tags` are the user's own, beside those in the transcripts."""
     return {
         "id": chat.id,
         "title": chat.title,
         "project": chat.project,
         "archived": archived,
+        "pinned": pinned,
         "sessions": chat.sessions,
         "leaves": chat.leaves,
         "branches": chat.branches,
@@ -29,7 +33,7 @@ def chat_as_json(chat: Overview, *, archived: bool = False) -> dict[str, Any]:
         "git_branches": chat.git_branches,
         "compactions": chat.compactions,
         "copies": chat.copies,
-        "tags": chat.tags,
+        "tags": list(dict.fromkeys([*chat.tags, *tags])),
         "pull_requests": [
             {"number": link.pr_number, "url": link.pr_url, "repository": link.pr_repository}
             for link in chat.pull_requests

@@ -20,7 +20,7 @@ from backscroll.store.base import (
     Table,
     microseconds,
 )
-from backscroll.store.columns import Flags, add_record, add_spilled, title_of
+from backscroll.store.columns import Flags, add_record, add_spilled, change_of, title_of
 
 __all__ = [
     "Answer",
@@ -43,6 +43,7 @@ __all__ = [
     "Table",
     "add_record",
     "add_spilled",
+    "change_of",
     "microseconds",
     "title_of",
 ]

@@ -145,6 +145,8 @@ class ChatChange:
     files: list[int]
     abandoned: set[tuple[int, int]]
     """The records that the user took back, by file and number."""
+    originals: dict[tuple[int, int], str] = field(default_factory=dict)
+    """Of records that are copies under another uuid, by file and number, the row that they are copies of."""
     is_silent: bool = False
     """Whether nobody said anything in it."""
 

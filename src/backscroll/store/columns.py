@@ -1,10 +1,11 @@
 """Turn records and the rows they make into what a store writes."""
 
+from collections.abc import Mapping
 from typing import Final
 
-from backscroll.conversation import Kind, Passage, Role, Row, passages_of
+from backscroll.conversation import Chat, Kind, Passage, Role, Row, overview_of, passages_of
 from backscroll.records import Assistant, Record, Summary, Text, ToolResult, ToolUse, WebSearchResult
-from backscroll.store.base import Batch, BlockColumns, RecordColumns, UsageColumns, microseconds
+from backscroll.store.base import Batch, BlockColumns, ChatChange, RecordColumns, UsageColumns, microseconds
 from backscroll.store.detail import detail_of
 
 OUTSIDE: Final = "outside"
@@ -128,6 +129,49 @@ def add_spilled(batch: Batch, file: int, start: int, length: int, time: int, cal
     )
     batch.blocks.append(BlockColumns(batch.next_block, name, 0, Role.OUTPUT, call, None, None, None, False, length))
     batch.next_block += 1
+
+
+def change_of(chat: Chat, numbers: Mapping[str, int]) -> ChatChange:
+    """A chat as it is now; `numbers` are the ids of files by their paths."""
+    return ChatChange(
+        overview_of(chat),
+        [numbers[transcript.place.file] for transcript in chat.transcripts],
+        _abandoned(chat, numbers),
+        _originals(chat, numbers),
+        is_silent=not _says_something(chat),
+    )
+
+
+def _abandoned(chat: Chat, numbers: Mapping[str, int]) -> set[tuple[int, int]]:
+    """The rows of the turns that the user took back: no session goes on from them."""
+    if len(chat.branches) < 2:
+        return set()
+    ends = (chat.leaf_of(session) for session in chat.leaves)
+    kept = {turn for end in ends if end for turn in end.path()}
+    return {
+        (numbers[copy.transcript], copy.position)
+        for branch in chat.branches[1:]
+        for turn in branch.turns
+        if turn not in kept
+        for node in turn.nodes
+        for copy in node.copies
+    }
+
+
+def _originals(chat: Chat, numbers: Mapping[str, int]) -> dict[tuple[int, int], str]:
+    """The rows that are copies under another uuid."""
+    if not chat.tree.has_copies:
+        return {}
+    return {
+        (numbers[copy.transcript], copy.position): node.row.uuid
+        for node in chat.tree.nodes.values()
+        for copy in node.copies
+        if copy.uuid != node.row.uuid
+    }
+
+
+def _says_something(chat: Chat) -> bool:
+    return bool(chat.tree.nodes) or any(not agent.is_stub and not agent.is_side_copy for agent in chat.agents)
 
 
 def title_of(record: Record) -> tuple[str, str] | None:

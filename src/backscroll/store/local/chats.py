@@ -87,7 +87,7 @@ class ChatRows:
         if field.name in ("after", "before") and isinstance(value, datetime):
             return ("c.last_active >= ?" if field.name == "after" else "c.started < ?"), [microseconds(value)]
         if field.name == "tokens":
-            return f"({TOKENS}) {_comparison(field)} ?", [value]
+            return f"c.tokens {_comparison(field)} ?", [value]
         if field.name == "cost":
             raise UsageError("costs are not counted yet", "use tokens: instead")
         text = str(value)
@@ -95,10 +95,10 @@ class ChatRows:
             return self._state(text)
         if field.name == "tag":
             sessions = self._passing.tagged.get(text.lower(), frozenset())
-            return f"({IN_LIST.format('tags')} or {HAS_SESSION})", [_exactly(text), _array(sessions)]
+            return f"({IN_LINES.format('tags')} or {HAS_SESSION})", [f"%\n{_exactly(text)}\n%", _array(sessions)]
         if field.name in ("branch", "model", "file"):
             name = {"branch": "git_branches", "model": "models", "file": "files_touched"}[field.name]
-            return IN_LIST.format(name), [_like(text)]
+            return IN_LINES.format(name), [_like(text)]
         if field.name in ("session", "chat"):
             column = "f.session" if field.name == "session" else "c.name"
             where = f"{column} between ? and ?"
@@ -121,7 +121,7 @@ class ChatRows:
         if name == "agent":
             return "exists (select 1 from files f where f.chat = c.id and f.agent is not null)", []
         if name == "abandoned":
-            return "json_extract(c.overview, '$.branches') > 1", []
+            return "c.branches > 1", []
         return ERRORS, []
 
     def _in_homes(self) -> Condition:
@@ -163,7 +163,7 @@ def _array(values: Any) -> str:  # noqa: ANN401
     return msgspec.json.encode(sorted(values)).decode()
 
 
-IN_LIST: Final = "exists (select 1 from json_each(c.overview, '$.{}') where value like ? escape '\\')"
+IN_LINES: Final = "c.{} like ? escape '\\'"
 HAS_SESSION: Final = (
     "exists (select 1 from files f where f.chat = c.id and f.session in (select value from json_each(?)))"
 )
@@ -174,11 +174,6 @@ PROJECT: Final = (
 ERRORS: Final = (
     "exists (select 1 from files f join records r on r.file = f.id join blocks b on b.record = r.id"
     " where f.chat = c.id and b.error)"
-)
-TOKENS: Final = (
-    "select coalesce(sum(tokens), 0) from (select max(u.input + u.output + u.cache_write + u.cache_read) as tokens"
-    " from files f join records r on r.file = f.id join usage u on u.record = r.id where f.chat = c.id"
-    " group by coalesce(r.message, r.uuid))"
 )
 FIND: Final = """
 select id from chats where name between ? and ?

@@ -10,6 +10,7 @@ from tantivy import FieldType, Occur
 from tantivy import Query as Engine
 
 from backscroll.query import (
+    BY_NAME,
     All,
     Either,
     Field,
@@ -33,6 +34,8 @@ PLAIN: Final = re.compile(r"(?:\(\?i\))?(?:[\w\s/:.'\"=,;<>@#%&~`!+*?-]|\\[dDwWs
 RUN: Final = re.compile("[A-Za-z0-9]+")
 PARTS_WEIGHT: Final = 0.7
 """What a match of a part of a name counts, beside one of the whole word."""
+FEW_FILES: Final = 300
+"""How many files the engine is asked about one by one."""
 MOST_ENDINGS: Final = 60
 """How many words a prefix stands for when it comes to rank; all of them count as found."""
 
@@ -51,6 +54,8 @@ class Compiled(NamedTuple):
     """Any of these must be there, and the more the better."""
     must: list[Engine]
     must_not: list[Engine]
+    files: set[int] | None
+    """The files that are asked about, where they are so many that the engine is better not asked; None for all."""
     is_ranked: bool
     """Whether there are words in it anywhere, so that one passage can be better than another."""
 
@@ -75,18 +80,24 @@ class Compiler:
     def compile(self, query: Query) -> Compiled:
         """Words at the top are wishes; everything else at the top is a demand. Regular expressions are not seen to."""
         is_ranked = any(isinstance(part, (Word, Phrase)) for part in leaves(query.root))
-        compiled = Compiled([], [], [], is_ranked)
-        files = self._chats.files_in_homes()
-        if files is not None:
-            compiled.must.append(in_files(files))
+        words: list[Wish] = []
+        must: list[Engine] = []
+        must_not: list[Engine] = []
+        accepted = [set(files)] if (files := self._chats.files_in_homes()) is not None else []
         for part in query.root.parts:
             if isinstance(part, Word):
-                compiled.words.append(self._word(part))
+                words.append(self._word(part))
+            elif isinstance(part, Field) and _is_about_chats(part):
+                accepted.append(set(self._chats.files(part) or ()))
             elif isinstance(part, Not) and not isinstance(part.part, Regex):
-                compiled.must_not.append(self._part(part.part))
+                must_not.append(self._part(part.part))
             elif not isinstance(part, (Not, Regex)):
-                compiled.must.append(self._part(part))
-        return compiled
+                must.append(self._part(part))
+        together = set.intersection(*accepted) if accepted else None
+        if together is not None and len(together) <= FEW_FILES:
+            must.append(in_files(sorted(together)))
+            together = None
+        return Compiled(words, must, must_not, together, is_ranked)
 
     def _part(self, part: Part) -> Engine:
         if isinstance(part, Word):
@@ -199,6 +210,10 @@ class Compiler:
 ABANDONED: Final = """
 select b.id from records r indexed by records_abandoned join blocks b on b.record = r.id where r.abandoned
 """
+
+
+def _is_about_chats(field: Field) -> bool:
+    return BY_NAME[field.name].about_of(str(field.value)) == "chat"
 
 
 def literals(query: Query) -> list[Engine]:

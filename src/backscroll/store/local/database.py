@@ -2,14 +2,16 @@
 
 import fcntl
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 import apsw
+import msgspec
 
 from backscroll.errors import Busy
+from backscroll.store.base import storable
 from backscroll.store.local.schema import APPLICATION, TABLES, VERSION, VIEWS
 
 PATIENCE_MS: Final = 5_000
@@ -119,3 +121,23 @@ def limited(connection: apsw.Connection, is_over: Callable[[], bool]) -> Iterato
         yield
     finally:
         connection.set_progress_handler(None)
+
+
+def array(values: Iterable[Any]) -> str:
+    """Values to be bound as one, for `json_each`."""
+    listed = list(values)
+    try:
+        return msgspec.json.encode(listed).decode()
+    except UnicodeEncodeError:
+        return msgspec.json.encode([plainly(value) for value in listed]).decode()
+
+
+def plainly(value: Any) -> Any:  # noqa: ANN401
+    """The value with every text in it as the engine takes it."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, list):
+        return [plainly(part) for part in value]
+    if isinstance(value, dict):
+        return {plainly(name): plainly(part) for name, part in value.items()}
+    return value

@@ -9,16 +9,13 @@ import apsw
 import msgspec
 
 from backscroll.conversation import Call, Overview, Place, Role, SavedRow, Transcript, restore
-from backscroll.store.base import EPOCH, Batch, ChatChange, Keys, Known, microseconds, readable, storable
+from backscroll.store.base import EPOCH, Batch, Keys, Known, readable
 from backscroll.store.detail import decode_detail
-from backscroll.store.local.database import transaction
+from backscroll.store.local.chat_writing import write_chats
+from backscroll.store.local.database import array, plainly, transaction
 
 AT_ONCE: Final = 10_000
 """How many keys are looked up in one statement."""
-
-
-Entitled = tuple[str, int | None, int | None]
-"""What the passage of a title is known by: title, time, file."""
 
 
 class Rows:
@@ -33,7 +30,7 @@ class Rows:
         if paths is None:
             found = self._all(statement)
         else:
-            found = self._all(statement + " where path in (select value from json_each(?))", _array(paths))  # noqa: S608
+            found = self._all(statement + " where path in (select value from json_each(?))", array(paths))  # noqa: S608
         files = (
             Known(number, readable(path), kind, size, bool(archived), _mark(mark), lines, modified)
             for number, path, kind, size, archived, mark, lines, modified in found
@@ -51,7 +48,7 @@ class Rows:
         try:
             self._write(batch)
         except UnicodeEncodeError:
-            _make_storable(batch)
+            _makeplainly(batch)
             self._write(batch)
 
     def _write(self, batch: Batch) -> None:
@@ -67,7 +64,7 @@ class Rows:
             self._many("insert into problems values (?, ?, ?, ?, ?)", batch.problems)
             self._many("insert or ignore into links values (?, ?)", batch.links)
             self._many("insert or replace into titles values (?, ?, ?)", batch.titles)
-            self._write_chats(batch)
+            write_chats(self._connection, batch)
             self._connection.execute(ADOPT)
 
     def related(self, keys: Keys) -> set[int]:
@@ -205,104 +202,6 @@ class Rows:
                 self._connection.execute("delete from blocks where record = ?", (record,))
                 self._connection.execute("delete from records where id = ?", (record,))
 
-    def _write_chats(self, batch: Batch) -> None:
-        left = {
-            number: (name, (title, started, file), block)
-            for number, name, title, started, file, block in self._all(
-                "select id, name, title, started, title_file, title_block from chats"
-                " where id in (select value from json_each(?))",
-                _array(batch.stale_chats),
-            )
-        }
-        ids = {name: number for number, (name, _, _) in left.items()}
-        for change in batch.chats:
-            number = ids.pop(change.overview.id, None)
-            _, entitled, block = left.pop(number) if number is not None else (None, None, None)
-            self._write_chat(batch, change, number, entitled, block)
-        for number, (_, _, block) in left.items():
-            self._connection.execute("update files set chat = null where chat = ?", (number,))
-            self._delete_title(block)
-            self._connection.execute("delete from chats where id = ?", (number,))
-
-    def _write_chat(
-        self,
-        batch: Batch,
-        change: ChatChange,
-        number: int | None,
-        entitled: Entitled | None,
-        block: int | None,
-    ) -> None:
-        overview = change.overview
-        values = (
-            overview.id,
-            overview.title,
-            overview.project,
-            microseconds(overview.started),
-            microseconds(overview.last_active),
-            change.is_silent,
-            msgspec.json.encode(overview).decode(),
-        )
-        if number is None:
-            self._connection.execute(
-                "insert into chats (name, title, project, started, last_active, silent, overview)"
-                " values (?, ?, ?, ?, ?, ?, ?)",
-                values,
-            )
-            number = self._connection.last_insert_rowid()
-        else:
-            self._connection.execute(
-                "update chats set name = ?, title = ?, project = ?, started = ?, last_active = ?, silent = ?,"
-                " overview = ? where id = ?",
-                (*values, number),
-            )
-        files = _array(change.files)
-        self._connection.execute(
-            "update files set chat = ?1 where chat is not ?1 and id in (select value from json_each(?2))",
-            (number, files),
-        )
-        self._connection.execute(
-            "update files set chat = ?1 where kind = 'tool-result' and chat is not ?1 and session in"
-            " (select session from files where chat = ?1 and kind = 'session')",
-            (number,),
-        )
-        self._connection.execute(
-            "update chats set archived = (select count(*) > 0 and min(archived) from files"
-            " where chat = ?1 and kind = 'session') where id = ?1",
-            (number,),
-        )
-        entitles = (overview.title, microseconds(overview.started), min(change.files))
-        if block is None or entitled != entitles:
-            # What its passage is known by has changed.
-            self._delete_title(block)
-            self._connection.execute(
-                "insert into blocks (id, number, role, chat) values (?, 0, 'title', ?)", (batch.next_block, number)
-            )
-            self._connection.execute(
-                "update chats set title_block = ?, title_file = ? where id = ?",
-                (batch.next_block, min(change.files), number),
-            )
-            batch.next_block += 1
-        self._mark_abandoned(files, change.abandoned)
-
-    def _delete_title(self, block: int | None) -> None:
-        if block is not None:
-            self._connection.execute("insert or ignore into deleted values (?)", (block,))
-            self._connection.execute("delete from blocks where id = ?", (block,))
-
-    def _mark_abandoned(self, files: str, abandoned: set[tuple[int, int]]) -> None:
-        before = set(
-            self._all(
-                "select file, number from records indexed by records_abandoned"
-                " where abandoned and file in (select value from json_each(?))",
-                files,
-            )
-        )
-        for value, changed in ((1, abandoned - before), (0, before - abandoned)):
-            self._many(
-                f"update records set abandoned = {value} where file = ? and number = ? and kind <> 'outside'",  # noqa: S608
-                changed,
-            )
-
     def _many(self, statement: str, rows: Iterable[Any]) -> None:
         self._connection.executemany(statement, rows)
 
@@ -322,40 +221,22 @@ def _parts(keys: Iterable[Any]) -> Iterator[str]:
     """The keys as JSON arrays, none too long."""
     ordered = list(keys)
     for at in range(0, len(ordered), AT_ONCE):
-        yield _array(ordered[at : at + AT_ONCE])
-
-
-def _array(values: Iterable[Any]) -> str:
-    listed = list(values)
-    try:
-        return msgspec.json.encode(listed).decode()
-    except UnicodeEncodeError:
-        return msgspec.json.encode([_storable(value) for value in listed]).decode()
+        yield array(ordered[at : at + AT_ONCE])
 
 
 def _mark(text: str | None) -> tuple[int, ...] | None:
     return tuple(msgspec.json.decode(text)) if text else None
 
 
-def _make_storable(batch: Batch) -> None:
+def _makeplainly(batch: Batch) -> None:
     """Move what the engine does not take out of every text of a batch."""
     for name in ("files", "records", "blocks", "usage", "problems", "links", "titles", "withdrawn"):
         rows = getattr(batch, name)
         rows[:] = [
-            type(row)(*map(_storable, row)) if hasattr(row, "_fields") else tuple(map(_storable, row)) for row in rows
+            type(row)(*map(plainly, row)) if hasattr(row, "_fields") else tuple(map(plainly, row)) for row in rows
         ]
     for change in batch.chats:
-        change.overview = msgspec.convert(_storable(msgspec.to_builtins(change.overview)), Overview)
-
-
-def _storable(value: Any) -> Any:  # noqa: ANN401
-    if isinstance(value, str):
-        return storable(value)
-    if isinstance(value, list):
-        return [_storable(part) for part in value]
-    if isinstance(value, dict):
-        return {_storable(name): _storable(part) for name, part in value.items()}
-    return value
+        change.overview = msgspec.convert(plainly(msgspec.to_builtins(change.overview)), Overview)
 
 
 OVERVIEW: Final = msgspec.json.Decoder(Overview)

@@ -47,6 +47,12 @@ create table chats (
   last_active integer,
   archived integer not null default 0,
   silent integer not null default 0,
+  models text not null default '',
+  git_branches text not null default '',
+  files_touched text not null default '',
+  tags text not null default '',
+  branches integer not null default 0,
+  tokens integer not null default 0,
   title_block integer,
   title_file integer,
   overview text not null
@@ -70,11 +76,13 @@ create table records (
   text text,
   forked_session text,
   forked_uuid text,
+  original text,
   abandoned integer not null default 0
 );
 create index records_file on records (file, number);
 create index records_uuid on records (uuid) where uuid is not null;
 create index records_message on records (message) where message is not null;
+create index records_original on records (file, number) where original is not null;
 create index records_abandoned on records (file, number) where abandoned;
 
 create table blocks (

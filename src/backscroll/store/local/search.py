@@ -6,11 +6,10 @@ were said comes before one in which some were, wherever in it they stand.
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import apsw
-import msgspec
 import tantivy
 from tantivy import Query as Engine
 
@@ -19,8 +18,8 @@ from backscroll.query import Query
 from backscroll.store.base import Answer, ChatHits, Hit, Passing, readable
 from backscroll.store.local.chats import ChatRows
 from backscroll.store.local.compile import Compiled, Compiler, literals
-from backscroll.store.local.database import select
-from backscroll.store.local.text import TextIndex, in_files
+from backscroll.store.local.database import array, select
+from backscroll.store.local.text import in_files
 
 CANDIDATES: Final = 300
 """How many passages are looked at for their chats."""
@@ -33,15 +32,21 @@ K1: Final = 1.2
 B: Final = 0.75
 ABANDONED_WEIGHT: Final = 0.7
 MOST_BY_TIME: Final = 20_000
+MOST_FILES: Final = 60_000
+"""How many files are counted; the engine gives no more."""
 PAGE: Final = 500
 
 
 class Search:
     """One question to a store."""
 
-    def __init__(self, connection: apsw.Connection, text: TextIndex, passing: Passing) -> None:
+    def __init__(
+        self, connection: apsw.Connection, searcher: tantivy.Searcher, chat_of: Mapping[int, int], passing: Passing
+    ) -> None:
+        """`chat_of` is the chat that each file is part of."""
         self._connection = connection
-        self._searcher: tantivy.Searcher = text.searcher()
+        self._searcher = searcher
+        self._chat_of = chat_of
         self._passing = passing
         self._rows = ChatRows(connection, passing)
 
@@ -61,7 +66,7 @@ class Search:
         offset = 0
         while True:
             found = self._searcher.search(whole, limit=PAGE, offset=offset, order_by_field="time", order=order)
-            blocks = [block for _, _, block in self._placed(found)]
+            blocks = [block for _, _, block in self._placed(found, compiled)]
             rows = self._hits(blocks)
             yield from (rows[block] for block in blocks if block in rows)
             offset += PAGE
@@ -71,15 +76,16 @@ class Search:
     def _by_worth(self, compiled: Compiled, *, limit: int, offset: int, hits: int) -> Answer:
         whole = compiled.whole()
         wanted = max(CANDIDATES, 10 * (limit + offset))
-        found = self._searcher.search(whole, limit=wanted, weight_by_field="weight")
+        if compiled.files is not None:
+            wanted *= 2  # some of them are not asked for
+        found = self._searcher.search(whole, limit=wanted, count=False, weight_by_field="weight")
         best: dict[int, dict[int, float]] = defaultdict(dict)
-        for score, chat, block in self._placed(found):
+        for score, chat, block in self._placed(found, compiled):
             best[chat][block] = score
         promising = sorted(best, key=lambda chat: -max(best[chat].values()))[: max(PROMISING, 2 * (limit + offset))]
         worth = self._worth(compiled, promising, best)
         ranked = sorted(promising, key=lambda chat: worth[chat], reverse=True)
-        page = ranked[offset : offset + limit]
-        return self._page(page, worth, best, _count(found), len(best), whole, hits)
+        return self._page(compiled, ranked[offset : offset + limit], worth, best, hits)
 
     def _worth(
         self, compiled: Compiled, chats: list[int], best: dict[int, dict[int, float]]
@@ -89,92 +95,104 @@ class Search:
         if not compiled.words:
             return {chat: (0, top) for chat, top in tops.items()}
         files = self._files_of(chats)
-        inside = in_files(list(files))
-        sizes = self._count_by_chat(inside, files)
+        inside = in_files(files)
+        sizes = self._count_by_chat(inside)
         usual = sum(sizes.values()) / max(1, len(sizes))
         words = dict.fromkeys(chats, 0)
         sums = dict.fromkeys(chats, 0.0)
         for wish in compiled.words:
             rarity = _rarity(wish.frequency, self._searcher.num_docs)
             asked = Engine.boolean_query([(tantivy.Occur.Must, wish.query), (tantivy.Occur.Must, inside)])
-            for chat, count in self._count_by_chat(asked, files).items():
+            for chat, count in self._count_by_chat(asked).items():
+                if chat not in words:
+                    continue
                 words[chat] += 1
                 sums[chat] += rarity * count * (K1 + 1) / (count + K1 * (1 - B + B * sizes[chat] / usual))
         return {chat: (words[chat], CHAT_WEIGHT * sums[chat] + tops[chat]) for chat in chats}
 
-    def _count_by_chat(self, query: Engine, files: dict[int, int]) -> dict[int, int]:
-        """How many passages of these files answer, by chat."""
-        asked = {"files": {"terms": {"field": "file", "size": max(1, len(files))}}}
+    def _count_by_chat(self, query: Engine, compiled: Compiled | None = None) -> dict[int, int]:
+        """How many passages answer, by chat."""
+        asked = {"files": {"terms": {"field": "file", "size": MOST_FILES}}}
         counts: dict[int, int] = defaultdict(int)
+        allowed = compiled.files if compiled else None
         for bucket in self._searcher.aggregate(query, asked)["files"]["buckets"]:
-            if (chat := files.get(int(bucket["key"]))) is not None:
-                counts[chat] += int(bucket["doc_count"])
+            file = int(bucket["key"])
+            if file in self._chat_of and (allowed is None or file in allowed):
+                counts[self._chat_of[file]] += int(bucket["doc_count"])
         return counts
 
-    def _files_of(self, chats: list[int]) -> dict[int, int]:
-        statement = "select id, chat from files where chat in (select value from json_each(?))"
-        return dict(select(self._connection, statement, (msgspec.json.encode(chats).decode(),)))
+    def _files_of(self, chats: list[int]) -> list[int]:
+        statement = "select id from files where chat in (select value from json_each(?))"
+        return [number for (number,) in select(self._connection, statement, (array(chats),))]
 
-    def _placed(self, found: Any) -> list[tuple[float, int, int]]:  # noqa: ANN401
+    def _placed(self, found: Any, compiled: Compiled) -> list[tuple[float, int, int]]:  # noqa: ANN401
         """Score, chat and passage of what was found."""
         addresses = [address for _, address in found.hits]
         if not addresses:
             return []
         files = self._searcher.fast_field_values("file", addresses)
         blocks = self._searcher.fast_field_values("block", addresses)
-        chats = self._chats_of({int(file or 0) for file in files})
         return [
-            (score, chats[int(file or 0)], int(block or 0))
+            (score, self._chat_of[file], int(block or 0))
             for (score, _), file, block in zip(found.hits, files, blocks, strict=True)
-            if int(file or 0) in chats
+            if isinstance(file, int) and file in self._chat_of and (compiled.files is None or file in compiled.files)
         ]
-
-    def _chats_of(self, files: set[int]) -> dict[int, int]:
-        statement = "select id, chat from files where chat is not null and id in (select value from json_each(?))"
-        return dict(select(self._connection, statement, (msgspec.json.encode(list(files)).decode(),)))
 
     def _by_time(self, compiled: Compiled, *, oldest_first: bool, limit: int, offset: int, hits: int) -> Answer:
         whole = compiled.whole()
         order = tantivy.Order.Asc if oldest_first else tantivy.Order.Desc
         wanted = max(CANDIDATES, 20 * (limit + offset))
         while True:
-            found = self._searcher.search(whole, limit=wanted, order_by_field="time", order=order)
+            found = self._searcher.search(whole, limit=wanted, count=False, order_by_field="time", order=order)
             best: dict[int, dict[int, float]] = {}
-            for rank, (_, chat, block) in enumerate(self._placed(found)):
+            for rank, (_, chat, block) in enumerate(self._placed(found, compiled)):
                 best.setdefault(chat, {})[block] = float(-rank)
-            if len(best) >= offset + limit or len(found.hits) >= _count(found) or wanted > MOST_BY_TIME:
+            if len(best) >= offset + limit or len(found.hits) < wanted or wanted > MOST_BY_TIME:
                 break
             wanted *= 4
         page = list(best)[offset : offset + limit]
-        worth = {chat: (len(compiled.words), 0.0) for chat in page}
-        return self._page(page, worth, best, _count(found), len(best), whole, hits)
+        return self._page(compiled, page, {chat: (len(compiled.words), 0.0) for chat in page}, best, hits)
 
     def _page(
         self,
+        compiled: Compiled,
         page: list[int],
         worth: dict[int, tuple[int, float]],
         best: dict[int, dict[int, float]],
-        total: int,
-        total_chats: int,
-        whole: Engine,
         hits: int,
     ) -> Answer:
         chats = self._rows.of(page)
-        chosen = {chat: sorted(best[chat], key=lambda block: -best[chat][block])[: hits * 4] for chat in page}
-        rows = self._hits([block for blocks in chosen.values() for block in blocks])
-        files = self._files_of(page)
-        inside = Engine.boolean_query([(tantivy.Occur.Must, whole), (tantivy.Occur.Must, in_files(list(files)))])
-        counts = self._count_by_chat(inside, files) if files else {}
+        shown = self._shown({chat: best[chat] for chat in page}, hits)
+        counts = self._count_by_chat(compiled.whole(), compiled)
         answer = []
         for chat in page:
             if chat in chats:
-                shown = _shown([(rows[block], best[chat][block]) for block in chosen[chat] if block in rows])[:hits]
                 words, score = worth[chat]
-                answer.append(ChatHits(chats[chat], max(counts.get(chat, 0), len(shown)), score, words, shown))
-        return Answer(answer, total_chats, total)
+                answer.append(ChatHits(chats[chat], counts[chat], score, words, shown[chat]))
+        return Answer(answer, len(counts), sum(counts.values()))
+
+    def _shown(self, best: dict[int, dict[int, float]], hits: int) -> dict[int, list[Hit]]:
+        """The best passages of each chat, each once, though a resumed session repeats those of the one before it."""
+        once: dict[int, dict[tuple[Any, ...], Hit]] = {chat: {} for chat in best}
+        waiting = {chat: sorted(blocks, key=lambda block: -blocks[block]) for chat, blocks in best.items()}
+        while waiting:
+            taken = {chat: blocks[: hits * 4] for chat, blocks in waiting.items()}
+            rows = self._hits([block for blocks in taken.values() for block in blocks])
+            for chat, blocks in taken.items():
+                for hit in (rows[block] for block in blocks if block in rows):
+                    score = best[chat][hit.block]
+                    weighed = score * ABANDONED_WEIGHT if hit.is_abandoned and score > 0 else score
+                    key = (hit.uuid or hit.block, hit.number, hit.role)
+                    once[chat].setdefault(key, hit._replace(score=weighed))
+            waiting = {
+                chat: blocks[hits * 4 :]
+                for chat, blocks in waiting.items()
+                if len(blocks) > hits * 4 and len(once[chat]) < hits
+            }
+        return {chat: sorted(found.values(), key=lambda hit: -hit.score)[:hits] for chat, found in once.items()}
 
     def _hits(self, blocks: list[int]) -> dict[int, Hit]:
-        found = select(self._connection, HITS, (msgspec.json.encode(blocks).decode(),))
+        found = select(self._connection, HITS, (array(blocks),))
         return {row[0]: _hit(row) for row in found}
 
 
@@ -187,26 +205,14 @@ def _hit(row: tuple[Any, ...]) -> Hit:
     )  # fmt: skip
 
 
-def _shown(found: list[tuple[Hit, float]]) -> list[Hit]:
-    """The best passages of a chat: each once, though a resumed session repeats those of the one before it."""
-    once: dict[tuple[Any, ...], Hit] = {}
-    for row, score in found:
-        hit = row._replace(score=score * ABANDONED_WEIGHT if row.is_abandoned and score > 0 else score)
-        once.setdefault((hit.uuid or hit.block, hit.number, hit.role), hit)
-    return sorted(once.values(), key=lambda hit: -hit.score)
-
-
 def _rarity(frequency: int, documents: int) -> float:
     """How much a word tells: the less often it is said, the more."""
     return math.log(1 + (max(0, documents - frequency) + 0.5) / (frequency + 0.5))
 
 
-def _count(found: Any) -> int:  # noqa: ANN401 - the engine's types do not tell of it
-    return int(found.count or 0)
-
-
 HITS: Final = """
-select b.id, coalesce(f.chat, b.chat), f.path, f.session, f.agent, r.uuid, r.message, b.number, b.role, r.kind,
+select b.id, coalesce(f.chat, b.chat), f.path, f.session, f.agent, coalesce(r.original, r.uuid), r.message,
+  b.number, b.role, r.kind,
   coalesce(r.time, c.started),
   coalesce(b.tool, (select tool from blocks i where i.call = b.call and i.role = 'input' limit 1)), b.error,
   coalesce(r.abandoned, 0), r.start, r.length, c.title

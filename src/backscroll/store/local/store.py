@@ -1,5 +1,6 @@
 """The store of one machine: rows in a SQLite file, words in a text index beside it."""
 
+import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, wraps
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import Final, ParamSpec, Self, TypeVar
 
 import apsw
+from msgspec import MsgspecError
 
 from backscroll.conversation import Role, Transcript
 from backscroll.errors import NothingFound
@@ -33,6 +35,7 @@ from backscroll.store.local.search import Search
 from backscroll.store.local.sql import run_sql
 from backscroll.store.local.text import STAGES, TextIndex
 
+ENGINE_COMPLAINTS: Final = re.compile("corrupt|io error|failed to|open file|unexpected end", re.IGNORECASE)
 Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
 
@@ -44,10 +47,14 @@ def guarded(method: Callable[Parameters, Returned]) -> Callable[Parameters, Retu
     def run(*arguments: Parameters.args, **named: Parameters.kwargs) -> Returned:
         try:
             return method(*arguments, **named)
-        except (apsw.CorruptError, apsw.NotADBError, UnicodeDecodeError) as error:
+        except (apsw.CorruptError, apsw.NotADBError, UnicodeDecodeError, MsgspecError) as error:
             raise DamagedStoreError(str(error)) from error
         except ValueError as error:
-            if "orrupt" not in str(error) and "IO error" not in str(error):
+            if not ENGINE_COMPLAINTS.search(str(error)):
+                raise
+            raise DamagedStoreError(str(error)) from error
+        except BaseException as error:
+            if type(error).__name__ != "PanicException":  # the engine's own, when a file has what it cannot have
                 raise
             raise DamagedStoreError(str(error)) from error
 
@@ -64,6 +71,7 @@ class LocalStore:
         self._lock: WriteLock | None = None
         self._connection: apsw.Connection | None = None
         self._marks: list[int] | None = None
+        self._chat_of: tuple[object, dict[int, int]] | None = None
 
     @property
     def file(self) -> Path:
@@ -100,12 +108,12 @@ class LocalStore:
     def _let_go(self) -> None:
         """Close what is open; it is opened again when needed."""
         if "text" in self.__dict__:
-            self.text.close()
-            del self.text
+            text = self.__dict__.pop("text")
+            text.close()
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-        self._marks = None
+        self._marks = self._chat_of = None
 
     def __enter__(self) -> Self:
         return self
@@ -269,7 +277,7 @@ class LocalStore:
     @guarded
     def search(self, query: Query, passing: Passing, *, sort: str, limit: int, offset: int, hits: int) -> Answer:
         """The chats that answer a query, with their best passages."""
-        return Search(self.connection, self.text, passing).run(query, sort=sort, limit=limit, offset=offset, hits=hits)
+        return self._search(passing).run(query, sort=sort, limit=limit, offset=offset, hits=hits)
 
     @guarded
     def chats(
@@ -280,7 +288,7 @@ class LocalStore:
 
     def passages(self, query: Query, passing: Passing, *, oldest_first: bool = False) -> Iterator[Hit]:
         """Every passage that may answer a query, one by one; regular expressions are left to the caller."""
-        return Search(self.connection, self.text, passing).passages(query, oldest_first=oldest_first)
+        return self._search(passing).passages(query, oldest_first=oldest_first)
 
     @guarded
     def chats_by_key(self, chats: list[int]) -> dict[int, StoredChat]:
@@ -308,6 +316,14 @@ class LocalStore:
         if not self.exists:
             raise NothingFound("there is no index yet", "run backscroll update")
         return run_sql(self.file, statement, limit, seconds)
+
+    def _search(self, passing: Passing) -> Search:
+        # Which chat a file is part of is asked of every passage: kept as long as nobody writes.
+        version = (self.connection.pragma("data_version"), self.connection.total_changes())
+        if self._chat_of is None or self._chat_of[0] != version:
+            found = select(self.connection, "select id, chat from files where chat is not null")
+            self._chat_of = (version, dict(found))
+        return Search(self.connection, self.text.searcher(), self._chat_of[1], passing)
 
     def _positions(self) -> list[int]:
         """How far each stage has come in this process."""

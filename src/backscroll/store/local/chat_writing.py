@@ -1,0 +1,168 @@
+"""Write the chats of a batch: what a list shows of them, their files, their titles, and what was taken back in them."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import apsw
+import msgspec
+
+from backscroll.store.base import Batch, ChatChange, microseconds
+from backscroll.store.local.database import array, select
+
+Entitled = tuple[str, int | None, int | None]
+"""What the passage of a title is known by: title, time, file."""
+
+
+def write_chats(connection: apsw.Connection, batch: Batch) -> None:
+    """Write every chat of a batch, and drop those that are no more."""
+    ChatWriter(connection, batch).write()
+
+
+class ChatWriter:
+    """Writes chats inside a transaction that is open."""
+
+    def __init__(self, connection: apsw.Connection, batch: Batch) -> None:
+        self._connection = connection
+        self._batch = batch
+
+    def write(self) -> None:
+        """All of them."""
+        batch = self._batch
+        left = {
+            number: (name, (title, started, file), block)
+            for number, name, title, started, file, block in self._all(
+                "select id, name, title, started, title_file, title_block from chats"
+                " where id in (select value from json_each(?))",
+                array(batch.stale_chats),
+            )
+        }
+        ids = {name: number for number, (name, _, _) in left.items()}
+        for change in batch.chats:
+            number = ids.pop(change.overview.id, None)
+            _, entitled, block = left.pop(number) if number is not None else (None, None, None)
+            self._write_chat(batch, change, number, entitled, block)
+        for number, (_, _, block) in left.items():
+            self._connection.execute("update files set chat = null where chat = ?", (number,))
+            self._delete_title(block)
+            self._connection.execute("delete from chats where id = ?", (number,))
+
+    def _write_chat(
+        self,
+        batch: Batch,
+        change: ChatChange,
+        number: int | None,
+        entitled: Entitled | None,
+        block: int | None,
+    ) -> None:
+        overview = change.overview
+        values = (
+            overview.id,
+            overview.title,
+            overview.project,
+            microseconds(overview.started),
+            microseconds(overview.last_active),
+            change.is_silent,
+            _lines(overview.models),
+            _lines(overview.git_branches),
+            _lines(overview.files_touched),
+            _lines(overview.tags),
+            overview.branches,
+            msgspec.json.encode(overview).decode(),
+        )
+        if number is None:
+            self._connection.execute(INSERT_CHAT, values)
+            number = self._connection.last_insert_rowid()
+        else:
+            self._connection.execute(UPDATE_CHAT, (*values, number))
+        files = array(change.files)
+        self._connection.execute(
+            "update files set chat = ?1 where chat is not ?1 and id in (select value from json_each(?2))",
+            (number, files),
+        )
+        self._connection.execute(
+            "update files set chat = ?1 where kind = 'tool-result' and chat is not ?1 and session in"
+            " (select session from files where chat = ?1 and kind = 'session')",
+            (number,),
+        )
+        self._connection.execute(
+            SUM_UP,
+            (number,),
+        )
+        entitles = (overview.title, microseconds(overview.started), min(change.files))
+        if block is None or entitled != entitles:
+            # What its passage is known by has changed.
+            self._delete_title(block)
+            self._connection.execute(
+                "insert into blocks (id, number, role, chat) values (?, 0, 'title', ?)", (batch.next_block, number)
+            )
+            self._connection.execute(
+                "update chats set title_block = ?, title_file = ? where id = ?",
+                (batch.next_block, min(change.files), number),
+            )
+            batch.next_block += 1
+        self._mark_abandoned(files, change.abandoned)
+        self._mark_originals(files, change.originals)
+
+    def _delete_title(self, block: int | None) -> None:
+        if block is not None:
+            self._connection.execute("insert or ignore into deleted values (?)", (block,))
+            self._connection.execute("delete from blocks where id = ?", (block,))
+
+    def _mark_abandoned(self, files: str, abandoned: set[tuple[int, int]]) -> None:
+        before = set(
+            self._all(
+                "select file, number from records indexed by records_abandoned"
+                " where abandoned and file in (select value from json_each(?))",
+                files,
+            )
+        )
+        for value, changed in ((1, abandoned - before), (0, before - abandoned)):
+            self._many(
+                f"update records set abandoned = {value} where file = ? and number = ? and kind <> 'outside'",  # noqa: S608
+                changed,
+            )
+
+    def _mark_originals(self, files: str, originals: dict[tuple[int, int], str]) -> None:
+        before = {
+            (file, number): original
+            for file, number, original in self._all(
+                "select file, number, original from records indexed by records_original"
+                " where original is not null and file in (select value from json_each(?))",
+                files,
+            )
+        }
+        changed = {key: originals.get(key) for key in originals.keys() | before.keys()}
+        self._many(
+            "update records set original = ? where file = ? and number = ? and kind <> 'outside'",
+            [(original, *key) for key, original in changed.items() if before.get(key) != original],
+        )
+
+    def _many(self, statement: str, rows: Iterable[Any]) -> None:
+        self._connection.executemany(statement, rows)
+
+    def _all(self, statement: str, *values: Any) -> list[Any]:  # noqa: ANN401
+        return select(self._connection, statement, values)
+
+
+def _lines(values: Iterable[str]) -> str:
+    """Names to be looked through, each on a line of its own."""
+    return "".join(f"\n{value}" for value in values) + "\n"
+
+
+INSERT_CHAT: Final = """
+insert into chats (name, title, project, started, last_active, silent, models, git_branches, files_touched, tags,
+  branches, overview) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+UPDATE_CHAT: Final = """
+update chats set name = ?, title = ?, project = ?, started = ?, last_active = ?, silent = ?, models = ?,
+  git_branches = ?, files_touched = ?, tags = ?, branches = ?, overview = ? where id = ?
+"""
+SUM_UP: Final = """
+update chats set
+  archived = (select count(*) > 0 and min(archived) from files where chat = ?1 and kind = 'session'),
+  tokens = (select coalesce(sum(tokens), 0) from (
+    select max(u.input + u.output + u.cache_write + u.cache_read) as tokens
+    from files f join records r on r.file = f.id join usage u on u.record = r.id where f.chat = ?1
+    group by coalesce(r.message, r.uuid)))
+where id = ?1
+"""
