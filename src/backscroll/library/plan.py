@@ -130,6 +130,7 @@ def _compare(planned: Plan, known: dict[str, Known], discovery: Discovery, prese
         source = present.get(path)
         if not isinstance(source, Kept):
             planned.removed.append(known[str(path)])
+            planned.tasks += _tasks_without(path, known[str(path)], known, present)
 
 
 def _settle(planned: Plan, known: dict[str, Known], source: Kept, present: dict[Path, Source]) -> None:

@@ -1,6 +1,7 @@
 """Bring a library up to date: keep the bytes, read them into rows and chats, then make their words findable."""
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, Protocol
@@ -85,15 +86,19 @@ def update(
     store.writing()
     if discoveries is None:
         discoveries = [discover(home) for home in homes if home.exists]
-    if keeps:
-        with suppress(Busy):  # then somebody else is keeping it just now
-            done.kept = _keep(settings, discoveries, progress, done)
     archive = find_archive(settings)
-    work = plan(store.known(), discoveries, archive)
-    if not work.is_empty:
-        progress.begin("reading", work.size)
-        done.work = ingest(store, work, progress.add)
-        done.removed, done.archived = len(work.removed), len(work.archived)
+    with ThreadPoolExecutor(1) as beside:
+        keeping = beside.submit(_keep, settings, discoveries, done) if keeps else None
+        if keeping and archive is not None:
+            keeping.result()  # what is gone or has moved is read from where it is kept
+            archive = find_archive(settings)
+        work = plan(store.known(), discoveries, archive)
+        if not work.is_empty:
+            progress.begin("reading", work.size)
+            done.work = ingest(store, work, progress.add)
+            done.removed, done.archived = len(work.removed), len(work.archived)
+        if keeping:
+            keeping.result()
     store.note("catalogue", catalogue_stamp(settings))
     if with_text:
         done.passages = index_texts(store, archive, progress)
@@ -145,18 +150,9 @@ def catalogue_stamp(settings: Settings) -> str:
     return f"{status.st_size} {status.st_mtime_ns}"
 
 
-def _keep(settings: Settings, discoveries: Sequence[Discovery], progress: Progress, done: Updated) -> int:
-    size = 0
-    with Writer(archive_folder(settings)) as writer:
+def _keep(settings: Settings, discoveries: Sequence[Discovery], done: Updated) -> None:
+    with suppress(Busy), Writer(archive_folder(settings)) as writer:  # if busy, somebody else is keeping it just now
         for discovery in discoveries:
-            kept = capture(
-                writer,
-                discovery.home,
-                machine_name(),
-                lambda total: progress.begin("keeping", total),
-                progress.add,
-                discovery,
-            )
-            size += kept.size
+            kept = capture(writer, discovery.home, machine_name(), discovery=discovery)
+            done.kept += kept.size
             done.unreadable += kept.unreadable
-    return size

@@ -1,9 +1,8 @@
 """What a text is found by beyond the words that stand in it: the parts of names, and pairs of characters.
 
 The engine cuts text into words at everything that is no letter or digit, so `snake_case`, `dotted.names` and paths
-come apart by themselves. `camelCase` does not: which names there are and what parts they have is noted once for all
-texts. Scripts that are written without spaces do not either: their pairs of characters are indexed with the text. Both
-sides use what is here: a text when it is indexed, a word when it is searched for.
+come apart by themselves. `camelCase` does not, nor do scripts that are written without spaces: their parts are indexed
+with the text. Both sides use what is here: a text when it is indexed, a word when it is searched for.
 """
 
 import re
@@ -46,30 +45,30 @@ class Preparation:
 
     def __init__(self) -> None:
         self._met: set[str] = set()
-        self.names: dict[str, list[str]] = {}
-        """The `camelCase` names that were met since somebody took them, each with its parts."""
+        self._parts: dict[str, str] = {}
+        """Of the words that have names with parts in them, the parts."""
 
     def prepare(self, text: str) -> tuple[str, str]:
         """The text with one spelling and without blobs; and what it is found by besides, with spaces between."""
         text = normal(text)
         if len(text) >= SHORTEST_BLOB and _may_have_blob(text):
             text = BLOB.sub(" ", text)
-        if LOWER_UPPER.search(text) is not None:
-            self._meet(text)
-        return text, "" if text.isascii() else " ".join(_unspaced_parts(text))
+        parts = self._parts_of(text) if LOWER_UPPER.search(text) is not None else ""
+        return text, parts if text.isascii() else " ".join([parts, *_unspaced_parts(text)]).strip()
 
-    def _meet(self, text: str) -> None:
-        fresh = set(text.split()) - self._met
-        if not fresh:
-            return
-        if len(self._met) > MOST_REMEMBERED:
-            self._met.clear()
-        self._met |= fresh
-        for word in fresh:
-            if LOWER_UPPER.search(word) is not None:
-                for name in NAME.findall(word):
-                    if parts := camel_parts(name):
-                        self.names[name] = parts
+    def _parts_of(self, text: str) -> str:
+        words = set(text.split())
+        if fresh := words - self._met:
+            if len(self._met) > MOST_REMEMBERED:
+                self._met.clear()
+                self._parts.clear()
+                fresh = words
+            self._met |= fresh
+            for word in fresh:
+                if LOWER_UPPER.search(word) is not None:
+                    parts = [part for name in NAME.findall(word) for part in camel_parts(name)]
+                    self._parts[word] = " ".join(dict.fromkeys(parts))
+        return " ".join(map(self._parts.__getitem__, words & self._parts.keys()))
 
 
 def camel_parts(name: str) -> list[str]:

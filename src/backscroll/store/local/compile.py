@@ -134,31 +134,29 @@ class Compiler:
             frequency = min(self._searcher.doc_freq("text", word) for word in words)
             return Wish(Engine.phrase_query(SCHEMA, "text", list(words)), frequency)
         word = words[0]
-        found = [_term("text", word), *_names_query(self._names("part = ?", word))]
+        found = [_term("text", word)]
         frequency = self._searcher.doc_freq("text", word)
-        # What stands beside characters without spaces is not a word of its own in the text.
         if beside := self._searcher.doc_freq("parts", word):
             found.append(Engine.boost_query(_term("parts", word), PARTS_WEIGHT))
             frequency += beside
         return Wish(_either(found), frequency)
-
-    def _names(self, where: str, *values: str) -> list[str]:
-        """The names that have a part like this."""
-        statement = f"select distinct word from names where {where}"  # noqa: S608
-        return [word for (word,) in select(self._connection, statement, values)]
 
     def _prefix(self, words: list[str]) -> Wish:
         if len(words) > 1:
             frequency = min(self._searcher.doc_freq("text", word) for word in words[:-1])
             return Wish(Engine.phrase_prefix_query(SCHEMA, "text", list(words)), frequency)
         prefix = words[0]
-        endings = self._searcher.terms_with_prefix("text", prefix, limit=MOST_ENDINGS)
-        clauses = [_term("text", word) for word, _ in endings]
-        if len(endings) >= MOST_ENDINGS:
-            everything = Engine.fuzzy_term_query(SCHEMA, "text", prefix, distance=0, prefix=True)
-            clauses = [Engine.const_score_query(everything, PARTS_WEIGHT)]
-        clauses += _names_query(self._names("part between ? and ?", prefix, prefix + "\U0010ffff"))
-        return Wish(_either(clauses) if clauses else Engine.empty_query(), sum(count for _, count in endings))
+        clauses = []
+        frequency = 0
+        for field in ("text", "parts"):
+            endings = self._searcher.terms_with_prefix(field, prefix, limit=MOST_ENDINGS)
+            if len(endings) >= MOST_ENDINGS:
+                everything = Engine.fuzzy_term_query(SCHEMA, field, prefix, distance=0, prefix=True)
+                clauses.append(Engine.const_score_query(everything, PARTS_WEIGHT))
+            else:
+                clauses += [_term(field, word) for word, _ in endings]
+            frequency += sum(count for _, count in endings)
+        return Wish(_either(clauses) if clauses else Engine.empty_query(), frequency)
 
     def _unspaced(self, run: str) -> Wish:
         """A run of characters written without spaces: its pairs, one after the other."""
@@ -243,13 +241,6 @@ def required_words(pattern: str) -> list[str]:
 
 def _term(field: str, word: str) -> Engine:
     return Engine.term_query(SCHEMA, field, word)
-
-
-def _names_query(names: list[str]) -> list[Engine]:
-    """Passages with one of these names, all worth the same."""
-    if not names:
-        return []
-    return [Engine.const_score_query(Engine.term_set_query(SCHEMA, "text", names), PARTS_WEIGHT)]
 
 
 def _all(parts: list[Engine]) -> Engine:

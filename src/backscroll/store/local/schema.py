@@ -130,7 +130,6 @@ create table titles (row text not null, file integer not null, title text not nu
   without rowid;
 create index titles_file on titles (file);
 
-create table names (part text not null, word text not null, primary key (part, word)) without rowid;
 create table deleted (block integer primary key);
 create table marks (name text primary key, value text not null) without rowid;
 """

@@ -7,7 +7,7 @@ were said comes before one in which some were, wherever in it they stand.
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import apsw
 import tantivy
@@ -37,16 +37,44 @@ MOST_FILES: Final = 60_000
 PAGE: Final = 500
 
 
+class Shape(NamedTuple):
+    """How a library is divided into chats; worked out once for many questions."""
+
+    chat_of: Mapping[int, int]
+    """The chat that each file is part of."""
+    sizes: Mapping[int, int]
+    """How many passages each chat has."""
+
+    @classmethod
+    def of(cls, connection: apsw.Connection, searcher: tantivy.Searcher) -> "Shape":
+        """As it is now."""
+        chat_of = dict(select(connection, "select id, chat from files where chat is not null"))
+        return cls(chat_of, count_by_chat(searcher, Engine.all_query(), chat_of))
+
+
+def count_by_chat(
+    searcher: tantivy.Searcher, query: Engine, chat_of: Mapping[int, int], allowed: set[int] | None = None
+) -> dict[int, int]:
+    """How many passages answer, by chat; only those of the files that are allowed."""
+    asked = {"files": {"terms": {"field": "file", "size": MOST_FILES}}}
+    counts: dict[int, int] = defaultdict(int)
+    for bucket in searcher.aggregate(query, asked)["files"]["buckets"]:
+        file = int(bucket["key"])
+        if file in chat_of and (allowed is None or file in allowed):
+            counts[chat_of[file]] += int(bucket["doc_count"])
+    return counts
+
+
 class Search:
     """One question to a store."""
 
     def __init__(
-        self, connection: apsw.Connection, searcher: tantivy.Searcher, chat_of: Mapping[int, int], passing: Passing
+        self, connection: apsw.Connection, searcher: tantivy.Searcher, shape: "Shape", passing: Passing
     ) -> None:
-        """`chat_of` is the chat that each file is part of."""
         self._connection = connection
         self._searcher = searcher
-        self._chat_of = chat_of
+        self._chat_of = shape.chat_of
+        self._sizes = shape.sizes
         self._passing = passing
         self._rows = ChatRows(connection, passing)
 
@@ -94,32 +122,19 @@ class Search:
         tops = {chat: max(best[chat].values()) for chat in chats}
         if not compiled.words:
             return {chat: (0, top) for chat, top in tops.items()}
-        files = self._files_of(chats)
-        inside = in_files(files)
-        sizes = self._count_by_chat(inside)
-        usual = sum(sizes.values()) / max(1, len(sizes))
+        inside = in_files(self._files_of(chats))
+        usual = sum(self._sizes.values()) / max(1, len(self._sizes))
         words = dict.fromkeys(chats, 0)
         sums = dict.fromkeys(chats, 0.0)
         for wish in compiled.words:
             rarity = _rarity(wish.frequency, self._searcher.num_docs)
             asked = Engine.boolean_query([(tantivy.Occur.Must, wish.query), (tantivy.Occur.Must, inside)])
-            for chat, count in self._count_by_chat(asked).items():
-                if chat not in words:
-                    continue
-                words[chat] += 1
-                sums[chat] += rarity * count * (K1 + 1) / (count + K1 * (1 - B + B * sizes[chat] / usual))
+            for chat, count in count_by_chat(self._searcher, asked, self._chat_of).items():
+                if chat in words:
+                    words[chat] += 1
+                    length = self._sizes.get(chat, 1) / usual
+                    sums[chat] += rarity * count * (K1 + 1) / (count + K1 * (1 - B + B * length))
         return {chat: (words[chat], CHAT_WEIGHT * sums[chat] + tops[chat]) for chat in chats}
-
-    def _count_by_chat(self, query: Engine, compiled: Compiled | None = None) -> dict[int, int]:
-        """How many passages answer, by chat."""
-        asked = {"files": {"terms": {"field": "file", "size": MOST_FILES}}}
-        counts: dict[int, int] = defaultdict(int)
-        allowed = compiled.files if compiled else None
-        for bucket in self._searcher.aggregate(query, asked)["files"]["buckets"]:
-            file = int(bucket["key"])
-            if file in self._chat_of and (allowed is None or file in allowed):
-                counts[self._chat_of[file]] += int(bucket["doc_count"])
-        return counts
 
     def _files_of(self, chats: list[int]) -> list[int]:
         statement = "select id from files where chat in (select value from json_each(?))"
@@ -163,7 +178,7 @@ class Search:
     ) -> Answer:
         chats = self._rows.of(page)
         shown = self._shown({chat: best[chat] for chat in page}, hits)
-        counts = self._count_by_chat(compiled.whole(), compiled)
+        counts = count_by_chat(self._searcher, compiled.whole(), self._chat_of, compiled.files)
         answer = []
         for chat in page:
             if chat in chats:

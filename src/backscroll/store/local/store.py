@@ -31,7 +31,7 @@ from backscroll.store.base import (
 from backscroll.store.local.chats import ChatRows
 from backscroll.store.local.database import WriteLock, connect, create, is_ours, select, set_aside, transaction
 from backscroll.store.local.rows import Rows
-from backscroll.store.local.search import Search
+from backscroll.store.local.search import Search, Shape
 from backscroll.store.local.sql import run_sql
 from backscroll.store.local.text import STAGES, TextIndex
 
@@ -71,7 +71,7 @@ class LocalStore:
         self._lock: WriteLock | None = None
         self._connection: apsw.Connection | None = None
         self._marks: list[int] | None = None
-        self._chat_of: tuple[object, dict[int, int]] | None = None
+        self._shape: tuple[object, Shape] | None = None
 
     @property
     def file(self) -> Path:
@@ -113,7 +113,7 @@ class LocalStore:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-        self._marks = self._chat_of = None
+        self._marks = self._shape = None
 
     def __enter__(self) -> Self:
         return self
@@ -228,9 +228,6 @@ class LocalStore:
         marks = self._positions()
         deleted = [row[0] for row in self.connection.execute("select block from deleted")]
         self.text.delete(deleted)
-        # Before the texts: a name that no text has does no harm.
-        with transaction(self.connection):
-            self.connection.executemany("insert or ignore into names values (?, ?)", self.text.take_names())
         stamp = self.text.commit()
         with transaction(self.connection):
             self.connection.execute(
@@ -318,12 +315,11 @@ class LocalStore:
         return run_sql(self.file, statement, limit, seconds)
 
     def _search(self, passing: Passing) -> Search:
-        # Which chat a file is part of is asked of every passage: kept as long as nobody writes.
-        version = (self.connection.pragma("data_version"), self.connection.total_changes())
-        if self._chat_of is None or self._chat_of[0] != version:
-            found = select(self.connection, "select id, chat from files where chat is not null")
-            self._chat_of = (version, dict(found))
-        return Search(self.connection, self.text.searcher(), self._chat_of[1], passing)
+        searcher = self.text.searcher()
+        version = (self.connection.pragma("data_version"), self.connection.total_changes(), self.text.opstamp)
+        if self._shape is None or self._shape[0] != version:
+            self._shape = (version, Shape.of(self.connection, searcher))
+        return Search(self.connection, searcher, self._shape[1], passing)
 
     def _positions(self) -> list[int]:
         """How far each stage has come in this process."""

@@ -123,16 +123,6 @@ class TextIndex:
             document.add_float("weight", weight_of(spot.role, spot.time, is_agent=spot.is_agent))
             writer.add_document(document)
 
-    def take_names(self) -> list[tuple[str, str]]:
-        """The parts of the names that were met since this was last asked, each part with a name as it is indexed."""
-        names, self._preparation.names = self._preparation.names, {}
-        return [
-            (part.lower(), word)
-            for name, parts in names.items()
-            for word in ([name.lower()] if name.isascii() else words_of(name))
-            for part in parts
-        ]
-
     def delete(self, blocks: Sequence[int]) -> None:
         """Drop these passages."""
         if blocks:
