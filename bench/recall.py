@@ -395,11 +395,9 @@ class Plain:
         return sorted(scores, key=lambda chat: -scores[chat])[: DEPTH + 1]
 
 
-def backscroll_ranker(home: Path, library: Path) -> Ranker | None:
-    """backscroll itself; None where it has no search yet."""
-    opening = getattr(backscroll, "open", None)
-    if opening is None or not hasattr(opened := opening(library=library, homes=[home]), "search"):
-        return None
+def backscroll_ranker(home: Path, library: Path) -> Ranker:
+    """backscroll itself."""
+    opened = backscroll.open(library=library, homes=[home])
     return lambda text: [found.chat.id for found in opened.search(text, limit=DEPTH + 1).chats]
 
 
@@ -440,9 +438,11 @@ def measure(corpus: Path, folder: Path, seed: int) -> dict[str, dict[Question, i
     results: dict[str, dict[Question, int | None]] = defaultdict(dict)
     for name, home in homes.items():
         plain = Plain(material if name == "given" else Material(home))
-        rankers: dict[str, Ranker] = {"all words, newest first": plain.all_words, "bm25 of whole chats": plain.bm25}
-        if ours := backscroll_ranker(home, folder / f"{name}-library"):
-            rankers[OURS] = ours
+        rankers: dict[str, Ranker] = {
+            "all words, newest first": plain.all_words,
+            "bm25 of whole chats": plain.bm25,
+            OURS: backscroll_ranker(home, folder / f"{name}-library"),
+        }
         for question in questions:
             if name == "given" and question.kind in GIVEN:
                 asked = Question(GIVEN[question.kind], question.text, question.target)
@@ -510,8 +510,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         answer = {"seed": options.seed, "scores": [asdict(found) for found in scores], "questions": asked}
         options.json.write_text(json.dumps(answer, indent=2), encoding="utf-8")
     _print(scores, halves)
-    if OURS not in results:
-        print("\nbackscroll itself was not asked: it has no search yet")
     for ranker, ranks in results.items() if options.show_misses else ():
         print(f"\nnot among the first {DEPTH}: {ranker}")
         missed = [question for question, rank in ranks.items() if rank is None and question.half in halves]

@@ -21,6 +21,7 @@ IMPORTS: dict[str, set[str]] = {
     "store": {"records", "conversation", "query"},
     "library": {"records", "files", "conversation", "query", "archive", "store"},
     "render": {"records", "conversation"},
+    "api": {"library", "render"},
     "cli": {"library", "render", "query"},
 }
 PURE = {"records", "conversation", "query", "render"}

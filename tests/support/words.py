@@ -16,7 +16,9 @@ from typing import Any, Final, NamedTuple
 LONGEST_WORD: Final = 100
 """Anything longer is data, not a word."""
 NONE: Final[frozenset[str]] = frozenset()
-MARKS: Final = frozenset({"type", "uuid", "source_uuid", "toolUseID", "tool_use_id", "commandMode", "signature"})
+MARKS: Final = frozenset(
+    """type uuid source_uuid delivery_id timestamp toolUseID tool_use_id commandMode signature""".split()
+)
 """Fields inside what was said that are for the client only."""
 
 

@@ -9,7 +9,7 @@ import click
 from backscroll.cli.options import global_options, request
 from backscroll.cli.output import open_library, tell, warning, write, write_json
 from backscroll.errors import NothingFound, UsageError
-from backscroll.render.terminal import clean_line, plural
+from backscroll.render.terminal import clean, clean_line, plural
 
 if TYPE_CHECKING:
     from backscroll.library import Found, Library
@@ -99,7 +99,7 @@ def command(
     _write(library, found, context)
     left = found.total_chats - offset - len(found.chats)
     if left > 0 and not asked.quiet:
-        tell(f"{left:,} more chats: --offset {offset + len(found.chats)}")
+        tell(f"{plural(left, 'more chat')}: --offset {offset + len(found.chats)}")
 
 
 def _write(library: "Library", found: "Found", context: int | None) -> None:
@@ -118,7 +118,7 @@ def _write(library: "Library", found: "Found", context: int | None) -> None:
             write("  " + "".join(looks(kind, text, path) for kind, text in line.pieces))
             if context is not None:
                 for text in library.context(passage.hit, found.query, context).splitlines():
-                    write(f"  │ {clean_line(text) if not text.isspace() else ''}")
+                    write(f"  │ {clean(text).expandtabs()}")
 
 
 def _looks() -> "Looks":

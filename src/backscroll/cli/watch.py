@@ -1,9 +1,11 @@
 """`backscroll watch`: keep the library up to date as sessions are written."""
 
+import json
+
 import click
 
 from backscroll.cli.options import global_options, request
-from backscroll.cli.output import tell, write_json
+from backscroll.cli.output import tell, write
 from backscroll.render.terminal import plural, size
 
 
@@ -25,6 +27,11 @@ def command() -> None:
     settings = asked.settings()
     for round_ in follow(Library(settings, open_homes(settings))):
         if asked.json:
-            write_json({"files": round_.files, "bytes": round_.size, "records": round_.records})
+            # One object a line: it is a stream.
+            write(
+                json.dumps(
+                    {"files": round_.files, "bytes": round_.size, "records": round_.records, "lines": round_.lines}
+                )
+            )
         elif not asked.quiet:
             tell(f"read {size(round_.size)} of {plural(round_.files, 'file')}: {plural(round_.records, 'record')}")

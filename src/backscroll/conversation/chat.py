@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from backscroll.conversation.agents import Agent, find_agents
 from backscroll.conversation.kinds import HUMAN, Kind
+from backscroll.conversation.rows import Call
 from backscroll.conversation.todos import todos_of
 from backscroll.conversation.transcripts import Transcript
 from backscroll.conversation.tree import Node, Tree, Turn, walk
@@ -202,14 +203,23 @@ class Chat:
     @cached_property
     def files_touched(self) -> list[str]:
         """The files that were changed, by the agents too, in the order of their first change."""
-        calls = [call for node in _by_time(self._rows(Kind.ANSWER)) for call in node.row.calls]
-        calls += [call for agent in self.agents for call in agent.calls]
+        calls = [*self._calls, *(call for agent in self.agents for call in agent.calls)]
         return list(dict.fromkeys(call.file for call in calls if call.file))
 
     @cached_property
     def todos(self) -> list[Todo]:
         """What was to be done, and how far it came."""
-        return todos_of(call for node in _by_time(self._rows(Kind.ANSWER)) for call in node.row.calls)
+        return todos_of(self._calls)
+
+    @cached_property
+    def _calls(self) -> list[Call]:
+        """The calls of tools that change a file or the list of what is to be done, in the order of time."""
+        calling = (
+            node
+            for node in self._rows(Kind.ANSWER)
+            if any(call.file is not None or call.todo is not None for call in node.row.calls)
+        )
+        return [call for node in _by_time(calling) for call in node.row.calls]
 
     def leaf_of(self, session: Transcript) -> Turn | None:
         """The turn that the client would go on from if it resumed this session; None if it would begin anew."""

@@ -129,8 +129,8 @@ class Chats:
 
     def _extend(self, transcript: Transcript, rows: list[Row], answers: list[Row]) -> None:
         """`answers` are the rows by whose messages it may be joined: all, once it is known how the session began."""
-        group = self._group_of.get(transcript.place.file)
-        group = group.found() if group else _Group()
+        known = self._group_of.get(transcript.place.file)
+        group = known.found() if known else _Group()
         self._group_of[transcript.place.file] = group
         group.members[transcript.place.file] = transcript
         group.changed()
@@ -152,6 +152,8 @@ class Chats:
                 if row.parent:
                     group = self._link(group, row.parent)
                 group.tree.add(row)
+        if known is None and sum(member.place.agent_id is None for member in group.members.values()) > 1:
+            group.tree.stale = True  # which of its rows are copies is found out when the tree is built
 
     def _link(self, group: "_Group", key: str) -> "_Group":
         owner = self._owners.setdefault(key, group)

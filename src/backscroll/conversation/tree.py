@@ -35,6 +35,8 @@ class Node:
     @property
     def position(self) -> tuple[int, str]:
         """Where it stands among its siblings."""
+        if len(self.copies) == 1:
+            return self.copies[0].position, self.copies[0].transcript
         return min((copy.position, copy.transcript) for copy in self.copies)
 
 

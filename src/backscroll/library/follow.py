@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from backscroll.archive import Writer, capture_changed
-from backscroll.files import Changed, Home, HomeFile, look, watch
+from backscroll.archive import Archive, Writer, capture_changed
+from backscroll.files import Changed, Home, HomeFile, discover, look, watch
 from backscroll.library.ingest import Ingest
 from backscroll.library.library import Library
 from backscroll.library.plan import TITLE_FILE, is_tracked, plan, tasks_for
-from backscroll.library.preserve import archive_folder, find_archive, machine_name
+from backscroll.library.preserve import archive_folder, machine_name
 from backscroll.library.reading import Source
 from backscroll.library.update import Silent, catalogue_stamp, index_texts
 from backscroll.store import Known
@@ -45,9 +45,9 @@ def follow(library: Library, stop: threading.Event | None = None) -> Iterator[Fo
                         capture_changed(writer, home, machine_name(), mine)
                 work = ingest.work
                 before = (work.files, work.records, work.lines, work.size)
-                _take(ingest, library, homes, batch)
+                _take(ingest, library, homes, batch, writer)
                 store.note("catalogue", catalogue_stamp(settings))
-                passages = index_texts(store, None, Silent())
+                passages = index_texts(store, writer, Silent())
                 files, records, lines, size = (
                     now - then
                     for now, then in zip((work.files, work.records, work.lines, work.size), before, strict=True)
@@ -58,10 +58,10 @@ def follow(library: Library, stop: threading.Event | None = None) -> Iterator[Fo
         store.close()
 
 
-def _take(ingest: Ingest, library: Library, homes: Sequence[Home], batch: Sequence[Changed]) -> None:
+def _take(ingest: Ingest, library: Library, homes: Sequence[Home], batch: Sequence[Changed], archive: Archive) -> None:
     tracked = [changed for changed in batch if is_tracked(changed.file.kind, changed.file.path.name)]
     if any(changed.gone for changed in tracked):
-        _settle(ingest, library, homes)  # what is gone may have moved, or only be kept any more
+        _settle(ingest, library, homes, archive)  # what is gone may have moved, or only be kept any more
         return
     for home in homes:
         files = [changed.file for changed in tracked if changed.file.path.is_relative_to(home.path)]
@@ -71,10 +71,7 @@ def _take(ingest: Ingest, library: Library, homes: Sequence[Home], batch: Sequen
             ingest.run(tasks_for(fresh, known, _around(home, files), str(home.path)))
 
 
-def _settle(ingest: Ingest, library: Library, homes: Sequence[Home]) -> None:
-    from backscroll.files import discover
-
-    archive = find_archive(library.settings)
+def _settle(ingest: Ingest, library: Library, homes: Sequence[Home], archive: Archive) -> None:
     work = plan(library.store.known(), [discover(home) for home in homes if home.exists], archive)
     ingest.run(work.tasks, work.removed, work.archived)
 

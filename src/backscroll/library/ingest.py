@@ -107,7 +107,7 @@ class Ingest:
             except BackscrollError as error:  # damaged in the archive: what is behind the damage is not to be had
                 self.work.unreadable.append(Unreadable(task.source.path, error.message))
         self._load(self._store.related(self._keys))
-        self._chats.entitle_rows(self._store.titles_of(self._keys.rows))
+        self._chats.entitle_rows(self._still_given(self._store.titles_of(self._keys.rows)))
         self._gather_chats()
         self._store.write(batch)
         if self._rows > MOST_ROWS:
@@ -331,12 +331,20 @@ class Ingest:
         ]
         if not found:
             return
-        titles = self._store.titles(number for number, _ in found)
+        titles = self._still_given(self._store.titles(number for number, _ in found))
         for number, transcript in found:
             self._numbers[transcript.place.file] = number
             self._uuids[transcript.place.file] = {row.uuid for row in transcript.rows}
             self._chats.take(transcript, titles)
             self._rows += len(transcript.rows)
+
+    def _still_given(self, titles: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+        """Titles without those of files that are read anew: what they say now is known."""
+        left = {
+            row: {path: title for path, title in given.items() if path not in self._fresh}
+            for row, given in titles.items()
+        }
+        return {row: given for row, given in left.items() if given}
 
     def _drop(self, path: str, number: int) -> None:
         self._load(self._store.titled_by(number))

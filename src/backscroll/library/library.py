@@ -163,7 +163,7 @@ class Library:
     def find(self, name: str) -> StoredChat:
         """The chat that this is the id of, or of a session, message or agent in it; the beginning is enough."""
         found = self.store.find(name.lower(), self.passing) or self.store.find(name, self.passing)
-        exact = [chat for chat in found if name.lower() in (chat.overview.id, *chat.overview.sessions)]
+        exact = [chat for chat in found if {name, name.lower()} & {chat.overview.id, *chat.overview.sessions}]
         found = exact if len(exact) == 1 else found
         if not found:
             raise NothingFound(f"no chat, session, message or agent begins with {name}", "see backscroll list")

@@ -70,7 +70,10 @@ def plan(
         ):
             planned.removed.append(entry)  # forgotten
             planned.tasks += _tasks_without(path, entry, known, present)
-    planned.tasks.sort(key=lambda task: task.source.modified_ns, reverse=True)
+    # A file that is read anyway is not looked at for what stands beside it as well.
+    read = {task.source.path for task in planned.tasks if not task.only_beside}
+    once = {task.source.path: task for task in planned.tasks if not task.only_beside or task.source.path not in read}
+    planned.tasks = sorted(once.values(), key=lambda task: task.source.modified_ns, reverse=True)
     return planned
 
 

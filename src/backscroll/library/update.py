@@ -57,7 +57,7 @@ class Updated:
     @property
     def is_nothing(self) -> bool:
         """Whether everything was up to date."""
-        return not (self.work.files or self.passages or self.removed or self.archived)
+        return not (self.work.records or self.passages or self.removed or self.archived)
 
 
 def look(store: LocalStore, settings: Settings, homes: Sequence[Home]) -> tuple[list[Discovery], bool]:

@@ -28,12 +28,10 @@ from backscroll.query import (
 from backscroll.store.base import Passing, microseconds
 from backscroll.store.local.chats import ChatRows
 from backscroll.store.local.database import select
-from backscroll.store.local.text import PARTS, SCHEMA, any_fact, fact, in_files, words_of
+from backscroll.store.local.text import SCHEMA, any_fact, fact, in_files, words_of
 
 PLAIN: Final = re.compile(r"(?:\(\?i\))?(?:[\w\s/:.'\"=,;<>@#%&~`!+*?-]|\\[dDwWsSbB.()*+?$^/{}|\[\]-])+", re.ASCII)
 RUN: Final = re.compile("[A-Za-z0-9]+")
-PARTS_WEIGHT: Final = 0.7
-"""What a match of a part of a name counts, beside one of the whole word."""
 FEW_FILES: Final = 300
 """How many files the engine is asked about one by one."""
 MOST_ENDINGS: Final = 60
@@ -134,37 +132,29 @@ class Compiler:
             frequency = min(self._searcher.doc_freq("text", word) for word in words)
             return Wish(Engine.phrase_query(SCHEMA, "text", list(words)), frequency)
         word = words[0]
-        found = [_term("text", word)]
-        frequency = self._searcher.doc_freq("text", word)
-        if beside := self._searcher.doc_freq("parts", word):
-            found.append(Engine.boost_query(_term("parts", word), PARTS_WEIGHT))
-            frequency += beside
-        return Wish(_either(found), frequency)
+        return Wish(_term(word), self._searcher.doc_freq("text", word))
 
     def _prefix(self, words: list[str]) -> Wish:
         if len(words) > 1:
             frequency = min(self._searcher.doc_freq("text", word) for word in words[:-1])
             return Wish(Engine.phrase_prefix_query(SCHEMA, "text", list(words)), frequency)
         prefix = words[0]
-        clauses = []
-        frequency = 0
-        for field in ("text", "parts"):
-            endings = self._searcher.terms_with_prefix(field, prefix, limit=MOST_ENDINGS)
-            if len(endings) >= MOST_ENDINGS:
-                everything = Engine.fuzzy_term_query(SCHEMA, field, prefix, distance=0, prefix=True)
-                clauses.append(Engine.const_score_query(everything, PARTS_WEIGHT))
-            else:
-                clauses += [_term(field, word) for word, _ in endings]
-            frequency += sum(count for _, count in endings)
-        return Wish(_either(clauses) if clauses else Engine.empty_query(), frequency)
+        endings = self._searcher.terms_with_prefix("text", prefix, limit=MOST_ENDINGS)
+        frequency = sum(count for _, count in endings)
+        if not endings:
+            return Wish(Engine.empty_query(), 0)
+        if len(endings) < MOST_ENDINGS:
+            return Wish(_either([_term(word) for word, _ in endings]), frequency)
+        everything = Engine.fuzzy_term_query(SCHEMA, "text", prefix, distance=0, prefix=True)
+        return Wish(Engine.const_score_query(everything, 1.0), frequency)
 
     def _unspaced(self, run: str) -> Wish:
         """A run of characters written without spaces: its pairs, one after the other."""
-        pairs = [word for pair in pairs_of(run) for word in PARTS.analyze(pair)]
-        frequency = min((self._searcher.doc_freq("parts", pair) for pair in pairs), default=0)
-        if len(pairs) == 1:
-            return Wish(_term("parts", pairs[0]), frequency)
-        return Wish(Engine.phrase_query(SCHEMA, "parts", list(pairs)), frequency)
+        pairs = [word for pair in pairs_of(run) for word in words_of(pair)]
+        frequency = min((self._searcher.doc_freq("text", pair) for pair in pairs), default=0)
+        if len(pairs) < 2:
+            return Wish(_all([_term(pair) for pair in pairs]) if pairs else Engine.empty_query(), frequency)
+        return Wish(Engine.phrase_query(SCHEMA, "text", list(pairs)), frequency)
 
     def _phrase(self, text: str) -> Engine:
         text = normal(text)
@@ -239,8 +229,8 @@ def required_words(pattern: str) -> list[str]:
     return words
 
 
-def _term(field: str, word: str) -> Engine:
-    return Engine.term_query(SCHEMA, field, word)
+def _term(word: str) -> Engine:
+    return Engine.term_query(SCHEMA, "text", word)
 
 
 def _all(parts: list[Engine]) -> Engine:

@@ -106,7 +106,7 @@ class Search:
         wanted = max(CANDIDATES, 10 * (limit + offset))
         if compiled.files is not None:
             wanted *= 2  # some of them are not asked for
-        found = self._searcher.search(whole, limit=wanted, count=False, weight_by_field="weight")
+        found = self._searcher.search(whole, limit=wanted, weight_by_field="weight")
         best: dict[int, dict[int, float]] = defaultdict(dict)
         for score, chat, block in self._placed(found, compiled):
             best[chat][block] = score

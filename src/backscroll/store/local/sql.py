@@ -21,12 +21,12 @@ def run_sql(file: Path, statement: str, limit: int, seconds: float) -> Table:
         with limited(connection, lambda: time.monotonic() > over):
             return _run(connection, statement, limit)
     except apsw.InterruptError as error:
-        hint = "ask for less, or give it more time with --seconds"
+        hint = "ask for less, or give it more time"
         raise BackscrollError(f"the statement took longer than {seconds:g} seconds", hint) from error
     except apsw.ReadOnlyError as error:
         raise UsageError("SQL: this would write", "only reading is possible here; the index is derived") from error
     except apsw.Error as error:
-        raise UsageError(f"SQL: {error}", "see backscroll sql --schema for the views and their columns") from error
+        raise UsageError(f"SQL: {error}", "backscroll sql --schema lists the views and their columns") from error
     finally:
         connection.close()
 

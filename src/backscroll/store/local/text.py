@@ -8,7 +8,7 @@ import json
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import tantivy
 from tantivy import Filter, Occur, Query, TextAnalyzerBuilder, Tokenizer
@@ -109,7 +109,7 @@ class TextIndex:
             except UnicodeEncodeError:
                 document.add_text("text", words.encode("utf-8", "replace").decode())
             if parts:
-                document.add_text("parts", parts)
+                document.add_text("text", parts)  # as another value: no phrase goes from one into the other
             document.add_text("facts", f"role:{spot.role}")
             if spot.tool:
                 document.add_text("facts", f"tool:{spot.tool.lower()}")
@@ -172,7 +172,6 @@ class TextIndex:
 
 def _prepared(index: tantivy.Index) -> tantivy.Index:
     index.register_tokenizer("words", WORDS)
-    index.register_tokenizer("parts", PARTS)
     index.config_reader("manual")
     return index
 
@@ -210,7 +209,6 @@ def words_of(text: str) -> list[str]:
 def _schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("text", tokenizer_name="words")
-    builder.add_text_field("parts", tokenizer_name="parts")
     builder.add_text_field("facts", tokenizer_name="raw", index_option="basic")
     builder.add_unsigned_field("block", indexed=True, fast=True)
     builder.add_unsigned_field("file", indexed=True, fast=True)
@@ -219,13 +217,12 @@ def _schema() -> tantivy.Schema:
     return builder.build()
 
 
-def _analyzer(tokenizer: Any) -> tantivy.TextAnalyzer:  # noqa: ANN401
-    builder = TextAnalyzerBuilder(tokenizer).filter(Filter.remove_long(LONGEST_WORD * 4 + 1))
+def _analyzer() -> tantivy.TextAnalyzer:
+    builder = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(LONGEST_WORD * 4 + 1))
     return builder.filter(Filter.lowercase()).filter(Filter.ascii_fold()).build()
 
 
 SCHEMA: Final = _schema()
-WORDS: Final = _analyzer(Tokenizer.simple())
-PARTS: Final = _analyzer(Tokenizer.whitespace())
+WORDS: Final = _analyzer()
 THREADS: Final = 1
 BASE_TIME: Final = 1_735_689_600  # 2025-01-01

@@ -1,0 +1,1 @@
+"""One suite for every store: what holds for one holds for all."""

@@ -1,0 +1,169 @@
+"""Drawn sessions in a store, and what it answers written down in the letters of the drawing.
+
+Files are named as in the tests of conversations: `S1` is a session, `S1/x1` its agent x1. An answer is written as its
+chats, each with what was found in it: `S1: a b | S2: title`.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from backscroll.conversation import Chats, Place, has_picture, passages_of, save
+from backscroll.query import parse
+from backscroll.records import Record
+from backscroll.store import (
+    Answer,
+    Batch,
+    Document,
+    FileColumns,
+    Flags,
+    Passing,
+    Store,
+    add_record,
+    change_of,
+    microseconds,
+    title_of,
+)
+from tests.conversation.support import records_of
+from tests.support.drawings import session_uuid
+
+NOW: Final = datetime(2026, 3, 1, 12, tzinfo=UTC)
+World = Mapping[Place, Sequence[Record]]
+
+
+class Desk:
+    """Writes whole files into a store, as a first update would."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.numbers: dict[str, int] = {}
+        self._texts: dict[tuple[str, int, int], str] = {}
+        self._names: dict[str, str] = {}
+
+    def draw(self, drawings: Mapping[str, str], *, archived: Sequence[str] = (), abandoned: str = "") -> "Desk":
+        """Write drawn files and make their words findable; `abandoned` are the rows that were taken back."""
+        world = {}
+        for name, text in drawings.items():
+            session, _, agent = name.partition("/")
+            self._names[session_uuid(session)] = session
+            place = Place(name, session_uuid(session), agent or None)
+            world[place] = records_of(text, **({"session": session} | ({"agent": agent} if agent else {})))
+        self.write(world, archived=archived, abandoned=abandoned.split())
+        self.index()
+        return self
+
+    def write(self, world: World, *, archived: Sequence[str] = (), abandoned: Sequence[str] = ()) -> Chats:
+        """Write these files, all of them new."""
+        batch, chats = self.store.begin(), Chats()
+        taken_back: set[tuple[int, int]] = set()
+        for place, records in world.items():
+            number = self.numbers[place.file] = batch.new_file()
+            flags = Flags()
+            rows = chats.add(place, records)
+            for position, (record, row) in enumerate(zip(records, rows, strict=True)):
+                add_record(batch, flags, number, position, position, 1, record, row)
+                flags.image |= has_picture(record)
+                for passage in passages_of(record, row.kind if row else None):
+                    self._texts[place.file, position, passage.number] = passage.text()
+                if title := title_of(record):
+                    batch.titles.append((title[0], number, title[1]))
+                if row and row.uuid in abandoned:
+                    taken_back.add((number, position))
+            batch.files.append(file_columns(chats, place, number, flags, is_archived=place.file in archived))
+            batch.withdrawn += [(number, uuid) for uuid in withdrawn(chats, place)]
+        add_chats(batch, chats, self.numbers, taken_back)
+        self.store.write(batch)
+        return chats
+
+    def clear(self) -> None:
+        """Remove every file."""
+        batch = self.store.begin()
+        batch.removed += [known.id for known in self.store.known().values()]
+        batch.stale_chats |= self.store.chats_of(batch.removed)
+        self.store.write(batch)
+        self.numbers.clear()
+
+    def remove(self, *names: str) -> None:
+        """Remove files whose chats are all theirs."""
+        batch = self.store.begin()
+        batch.removed += [self.numbers.pop(name) for name in names]
+        batch.stale_chats |= self.store.chats_of(batch.removed)
+        self.store.write(batch)
+        self.index()
+
+    def index(self) -> None:
+        """Make findable what is waiting."""
+        while spots := self.store.waiting(7):
+            texts = [spot.title or self._texts[spot.path, spot.start, spot.number] for spot in spots]
+            self.store.index([Document(spot, text) for spot, text in zip(spots, texts, strict=True)])
+        self.store.flush()
+
+    def ask(self, query: str, passing: Passing | None = None, **options: Any) -> Answer:  # noqa: ANN401
+        wanted: dict[str, Any] = {"sort": "relevance", "limit": 20, "offset": 0, "hits": 20} | options
+        return self.store.search(parse(query, NOW), passing or Passing(), **wanted)
+
+    def ranks(self, query: str, passing: Passing | None = None, **options: Any) -> str:  # noqa: ANN401
+        """The answer in its order."""
+        found = self.ask(query, passing, **options).chats
+        return " | ".join(
+            f"{self.name(chat.chat.overview.id)}: {' '.join(hit.uuid or hit.role for hit in chat.hits)}"
+            for chat in found
+        )
+
+    def finds(self, query: str, passing: Passing | None = None) -> str:
+        """The answer in the order of the letters."""
+        found = self.ask(query, passing).chats
+        return " | ".join(
+            sorted(
+                f"{self.name(chat.chat.overview.id)}: {' '.join(sorted(hit.uuid or hit.role for hit in chat.hits))}"
+                for chat in found
+            )
+        )
+
+    def lists(self, query: str, passing: Passing | None = None, sort: str = "newest") -> str:
+        """The chats that a list shows."""
+        found = self.store.chats(parse(query, NOW), passing or Passing(), sort=sort, limit=None, offset=0)
+        return " ".join(self.name(chat.overview.id) for chat in found)
+
+    def name(self, session: str) -> str:
+        return self._names.get(session, session)
+
+
+def file_columns(chats: Chats, place: Place, number: int, flags: Flags, *, is_archived: bool = False) -> FileColumns:
+    transcript = chats.transcript(place.file)
+    assert transcript is not None
+    return FileColumns(
+        id=number,
+        path=place.file,
+        home="/home/ada/.claude",
+        kind="session" if place.agent_id is None else "agent",
+        session=transcript.session_id,
+        agent=place.agent_id,
+        project=transcript.project,
+        first_typed=transcript.first_typed,
+        started=microseconds(transcript.first),
+        last_active=microseconds(transcript.last),
+        size=transcript.position,
+        archived=is_archived,
+        bookmark="[1, 2, 3]",
+        state=save(transcript),
+        has_image=flags.image,
+        has_thinking=flags.thinking,
+        has_diff=flags.diff,
+    )
+
+
+def withdrawn(chats: Chats, place: Place) -> list[str]:
+    transcript = chats.transcript(place.file)
+    assert transcript is not None
+    taken = list(transcript.withdrawn)
+    transcript.withdrawn.clear()
+    return taken
+
+
+def add_chats(batch: Batch, chats: Chats, numbers: Mapping[str, int], abandoned: set[tuple[int, int]]) -> None:
+    """Put every chat as it is now into a batch."""
+    for chat in chats.chats():
+        change = change_of(chat, numbers)
+        change.abandoned |= {key for key in abandoned if key[0] in change.files}
+        batch.chats.append(change)

@@ -1,0 +1,228 @@
+"""What is written is taken up again as it was, and goes on as if all of it had just been read."""
+
+import msgspec
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from backscroll.conversation import Chats, Place, overview_of
+from backscroll.records import Record
+from backscroll.store import Flags, Keys, Passing, Store, StoredChat, add_record, title_of
+from tests.contract.support import Desk, World, add_chats, file_columns, withdrawn
+from tests.conversation.support import records_of
+from tests.conversation.test_incremental import built_at_once, describe, differences, worlds
+from tests.support.drawings import session_uuid
+
+
+def taken_up(store: Store, given: World | None = None) -> Chats:
+    """Everything in a store, as chats that go on; `given` is what was written, for the titles of rows to come."""
+    chats = Chats()
+    files = [known.id for known in store.known().values()]
+    loaded = list(store.load(sorted(store.chats_of(files))))
+    titles = store.titles(number for number, _ in loaded)
+    there = {row.uuid for _, transcript in loaded for row in transcript.rows}
+    for place, records in (given or {}).items():
+        for leaf, title in filter(None, map(title_of, records)):
+            if leaf not in there:
+                titles.setdefault(leaf, {})[place.file] = title
+    for _, transcript in loaded:
+        chats.take(transcript, titles)
+    return chats
+
+
+@settings(max_examples=300, suppress_health_check=list(HealthCheck))
+@given(world=worlds(), data=st.data())
+def test_a_transcript_that_is_taken_up_goes_on_as_if_it_had_never_been_saved(
+    long_store: Store, world: dict[Place, list[Record]], data: st.DataObject
+) -> None:
+    desk = Desk(long_store)
+    desk.clear()
+    cuts = {place: data.draw(st.integers(0, len(records)), label=place.file) for place, records in world.items()}
+    given = {place: world[place][:cut] for place, cut in cuts.items()}
+    begun = desk.write(given)
+    chats = taken_up(long_store, given)
+    assert differences(describe(chats), describe(begun)) == []
+    for place, cut in cuts.items():
+        chats.add(place, world[place][cut:])
+    whole = built_at_once(world)
+    assert differences(describe(chats), describe(whole)) == []
+    assert [overview_of(chat) for chat in chats.chats()] == [overview_of(chat) for chat in whole.chats()]
+
+
+@settings(max_examples=200, suppress_health_check=list(HealthCheck))
+@given(world=worlds(), data=st.data())
+def test_so_does_one_that_was_saved_again_and_again(
+    long_store: Store, world: dict[Place, list[Record]], data: st.DataObject
+) -> None:
+    desk = Desk(long_store)
+    desk.clear()
+    done = {place: data.draw(st.integers(0, len(records))) for place, records in world.items()}
+    desk.write({place: world[place][:cut] for place, cut in done.items()})
+    for _ in range(2):
+        given = {place: world[place][:end] for place, end in done.items()}
+        batch, chats = long_store.begin(), taken_up(long_store, given)
+        for place, records in world.items():
+            end = data.draw(st.integers(done[place], len(records)))
+            number, flags = desk.numbers[place.file], Flags()
+            new = records[done[place] : end]
+            for position, (record, row) in enumerate(zip(new, chats.add(place, new), strict=True), done[place]):
+                add_record(batch, flags, number, position, position, 1, record, row)
+                if title := title_of(record):
+                    batch.titles.append((title[0], number, title[1]))
+            batch.withdrawn += [(number, uuid) for uuid in withdrawn(chats, place)]
+            batch.files.append(file_columns(chats, place, number, flags))
+            done[place] = end
+        batch.stale_chats |= long_store.chats_of(desk.numbers.values())
+        add_chats(batch, chats, desk.numbers, set())
+        long_store.write(batch)
+    whole = built_at_once({place: world[place][:end] for place, end in done.items()})
+    assert differences(describe(taken_up(long_store)), describe(whole)) == []
+    listed = {chat.overview.id: chat.overview for chat in stored(long_store)}
+    assert listed == {chat.id: plain(chat.id, whole) for chat in whole.chats()}
+
+
+def plain(name: str, chats: Chats) -> object:
+    """An overview after a journey through JSON, as every store takes it."""
+    (overview,) = (overview_of(chat) for chat in chats.chats() if chat.id == name)
+    return msgspec.json.decode(msgspec.json.encode(overview), type=type(overview))
+
+
+def stored(store: Store) -> list[StoredChat]:
+    keys = store.chats_of(known.id for known in store.known().values())
+    return list(store.chats_by_key(sorted(keys)).values())
+
+
+# Which chats have to be taken up for what is new.
+
+RELATED = {
+    "S1": "a <- - user: hello\nb <- a assistant(m1): done",
+    "S2": "c <- gone user: go on",
+    "S3": "d <- - user: else\ncontinued-in S9",
+}
+
+
+def check_related(desk: Desk, keys: Keys, expected: str) -> None:
+    desk.draw(RELATED)
+    found = desk.store.chats_by_key(sorted(desk.store.related(keys)))
+    assert sorted(desk.name(chat.overview.id) for chat in found.values()) == expected.split()
+
+
+def test_a_row_leads_to_the_chat_that_has_it(desk: Desk) -> None:
+    check_related(desk, Keys({"b", "unknown"}, set(), {}), "S1")
+
+
+def test_a_session_leads_to_nothing_that_was_not_linked(desk: Desk) -> None:
+    check_related(desk, Keys(set(), {session_uuid("S8")}, {}), "")
+
+
+def test_an_answer_leads_to_a_chat_that_began_alike(desk: Desk) -> None:
+    check_related(desk, Keys(set(), set(), {"hello": {"m1"}, "else": {"m1"}}), "S1")
+
+
+def test_an_answer_of_a_chat_that_began_otherwise_leads_nowhere(desk: Desk) -> None:
+    check_related(desk, Keys(set(), set(), {"other": {"m1"}, "": {"m1"}}), "")
+
+
+def test_what_is_linked_leads_to_the_chat(desk: Desk) -> None:
+    desk.draw(RELATED)
+    batch = desk.store.begin()
+    batch.links += [("gone", desk.numbers["S2"]), (f"session {session_uuid('S9')}", desk.numbers["S3"])]
+    desk.store.write(batch)
+    found = desk.store.related(Keys({"gone"}, {session_uuid("S9")}, {}))
+    names = {desk.name(chat.overview.id) for chat in desk.store.chats_by_key(sorted(found)).values()}
+    assert names == {"S2", "S3"}
+
+
+# Files.
+
+
+def test_a_file_is_known_as_it_was_written(desk: Desk) -> None:
+    desk.draw({"S1": "a <- - user: hello\nb <- a assistant: done"})
+    known = desk.store.known()["S1"]
+    assert (known.path, known.kind, known.size, known.archived, known.bookmark) == (
+        "S1", "session", 2, False, (1, 2, 3),
+    )  # fmt: skip
+    assert desk.store.known_at(["S1", "S2"]) == {"S1": known}
+
+
+def test_an_id_is_never_given_twice(desk: Desk) -> None:
+    desk.draw({"S1": "a <- - user: hello"})
+    before = desk.store.begin()
+    desk.remove("S1")
+    after = desk.store.begin()
+    assert (after.next_file, after.next_record, after.next_block) == (
+        before.next_file, before.next_record, before.next_block,
+    )  # fmt: skip
+
+
+def test_a_batch_that_fails_leaves_nothing(desk: Desk) -> None:
+    desk.draw({"S1": "a <- - user: hello"})
+    batch, chats = desk.store.begin(), Chats()
+    place = Place("S2", session_uuid("S2"))
+    chats.add(place, records_of("b <- - user: else", session="S2"))
+    batch.files.append(file_columns(chats, place, batch.new_file(), Flags()))
+    batch.files.append(file_columns(chats, place, batch.new_file(), Flags()))  # the same path again
+    try:
+        desk.store.write(batch)
+        failed = False
+    except Exception:
+        failed = True
+    assert failed
+    assert sorted(desk.store.known()) == ["S1"]
+    assert desk.finds("hello") == "S1: a title"
+
+
+def test_a_file_that_is_gone_leaves_the_rest_of_its_chat(desk: Desk) -> None:
+    begun = "a <- - user: hello\nb <- a assistant: done"
+    chats = desk.write({
+        Place("S1", session_uuid("S1")): records_of(begun, session="S1"),
+        Place("S2", session_uuid("S2")): records_of(begun + "\nc <- b user: go on", session="S2"),
+    })  # fmt: skip
+    batch = desk.store.begin()
+    batch.removed.append(desk.numbers["S1"])
+    batch.stale_chats |= desk.store.chats_of(desk.numbers.values())
+    chats.remove("S1")
+    add_chats(batch, chats, desk.numbers, set())
+    desk.store.write(batch)
+    assert [(chat.id, chat.branches[0].turns[-1].key) for chat in taken_up(desk.store).chats()] == [
+        (session_uuid("S2"), "c")
+    ]
+    desk.index()
+    assert [chat.chat.overview.id for chat in desk.ask("hello").chats] == [session_uuid("S2")]
+    assert desk.ask("hello").total == 2  # the prompt and the title, once each
+
+
+def test_a_file_that_was_emptied_has_only_what_is_written_then(desk: Desk) -> None:
+    desk.draw({"S1": "a <- - user: hello\nb <- a assistant: a zebra", "S2": "summary b: Named\nc <- - user: else"})
+    batch, chats, place = desk.store.begin(), Chats(), Place("S1", session_uuid("S1"))
+    number, flags = desk.numbers["S1"], Flags()
+    batch.emptied.append(number)
+    (record,) = records_of("d <- - user: a horse")
+    (row,) = chats.add(place, [record])
+    add_record(batch, flags, number, 0, 0, 1, record, row)
+    batch.files.append(file_columns(chats, place, number, flags))
+    batch.stale_chats |= desk.store.chats_of([number])
+    add_chats(batch, chats, desk.numbers, set())
+    desk.store.write(batch)
+    desk._texts["S1", 0, 0] = "a horse"
+    desk.index()
+    assert (desk.finds("zebra"), desk.finds("horse"), desk.finds("hello")) == ("", "S1: d title", "")
+    assert desk.ask("zebra").total == desk.ask("hello").total == 0
+
+
+def test_a_file_that_is_only_kept_any_more_makes_its_chat_an_archived_one(desk: Desk) -> None:
+    desk.draw({"S1": "a <- - user: hello", "S2": "b <- - user: hello"}, archived=["S1"])
+    assert desk.lists("is:archived") == "S1"
+
+
+def test_titles_are_told_with_who_gives_them(desk: Desk) -> None:
+    desk.draw({"S1": "a <- - user: hello\nb <- a assistant: done", "S2": "summary b: Named\nc <- - user: else"})
+    assert desk.store.titles([desk.numbers["S1"]]) == {"b": {"S2": "Named"}}
+    assert desk.store.titles([desk.numbers["S2"]]) == {}
+    assert [chat.overview.title for chat in desk.store.find(session_uuid("S1"), Passing())] == ["Named"]
+
+
+def test_what_is_noted_is_remembered(store: Store) -> None:
+    assert store.noted("catalogue") is None
+    store.note("catalogue", "1")
+    store.note("catalogue", "2")
+    assert store.noted("catalogue") == "2"

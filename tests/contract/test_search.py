@@ -1,0 +1,339 @@
+"""What a question finds, and in which order, in every store."""
+
+from typing import Final
+
+import pytest
+
+from backscroll.conversation import Place
+from backscroll.errors import UsageError
+from backscroll.query import parse
+from backscroll.store import Passing, Store
+from tests.contract.conftest import NewStore
+from tests.contract.support import NOW, Desk
+from tests.conversation.support import records_of
+from tests.support.drawings import session_uuid
+
+WORLD: Final = {
+    "S1": """
+        @ cwd=/home/ada/shop branch=main
+        a <- - user: fix the parser
+        b <- a thinking(m1): the lexer stands before it
+        c <- b call(m1) t1 Read {"file_path": "/home/ada/shop/lexer.py"}
+        d <- c error t1: no such parser
+        e <- d assistant(m2): getUserName is fixed
+        custom-title: Monday
+        """,
+    "S2": """
+        @ cwd=/home/ada/blog branch=feature/x time=2026-02-05T10:00 model=claude-opus-4-1-20250805
+        f <- - user: write about parsers
+        g <- f call(m3) t2 Edit {"file_path": "/home/ada/blog/post.md", "old_string": "x", "new_string": "y"}
+        h <- g result t2: the parser is in
+        i <- h assistant(m4): wrote about the fixed parser
+        tag: writing
+        custom-title: Tuesday
+        """,
+    "S2/x1": """
+        @ cwd=/home/ada/blog time=2026-02-05T10:01
+        x <- - user: look for 漢字変換 in the grün files
+        y <- x assistant(m5): nothing there
+        """,
+    "S3": """
+        @ time=2026-02-20T10:00
+        j <- - user: [{"type": "text", "text": "what is this"}, {"type": "image", "source": {"data": "x"}}]
+        k <- j assistant(m6): a zebra crossing
+        l <- k user: no, really
+        m <- k user: and that
+        n <- m assistant(m7): a crossing zebra
+        custom-title: Wednesday
+        """,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def world(new_store: NewStore) -> Desk:
+    return Desk(new_store()).draw(WORLD, archived=["S1"], abandoned="l")
+
+
+WORDS: Final = {
+    # one word, and its form
+    "zebra": "S3: k n",
+    "ZEBRA": "S3: k n",
+    "nowhere": "",
+    "gruen": "",
+    "grun": "S2: x",
+    "grün": "S2: x",
+    # parts of names, and scripts without spaces
+    "username": "",
+    "user": "S1: e",
+    "getusername": "S1: e",
+    "漢字": "S2: x",
+    "変換": "S2: x",
+    "漢換": "",
+    # prefixes
+    "pars*": "S1: a d | S2: f h i",
+    "getu*": "S1: e",
+    # several words: any will do
+    "zebra lexer": "S1: b c | S3: k n",
+    # phrases
+    '"a zebra"': "S3: k",
+    '"zebra crossing"': "S3: k",
+    '"crossing zebra"': "S3: n",
+    '"fix the parser"': "S1: a",
+    '"parser the fix"': "",
+    # OR, NOT, parentheses
+    "zebra OR lexer": "S1: b c | S3: k n",
+    "parser -such": "S1: a | S2: h i",
+    "parser NOT such": "S1: a | S2: h i",
+    "(zebra OR parser) role:answer": "S2: i | S3: k n",
+    "(parser -such) OR lexer": "S1: a b c | S2: h i",
+    '-"crossing zebra" zebra': "S3: k",
+}
+
+FIELDS: Final = {
+    "parser project:blog": "S2: h i",
+    "parser project:nowhere": "",
+    "parser -project:blog": "S1: a d",
+    "parser branch:feature": "S2: h i",
+    "parser title:mon": "S1: a d",
+    "parser file:post.md": "S2: h i",
+    "parser file:lexer": "",
+    "parser model:opus": "S2: h i",
+    "parser tag:writing": "S2: h i",
+    "parser tag:WRITING": "S2: h i",
+    "parser tag:writ": "",
+    "role:title monday": "S1: title",
+    "role:prompt parser": "S1: a",
+    "role:user parser": "S1: a",
+    "role:thinking lexer": "S1: b",
+    "role:input lexer": "S1: c",
+    "role:output parser": "S1: d | S2: h",
+    "tool:edit": "S2: g h",
+    "tool:rea": "S1: c d",
+    "-tool:rea lexer": "S1: b",
+    "is:error": "S1: d",
+    "is:agent": "S2: x y",
+    "is:abandoned": "S3: l",
+    "is:archived parser": "S1: a d",
+    "has:image zebra": "S3: k n",
+    "has:image parser": "",
+    "has:diff parser": "S2: h i",
+    "has:thinking parser": "S1: a d",
+    "parser after:2026-02-01": "S2: h i",
+    "parser since:30d": "S2: h i",
+    "parser before:2026-02-01": "S1: a d",
+    "parser after:2026-01-05T10:00:03Z before:2026-02-05T10:00:03Z": "S1: d | S2: h",
+    "parser tokens:>1000": "",
+    "parser tokens:>=30": "S1: a d | S2: h i",
+    f"parser session:{session_uuid('S2')[:8]}": "S2: h i",
+    f"parser chat:{session_uuid('S1')[:8]}": "S1: a d",
+    f"parser session:{session_uuid('S1').upper()}": "S1: a d",
+}
+
+
+@pytest.mark.parametrize(("query", "expected"), [*WORDS.items(), *FIELDS.items()])
+def test_a_query_finds(world: Desk, query: str, expected: str) -> None:
+    assert world.finds(query) == expected
+
+
+LISTED: Final = {
+    "": "S3 S2 S1",
+    "mon": "S1",
+    "-mon": "S3 S2",
+    "project:shop": "S3 S1",
+    "is:archived": "S1",
+    "is:error": "S1",
+    "is:agent": "S2",
+    "is:abandoned": "S3",
+    "has:diff OR has:image": "S3 S2",
+    "after:2026-02-10": "S3",
+    "before:2026-02-10": "S2 S1",
+    "tag:writing": "S2",
+    "100%": "",
+    "_": "",
+}
+
+
+@pytest.mark.parametrize(("query", "expected"), LISTED.items())
+def test_a_list_shows(world: Desk, query: str, expected: str) -> None:
+    assert world.lists(query) == expected
+
+
+def test_a_list_goes_by_age_or_by_title(world: Desk) -> None:
+    assert world.lists("", sort="oldest") == "S1 S2 S3"
+    assert world.lists("", sort="title") == "S1 S2 S3"
+
+
+def test_what_only_the_moment_knows(world: Desk) -> None:
+    one, other = session_uuid("S1"), session_uuid("S2")
+    now = Passing(live=frozenset({one}), pinned=frozenset({other}), tagged={"later": frozenset({one})})
+    assert world.finds("is:live parser", now) == world.finds("tag:Later parser", now) == "S1: a d"
+    assert world.finds("is:pinned parser", now) == "S2: h i"
+    assert (world.lists("is:live", now), world.lists("is:pinned", now)) == ("S1", "S2")
+    assert world.finds("is:live parser") == ""
+
+
+def test_only_the_homes_that_are_asked_about(world: Desk) -> None:
+    assert world.finds("zebra", Passing(homes=("/home/ada/.claude",))) == "S3: k n"
+    assert world.finds("zebra", Passing(homes=("/home/bob/.claude",))) == ""
+    assert world.lists("", Passing(homes=("/home/bob/.claude",))) == ""
+
+
+def test_what_cannot_be_asked_yet_is_said(world: Desk) -> None:
+    for ask in (world.finds, world.lists):
+        with pytest.raises(UsageError):
+            ask("cost:>1")
+
+
+# The order.
+
+
+def test_a_chat_with_all_the_words_comes_first_wherever_they_stand(desk: Desk) -> None:
+    desk.draw({
+        "S1": "a <- - user: apples apples apples\nb <- a assistant: apples apples",
+        "S2": "c <- - user: something about apples\nd <- c assistant: it is long, and somewhere it has pears in it",
+        "S3": "e <- - user: pears pears",
+    })  # fmt: skip
+    assert desk.ranks("apples pears").startswith("S2: ")
+    assert {chat.chat.overview.id: chat.words for chat in desk.ask("apples pears").chats} == {
+        session_uuid("S1"): 1, session_uuid("S2"): 2, session_uuid("S3"): 1,
+    }  # fmt: skip
+
+
+def test_what_was_taken_back_stands_below_what_was_not(desk: Desk) -> None:
+    desk.draw({"S1": "a <- - user: hi\nb <- a assistant: apples\nc <- a assistant: apples"}, abandoned="b")
+    assert desk.ranks("apples") == "S1: c b"
+    (chat,) = desk.ask("apples").chats
+    assert [hit.is_abandoned for hit in chat.hits] == [False, True]
+
+
+BEGUN: Final = "a <- - user: hi\nb <- a assistant(m1): apples\n"
+
+
+def test_a_copy_is_shown_once(desk: Desk) -> None:
+    desk.draw({"S1": BEGUN, "S2": BEGUN + "c <- b assistant(m2): more apples"})
+    assert desk.finds("apples") == "S1: b c"
+
+
+def test_a_copy_with_a_new_id_is_shown_once(desk: Desk) -> None:
+    """As 1.0.3 wrote them: the same answer in rows with other names."""
+    desk.draw({"S1": BEGUN, "S2": "A <- - user: hi\nB <- A assistant(m1): apples\nC <- B user: go on"})
+    (chat,) = desk.ask("apples").chats
+    assert len(chat.hits) == 1
+
+
+def test_many_copies_do_not_crowd_out_the_rest(desk: Desk) -> None:
+    resumed = {f"S{number}": BEGUN for number in range(2, 20)}
+    desk.draw({"S1": BEGUN, **resumed, "S20": BEGUN + "c <- b assistant: one more basket of many green apples"})
+    assert desk.ranks("apples", hits=2) == "S1: b c"
+
+
+def test_by_time(world: Desk) -> None:
+    assert world.ranks("parser", sort="newest") == "S2: i h | S1: d a"
+    assert world.ranks("parser", sort="oldest") == "S1: a d | S2: h i"
+
+
+# How much.
+
+
+def test_counts(world: Desk) -> None:
+    found = world.ask("parser", hits=1)
+    assert (found.total_chats, found.total) == (2, 4)
+    assert sorted(chat.found for chat in found.chats) == [2, 2]
+    assert [len(chat.hits) for chat in found.chats] == [1, 1]
+
+
+MANY: Final = 330
+
+
+@pytest.fixture(scope="module")
+def many(new_store: NewStore) -> Desk:
+    drawings = {f"S{n}": f"u{n} <- - user: apples {'and pears ' * (n % 3)}\ncustom-title: T" for n in range(MANY)}
+    return Desk(new_store()).draw(drawings)
+
+
+@pytest.mark.parametrize("sort", ["relevance", "newest", "oldest"])
+@pytest.mark.parametrize("query", ["apples", "apples pears"])
+def test_pages_follow_one_another_without_doubles_or_gaps(many: Desk, sort: str, query: str) -> None:
+    pages = [many.ask(query, sort=sort, limit=50, offset=offset).chats for offset in range(0, MANY + 50, 50)]
+    seen = [chat.chat.overview.id for page in pages for chat in page]
+    assert len(seen) == len(set(seen)) == MANY
+
+
+@pytest.mark.parametrize("sort", ["relevance", "newest"])
+def test_all_chats_are_counted_however_many(many: Desk, sort: str) -> None:
+    found = many.ask("apples", sort=sort, limit=5)
+    assert (found.total_chats, found.total) == (MANY, MANY)
+
+
+# Passages one by one, words that are alike, names.
+
+
+def test_passages_come_one_by_one_by_time(world: Desk) -> None:
+    def asked(query: str, *, oldest_first: bool) -> str:
+        found = world.store.passages(parse(query, NOW), Passing(), oldest_first=oldest_first)
+        return " ".join(hit.uuid or hit.role for hit in found)
+
+    assert asked("parser", oldest_first=True) == "a d h i"
+    assert asked("parser", oldest_first=False) == "i h d a"
+    assert asked("/zebra cro/", oldest_first=True) == "k n"
+
+
+def test_a_word_that_is_not_there_leads_to_those_that_are(world: Desk) -> None:
+    assert world.store.similar("zerba") == ["zebra"]
+    assert world.store.similar("zebra") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [(session_uuid("S1")[:8], "S1"), (session_uuid("S2"), "S2"), ("x1", "S2"), ("m6", "S3"), ("zz", "")],
+)
+def test_a_chat_is_found_by_the_beginning_of_any_id_in_it(world: Desk, name: str, expected: str) -> None:
+    assert " ".join(world.name(chat.overview.id) for chat in world.store.find(name, Passing())) == expected
+
+
+def test_the_files_of_a_chat(world: Desk) -> None:
+    (chat,) = world.store.find(session_uuid("S2"), Passing())
+    assert sorted(world.store.paths(chat.key)) == [("S2", False), ("S2/x1", False)]
+    (archived,) = world.store.find(session_uuid("S1"), Passing())
+    assert world.store.paths(archived.key) == [("S1", True)]
+
+
+# What is not findable yet.
+
+
+def test_what_is_worth_most_is_made_findable_first(desk: Desk) -> None:
+    desk.draw({"S9": "z <- - user: before"})
+    world = {place_of(name): records_of(text, session=name) for name, text in WORLD.items() if "/" not in name}
+    desk.write(world)
+    pending = desk.store.pending()
+    assert pending.passages > 10
+    assert set(pending.roles) == {"title", "prompt", "answer", "thinking", "input", "output", "other"}
+    roles = []
+    first = desk.store.waiting(1000)
+    roles += [spot.role for spot in first]
+    assert {"prompt", "answer", "title", "thinking"} >= set(roles)
+    desk.index()
+    assert desk.store.pending() == (0, ())
+    assert desk.store.waiting(10) == []
+
+
+def place_of(name: str) -> Place:
+    return Place(name, session_uuid(name))
+
+
+def test_a_statement_only_reads(world: Desk) -> None:
+    store: Store = world.store
+    before = sorted(store.known())
+    for statement in (
+        "delete from files",
+        "drop table files",
+        "pragma query_only = off",
+        "delete from files; select 1",
+    ):
+        try:
+            store.sql(statement, 10, 1.0)
+        except UsageError:
+            continue
+    assert sorted(store.known()) == before
+    with pytest.raises(UsageError):
+        store.sql("select nonsense", 10, 1.0)

@@ -1,0 +1,131 @@
+"""A home with its library, and everything that can be asked of it as plain values to be compared."""
+
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from backscroll.files import Home
+from backscroll.library import Library, Updated
+from backscroll.settings import Settings
+from tests.support.homes import session_path, write_home
+
+VIEWS: Final = {
+    "v_chats": "id, title, project, started, last_active, archived, messages, prompts, branches, agents, compactions,"
+    " active_seconds",
+    "v_sessions": "path, home, kind, session, agent, chat_id, project, started, last_active, size, archived",
+    "v_messages": "message, uuid, parent, chat_id, session, agent, project, kind, time, model, sidechain, abandoned,"
+    " path, start, length",
+    "v_tool_calls": "*",
+    "v_usage": "*",
+    "v_files_touched": "*",
+    "v_problems": "*",
+}
+"""What two indexes of the same files agree on: all but the numbers that they gave by themselves."""
+
+Answers = dict[str, Any]
+
+
+class Shelf:
+    """A home and a library of it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.home = root / "home"
+        (self.home / "projects").mkdir(parents=True, exist_ok=True)
+        self.folder = root / "library"
+
+    @property
+    def index(self) -> Path:
+        return self.folder / "index"
+
+    @property
+    def settings(self) -> Settings:
+        return Settings(homes=(self.home,), library=self.folder, file=self.root / "settings.toml")
+
+    def open(self) -> Library:
+        return Library(self.settings, [Home(self.home)])
+
+    def write(self, files: Mapping[str, bytes | str]) -> "Shelf":
+        write_home(self.home, files)
+        return self
+
+    def append(self, name: str, data: bytes) -> None:
+        """More bytes of the session with this name."""
+        with (self.home / session_path(name)).open("ab") as file:
+            file.write(data)
+
+    def update(self) -> Updated:
+        """As a process of its own would: nothing is left over from the last time."""
+        with self.open() as library:
+            return library.update()
+
+    def found(self, query: str) -> list[str]:
+        """The texts that a query finds, the best first."""
+        with self.open() as library:
+            found = library.search(query, limit=100, hits=100)
+            return [library.text(passage.hit) for chat in found.chats for passage in chat.passages]
+
+    def total(self, query: str) -> int:
+        with self.open() as library:
+            return library.search(query).total
+
+    def rows(self, statement: str) -> list[tuple[Any, ...]]:
+        with self.open() as library:
+            return library.sql(statement).rows
+
+    def rebuilt(self) -> "Shelf":
+        """The same home and archive, with an index that was made from them at once."""
+        fresh = Shelf.__new__(Shelf)
+        fresh.root, fresh.home, fresh.folder = self.root, self.home, self.root / "rebuilt"
+        shutil.rmtree(fresh.folder, ignore_errors=True)
+        if (self.folder / "archive").exists():
+            shutil.copytree(self.folder / "archive", fresh.folder / "archive")
+        fresh.update()
+        return fresh
+
+    def answers(self, queries: Iterable[str]) -> Answers:
+        """Everything that can be asked, without what is any of several equally good: order among equals, scores."""
+        with self.open() as library:
+            answers: Answers = {
+                "chats": [(msgspec.to_builtins(chat.overview), chat.archived) for chat in library.chats()],
+                "pending": library.store.pending().passages,
+            }
+            for query in queries:
+                found = library.search(query, limit=1000, hits=1000)
+                answers[query] = (
+                    found.total,
+                    found.total_chats,
+                    sorted((chat.chat.overview.id, chat.found, chat.words) for chat in found.chats),
+                    sorted(
+                        (chat.chat.overview.id, hit.role, hit.uuid or "", hit.number, hit.kind, hit.tool or "",
+                         hit.is_error, hit.is_abandoned, library.text(hit))
+                        for chat in found.chats
+                        for hit in (passage.hit for passage in chat.passages)
+                    ),
+                )  # fmt: skip
+            for view, columns in VIEWS.items():
+                answers[view] = sorted(library.sql(f"select {columns} from {view}", limit=100_000).rows, key=repr)
+        return answers
+
+    def check_rebuilt(self, queries: Iterable[str]) -> None:
+        """An index that was made at once gives the same answers."""
+        queries = list(queries)
+        found = differences(self.answers(queries), self.rebuilt().answers(queries))
+        assert not found, found
+
+
+def differences(one: Answers, other: Answers) -> list[object]:
+    """What is not the same, and only that."""
+    found: list[object] = []
+    for name in one:
+        if one[name] == other[name]:
+            continue
+        if isinstance(one[name], list) and isinstance(other[name], list):
+            only = [item for item in one[name] if item not in other[name]]
+            found.append((name, only, [item for item in other[name] if item not in one[name]]))
+        else:
+            found.append((name, one[name], other[name]))
+    return found

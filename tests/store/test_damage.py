@@ -1,0 +1,295 @@
+"""An index that cannot be used is made anew, whatever is wrong with it. Nothing is lost, the answers are the same."""
+
+import multiprocessing
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from backscroll.errors import BackscrollError, Busy, NothingFound
+from tests.library.support import Answers, Shelf, differences
+from tests.support.drawings import draw, jsonl
+from tests.support.homes import FAMILIES, session_file
+
+if TYPE_CHECKING:
+    from multiprocessing.queues import Queue
+
+QUERIES: Final = ("zebra", "the", "role:title a", "checkout", "is:agent the", '"go on"')
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Shelf, Answers]:
+    """A library that is whole, and its answers."""
+    shelf = Shelf(tmp_path_factory.mktemp("made"))
+    shelf.write(FAMILIES["1.0 resume copies"]).write(FAMILIES["2.1.250 titles"]).write(FAMILIES["2.0.28 agents beside"])
+    for number in range(6):
+        rows = "\n".join(f"a{number}x{n} <- a{number}x{n - 1} user: the zebra {number} {n}" for n in range(60))
+        shelf.write(session_file(f"Z{number}", rows))
+    shelf.update()
+    return shelf, shelf.answers(QUERIES)
+
+
+@pytest.fixture
+def shelf(made: tuple[Shelf, Answers], tmp_path: Path) -> Shelf:
+    """A library of its own of the same home."""
+    whole, _ = made
+    shelf = Shelf(whole.root)
+    shelf.folder = tmp_path / "library"
+    shutil.copytree(whole.folder, shelf.folder)
+    return shelf
+
+
+def rows_of(shelf: Shelf) -> Path:
+    return shelf.index / "rows.sqlite"
+
+
+def overwritten(path: Path) -> None:
+    path.write_bytes(b"\xff" * 4096 + path.read_bytes()[4096:])
+
+
+def cut(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def emptied(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def a_text(path: Path) -> None:
+    path.write_text("this is no database\n" * 100)
+
+
+def foreign(path: Path) -> None:
+    path.unlink()
+    with sqlite3.connect(path) as connection:
+        connection.execute("create table files (path text)")
+    connection.close()
+
+
+def too_new(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("pragma user_version = 9999")
+    connection.close()
+
+
+@pytest.mark.parametrize("damage", [overwritten, cut, emptied, a_text, foreign, too_new])
+def test_rows_that_cannot_be_used_are_set_aside_and_made_anew(
+    shelf: Shelf, made: tuple[Shelf, Answers], damage: Callable[[Path], None]
+) -> None:
+    damage(rows_of(shelf))
+    broken = rows_of(shelf).read_bytes()
+    updated = shelf.update()
+    assert [notice for notice in updated.notices if "made anew" in notice]
+    assert (shelf.index / "rows.sqlite.set-aside-1").read_bytes() == broken
+    assert differences(shelf.answers(QUERIES), made[1]) == []
+    assert shelf.update().notices == []
+
+
+@pytest.mark.parametrize("damage", [overwritten, cut, emptied, a_text, foreign, too_new])
+def test_whoever_only_reads_is_told_and_changes_nothing(shelf: Shelf, damage: Callable[[Path], None]) -> None:
+    damage(rows_of(shelf))
+    before = {path: path.read_bytes() for path in shelf.index.rglob("*") if path.is_file()}
+    for ask in (lambda: shelf.found("zebra"), lambda: shelf.rows("select count(*) from v_chats")):
+        with pytest.raises(BackscrollError) as told:
+            ask()
+        assert "backscroll update" in told.value.hint
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_rows_that_are_gone_take_the_words_with_them(shelf: Shelf, made: tuple[Shelf, Answers]) -> None:
+    rows_of(shelf).unlink()
+    with pytest.raises(NothingFound):
+        shelf.found("zebra")
+    shelf.update()
+    assert differences(shelf.answers(QUERIES), made[1]) == []
+
+
+def test_what_a_crash_left_beside_rows_that_are_gone_does_no_harm(shelf: Shelf, made: tuple[Shelf, Answers]) -> None:
+    with shelf.open() as library:
+        library.store.writing().note("a crash", "is near")
+        left = {path: path.read_bytes() for path in shelf.index.glob("rows.sqlite-*")}
+    assert len(left) == 2
+    rows_of(shelf).unlink()
+    for path, data in left.items():
+        path.write_bytes(data)
+    shelf.update()
+    assert differences(shelf.answers(QUERIES), made[1]) == []
+    assert shelf.rows("pragma integrity_check") == [("ok",)]
+
+
+def test_damage_anywhere_in_the_rows_is_met_with_no_other_error(shelf: Shelf, made: tuple[Shelf, Answers]) -> None:
+    """An update mends what it meets; what it does not meet, a rebuild does."""
+    random = Random(5)
+    whole = rows_of(shelf).read_bytes()
+    words = shutil.copytree(shelf.index / "text", shelf.folder / "words")
+    noticed = 0
+    for _ in range(25):
+        broken = bytearray(whole)
+        at = random.randrange(len(broken) - 600)
+        broken[at : at + 600] = random.randbytes(600)
+        for path in shelf.index.glob("rows.sqlite*"):
+            path.unlink()
+        rows_of(shelf).write_bytes(broken)
+        shutil.rmtree(shelf.index / "text")
+        shutil.copytree(words, shelf.index / "text")
+        try:
+            shelf.answers(QUERIES)
+        except BackscrollError:
+            noticed += 1
+        noticed += bool(shelf.update().notices)
+    assert noticed > 10
+    with shelf.open() as library:
+        library.discard()
+    shelf.update()
+    assert differences(shelf.answers(QUERIES), made[1]) == []
+
+
+# The words.
+
+
+def gone(path: Path) -> None:
+    path.unlink()
+
+
+@pytest.mark.parametrize("damage", [gone, cut, emptied, overwritten])
+def test_words_that_cannot_be_used_are_made_anew(
+    shelf: Shelf, made: tuple[Shelf, Answers], damage: Callable[[Path], None]
+) -> None:
+    names = [path.name for path in sorted((shelf.index / "text").iterdir()) if not path.name.endswith(".lock")]
+    assert len(names) > 5
+    wrong = []
+    for name in names:
+        broken = Shelf(shelf.root)
+        broken.folder = shelf.folder.with_name(name)
+        shutil.copytree(shelf.folder, broken.folder)
+        file = broken.index / "text" / name
+        damage(file)
+        before = {path.name: path.read_bytes() for path in file.parent.iterdir()}
+        try:
+            broken.found("zebra")
+        except BackscrollError:
+            pass
+        except BaseException as error:
+            wrong.append((name, "search", repr(error)))
+        if {path.name: path.read_bytes() for path in file.parent.iterdir()} != before:
+            wrong.append((name, "search", "a reader changed something"))
+        try:
+            broken.update()
+            try:
+                answers = broken.answers(QUERIES)
+            except BackscrollError as error:
+                assert "update --rebuild" in error.hint
+                shutil.rmtree(broken.index)
+                broken.update()
+                answers = broken.answers(QUERIES)
+            if found := differences(answers, made[1]):
+                wrong.append((name, "update", str(found)[:200]))
+        except BaseException as error:
+            wrong.append((name, "update", repr(error)))
+    assert wrong == []
+
+
+def test_words_that_are_gone_altogether_are_made_anew(shelf: Shelf, made: tuple[Shelf, Answers]) -> None:
+    shutil.rmtree(shelf.index / "text")
+    with shelf.open() as library:
+        found = library.search("zebra")
+        assert (found.total, found.pending > 100) == (0, True)
+    assert not (shelf.index / "text").exists()
+    shelf.update()
+    assert differences(shelf.answers(QUERIES), made[1]) == []
+
+
+# Several at once.
+
+
+def test_a_second_writer_is_told_who_is_at_work_while_readers_go_on(shelf: Shelf) -> None:
+    with shelf.open() as library:
+        library.store.writing()
+        with pytest.raises(Busy) as told:
+            shelf.update()
+        assert "another process is updating the library" in told.value.message
+        assert "reading and searching work meanwhile" in told.value.hint
+        assert len(shelf.found("checkout")) > 0
+        command = [sys.executable, "-m", "backscroll", "--library", str(shelf.folder), "--home", str(shelf.home)]
+        done = subprocess.run([*command, "update"], capture_output=True, text=True, check=False)
+        assert done.returncode == Busy.exit_code
+        assert "another process is updating the library" in done.stderr
+        assert "Traceback" not in done.stderr
+    shelf.update()
+
+
+SECONDS: Final = 3.0
+
+
+def write(shelf: Shelf, ends: float) -> int:
+    done = 0
+    while time.time() < ends:
+        try:
+            shelf.update()
+            done += 1
+        except Busy:
+            time.sleep(0.002)
+    return done
+
+
+def read(shelf: Shelf, ends: float) -> int:
+    done = 0
+    while time.time() < ends:
+        try:
+            with shelf.open() as library:
+                found = library.search("zebra", limit=100, hits=100)
+                for chat in found.chats:
+                    shown = [(passage.hit.uuid, passage.hit.role) for passage in chat.passages if passage.hit.uuid]
+                    assert len(shown) == len(set(shown)), "doubled"
+                library.chats()
+                library.sql("select count(*) from v_messages")
+            done += 1
+        except NothingFound:  # not made yet
+            time.sleep(0.002)
+    return done
+
+
+def work(role: str, root: Path, ends: float, answers: "Queue[tuple[str, int, str | None]]") -> None:
+    try:
+        answers.put((role, {"write": write, "read": read}[role](Shelf(root), ends), None))
+    except BaseException as error:
+        answers.put((role, 0, repr(error)))
+        raise
+
+
+def test_several_who_update_and_read_at_once(tmp_path: Path) -> None:
+    """From nothing on, while the home goes on."""
+    shelf = Shelf(tmp_path)
+    for number in range(4):
+        shelf.write(session_file(f"Z{number}", f"a{number} <- - user: hello"))
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.store.test_damage"])
+    answers: Queue[tuple[str, int, str | None]] = context.Queue()
+    ends = time.time() + SECONDS
+    roles = ("write", "write", "write", "read", "read")
+    workers = [context.Process(target=work, args=(role, tmp_path, ends, answers)) for role in roles]
+    for worker in workers:
+        worker.start()
+    written = 0
+    while time.time() < ends:
+        name = f"Z{written % 4}"
+        shelf.append(name, jsonl(draw(f"z{written} <- a{written % 4} assistant: zebra {written}")))
+        written += 1
+        time.sleep(0.01)
+    found = [answers.get(timeout=30) for _ in workers]
+    for worker in workers:
+        worker.join(30)
+    assert [error for _, _, error in found if error] == []
+    assert sum(done for role, done, _ in found if role == "write") > 5
+    assert all(done > 0 for role, done, _ in found if role == "read")
+    shelf.update()
+    assert shelf.total("zebra") == written
+    shelf.check_rebuilt(["zebra", "hello"])
