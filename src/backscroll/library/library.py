@@ -228,11 +228,12 @@ class Library:
     @cached_property
     def passing(self) -> Passing:
         """What only this moment knows."""
+        homes = {str(home.path) for home in self.homes}
         return Passing(
             live=self._live(),
             pinned=self.marks.pinned(),
             tagged=self.marks.tagged(),
-            homes=tuple(str(home.path) for home in self.homes),
+            homes=() if self.store.homes() <= homes else tuple(sorted(homes)),
         )
 
     def _live(self) -> frozenset[str]:

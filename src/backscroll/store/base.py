@@ -346,6 +346,9 @@ class Store(Protocol):
     def find(self, name: str, passing: Passing) -> list[StoredChat]:
         """The chats that this is the beginning of the id of, or of a session, message or agent in them."""
 
+    def homes(self) -> set[str]:
+        """The homes that it has files of."""
+
     def paths(self, chat: int) -> list[tuple[str, bool]]:
         """The files of a chat, each with whether it is only in the archive."""
 

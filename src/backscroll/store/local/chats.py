@@ -128,9 +128,6 @@ class ChatRows:
         homes = _array(self._passing.homes)
         if not self._passing.homes:
             return "1", []
-        other = "select 1 from files where home not in (select value from json_each(?)) limit 1"
-        if not self._connection.execute(other, (homes,)).fetchall():
-            return "1", []
         return "exists (select 1 from files f where f.chat = c.id and f.home in (select value from json_each(?)))", [
             homes
         ]

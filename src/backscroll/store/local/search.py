@@ -21,7 +21,7 @@ from backscroll.store.local.compile import Compiled, Compiler, literals
 from backscroll.store.local.database import array, select
 from backscroll.store.local.text import in_files
 
-CANDIDATES: Final = 300
+CANDIDATES: Final = 400
 """How many passages are looked at for their chats."""
 PROMISING: Final = 60
 """How many chats are looked at as a whole."""
@@ -106,14 +106,15 @@ class Search:
         wanted = max(CANDIDATES, 10 * (limit + offset))
         if compiled.files is not None:
             wanted *= 2  # some of them are not asked for
-        found = self._searcher.search(whole, limit=wanted, weight_by_field="weight")
+        found = self._searcher.search(whole, limit=wanted, count=False, weight_by_field="weight")
         best: dict[int, dict[int, float]] = defaultdict(dict)
         for score, chat, block in self._placed(found, compiled):
             best[chat][block] = score
+        counts = {chat: len(blocks) for chat, blocks in best.items()} if len(found.hits) < wanted else None
         promising = sorted(best, key=lambda chat: -max(best[chat].values()))[: max(PROMISING, 2 * (limit + offset))]
         worth = self._worth(compiled, promising, best)
         ranked = sorted(promising, key=lambda chat: worth[chat], reverse=True)
-        return self._page(compiled, ranked[offset : offset + limit], worth, best, hits)
+        return self._page(compiled, ranked[offset : offset + limit], worth, best, hits, counts)
 
     def _worth(
         self, compiled: Compiled, chats: list[int], best: dict[int, dict[int, float]]
@@ -166,7 +167,8 @@ class Search:
                 break
             wanted *= 4
         page = list(best)[offset : offset + limit]
-        return self._page(compiled, page, {chat: (len(compiled.words), 0.0) for chat in page}, best, hits)
+        counts = {chat: len(blocks) for chat, blocks in best.items()} if len(found.hits) < wanted else None
+        return self._page(compiled, page, {chat: (len(compiled.words), 0.0) for chat in page}, best, hits, counts)
 
     def _page(
         self,
@@ -175,10 +177,13 @@ class Search:
         worth: dict[int, tuple[int, float]],
         best: dict[int, dict[int, float]],
         hits: int,
+        counts: dict[int, int] | None,
     ) -> Answer:
+        """`counts` where all that was found is known; else it is counted."""
         chats = self._rows.of(page)
         shown = self._shown({chat: best[chat] for chat in page}, hits)
-        counts = count_by_chat(self._searcher, compiled.whole(), self._chat_of, compiled.files)
+        if counts is None:
+            counts = count_by_chat(self._searcher, compiled.whole(), self._chat_of, compiled.files)
         answer = []
         for chat in page:
             if chat in chats:

@@ -303,6 +303,11 @@ class LocalStore:
         return ChatRows(self.connection, passing).find(name)
 
     @guarded
+    def homes(self) -> set[str]:
+        """The homes that it has files of."""
+        return {readable(home) for (home,) in select(self.connection, "select distinct home from files")}
+
+    @guarded
     def paths(self, chat: int) -> list[tuple[str, bool]]:
         """The files of a chat, each with whether it is only in the archive."""
         found = select(self.connection, "select path, archived from files where chat = ? order by id", (chat,))
