@@ -16,15 +16,16 @@ IMPORTS: dict[str, set[str]] = {
     "records": set(),
     "files": set(),
     "conversation": {"records"},
+    "pricing": {"records"},
     "query": set(),
     "archive": {"files"},
     "store": {"records", "conversation", "query"},
-    "library": {"records", "files", "conversation", "query", "archive", "store"},
+    "library": {"records", "files", "conversation", "pricing", "query", "archive", "store"},
     "render": {"records", "conversation"},
     "api": {"library", "render"},
     "cli": {"library", "render", "query"},
 }
-PURE = {"records", "conversation", "query", "render"}
+PURE = {"records", "conversation", "pricing", "query", "render"}
 IMPURE_MODULES = {"os", "pathlib", "time", "subprocess", "socket", "tempfile", "shutil", "random", "threading"}
 IMPURE_FUNCTIONS = {"open", "print", "input"}
 IMPURE_METHODS = {"now", "today", "utcnow", "open", "read_text", "write_text", "read_bytes", "write_bytes"}

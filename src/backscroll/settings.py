@@ -1,11 +1,12 @@
 """What the user has set: options, environment and settings file, put together into one frozen value."""
 
+import math
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from backscroll.errors import UsageError
 
@@ -19,6 +20,8 @@ class Settings:
     library: Path
     file: Path
     """The settings file, whether it exists or not."""
+    prices: Mapping[str, Mapping[str, float]] = field(default_factory=dict, hash=False)
+    """Model → rates, in USD for a million tokens; `input` and `output` are always among them."""
 
 
 def load_settings(
@@ -35,6 +38,7 @@ def load_settings(
         or (_path(file, "library", written["library"]) if "library" in written else None)
         or _default_library(),
         file=file,
+        prices=_prices(file, written.get("prices", {})),
     )
 
 
@@ -60,8 +64,8 @@ def _read(file: Path) -> dict[str, Any]:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"cannot read the settings file {file}: {error}", "mend the file, or remove it") from error
-    if unknown := sorted(written.keys() - {"homes", "library"}):
-        raise UsageError(f"unknown setting in {file}: {', '.join(unknown)}", "the settings are: homes, library")
+    if unknown := sorted(written.keys() - {"homes", "library", "prices"}):
+        raise UsageError(f"unknown setting in {file}: {', '.join(unknown)}", "the settings are: homes, library, prices")
     return written
 
 
@@ -76,3 +80,38 @@ def _path(file: Path, name: str, value: object) -> Path:
     if not isinstance(value, str) or not value:
         raise UsageError(f"{name} in {file} must be a path in quotes", f"mend {name} in that file")
     return Path(value).expanduser()
+
+
+def _prices(file: Path, value: object) -> dict[str, dict[str, float]]:
+    if not isinstance(value, dict):
+        raise UsageError(f"prices in {file} must be tables", PRICES_HINT)
+    return {model: _rates(file, model, rates) for model, rates in value.items()}
+
+
+def _rates(file: Path, model: str, value: object) -> dict[str, float]:
+    where = f"the price of {model} in {file}"
+    if not isinstance(value, dict):
+        raise UsageError(f"{where} must be a table", PRICES_HINT)
+    if unknown := sorted(value.keys() - set(RATES)):
+        raise UsageError(f"unknown rate in {where}: {', '.join(unknown)}", f"the rates are: {', '.join(RATES)}")
+    if missing := [name for name in RATES[:2] if name not in value]:
+        raise UsageError(f"{where} lacks: {', '.join(missing)}", PRICES_HINT)
+    for name, rate in value.items():
+        if not _is_rate(rate):
+            raise UsageError(
+                f"{name} in {where} must be USD for a million tokens, with at most three decimals",
+                f"write {name} = 1.25",
+            )
+    return value
+
+
+def _is_rate(value: object) -> bool:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+        return False
+    # Three decimals are whole nanodollars for a token, so that all sums stay exact.
+    return 0 <= value < HIGHEST_RATE and round(value, 3) == value
+
+
+RATES: Final = ("input", "output", "cache_write_5m", "cache_write_1h", "cache_read")
+HIGHEST_RATE: Final = 1_000_000
+PRICES_HINT: Final = 'write [prices."claude-opus-4-5"], and below it input = 5.0 and output = 25.0'

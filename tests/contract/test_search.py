@@ -178,12 +178,6 @@ def test_only_the_homes_that_are_asked_about(world: Desk) -> None:
     assert world.lists("", Passing(homes=("/home/bob/.claude",))) == ""
 
 
-def test_what_cannot_be_asked_yet_is_said(world: Desk) -> None:
-    for ask in (world.finds, world.lists):
-        with pytest.raises(UsageError):
-            ask("cost:>1")
-
-
 # The order.
 
 

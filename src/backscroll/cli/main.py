@@ -24,6 +24,8 @@ COMMANDS = {
     "note": "backscroll.cli.note",
     "saved": "backscroll.cli.saved",
     "sql": "backscroll.cli.sql",
+    "prices": "backscroll.cli.prices",
+    "stats": "backscroll.cli.stats",
     "update": "backscroll.cli.update",
     "watch": "backscroll.cli.watch",
     "keep": "backscroll.cli.keep",

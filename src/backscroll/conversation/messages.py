@@ -18,6 +18,7 @@ from backscroll.records import (
     Attachment,
     Block,
     ChainRecord,
+    Record,
     Text,
     ToolResult,
     ToolUse,
@@ -192,10 +193,14 @@ def _attachment_text(record: ChainRecord) -> str:
 def _state(result: Result | None, *, was_interrupted: bool, is_live: bool) -> State:
     if result is None:
         return State.INTERRUPTED if was_interrupted else State.RUNNING if is_live else State.MISSING
-    if not result.block.is_error:
+    return state_of(result.block, result.row.record)
+
+
+def state_of(block: ToolResult, record: Record | None) -> State:
+    """How the call of a result ended."""
+    if not block.is_error:
         return State.DONE
-    record = result.row.record
-    content = result.block.content
+    content = block.content
     text = content if isinstance(content, str) else typed_text(content)
     if INTERRUPTED.match(text):
         return State.INTERRUPTED

@@ -67,7 +67,8 @@ def watch(
                     batch += seen.sweep()
                     swept = time.monotonic()
                 if batch:
-                    yield batch
+                    # A sweep may tell again of what was told just before: the later one counts.
+                    yield list({changed.file.path: changed for changed in batch}.values())
                 # A root that was removed is not watched any more, even if there is one of its name again.
                 if not isinstance(events, str) and any((DELETED, path) in events for path, _ in roots):
                     break

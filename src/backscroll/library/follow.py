@@ -7,10 +7,12 @@ from pathlib import Path
 
 from backscroll.archive import Archive, Writer, capture_changed
 from backscroll.files import Changed, Home, HomeFile, discover, look, watch
+from backscroll.library.costs import cost_with
 from backscroll.library.ingest import Ingest
 from backscroll.library.library import Library
 from backscroll.library.plan import TITLE_FILE, is_tracked, plan, tasks_for
 from backscroll.library.preserve import archive_folder, machine_name
+from backscroll.library.prices import load_prices
 from backscroll.library.reading import Source
 from backscroll.library.update import Silent, catalogue_stamp, index_texts
 from backscroll.store import Known
@@ -37,6 +39,8 @@ def follow(library: Library, stop: threading.Event | None = None) -> Iterator[Fo
     store = library.store.writing()
     try:
         with Writer(archive_folder(settings)) as writer:
+            prices = load_prices(settings)
+            store.use_prices(cost_with(prices), prices.fingerprint)
             ingest = Ingest(store)
             for batch in watch(homes, stop=stop):
                 for home in homes:

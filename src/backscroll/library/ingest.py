@@ -78,7 +78,7 @@ class Ingest:
         size = 0
         for task in tasks:
             some.append(task)
-            size += task.source.size
+            size += new_bytes(task)
             if size >= BATCH_BYTES or len(some) >= BATCH_FILES:
                 self._take(some, gone, kept)
                 some, size, gone, kept = [], 0, [], []
@@ -371,3 +371,11 @@ class Ingest:
 
 def _known(tasks: Iterable[Task]) -> Iterator[Known]:
     return (task.known for task in tasks if task.known is not None)
+
+
+def new_bytes(task: Task) -> int:
+    """How many bytes are to be read."""
+    mark = task.known.bookmark if task.known else None
+    if task.only_beside:
+        return 0
+    return task.source.size - (min(mark[0], task.source.size) if mark else 0)

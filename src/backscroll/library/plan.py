@@ -7,7 +7,7 @@ from typing import Final
 
 from backscroll.archive import Archive
 from backscroll.files import TRANSCRIPTS, Bookmark, Discovery, FileKind, find_changes
-from backscroll.library.ingest import Task
+from backscroll.library.ingest import Task, new_bytes
 from backscroll.library.reading import Kept, Source
 from backscroll.store import Known
 
@@ -30,7 +30,7 @@ class Plan:
     @property
     def size(self) -> int:
         """How many bytes are to be read."""
-        return sum(task.source.size - _done(task) for task in self.tasks if not task.only_beside)
+        return sum(map(new_bytes, self.tasks))
 
 
 def is_tracked(kind: FileKind, name: str) -> bool:
@@ -155,8 +155,3 @@ def _kept_files(archive: Archive | None, homes: set[str]) -> dict[Path, Kept]:
         if version is not None and file.home in homes and is_tracked(file.kind, file.path.rpartition("/")[2]):
             found[file.source] = Kept(archive, file, version)
     return found
-
-
-def _done(task: Task) -> int:
-    mark = task.known.bookmark if task.known else None
-    return min(mark[0], task.source.size) if mark else 0

@@ -9,9 +9,11 @@ from typing import Final, Protocol
 from backscroll.archive import Archive, Writer, capture
 from backscroll.errors import Busy
 from backscroll.files import Discovery, Home, Unreadable, discover
+from backscroll.library.costs import cost_with
 from backscroll.library.ingest import Ingest, Work
 from backscroll.library.plan import Plan, plan
 from backscroll.library.preserve import archive_folder, find_archive, machine_name
+from backscroll.library.prices import load_prices
 from backscroll.library.texts import Texts
 from backscroll.settings import Settings
 from backscroll.store import Document, Store
@@ -86,6 +88,8 @@ def update(
     store.writing()
     if discoveries is None:
         discoveries = [discover(home) for home in homes if home.exists]
+    prices = load_prices(settings)
+    store.use_prices(cost_with(prices), prices.fingerprint)
     archive = find_archive(settings)
     with ThreadPoolExecutor(1) as beside:
         keeping = beside.submit(_keep, settings, discoveries, done) if keeps else None

@@ -54,6 +54,7 @@ from backscroll.records.sidecars import AgentMeta, LiveSession, agent_meta, clea
 from backscroll.records.tools import (
     AGENT_TOOLS,
     FILE_TOOLS,
+    READING_TOOLS,
     TODO_TOOLS,
     AgentCall,
     Todo,
@@ -67,6 +68,7 @@ from backscroll.records.tools import (
 __all__ = [
     "AGENT_TOOLS",
     "FILE_TOOLS",
+    "READING_TOOLS",
     "TODO_TOOLS",
     "AgentCall",
     "AgentMeta",

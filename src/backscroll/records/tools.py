@@ -13,6 +13,8 @@ AGENT_TOOLS: Final = frozenset({"Task", "Agent"})
 """The tools that start a sub-agent, old name and new."""
 FILE_TOOLS: Final = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write"})
 """The tools that change a file."""
+READING_TOOLS: Final = frozenset({"Read", "NotebookRead"})
+"""The tools that read a file."""
 TODO_TOOLS: Final = frozenset({"TodoWrite", "TaskCreate", "TaskUpdate"})
 """The tools that keep a list of what is to be done: the old one writes it whole, the new ones item by item."""
 

@@ -8,13 +8,18 @@ from backscroll.render.cells import cells, cut
 from backscroll.render.terminal import clean_line
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], width: int | None = None) -> Iterator[str]:
-    """Lines with the columns below one another, the widest of them cut where they do not fit; the first is the head."""
+def table(
+    columns: Sequence[str], rows: Sequence[Sequence[Any]], width: int | None = None, right: Sequence[bool] | None = None
+) -> Iterator[str]:
+    """Lines with the columns below one another, the widest of them cut where they do not fit; the first is the head.
+
+    `right` are the columns that end below one another: those with numbers, where it is not given.
+    """
     texts = [[clean_line(name) for name in columns], *([_text(value) for value in row] for row in rows)]
     widths = [max(cells(row[number]) for row in texts) for number in range(len(columns))]
     if width is not None:
         widths = _fitting(widths, width - 2 * max(0, len(columns) - 1))
-    right = [_is_numeric(row[number] for row in rows) for number in range(len(columns))]
+    right = right or [is_numeric(row[number] for row in rows) for number in range(len(columns))]
     for row in texts:
         line = "  ".join(_field(text, room, right=side) for text, room, side in zip(row, widths, right, strict=True))
         yield line.rstrip()
@@ -47,7 +52,7 @@ def _text(value: Any) -> str:  # noqa: ANN401
     return "" if value is None else clean_line(str(plain_value(value)))
 
 
-def _is_numeric(values: Iterable[Any]) -> bool:
+def is_numeric(values: Iterable[Any]) -> bool:
     known = [value for value in values if value is not None]
     return bool(known) and all(isinstance(value, int | float) for value in known)
 

@@ -2,27 +2,23 @@
 
 from backscroll.store.base import (
     Answer,
-    Batch,
-    ChatChange,
     ChatHits,
     DamagedStoreError,
     Document,
-    FileColumns,
     Hit,
-    Keys,
     Known,
     Passing,
     Pending,
-    ProblemColumns,
     Spot,
     Store,
     StoredChat,
     Table,
-    microseconds,
 )
+from backscroll.store.batches import EPOCH, Batch, ChatChange, FileColumns, Keys, ProblemColumns, microseconds
 from backscroll.store.columns import Flags, add_record, add_spilled, change_of, title_of
 
 __all__ = [
+    "EPOCH",
     "Answer",
     "Batch",
     "ChatChange",

@@ -1,11 +1,36 @@
 """Turn records and the rows they make into what a store writes."""
 
+import zlib
 from collections.abc import Mapping
 from typing import Final
 
-from backscroll.conversation import Chat, Kind, Passage, Role, Row, overview_of, passages_of
-from backscroll.records import Assistant, Record, Summary, Text, ToolResult, ToolUse, WebSearchResult
-from backscroll.store.base import Batch, BlockColumns, ChatChange, RecordColumns, UsageColumns, microseconds
+from backscroll.conversation import (
+    Call,
+    Chat,
+    Kind,
+    Passage,
+    Role,
+    Row,
+    State,
+    overview_of,
+    passages_of,
+    signature_of,
+    state_of,
+    text_of_block,
+)
+from backscroll.records import (
+    READING_TOOLS,
+    Assistant,
+    Record,
+    Summary,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    WebSearchResult,
+    file_of_call,
+)
+from backscroll.store.batches import Batch, BlockColumns, ChatChange, RecordColumns, UsageColumns, microseconds
 from backscroll.store.detail import detail_of
 
 OUTSIDE: Final = "outside"
@@ -51,36 +76,43 @@ def add_record(
         batch.next_block += 1
         source = passage.source
         if isinstance(source, ToolUse):
-            call = next(calls, None)
-            touched = call.file if call else None
-            flags.diff |= touched is not None
-            batch.blocks.append(
-                BlockColumns(
-                    block,
-                    name,
-                    passage.number,
-                    Role.INPUT,
-                    source.id,
-                    source.name,
-                    touched,
-                    detail_of(call) if call else None,
-                    False,
-                    len(source.input),
-                )
-            )
+            batch.blocks.append(_call(block, name, passage.number, source, next(calls, None), flags))
         elif isinstance(source, (ToolResult, WebSearchResult)):
-            is_error = isinstance(source, ToolResult) and source.is_error
-            size = _size(source) if isinstance(source, ToolResult) else len(source.content)
-            call_id = source.tool_use_id
-            batch.blocks.append(
-                BlockColumns(block, name, passage.number, Role.OUTPUT, call_id, None, None, None, is_error, size)
-            )
+            batch.blocks.append(_result(block, name, passage.number, source, record))
         else:
-            is_error = row is not None and row.kind is Kind.API_ERROR
+            state = State.ERROR if row is not None and row.kind is Kind.API_ERROR else None
+            size = len(source) if isinstance(source, str) else _length(source)
             batch.blocks.append(
-                BlockColumns(block, name, passage.number, passage.role, None, None, None, None, is_error)
+                BlockColumns(block, name, passage.number, passage.role, None, None, None, None, state, size)
             )
             flags.thinking |= passage.role is Role.THINKING
+
+
+def _call(block: int, record: int, number: int, source: ToolUse, call: Call | None, flags: Flags) -> BlockColumns:
+    touched = call.file if call else None
+    flags.diff |= touched is not None
+    if touched is None and source.name in READING_TOOLS:
+        touched = file_of_call(source)
+    detail = detail_of(call) if call else None
+    digest = zlib.crc32(source.input)
+    return BlockColumns(
+        block, record, number, Role.INPUT, source.id, source.name, touched, detail, None, len(source.input), digest
+    )
+
+
+def _result(block: int, record: int, number: int, source: ToolResult | WebSearchResult, found: Record) -> BlockColumns:
+    if isinstance(source, ToolResult):
+        state, size = state_of(source, found), _size(source)
+        detail = signature_of(text_of_block(source)) if state is State.ERROR else None
+    else:
+        state, size, detail = State.DONE, len(source.content), None
+    return BlockColumns(block, record, number, Role.OUTPUT, source.tool_use_id, None, None, detail, state, size)
+
+
+def _length(source: object) -> int | None:
+    if isinstance(source, Text):
+        return len(source.text)
+    return len(source.thinking) if isinstance(source, Thinking) else None
 
 
 def _has_text(passage: Passage) -> bool:
@@ -117,6 +149,8 @@ def _usage(name: int, record: Assistant) -> UsageColumns:
         usage.inference_geo,
         message.stop_reason is not None,
         record.cost_usd,
+        record.version,
+        record.git_branch,
     )
 
 
@@ -127,7 +161,7 @@ def add_spilled(batch: Batch, file: int, start: int, length: int, time: int, cal
     batch.records.append(
         RecordColumns(name, file, start, start, length, None, None, OUTSIDE, time, False, None, None, None, None, None)
     )
-    batch.blocks.append(BlockColumns(batch.next_block, name, 0, Role.OUTPUT, call, None, None, None, False, length))
+    batch.blocks.append(BlockColumns(batch.next_block, name, 0, Role.OUTPUT, call, None, None, None, None, length))
     batch.next_block += 1
 
 

@@ -1,5 +1,6 @@
 """A store on this machine's own disk: SQLite for rows, tantivy for words."""
 
+from backscroll.store.local.counting import Counted, Price
 from backscroll.store.local.store import LocalStore
 
-__all__ = ["LocalStore"]
+__all__ = ["Counted", "LocalStore", "Price"]

@@ -6,7 +6,7 @@ from typing import Any, Final
 import apsw
 import msgspec
 
-from backscroll.store.base import Batch, ChatChange, microseconds
+from backscroll.store.batches import Batch, ChatChange, microseconds
 from backscroll.store.local.database import array, select
 
 Entitled = tuple[str, int | None, int | None]
@@ -160,9 +160,8 @@ update chats set name = ?, title = ?, project = ?, started = ?, last_active = ?,
 SUM_UP: Final = """
 update chats set
   archived = (select count(*) > 0 and min(archived) from files where chat = ?1 and kind = 'session'),
-  tokens = (select coalesce(sum(tokens), 0) from (
-    select max(u.input + u.output + u.cache_write + u.cache_read) as tokens
-    from files f join records r on r.file = f.id join usage u on u.record = r.id where f.chat = ?1
-    group by coalesce(r.message, r.uuid)))
+  tokens = (select coalesce(sum(s.input + s.output + s.cache_write + s.cache_read), 0)
+    from files f join spent s on s.file = f.id where f.chat = ?1),
+  cost = (select sum(s.cost) from files f join spent s on s.file = f.id where f.chat = ?1 and s.messages > s.unpriced)
 where id = ?1
 """

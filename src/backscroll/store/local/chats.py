@@ -6,9 +6,9 @@ from typing import Any, Final
 import apsw
 import msgspec
 
-from backscroll.errors import UsageError
 from backscroll.query import All, Either, Field, Not, Part, Phrase, Query, Word
-from backscroll.store.base import Passing, StoredChat, microseconds
+from backscroll.store.base import Passing, StoredChat
+from backscroll.store.batches import microseconds
 from backscroll.store.local.rows import decode_overview
 
 Condition = tuple[str, list[Any]]
@@ -56,8 +56,8 @@ class ChatRows:
             [*([lower, upper] * FIND.count("between")), *homes],
         )
 
-    def files(self, part: Field) -> list[int] | None:
-        """The files of the chats that a field accepts; None for all of them."""
+    def files(self, part: Part) -> list[int]:
+        """The files of the chats that a part of a query accepts."""
         where, values = self.condition(part)
         return self._files(where, values)
 
@@ -89,7 +89,7 @@ class ChatRows:
         if field.name == "tokens":
             return f"c.tokens {_comparison(field)} ?", [value]
         if field.name == "cost":
-            raise UsageError("costs are not counted yet", "use tokens: instead")
+            return f"c.cost / 1e9 {_comparison(field)} ?", [value]
         text = str(value)
         if field.name in ("is", "has"):
             return self._state(text)
@@ -170,7 +170,7 @@ PROJECT: Final = (
 )
 ERRORS: Final = (
     "exists (select 1 from files f join records r on r.file = f.id join blocks b on b.record = r.id"
-    " where f.chat = c.id and b.error)"
+    " where f.chat = c.id and b.state = 'error')"
 )
 FIND: Final = """
 select id from chats where name between ? and ?

@@ -25,7 +25,8 @@ from backscroll.query import (
     pairs_of,
     split_scripts,
 )
-from backscroll.store.base import Passing, microseconds
+from backscroll.store.base import Passing
+from backscroll.store.batches import microseconds
 from backscroll.store.local.chats import ChatRows
 from backscroll.store.local.database import select
 from backscroll.store.local.text import SCHEMA, any_fact, fact, in_files, words_of
@@ -86,7 +87,7 @@ class Compiler:
             if isinstance(part, Word):
                 words.append(self._word(part))
             elif isinstance(part, Field) and _is_about_chats(part):
-                accepted.append(set(self._chats.files(part) or ()))
+                accepted.append(set(self._chats.files(part)))
             elif isinstance(part, Not) and not isinstance(part.part, Regex):
                 must_not.append(self._part(part.part))
             elif not isinstance(part, (Not, Regex)):
@@ -186,7 +187,7 @@ class Compiler:
             return fact(text)
         if field.name == "is" and text == "abandoned":
             return self._abandoned()
-        return in_files(self._chats.files(field) or [])
+        return in_files(self._chats.files(field))
 
     def _abandoned(self) -> Engine:
         blocks = [number for (number,) in select(self._connection, ABANDONED)]

@@ -2,7 +2,7 @@
 
 import fcntl
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -11,7 +11,7 @@ import apsw
 import msgspec
 
 from backscroll.errors import Busy
-from backscroll.store.base import storable
+from backscroll.store.batches import storable
 from backscroll.store.local.schema import APPLICATION, TABLES, VERSION, VIEWS
 
 PATIENCE_MS: Final = 5_000
@@ -45,11 +45,31 @@ def is_ours(path: Path) -> bool:
     return (application, version) == (APPLICATION, VERSION)
 
 
+def is_older(path: Path) -> bool:
+    """Whether the file is a store of an earlier version."""
+    if not path.exists():
+        return False
+    try:
+        connection = connect(path, write=False)
+        try:
+            application, version = connection.pragma("application_id"), connection.pragma("user_version")
+        finally:
+            connection.close()
+    except apsw.Error:
+        return False
+    return application == APPLICATION and isinstance(version, int) and version < VERSION
+
+
+def remove(path: Path) -> None:
+    """Remove a file with what SQLite put beside it."""
+    for name in (path, Path(f"{path}-wal"), Path(f"{path}-shm"), Path(f"{path}-journal")):
+        name.unlink(missing_ok=True)
+
+
 def create(path: Path) -> None:
     """Make an empty store, all at once: a file that is there is whole."""
     fresh = path.with_name(path.name + ".new")
-    for left in (fresh, Path(f"{fresh}-wal"), Path(f"{fresh}-shm"), Path(f"{fresh}-journal")):
-        left.unlink(missing_ok=True)
+    remove(fresh)
     os.close(os.open(fresh, os.O_CREAT | os.O_RDWR, 0o600))
     connection = connect(fresh, write=True)
     connection.execute(f"begin; {TABLES} {VIEWS} commit")
@@ -74,7 +94,7 @@ def set_aside(path: Path) -> Path | None:
     return target
 
 
-def select(connection: apsw.Connection, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+def select(connection: apsw.Connection, statement: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
     """All rows that a statement gives."""
     return connection.execute(statement, values).fetchall()
 

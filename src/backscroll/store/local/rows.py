@@ -9,9 +9,12 @@ import apsw
 import msgspec
 
 from backscroll.conversation import Call, Overview, Place, Role, SavedRow, Transcript, restore
-from backscroll.store.base import EPOCH, Batch, Keys, Known, readable
+from backscroll.records import FILE_TOOLS
+from backscroll.store.base import Known
+from backscroll.store.batches import EPOCH, Batch, Keys, readable
 from backscroll.store.detail import decode_detail
 from backscroll.store.local.chat_writing import write_chats
+from backscroll.store.local.counting import Counting, Price, unpriced
 from backscroll.store.local.database import array, plainly, transaction
 
 AT_ONCE: Final = 10_000
@@ -21,8 +24,9 @@ AT_ONCE: Final = 10_000
 class Rows:
     """The tables of a store."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, price: Price = unpriced) -> None:
         self._connection = connection
+        self._price = price
 
     def known(self, paths: Iterable[str] | None = None) -> dict[str, Known]:
         """The files that were read, by their paths: these, or all."""
@@ -53,6 +57,8 @@ class Rows:
 
     def _write(self, batch: Batch) -> None:
         with transaction(self._connection):
+            counting = Counting(self._connection, self._price)
+            counting.note_files([*batch.emptied, *batch.removed])
             self._empty([*batch.emptied, *batch.removed])
             self._many("delete from files where id = ?", [(number,) for number in batch.removed])
             self._many("update files set archived = 1 where id = ?", [(number,) for number in batch.archived])
@@ -61,9 +67,12 @@ class Rows:
             self._many(INSERT_BLOCK, batch.blocks)
             self._many(INSERT_USAGE, batch.usage)
             self._withdraw(batch)
+            self._renew_results(batch)
             self._many("insert into problems values (?, ?, ?, ?, ?)", batch.problems)
             self._many("insert or ignore into links values (?, ?)", batch.links)
             self._many("insert or replace into titles values (?, ?, ?)", batch.titles)
+            counting.note_records(columns.record for columns in batch.usage)
+            counting.count()
             write_chats(self._connection, batch)
             self._connection.execute(ADOPT)
 
@@ -141,7 +150,8 @@ class Rows:
         ):
             if role == Role.INPUT:
                 known = decode_detail(detail)
-                calls[record].append(Call(call or "", tool or "", touched, known.agent, known.todo))
+                changed = touched if tool in FILE_TOOLS else None
+                calls[record].append(Call(call or "", tool or "", changed, known.agent, known.todo))
             elif call:
                 results[record].append(call)
         for (
@@ -194,6 +204,25 @@ class Rows:
                 "update files set has_image = 0, has_thinking = 0, has_diff = 0 where id = ?1",
             ):
                 self._connection.execute(statement, (number,))
+
+    def _renew_results(self, batch: Batch) -> None:
+        """A result that came before its call was indexed without its tool: have it indexed again."""
+        calls = [block.call for block in batch.blocks if block.call and block.role == Role.INPUT]
+        first = batch.blocks[0].id if batch.blocks else 0
+        for some in _parts(calls):
+            early = self._column(
+                "select id from blocks where role = 'output' and id < ? and call in (select value from json_each(?))",
+                first,
+                some,
+            )
+            for number in early:
+                self._connection.execute("insert or ignore into deleted values (?)", (number,))
+                self._connection.execute("update blocks set id = ? where id = ?", (batch.next_block, number))
+                batch.next_block += 1
+        # Ids are given from where the sequence ends, and an update does not move it.
+        self._connection.execute(
+            "update sqlite_sequence set seq = max(seq, ?) where name = 'blocks'", (batch.next_block - 1,)
+        )
 
     def _withdraw(self, batch: Batch) -> None:
         for file, uuid in batch.withdrawn:
@@ -256,12 +285,12 @@ insert into records (id, file, number, start, length, uuid, parent, kind, time, 
   forked_session, forked_uuid) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 INSERT_BLOCK: Final = """
-insert into blocks (id, record, number, role, call, tool, file, detail, error, size)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+insert into blocks (id, record, number, role, call, tool, file, detail, state, size, digest)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 # What a tool wrote into a file of its own belongs to the chat of the session beside it.
 ADOPT: Final = """
 update files set chat = (select s.chat from files s where s.session = files.session and s.kind = 'session' limit 1)
 where kind = 'tool-result' and chat is null
 """
-INSERT_USAGE: Final = "insert into usage values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_USAGE: Final = "insert into usage values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"

@@ -6,7 +6,9 @@ what they say stays.
 
 from typing import Final
 
-VERSION: Final = 1
+from backscroll.records import FILE_TOOLS
+
+VERSION: Final = 2
 """Raised with every change to the tables or to what is written into them."""
 APPLICATION: Final = 0x6273_6372  # "bscr"
 
@@ -53,6 +55,7 @@ create table chats (
   tags text not null default '',
   branches integer not null default 0,
   tokens integer not null default 0,
+  cost integer,
   title_block integer,
   title_file integer,
   overview text not null
@@ -94,8 +97,9 @@ create table blocks (
   tool text,
   file text,
   detail text,
-  error integer not null default 0,
+  state text,
   size integer,
+  digest integer,
   chat integer
 );
 create index blocks_record on blocks (record);
@@ -116,8 +120,65 @@ create table usage (
   speed text,
   geo text,
   final integer not null,
-  reported_cost real
+  reported_cost real,
+  version text,
+  git_branch text
 );
+
+create table counted (
+  message text primary key,
+  file integer not null,
+  agent integer not null,
+  time integer,
+  model text,
+  input integer not null,
+  output integer not null,
+  cache_write integer not null,
+  cache_read integer not null,
+  cache_write_5m integer not null,
+  cache_write_1h integer not null,
+  web_searches integer not null,
+  web_fetches integer not null,
+  tier text,
+  speed text,
+  geo text,
+  final integer not null,
+  reported_cost integer,
+  version text,
+  git_branch text,
+  cost integer,
+  records integer not null,
+  files integer not null
+) without rowid;
+create index counted_file on counted (file);
+create index counted_time on counted (time);
+
+create table spent (
+  quarter integer not null,
+  file integer not null,
+  agent integer not null,
+  model text not null,
+  speed text not null,
+  version text not null,
+  git_branch text not null,
+  messages integer not null,
+  input integer not null,
+  output integer not null,
+  cache_write integer not null,
+  cache_read integer not null,
+  cache_write_5m integer not null,
+  cache_write_1h integer not null,
+  web_searches integer not null,
+  web_fetches integer not null,
+  placeholders integer not null,
+  cost integer not null,
+  unpriced integer not null,
+  reported_cost integer not null,
+  records integer not null,
+  copies integer not null,
+  primary key (quarter, file, agent, model, speed, version, git_branch)
+) without rowid;
+create index spent_file on spent (file);
 
 create table problems (file integer not null, line integer not null, start integer not null, kind text not null,
   detail text not null);
@@ -134,6 +195,7 @@ create table deleted (block integer primary key);
 create table marks (name text primary key, value text not null) without rowid;
 """
 
+CHANGING: Final = ", ".join(f"'{tool}'" for tool in sorted(FILE_TOOLS))
 MOMENT: Final = "strftime('%Y-%m-%dT%H:%M:%fZ', {0} / 1000000.0, 'unixepoch')"
 
 
@@ -165,7 +227,8 @@ from records r join files f on f.id = r.file left join chats c on c.id = f.chat;
 create view v_tool_calls as
 select i.call, i.tool, i.file, c.name as chat_id, f.session, f.agent, f.project, r.uuid,
   {_moment("r.time")} as time, i.size as input_size,
-  case when o.id is null then null else o.error end as is_error, o.size as output_size,
+  case when o.id is null then null else o.state <> 'done' end as is_error,
+  coalesce(o.state, 'missing') as state, o.size as output_size,
   (ro.time - r.time) / 1000000.0 as seconds
 from blocks i
 join records r on r.id = i.record
@@ -181,20 +244,17 @@ where i.role = 'input'
     where x.call = i.call and x.role = 'input' order by y.time, z.agent is not null, z.path, y.number limit 1);
 
 create view v_usage as
-select coalesce(r.message, r.uuid) as message, min({_moment("r.time")}) as time, max(r.model) as model,
-  min(c.name) as chat_id, min(f.session) as session, min(f.agent) as agent, min(f.project) as project,
-  max(u.input) as input_tokens, max(u.output) as output_tokens,
-  max(u.cache_write) as cache_creation_input_tokens, max(u.cache_read) as cache_read_input_tokens,
-  max(u.cache_write_5m) as cache_creation_5m, max(u.cache_write_1h) as cache_creation_1h,
-  max(u.web_searches) as web_searches, max(u.web_fetches) as web_fetches,
-  max(u.final) as is_final, count(*) as records
-from usage u join records r on r.id = u.record join files f on f.id = r.file left join chats c on c.id = f.chat
-group by coalesce(r.message, r.uuid);
+select u.message, {_moment("u.time")} as time, u.model, c.name as chat_id, f.session, f.agent, f.project,
+  u.version, u.git_branch, u.input as input_tokens, u.output as output_tokens,
+  u.cache_write as cache_creation_input_tokens, u.cache_read as cache_read_input_tokens,
+  u.cache_write_5m as cache_creation_5m, u.cache_write_1h as cache_creation_1h, u.web_searches, u.web_fetches,
+  u.tier, u.speed, u.geo, u.final as is_final, u.cost / 1000.0 as cost_microdollars, u.records, u.files
+from counted u join files f on f.id = u.file left join chats c on c.id = f.chat;
 
 create view v_files_touched as
 select b.file as path, b.tool, c.name as chat_id, f.project, r.uuid, {_moment("r.time")} as time
 from blocks b join records r on r.id = b.record join files f on f.id = r.file left join chats c on c.id = f.chat
-where b.file is not null;
+where b.file is not null and b.tool in ({CHANGING});
 
 create view v_problems as
 select f.path, p.line, p.start, p.kind, p.detail from problems p join files f on f.id = p.file;

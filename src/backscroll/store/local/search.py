@@ -15,7 +15,8 @@ from tantivy import Query as Engine
 
 from backscroll.conversation import Role
 from backscroll.query import Query
-from backscroll.store.base import Answer, ChatHits, Hit, Passing, readable
+from backscroll.store.base import Answer, ChatHits, Hit, Passing
+from backscroll.store.batches import readable
 from backscroll.store.local.chats import ChatRows
 from backscroll.store.local.compile import Compiled, Compiler, literals
 from backscroll.store.local.database import array, select
@@ -234,7 +235,7 @@ HITS: Final = """
 select b.id, coalesce(f.chat, b.chat), f.path, f.session, f.agent, coalesce(r.original, r.uuid), r.message,
   b.number, b.role, r.kind,
   coalesce(r.time, c.started),
-  coalesce(b.tool, (select tool from blocks i where i.call = b.call and i.role = 'input' limit 1)), b.error,
+  coalesce(b.tool, (select tool from blocks i where i.call = b.call and i.role = 'input' limit 1)), b.state = 'error',
   coalesce(r.abandoned, 0), r.start, r.length, c.title
 from blocks b
 left join records r on r.id = b.record

@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import Final, ParamSpec, Self, TypeVar
+from typing import Any, Final, ParamSpec, Self, TypeVar
 
 import apsw
 from msgspec import MsgspecError
@@ -15,21 +15,32 @@ from backscroll.errors import NothingFound
 from backscroll.query import Query
 from backscroll.store.base import (
     Answer,
-    Batch,
     DamagedStoreError,
     Document,
     Hit,
-    Keys,
     Known,
     Passing,
     Pending,
     Spot,
     StoredChat,
     Table,
-    readable,
 )
+from backscroll.store.batches import Batch, Keys, readable
 from backscroll.store.local.chats import ChatRows
-from backscroll.store.local.database import WriteLock, connect, create, is_ours, select, set_aside, transaction
+from backscroll.store.local.counting import Counting, Price, unpriced
+from backscroll.store.local.database import (
+    WriteLock,
+    array,
+    connect,
+    create,
+    is_older,
+    is_ours,
+    remove,
+    select,
+    set_aside,
+    transaction,
+)
+from backscroll.store.local.reports import run_report
 from backscroll.store.local.rows import Rows
 from backscroll.store.local.search import Search, Shape
 from backscroll.store.local.sql import run_sql
@@ -70,6 +81,7 @@ class LocalStore:
         """What the user should know of: a file that was set aside."""
         self._lock: WriteLock | None = None
         self._connection: apsw.Connection | None = None
+        self._price: Price = unpriced
         self._marks: list[int] | None = None
         self._shape: tuple[object, Shape] | None = None
 
@@ -92,7 +104,10 @@ class LocalStore:
         self._let_go()
         # The words first: without rows they mean nothing, and a crash in between must not leave them with other rows.
         shutil.rmtree(self.folder / "text", ignore_errors=True)
-        if moved := set_aside(self.file):
+        if is_older(self.file):
+            remove(self.file)  # derived, and of no use to anybody any more
+            self.notices.append("the index is made anew, for this version has other tables")
+        elif moved := set_aside(self.file):
             self.notices.append(
                 f"the index could not be used and is made anew; the old one is {moved.name} in {self.folder}"
             )
@@ -166,7 +181,7 @@ class LocalStore:
     @guarded
     def write(self, batch: Batch) -> None:
         """Write all of it, or nothing."""
-        Rows(self.connection).write(batch)
+        Rows(self.connection, self._price).write(batch)
 
     @guarded
     def related(self, keys: Keys) -> set[int]:
@@ -269,6 +284,15 @@ class LocalStore:
         found = select(self.connection, "select value from marks where name = ?", (f"note {name}",))
         return found[0][0] if found else None
 
+    @guarded
+    def use_prices(self, price: Price, fingerprint: str) -> None:
+        """Count costs with these prices; what was counted with others is counted anew."""
+        self._price = price
+        if self.noted("prices") != fingerprint:
+            with transaction(self.connection):
+                Counting(self.connection, price).recount()
+            self.note("prices", fingerprint)
+
     # Questions
 
     @guarded
@@ -291,6 +315,15 @@ class LocalStore:
     def chats_by_key(self, chats: list[int]) -> dict[int, StoredChat]:
         """These chats."""
         return ChatRows(self.connection, Passing()).of(chats)
+
+    @guarded
+    def report(
+        self, name: str, query: Query | None, passing: Passing, *, since: int | None, until: int | None
+    ) -> list[tuple[Any, ...]]:
+        """The rows of a report, of the chats that a query accepts, and of a time."""
+        rows = ChatRows(self.connection, passing)
+        files = rows.files(query.root) if query and not query.is_empty else rows.files_in_homes()
+        return run_report(self.connection, name, array(files) if files is not None else None, since, until)
 
     @guarded
     def similar(self, word: str) -> list[str]:
@@ -348,7 +381,7 @@ WAITING: Final = """
 select b.id, b.role, f.path, r.start, r.length, b.number,
   coalesce(f.id, c.title_file),
   coalesce(r.time, c.started),
-  coalesce(b.tool, (select tool from blocks i where i.call = b.call and i.role = 'input' limit 1)), b.error,
+  coalesce(b.tool, (select tool from blocks i where i.call = b.call and i.role = 'input' limit 1)), b.state = 'error',
   f.agent is not null or coalesce(r.sidechain, 0), c.title
 from blocks b
 left join records r on r.id = b.record

@@ -1,0 +1,80 @@
+"""`backscroll prices`: what models cost, and who says so."""
+
+import shutil
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from backscroll.cli.options import global_options, request
+from backscroll.cli.output import heading, tell, write, write_json
+
+if TYPE_CHECKING:
+    from backscroll.library.prices import ListedPrice
+
+RATES = ("input", "output", "cache_write_5m", "cache_write_1h", "cache_read")
+COLUMNS = ("model", "input", "output", "write 5m", "write 1h", "read", "when", "from", "source")
+
+
+@click.command("prices", short_help="What models cost, and where that is known from.")
+@click.argument("model", required=False)
+@click.option("--all", "past", is_flag=True, help="Also models that were retired, and prices that hold no more.")
+@global_options
+def command(model: str | None, past: bool) -> None:
+    """List the prices that costs are counted with, in USD for a million tokens; of MODEL, in any spelling, all it ever had.
+
+    A request in a batch costs half, one that must stay in the US a tenth more, a web search $0.01. A model without a price
+    has no cost, rather than none at all: see the settings for how to give it one.
+
+    \b
+    Examples:
+      backscroll prices
+      backscroll prices claude-sonnet-4-5-20250929
+      backscroll prices --all --json | jq -r '.prices[] | [.model, .input] | @tsv'
+    """
+    from backscroll.library.prices import list_prices
+
+    asked = request()
+    found = list_prices(asked.settings(), model, past=past)
+    if asked.json:
+        taken = {name: str(getattr(found.snapshot, name)) for name in ("package", "version", "made")}
+        write_json({"prices": [_as_json(item) for item in found.prices], "snapshot": taken})
+        return
+    from backscroll.render.tables import table
+
+    rows = [row for item in found.prices for row in _rows(item)]
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for number, line in enumerate(table(COLUMNS, rows, width)):
+        write(line if number else heading(line))
+    if not asked.quiet:
+        tell(f"USD for a million tokens. {found.snapshot.package} {found.snapshot.version}, of {found.snapshot.made}.")
+
+
+def _rows(item: "ListedPrice") -> list[list[Any]]:
+    """A line for the price, and one for long prompts where they have another."""
+    price = item.price
+    since = str(price.since) if price.since else None
+    rows = [[price.model, *_rates(price.rates).values(), "fast mode" if price.is_fast else None, since, price.source]]
+    if price.long_rates and price.long_from:
+        long = f"over {price.long_from // 1000}k"
+        rows.append([price.model, *_rates(price.long_rates).values(), long, since, price.source])
+    return rows
+
+
+def _as_json(item: "ListedPrice") -> dict[str, Any]:
+    price = item.price
+    return {
+        "model": price.model,
+        "from": str(price.since) if price.since else None,
+        **_rates(price.rates),
+        "long_from": price.long_from,
+        "long": _rates(price.long_rates) if price.long_rates else None,
+        "fast": price.is_fast,
+        "current": item.is_current,
+        "retired": price.is_retired,
+        "source": price.source,
+    }
+
+
+def _rates(rates: object) -> dict[str, float]:
+    return {name: getattr(rates, name) / 1000 for name in RATES}

@@ -1,0 +1,81 @@
+"""What all reports share: what they are asked about, and how they are written."""
+
+import shutil
+import sys
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from backscroll.cli.options import Request, request
+from backscroll.cli.output import open_library, tell, write, write_json
+from backscroll.render.terminal import clean_line
+
+if TYPE_CHECKING:
+    from backscroll.library import Library
+    from backscroll.library.analytics.reports import Asked, Report
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def report_options(command: Command) -> Command:
+    """Add what every report takes."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+def begin(query: str, since: str | None, until: str | None) -> "tuple[Request, Library, Asked]":
+    """The library, and what is asked about it."""
+    from backscroll.library.analytics.reports import Asked
+    from backscroll.query import parse, parse_moment
+
+    now = datetime.now().astimezone()
+    asked = Asked(
+        query=parse(query, now) if query else None,
+        since=parse_moment(since, now) if since else None,
+        until=parse_moment(until, now, end=True) if until else None,
+    )
+    return request(), open_library(request()), asked
+
+
+def finish(report: "Report", *, as_csv: bool, limit: int | None = None) -> None:
+    """Write a report as it was asked for."""
+    asked = request()
+    rows = report.rows if limit is None else report.rows[:limit]
+    if asked.json:
+        answer: dict[str, Any] = {"rows": report.as_dicts()[:limit], **report.facts}
+        if report.explanation is not None:
+            answer["explanation"] = report.explanation.as_dicts()
+        write_json(answer)
+        return
+    if as_csv:
+        from backscroll.render.tables import csv_lines
+
+        shown = report.explanation or report
+        for line in csv_lines(shown.columns, shown.rows if shown is not report else rows):
+            write(line)
+        return
+    from backscroll.render.reports import report_lines
+
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for line in report_lines(report.columns, rows, report.bar, width):
+        write(line)
+    if len(rows) < len(report.rows) and not asked.quiet:
+        tell(f"{len(report.rows) - len(rows):,} more rows: --limit")
+    if report.explanation is not None:
+        write()
+        for line in report_lines(report.explanation.columns, report.explanation.rows, None, width):
+            write(line)
+    if not asked.quiet:
+        for note in report.notes:
+            tell(clean_line(note))
+
+
+OPTIONS = (
+    click.argument("query", metavar="[QUERY]", default=""),
+    click.option("--since", metavar="TIME", help="From then on: 2026-01-05, yesterday, 7d."),
+    click.option("--until", metavar="TIME", help="Up to the end of that day, or that time."),
+    click.option("--csv", "as_csv", is_flag=True, help="As CSV."),
+)

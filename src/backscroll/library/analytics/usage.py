@@ -1,0 +1,181 @@
+"""Tokens and money: each answer counted once over the whole library, by day, model, project and so on."""
+
+from collections import defaultdict
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from backscroll.conversation import SYNTHETIC
+from backscroll.library.analytics.reports import QUARTER, Asked, Report, ask
+from backscroll.library.library import Library
+from backscroll.pricing import microdollars
+from backscroll.store import EPOCH
+
+PERIODS: Final[dict[str, Callable[[datetime], str]]] = {
+    "hour": lambda when: f"{when:%Y-%m-%d %H:00}",
+    "day": lambda when: f"{when:%Y-%m-%d}",
+    "week": lambda when: f"{when.isocalendar().year}-W{when.isocalendar().week:02}",
+    "month": lambda when: f"{when:%Y-%m}",
+}
+DIMENSIONS: Final = (*PERIODS, "model", "project", "chat", "agent", "git-branch", "version")
+MEASURES: Final = (
+    "messages",
+    "input_tokens",
+    "output_tokens",
+    "cache_creation_input_tokens",
+    "cache_read_input_tokens",
+    "cost_microdollars",
+)
+"""What each row of usage says, behind what it is the usage of."""
+
+
+class Sums:
+    """Sums over rows of the store."""
+
+    __slots__ = ("numbers",)
+
+    def __init__(self) -> None:
+        # As the store's reports have them: messages, input, output, cache writes, cache reads, of the writes those for
+        # 5 minutes and 1 hour, web searches, web fetches, cost, unpriced, placeholders, reported cost, records, copies
+        self.numbers = [0] * 15
+
+    def add(self, values: tuple[Any, ...]) -> None:
+        """Take one more row into account."""
+        for number, value in enumerate(values):
+            self.numbers[number] += value or 0
+
+    @property
+    def messages(self) -> int:
+        """How many answers."""
+        return self.numbers[0]
+
+    @property
+    def tokens(self) -> int:
+        """All tokens."""
+        return sum(self.numbers[1:5])
+
+    @property
+    def unpriced(self) -> int:
+        """How many answers have no price."""
+        return self.numbers[10]
+
+    @property
+    def placeholders(self) -> int:
+        """How many answers have an output that is only a lower bound."""
+        return self.numbers[11]
+
+    @property
+    def copies(self) -> int:
+        """In how many other files the answers stand again."""
+        return self.numbers[14]
+
+    @property
+    def microdollars(self) -> int | None:
+        """What they cost; None where nothing of it has a price."""
+        return None if self.unpriced == self.messages else microdollars(self.numbers[9])
+
+    def row(self) -> tuple[Any, ...]:
+        """The measures."""
+        return (*self.numbers[:5], self.microdollars)
+
+
+def usage(library: Library, asked: Asked, by: str = "day") -> Report:
+    """The usage by a dimension, the latest period or the most expensive first."""
+    rows = ask(library, "usage by quarter" if by in PERIODS else f"usage by {by}", asked)
+    groups: dict[str, Sums] = defaultdict(Sums)
+    total, synthetic, unknown = Sums(), Sums(), defaultdict[str, int](int)
+    name_of = _period(asked, PERIODS[by]) if by in PERIODS else _plainly
+    for row in rows:
+        model = row[0] if by == "model" else row[1]
+        values = row[1:] if by == "model" else row[2:]
+        if model == SYNTHETIC:
+            synthetic.add(values)
+            continue
+        groups[name_of(row[0])].add(values)
+        total.add(values)
+        if values[10]:
+            unknown[model or "no model"] += values[10]
+    return _report(library, by, groups, total, synthetic, dict(unknown))
+
+
+def answers(library: Library, asked: Asked) -> Report:
+    """Every answer that was counted, with how often it is repeated: what the numbers are made of."""
+    columns = (
+        "message", "time", "model", "chat", "session", "agent", *MEASURES[1:5], "cost_microdollars", "final", "records",
+        "files", "path",
+    )  # fmt: skip
+    rows = []
+    for message, time, model, chat, session, agent, *numbers, cost, final, records, files, path in ask(
+        library, "answers", asked
+    ):
+        when = EPOCH + timedelta(microseconds=time) if time is not None else None
+        told = f"{asked.local(when):%Y-%m-%d %H:%M:%S}" if when else None
+        price = microdollars(cost) if cost is not None else None
+        rows.append((message, told, model, chat, session, agent, *numbers, price, bool(final), records, files, path))
+    return Report(columns, rows)
+
+
+def total_of(library: Library, asked: Asked) -> Sums:
+    """All usage together, without what the client itself made up."""
+    total = Sums()
+    for model, *values in ask(library, "usage by model", asked):
+        if model != SYNTHETIC:
+            total.add(tuple(values))
+    return total
+
+
+def _report(
+    library: Library, by: str, groups: dict[str, Sums], total: Sums, synthetic: Sums, unknown: dict[str, int]
+) -> Report:
+    names = (
+        sorted(groups, reverse=True)
+        if by in PERIODS
+        else sorted(groups, key=lambda name: (-_worth(groups[name]), name))
+    )
+    columns: tuple[str, ...] = (by, *MEASURES)
+    rows = [(name, *groups[name].row()) for name in names]
+    if by == "chat":
+        titles = dict(library.store.report("titles", None, library.passing, since=None, until=None))
+        columns = (*columns, "title")
+        rows = [(*row, titles.get(row[0], "")) for row in rows]
+    facts = {
+        "total": dict(zip(MEASURES, total.row(), strict=True)),
+        "counted": total.messages,
+        "copies": total.copies,
+        "repeated_rows": total.numbers[13] - total.messages,
+        "placeholders": total.placeholders,
+        "synthetic": synthetic.messages,
+        "unknown": unknown,
+    }
+    return Report(columns, rows, facts, _notes(total, synthetic, unknown), bar="cost_microdollars")
+
+
+def _notes(total: Sums, synthetic: Sums, unknown: dict[str, int]) -> list[str]:
+    notes = [f"{total.messages:,} answers counted, each once; {total.copies:,} copies in other files left out"]
+    if total.placeholders:
+        notes.append(f"of {total.placeholders:,} answers the client never wrote the final output count: a lower bound")
+    if unknown:
+        models = ", ".join(f"{model} ({count:,})" for model, count in sorted(unknown.items()))
+        notes.append(f"no price is known for {models}: their tokens count, their cost does not")
+    if synthetic.messages:
+        notes.append(f"{synthetic.messages:,} messages were made up by the client itself, and are not counted")
+    return notes
+
+
+def _worth(sums: Sums) -> float:
+    return (sums.microdollars or 0) * 1e6 + sums.tokens
+
+
+def _plainly(value: Any) -> str:  # noqa: ANN401 - whatever the column holds
+    return str(value) if value not in (None, "") else "-"
+
+
+def _period(asked: Asked, name: Callable[[datetime], str]) -> Callable[[int], str]:
+    known: dict[int, str] = {}
+
+    def name_of(quarter: int) -> str:
+        if quarter not in known:
+            known[quarter] = name(asked.local(EPOCH + timedelta(microseconds=quarter * QUARTER)))
+        return known[quarter]
+
+    return name_of

@@ -1,0 +1,48 @@
+"""What models cost: the prices that hold with the user's settings, and a list of them."""
+
+from dataclasses import dataclass
+
+from backscroll.errors import NothingFound
+from backscroll.pricing import Price, Prices, Snapshot, plain_name, snapshot
+from backscroll.settings import Settings
+
+
+@dataclass(frozen=True)
+class ListedPrice:
+    """A price, and whether it is the newest of its model."""
+
+    price: Price
+    is_current: bool
+
+
+@dataclass(frozen=True)
+class PriceList:
+    """Prices by model, and the snapshot that most of them are from."""
+
+    prices: list[ListedPrice]
+    snapshot: Snapshot
+
+
+def load_prices(settings: Settings) -> Prices:
+    """The prices that costs are counted with."""
+    return Prices(settings.prices)
+
+
+def list_prices(settings: Settings, model: str | None = None, *, past: bool = False) -> PriceList:
+    """Today's prices of models that can be used; with `past` every other one too, with `model` all of that one."""
+    listed = _listed(load_prices(settings).all())
+    if model is not None:
+        listed = [item for item in listed if item.price.model == plain_name(model)]
+        if not listed:
+            raise NothingFound(
+                f"no price is known for {model}",
+                f'set one in {settings.file}, as [prices."{model}"]; see backscroll prices',
+            )
+    elif not past:
+        listed = [item for item in listed if item.is_current and not item.price.is_retired]
+    return PriceList(listed, snapshot())
+
+
+def _listed(prices: list[Price]) -> list[ListedPrice]:
+    newest = {(price.model, price.is_fast): price for price in prices}
+    return [ListedPrice(price, newest[price.model, price.is_fast] is price) for price in prices]

@@ -1,0 +1,108 @@
+"""Money, and what a request costs at a price. Whole numbers only: a float would lose a cent in a million requests."""
+
+from dataclasses import astuple, dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Final, Self
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Nanodollars (1e-9 USD) for one token. A price list says dollars for a million; 1 of those is 1,000 of these."""
+
+    input: int
+    output: int
+    cache_write_5m: int
+    cache_write_1h: int
+    cache_read: int
+
+    @classmethod
+    def of(cls, *dollars_per_million: str) -> Self:
+        """The rates as a price list writes them, in the order of the fields."""
+        return cls(*(nanodollars_per_token(dollars) for dollars in dollars_per_million))
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a model costs from some day on, and who says so."""
+
+    model: str
+    rates: Rates
+    source: str
+    since: date | None = None
+    """None for as long as there has been the model."""
+    long_from: int | None = None
+    """A request whose prompt has more tokens than this pays `long_rates` for all of them."""
+    long_rates: Rates | None = None
+    is_fast: bool = False
+    is_retired: bool = False
+
+    def __str__(self) -> str:
+        numbers = astuple(self.rates) + (astuple(self.long_rates) if self.long_rates else ())
+        return f"{self.model} {self.is_fast} {self.since} {self.long_from} {numbers}"
+
+
+def cost_of(
+    price: Price,
+    input_tokens: int,
+    output_tokens: int,
+    cache_write: int,
+    cache_read: int,
+    write_5m: int | None = None,
+    write_1h: int | None = None,
+    web_searches: int = 0,
+    tier: str | None = None,
+    geo: str | None = None,
+) -> int:
+    """What one request costs, in nanodollars.
+
+    Of what was written to the cache, all that is not said to stay for an hour stays for five minutes. Where a half or a
+    tenth of a nanodollar is left over, in a batch or in the US only, it is rounded once, half to even.
+    """
+    hour = write_1h or 0
+    short = cache_write - hour
+    if write_5m and write_5m > short:
+        short = write_5m
+    if short < 0:
+        short = 0
+    rates = price.rates
+    if price.long_from is not None and input_tokens + cache_read + short + hour > price.long_from:
+        rates = price.long_rates or rates
+    nano = (
+        input_tokens * rates.input
+        + output_tokens * rates.output
+        + short * rates.cache_write_5m
+        + hour * rates.cache_write_1h
+        + cache_read * rates.cache_read
+    )
+    if geo == "us":
+        nano = divided(nano * 11, 20) if tier == "batch" else divided(nano * 11, 10)
+    elif tier == "batch":
+        nano = divided(nano, 2)
+    # Searches have one price, in a batch and everywhere.
+    return nano + web_searches * WEB_SEARCH if web_searches else nano
+
+
+def microdollars(nano: int) -> int:
+    """As many millionths of a dollar, rounded half to even: once, when all is added up."""
+    return divided(nano, 1000)
+
+
+def nanodollars_per_token(dollars_per_million: str) -> int:
+    """A rate of a price list as a whole number. There is none that is not; one that were would be refused."""
+    nano = Decimal(dollars_per_million) * 1000
+    if nano != int(nano):
+        raise ValueError(f"{dollars_per_million} USD per million tokens is no whole number of nanodollars")
+    return int(nano)
+
+
+def divided(number: int, by: int) -> int:
+    """The quotient, rounded half to even."""
+    whole, rest = divmod(number, by)
+    return whole + (2 * rest > by or (2 * rest == by and whole % 2 == 1))
+
+
+WEB_SEARCH: Final = 10_000_000
+"""$0.01 for a search."""
+RULES: Final = 1
+"""To be raised when the same prices give another cost, or a name another model: stored costs are then made anew."""

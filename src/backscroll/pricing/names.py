@@ -1,0 +1,40 @@
+"""The names of models: many spellings, one name.
+
+Claude Code writes what the API answered, and what that is depends on who sells the model: `claude-opus-4-5-20251101`,
+`us.anthropic.claude-opus-4-5-20251101-v1:0`, `claude-opus-4-5@20251101`, `anthropic/claude-opus-4.5`.
+"""
+
+import re
+from typing import Final
+
+
+def plain_name(model: str) -> str:
+    """The name of a model without its date, its seller and its variants; of what is no Claude model, the name itself.
+
+    No guess is made at a version: `claude-opus-4-5` and `claude-opus-4-9` stay two models.
+    """
+    written = model.strip().lower()
+    name = _AROUND.sub("", _VARIANT.sub("", written))
+    match = _CLAUDE.fullmatch(_DATE.sub("", _ISSUE.sub("", name)).replace(".", "-"))
+    if match is None:
+        return written
+    family = match["family"] or match["family_last"]
+    major = int(match["major"] or match["major_first"])
+    minor = int(match["minor"] or match["minor_first"] or 0)
+    version = f"{major}-{minor}" if minor else str(major)
+    # As Anthropic spells them: the family came last up to version 3.
+    return f"claude-{version}-{family}" if major < FAMILY_FIRST else f"claude-{family}-{version}"
+
+
+FAMILY_FIRST: Final = 4
+_VARIANT: Final = re.compile(r"\[[^\]]*\]$")
+"""`[1m]`: the long context, which changes no name of a price."""
+_AROUND: Final = re.compile(r"^(?:.*/)?(?:(?:[a-z-]+\.)?anthropic\.)?")
+"""`anthropic/`, `us.anthropic.`, and all of an ARN."""
+_ISSUE: Final = re.compile(r"(?:-v\d+)?(?::[\w.]+)*$")
+"""`-v1:0` of Bedrock, `:thinking` of OpenRouter."""
+_DATE: Final = re.compile(r"[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|latest|default)$")
+_CLAUDE: Final = re.compile(
+    r"claude-(?:(?P<family>[a-z]+)-(?P<major>\d{1,2})(?:-(?P<minor>\d{1,2}))?"
+    r"|(?P<major_first>\d{1,2})(?:-(?P<minor_first>\d{1,2}))?-(?P<family_last>[a-z]+))"
+)

@@ -1,0 +1,112 @@
+"""Which price a request had, and so what it cost: by model, day and speed."""
+
+import hashlib
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from types import MappingProxyType
+from typing import Final
+
+from backscroll.pricing.money import RULES, WEB_SEARCH, Price, Rates, cost_of, divided, nanodollars_per_token
+from backscroll.pricing.names import plain_name
+from backscroll.pricing.overrides import our_prices
+from backscroll.pricing.snapshot import snapshot
+
+SETTINGS: Final = "settings"
+"""The source of prices that the user has set."""
+NONE_SET: Final[Mapping[str, Mapping[str, float]]] = MappingProxyType({})
+
+
+class Prices:
+    """All prices that we know: the user's win over ours, and ours over the snapshot's."""
+
+    def __init__(self, overrides: Mapping[str, Mapping[str, float]] = NONE_SET) -> None:
+        self._periods: dict[tuple[str, bool], tuple[Price, ...]] = {}
+        for price in snapshot().prices:
+            key = price.model, price.is_fast
+            self._periods[key] = (*self._periods.get(key, ()), price)
+        for price in (*our_prices(), *(_set_price(name, rates) for name, rates in overrides.items())):
+            self._periods[price.model, price.is_fast] = (price,)
+        self._found: dict[tuple[str, str | None, int | None], Price | None] = {}
+        self._fingerprint: str | None = None
+
+    def cost(
+        self,
+        model: str | None,
+        time_us: int | None,
+        input: int,  # noqa: A002 - the name of the column
+        output: int,
+        cache_write: int,
+        cache_read: int,
+        write_5m: int | None = None,
+        write_1h: int | None = None,
+        web_searches: int = 0,
+        tier: str | None = None,
+        speed: str | None = None,
+        geo: str | None = None,
+    ) -> int | None:
+        """What a request costs in nanodollars; None where nobody knows, which is not 0.
+
+        `time_us` is in microseconds since 1970; a request without a time has the newest price.
+        """
+        if model is None:
+            return None
+        key = (model, speed, None if time_us is None else time_us // DAY)
+        try:
+            price = self._found[key]
+        except KeyError:
+            price = self._found[key] = self._find(*key)
+        if price is None:
+            return None
+        return cost_of(price, input, output, cache_write, cache_read, write_5m, write_1h, web_searches, tier, geo)
+
+    def price_of(self, model: str, when: datetime | None = None, *, speed: str | None = None) -> Price | None:
+        """The price of a model at a time, by default the newest; None of `<synthetic>` and of models we do not know.
+
+        A time without a zone is UTC. Fast mode has a price of its own: a model whose fast price nobody knows has none.
+        """
+        if when is None:
+            return self._find(model, speed, None)
+        utc = when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
+        return self._find(model, speed, _day(utc.date()))
+
+    def all(self) -> list[Price]:
+        """Every price, by model, those of a model from its first to its newest, fast mode last."""
+        return [price for key in sorted(self._periods) for price in self._periods[key]]
+
+    @property
+    def fingerprint(self) -> str:
+        """Another one whenever a request might now have another cost than before."""
+        if self._fingerprint is None:
+            told = "\n".join([f"{RULES} {WEB_SEARCH}", *map(str, self.all())])
+            self._fingerprint = hashlib.sha256(told.encode()).hexdigest()[:16]
+        return self._fingerprint
+
+    def _find(self, model: str, speed: str | None, day: int | None) -> Price | None:
+        periods = self._periods.get((plain_name(model), speed == "fast"), ())
+        for price in reversed(periods):
+            if day is None or price.since is None or _day(price.since) <= day:
+                return price
+        return None
+
+
+def _set_price(model: str, rates: Mapping[str, float]) -> Price:
+    """A price of the user's. Cache rates that were not set have their usual ratio to the input."""
+    # repr, because it is what was written: 0.1 is then a tenth, and no float is ever added or multiplied.
+    given = {name: nanodollars_per_token(repr(value)) for name, value in rates.items()}
+    input_rate = given["input"]
+    complete = Rates(
+        input_rate,
+        given["output"],
+        given.get("cache_write_5m", divided(input_rate * 5, 4)),
+        given.get("cache_write_1h", input_rate * 2),
+        given.get("cache_read", divided(input_rate, 10)),
+    )
+    return Price(plain_name(model), complete, SETTINGS)
+
+
+def _day(day: date) -> int:
+    return (day - EPOCH).days
+
+
+EPOCH: Final = date(1970, 1, 1)
+DAY: Final = 86_400_000_000

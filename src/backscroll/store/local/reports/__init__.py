@@ -1,0 +1,21 @@
+"""Questions about the whole library, each a statement with a name.
+
+Every statement may use `:since` and `:until` (microseconds, or null) and `:files` (a JSON array of files that count, or
+null for all): see `INSIDE`.
+"""
+
+from typing import Any, Final
+
+import apsw
+
+from backscroll.store.local.database import select
+from backscroll.store.local.reports import usage
+
+STATEMENTS: Final[dict[str, str]] = {**usage.STATEMENTS}
+
+
+def run_report(
+    connection: apsw.Connection, name: str, files: str | None, since: int | None, until: int | None
+) -> list[tuple[Any, ...]]:
+    """The rows of a report."""
+    return select(connection, STATEMENTS[name], {"files": files, "since": since, "until": until})

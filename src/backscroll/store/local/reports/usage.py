@@ -1,0 +1,40 @@
+"""Tokens and money, by whatever one may want to see them by. Sums come from `spent`, single answers from `counted`."""
+
+from typing import Final
+
+SUMS: Final = """
+  sum(s.messages), sum(s.input), sum(s.output), sum(s.cache_write), sum(s.cache_read), sum(s.cache_write_5m),
+  sum(s.cache_write_1h), sum(s.web_searches), sum(s.web_fetches), sum(s.cost), sum(s.unpriced), sum(s.placeholders),
+  sum(s.reported_cost), sum(s.records), sum(s.copies)
+"""
+# A quarter of an hour is the least that is summed up: `since` and `until` are brought to one by whoever asks.
+WITHIN: Final = """
+  (:since is null or s.quarter >= :since / 900000000) and (:until is null or s.quarter < :until / 900000000)
+  and (:files is null or s.file in (select value from json_each(:files)))
+"""
+
+
+def _by(key: str, joins: str = "") -> str:
+    return f"select {key}, {SUMS} from spent s {joins} where {WITHIN} group by {key}"  # noqa: S608 - no values in it
+
+
+FILES: Final = "join files f on f.id = s.file"
+CHATS: Final = f"{FILES} left join chats c on c.id = f.chat"
+STATEMENTS: Final = {
+    "usage by quarter": _by("s.quarter, s.model"),
+    "usage by model": _by("s.model"),
+    "usage by project": _by("f.project, s.model", FILES),
+    "usage by chat": _by("c.name, s.model", CHATS),
+    "usage by agent": _by("coalesce(f.agent, case when s.agent then 'inline' end), s.model", FILES),
+    "usage by git-branch": _by("s.git_branch, s.model"),
+    "usage by version": _by("s.version, s.model"),
+    "titles": "select c.name, c.title from chats c",
+    "answers": """
+select u.message, u.time, u.model, c.name, f.session, f.agent, u.input, u.output, u.cache_write, u.cache_read, u.cost,
+  u.final, u.records, u.files, f.path
+from counted u join files f on f.id = u.file left join chats c on c.id = f.chat
+where (:since is null or u.time >= :since) and (:until is null or u.time < :until)
+  and (:files is null or u.file in (select value from json_each(:files)))
+order by u.time, u.message
+""",
+}

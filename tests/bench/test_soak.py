@@ -1,0 +1,57 @@
+"""The soak and the follow benchmark say the truth about what they wrote: else nothing that they find means anything."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from queue import Queue
+from random import Random
+from typing import Any
+
+from bench.follow import last_row, make_long_session, unique_word
+from bench.generate import Mix, generate
+from bench.generator.play import _latest_sound_sessions
+from bench.soak import SESSIONS_EACH, WORD, Mouth, Soak
+
+
+def test_no_word_is_given_twice() -> None:
+    words = {unique_word(number) for number in range(20_000)}
+
+    assert len(words) == 20_000
+    assert all(WORD.fullmatch(word.encode()) for word in words)
+
+
+def test_every_word_stands_where_the_ledger_says(tmp_path: Path) -> None:
+    generate(tmp_path, sessions=14, total_bytes=700_000, mix=Mix(problems=0.0))
+    ledger: Queue[Any] = Queue()
+    mouth = Mouth(tmp_path, 0, _latest_sound_sessions(tmp_path, SESSIONS_EACH), ledger)  # type: ignore[arg-type]
+
+    for number in range(1, 1500):
+        mouth._step()
+        if number % 60 == 0:
+            mouth._happen()
+    for voice in mouth.voices:
+        mouth._finish(voice)
+    soak = Soak(tmp_path, tmp_path / "library")
+    soak.take(ledger, 0.5)  # type: ignore[arg-type]
+
+    files = {str(path): path.read_bytes() for path in tmp_path.glob("projects/**/*.jsonl")}
+    assert len(soak.events) == 8
+    assert len(soak.words) > 20
+    for name, word in soak.words.items():
+        count = files.get(word.path, b"").count(name.encode())
+        assert count == (0 if word.state == "cut" or word.path not in files else 1)
+        if not word.copies:
+            assert sum(content.count(name.encode()) for content in files.values()) == count
+    for content in files.values():
+        assert all(json.loads(line) for line in content.splitlines())
+
+
+def test_a_long_session_has_as_many_records_as_asked_for(tmp_path: Path) -> None:
+    generate(tmp_path, sessions=3, total_bytes=60_000, mix=Mix(problems=0.0))
+
+    path = make_long_session(tmp_path, 200, Random(1))
+
+    rows = [json.loads(line) for line in path.read_bytes().splitlines()]
+    assert len(rows) == 200
+    assert all(row["parentUuid"] == before["uuid"] for before, row in pairwise(rows))
+    assert last_row(path)["uuid"] == rows[-1]["uuid"]
