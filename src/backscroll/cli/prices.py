@@ -21,10 +21,10 @@ COLUMNS = ("model", "input", "output", "write 5m", "write 1h", "read", "when", "
 @click.option("--all", "past", is_flag=True, help="Also models that were retired, and prices that hold no more.")
 @global_options
 def command(model: str | None, past: bool) -> None:
-    """List the prices that costs are counted with, in USD for a million tokens; of MODEL, in any spelling, all it ever had.
+    """List the prices that costs are counted with, in USD for a million tokens.
 
-    A request in a batch costs half, one that must stay in the US a tenth more, a web search $0.01. A model without a price
-    has no cost, rather than none at all: see the settings for how to give it one.
+    Of MODEL, in any spelling, all that it ever had. A request in a batch costs half, one that must stay in the US a
+    tenth more, a web search $0.01. The cost of a model without a price is unknown, not 0: your settings can give it one.
 
     \b
     Examples:

@@ -4,6 +4,7 @@ Work follows what is new. A file that grew is read from where it was left; the c
 it was saved, and only what changed of it is written.
 """
 
+import gc
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
@@ -112,6 +113,7 @@ class Ingest:
         self._store.write(batch)
         if self._rows > MOST_ROWS:
             self._forget()
+            gc.collect()  # chats are full of circles, and a command looks for those hardly ever
 
     def _take_file(self, task: Task) -> None:
         """Read what is new."""

@@ -1,8 +1,9 @@
 """Bring a library up to date: keep the bytes, read them into rows and chats, then make their words findable."""
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -91,8 +92,8 @@ def update(
     prices = load_prices(settings)
     store.use_prices(cost_with(prices), prices.fingerprint)
     archive = find_archive(settings)
-    with ThreadPoolExecutor(1) as beside:
-        keeping = beside.submit(_keep, settings, discoveries, done) if keeps else None
+    with _beside() as (pool, stop):
+        keeping = pool.submit(_keep, settings, discoveries, done, stop) if keeps else None
         if keeping and archive is not None:
             keeping.result()  # what is gone or has moved is read from where it is kept
             archive = find_archive(settings)
@@ -154,9 +155,30 @@ def catalogue_stamp(settings: Settings) -> str:
     return f"{status.st_size} {status.st_mtime_ns}"
 
 
-def _keep(settings: Settings, discoveries: Sequence[Discovery], done: Updated) -> None:
-    with suppress(Busy), Writer(archive_folder(settings)) as writer:  # if busy, somebody else is keeping it just now
+@contextmanager
+def _beside() -> Iterator[tuple[ThreadPoolExecutor, threading.Event]]:
+    """Somebody who works beside us, and stops when we are stopped."""
+    stop = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            yield pool, stop
+        except BaseException:
+            stop.set()
+            raise
+
+
+def _keep(settings: Settings, discoveries: Sequence[Discovery], done: Updated, stop: threading.Event) -> None:
+    def go_on(_: int) -> None:
+        if stop.is_set():
+            raise _StoppedError
+
+    # If busy, somebody else is keeping it just now. If stopped, the rest is kept the next time.
+    with suppress(Busy, _StoppedError), Writer(archive_folder(settings)) as writer:
         for discovery in discoveries:
-            kept = capture(writer, discovery.home, machine_name(), discovery=discovery)
+            kept = capture(writer, discovery.home, machine_name(), on_bytes=go_on, discovery=discovery)
             done.kept += kept.size
             done.unreadable += kept.unreadable
+
+
+class _StoppedError(Exception):
+    """We were asked to stop."""

@@ -14,8 +14,10 @@ def plain_name(model: str) -> str:
     No guess is made at a version: `claude-opus-4-5` and `claude-opus-4-9` stay two models.
     """
     written = model.strip().lower()
+    if len(written) > LONGEST:
+        return written
     name = _AROUND.sub("", _VARIANT.sub("", written))
-    match = _CLAUDE.fullmatch(_DATE.sub("", _ISSUE.sub("", name)).replace(".", "-"))
+    match = _CLAUDE.fullmatch(_ISSUE.sub("", name, count=1).replace(".", "-"))
     if match is None:
         return written
     family = match["family"] or match["family_last"]
@@ -27,13 +29,16 @@ def plain_name(model: str) -> str:
 
 
 FAMILY_FIRST: Final = 4
+LONGEST: Final = 300
+"""No name is longer, ARNs included; whatever is would only keep the patterns busy."""
 _VARIANT: Final = re.compile(r"\[[^\]]*\]$")
 """`[1m]`: the long context, which changes no name of a price."""
 _AROUND: Final = re.compile(r"^(?:.*/)?(?:(?:[a-z-]+\.)?anthropic\.)?")
 """`anthropic/`, `us.anthropic.`, and all of an ARN."""
-_ISSUE: Final = re.compile(r"(?:-v\d+)?(?::[\w.]+)*$")
-"""`-v1:0` of Bedrock, `:thinking` of OpenRouter."""
-_DATE: Final = re.compile(r"[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|latest|default)$")
+_ISSUE: Final = re.compile(
+    r"(?:-v\d+)?(?:[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|latest|default))?(?:-v\d+)?(?::[\w.]+)*$",
+)
+"""`-20251101`; `-v2@20241022` of Vertex, `-20241022-v2:0` of Bedrock, `:thinking` of OpenRouter."""
 _CLAUDE: Final = re.compile(
     r"claude-(?:(?P<family>[a-z]+)-(?P<major>\d{1,2})(?:-(?P<minor>\d{1,2}))?"
     r"|(?P<major_first>\d{1,2})(?:-(?P<minor_first>\d{1,2}))?-(?P<family_last>[a-z]+))"
