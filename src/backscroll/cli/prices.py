@@ -24,7 +24,7 @@ def command(model: str | None, past: bool) -> None:
     """List the prices that costs are counted with, in USD for a million tokens.
 
     Of MODEL, in any spelling, all that it ever had. A request in a batch costs half, one that must stay in the US a
-    tenth more, a web search $0.01. The cost of a model without a price is unknown, not 0: your settings can give it one.
+    tenth more, a web search $0.01. The cost of a model without a price is unknown, not 0; your settings can set one.
 
     \b
     Examples:

@@ -1,41 +1,139 @@
-"""What errors have in common: the line that says what went wrong, without what differs from case to case."""
+"""What errors have in common: the line that says what went wrong, without what differs from case to case.
+
+Also the kind of a shell command, so that two tries of the same thing are known as such.
+"""
 
 import re
 from typing import Final
 
 LONGEST: Final = 160
+SEARCHED: Final = 10_000
+"""How many characters are looked at from the beginning of a text, and as many from its end."""
 
 
 def signature_of(text: str) -> str:
     """The pattern of an error: equal for errors that differ in paths, numbers, names in quotes and ids only."""
     line = _telling_line(text)
+    if EXIT_CODE.fullmatch(line):
+        return line.removeprefix("Error: ")
     for pattern, stand_in in PARTS:
         line = pattern.sub(stand_in, line)
-    return " ".join(line.split())[:LONGEST]
+    return " ".join(line.split())[:LONGEST].rstrip()
+
+
+def command_kind(command: str) -> str:
+    """What a shell command runs: its first program that does something, with its subcommand, as in `git commit`."""
+    for part in BETWEEN.split(command.strip()):
+        words = [word for word in part.split() if not ASSIGNMENT.match(word)]
+        while words and (words[0] in AROUND or (words[0][:1] in "-0123456789" and len(words) > 1)):
+            words = words[1:]
+        if not words or words[0] in MOVING:
+            continue
+        program = words[0].strip("\"'(){}").rsplit("/", 1)[-1]
+        below = [word for word in words[1:] if SUBCOMMAND.fullmatch(word)] if program in HAVE_SUBCOMMANDS else []
+        return " ".join([program, *below[: 2 if below[:1] in (["run"], ["exec"]) else 1]])
+    return command.split(maxsplit=1)[0] if command.strip() else ""
 
 
 def _telling_line(text: str) -> str:
-    """The line that says most: the last one that looks like an error, else the first that says anything."""
-    text = WRAPPING.sub("", text[:20_000])
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    telling = [line for line in lines if ERROR.search(line)]
-    plain = [line for line in lines if not EXIT_CODE.fullmatch(line)]
-    return (telling or plain or lines or [""])[-1 if telling and TRACE.search(text) else 0]
+    """The line that says most: the exception of a traceback, else the first of the best kind there is."""
+    if len(text) > 2 * SEARCHED:
+        text = f"{text[:SEARCHED]}\n{text[-SEARCHED:]}"
+    text = COLOURS.sub("", text)
+    is_of_client = text.lstrip().startswith("<tool_use_error>")
+    text = QUOTED_INPUT.sub("", WRAPPING.sub("", text))
+    lines = [TASK.sub("", line.strip()) for line in text.splitlines()]
+    said = [line for line in lines if line and not EXIT_CODE.fullmatch(line)]
+    if not said:
+        return next((line for line in lines if line), "")
+    if is_of_client:
+        return _with_next(said, said[0])
+    if TRACE.search(text):
+        raised = [line for line in said if EXCEPTION.match(line)]
+        if raised:
+            return raised[-1]
+    plain = [line for line in said if not CHAFF.match(line)]
+    for kind in (STRONG, WEAK):
+        found = next((line for line in plain if kind.search(line)), None)
+        if found:
+            return _with_next(said, found)
+    exit_code = next((line for line in lines if EXIT_CODE.fullmatch(line)), None)
+    return next(iter(plain), None) or next(filter(SUMMARY.match, said), None) or exit_code or said[0]
 
 
+def _with_next(lines: list[str], line: str) -> str:
+    """A line that only announces what is wrong is followed by that."""
+    at = lines.index(line)
+    return f"{line} {lines[at + 1]}" if line.endswith(("issue:", "issues:")) and at + 1 < len(lines) else line
+
+
+COLOURS: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 WRAPPING: Final = re.compile(r"</?(?:tool_use_error|error|stderr|stdout|system-reminder)>")
+QUOTED_INPUT: Final = re.compile(r"\nString: .*", re.DOTALL)
+"""An edit that failed repeats what it was to replace."""
+TASK: Final = re.compile(r"^\[[\w:.-]+\] +(?=\S)")
+"""Runners of tasks put the name of the task before each line."""
 EXIT_CODE: Final = re.compile(r"(?:Error: )?[Ee]xit code \d+")
 TRACE: Final = re.compile(r"Traceback \(most recent call last\)")
-ERROR: Final = re.compile(
-    r"(?i)\b(?:\w*error|\w*exception|fatal|failed|failure|denied|not found|no such|cannot|panic|E[A-Z]{4,})\b"
+EXCEPTION: Final = re.compile(r"(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception|Exit|Interrupt|Warning|Failure)\b(?::|$)")
+SUMMARY: Final = re.compile(r"(?:ERROR task failed|FAIL(?:ED)?\b|make(?:\[\d+\])?: \*\*\*)")
+CHAFF: Final = re.compile(
+    r"\$ |# |\?\s+\S+\s+\[no test files\]|ok\s|[-=─_*+.\s]+$|=== |(?:From|To) \S+$|Auto-merging |Rebasing \(|hint: "
+    r"|PASS\b|ERROR task failed|FAIL(?:ED)?(?:\s+\S+\s+(?:[\d.]+s|\[build failed\]))?$|make(?:\[\d+\])?: \*\*\*|[✓✔] "
+)
+"""Lines that come with errors and say nothing about them."""
+STRONG: Final = re.compile(
+    r"^(?i:error|fatal|panic|abort(?:ed)?)\b|(?<![\w-])(?i:error)(?:\[\w+\]| \w+)?:|\b[A-Z]\w*(?:Error|Exception)\b"
+    r"|\bE(?:NOENT|ACCES|PERM|EXIST|ISDIR|NOTDIR|CONN\w+|TIMEDOUT|ADDRINUSE|PIPE|MFILE|NOSPC|INVAL)\b"
+    r"|\bnpm (?:ERR!|error)"
+    r"|^--- FAIL|^FAILED |^CONFLICT |^[✗✘×] |command not found|[Nn]o such file|[Pp]ermission denied|timed out"
+    r"|[Nn]ot [Ff]ound\b|does not exist|^\S+\.\w+:\d+:\d+: "
+)
+WEAK: Final = re.compile(
+    r"(?i)^\S+\.\w+:\d+: (?!: #)|\b(?:\w*error|\w*exception|failed|failure|fails?|denied|no such|cannot|can't|could not"
+    r"|unable|invalid|unknown|undefined|unexpected|missing|refused|expected|must)\b"
 )
 PARTS: Final = (
-    (re.compile(r"\x1b\[[0-9;]*m"), ""),
+    (re.compile(r"((?:Available|Valid|Known|Supported|Possible|possible|valid) [\w -]{1,30}:).*"), r"\1 …"),
+    (re.compile(r"Did you mean \S+?\?(?=\s|$)"), "Did you mean <name>?"),
     (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22,}\b"), "<id>"),
     (re.compile(r"\b(?:toolu|msg|req)_\w+"), "<id>"),
-    (re.compile(r"https?://\S+"), "<url>"),
-    (re.compile(r"(?:[A-Za-z]:)?(?:[~.\w-]*[/\\\\])+[\w.@+-]*"), "<path>"),
-    (re.compile(r"\b0x[0-9a-fA-F]+\b|\b[0-9a-f]{12,}\b"), "<hex>"),
-    (re.compile(r"\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|`[^`\n]{1,200}`"), "<name>"),
-    (re.compile(r"\d+(?:[.,]\d+)*"), "<n>"),
+    (re.compile(r"\bID: \S+"), "ID: <id>"),
+    (re.compile(r"\b[a-z][a-z0-9+.-]+://\S+"), "<url>"),
+    (re.compile(r"\b\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)?"), "<time>"),
+    # Quotes that belong together: an apostrophe inside a word is none.
+    (
+        re.compile(
+            r"(?<!\w)(?:\"[^\"\n]{0,200}\"|'[^'\n]{1,200}'|`[^`'\n]{1,200}[`']|“[^”\n]{1,200}”|‘[^’\n]{1,200}’)(?!\w)"
+        ),
+        "<name>",
+    ),
+    (re.compile(r"(?<![\w<])(?:[A-Za-z]:(?=[/\\]))?(?:[~.@\w-]*[/\\])+[\w.@+*-]*"), "<path>"),
+    (re.compile(r"(?<![\w.<>/-])[\w.-]+\.[A-Za-z]\w{0,5}(?=[:(]\d)"), "<path>"),
+    (re.compile(r"(?<=<path>)::[\w:]+(?:\[[^\]]*\])?"), "::<name>"),
+    (re.compile(r"(?<=--- FAIL: )\S+"), "<name>"),
+    (
+        re.compile(
+            r"\b0x[0-9a-fA-F]+\b|\b[0-9a-f]{12,}\b|\b(?=[0-9a-f]{0,40}\d)(?=[0-9a-f]{0,40}[a-f])[0-9a-f]{7,40}\b"
+        ),
+        "<hex>",
+    ),
+    # The numbers of kinds of errors stay: TS2304, G104, HTTP 404.
+    (re.compile(r"(?<![A-Z\d])(?<!HTTP )(?<![Cc]ode )\d+(?:[.,]\d+)*"), "<n>"),
 )
+
+BETWEEN: Final = re.compile(r"\s*(?:&&|\|\||;|\n|\|)\s*")
+ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=")
+SUBCOMMAND: Final = re.compile(r"[a-z][a-z0-9:_-]*")
+AROUND: Final = frozenset(
+    {"sudo", "time", "timeout", "env", "nohup", "nice", "exec", "command", "then", "do", "!", "("}
+)
+"""Words before the program that is meant."""
+MOVING: Final = frozenset({"cd", "pushd", "popd", "set", "export", "source", ".", "echo", "sleep", "true", "#"})
+"""Programs that only prepare for the next."""
+HAVE_SUBCOMMANDS: Final = frozenset({
+    "apt", "apt-get", "aws", "brew", "bun", "bundle", "cargo", "composer", "deno", "docker", "docker-compose", "dotnet",
+    "flutter", "gcloud", "gh", "git", "go", "gradle", "helm", "jj", "just", "kubectl", "make", "mise", "mvn", "nix",
+    "npm", "npx", "pip", "pip3", "pnpm", "poetry", "python", "python3", "rails", "rake", "rustup", "swift", "systemctl",
+    "task", "terraform", "turbo", "uv", "yarn",
+})  # fmt: skip

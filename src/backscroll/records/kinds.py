@@ -188,6 +188,8 @@ class ProgressData(Part, frozen=True, gc=False, kw_only=True, rename="camel"):
     """What kind of tool is at work; the rest differs by type."""
 
     type: str | None = None
+    message: Raw = ABSENT
+    """Of `agent_progress`, the row of the sub-agent; see `agent_answer`."""
     free: ClassVar[bool] = True
 
 

@@ -5,8 +5,9 @@ from typing import Final, TypeVar
 import msgspec
 from msgspec import Raw, Struct, field
 
-from backscroll.records.content import ToolUse
+from backscroll.records.content import ToolUse, Usage
 from backscroll.records.decode import value_of
+from backscroll.records.kinds import Progress
 
 AnyStruct = TypeVar("AnyStruct", bound=Struct)
 AGENT_TOOLS: Final = frozenset({"Task", "Agent"})
@@ -57,6 +58,32 @@ class AgentResult(Struct, frozen=True, kw_only=True, rename="camel"):
     status: str | None = None
 
 
+class AgentAnswer(Struct, frozen=True, kw_only=True):
+    """What is to be counted of an answer of a sub-agent."""
+
+    id: str | None = None
+    model: str | None = None
+    stop_reason: str | None = None
+    usage: Usage | None = None
+
+
+class AgentProgress(Struct, frozen=True, kw_only=True):
+    """A row of a sub-agent as the main session repeats it (2.1.12 to 2.1.83). Where the agent's file is gone it is all
+    that is left of it."""
+
+    type: str | None = None
+    uuid: str | None = None
+    message: AgentAnswer | None = None
+
+
+def agent_answer(progress: Progress) -> AgentProgress | None:
+    """The answer of a sub-agent that a progress row repeats, if it does and says what it took."""
+    if progress.data is None or progress.data.type != "agent_progress":
+        return None
+    found = _decode(progress.data.message, AGENT_PROGRESS, AgentProgress())
+    return found if found.type == "assistant" and found.message and found.message.usage else None
+
+
 def agent_call(call: ToolUse) -> AgentCall:
     """The input of a call that starts a sub-agent."""
     return _decode(call.input, AGENT_CALL, AgentCall())
@@ -92,4 +119,5 @@ def _decode(raw: Raw, decoder: msgspec.json.Decoder[AnyStruct], default: AnyStru
 AGENT_CALL: Final = msgspec.json.Decoder(AgentCall)
 FILE_CALL: Final = msgspec.json.Decoder(FileCall)
 TODO_CALL: Final = msgspec.json.Decoder(TodoCall)
+AGENT_PROGRESS: Final = msgspec.json.Decoder(AgentProgress)
 AGENT_RESULT: Final = msgspec.json.Decoder(AgentResult)

@@ -37,9 +37,8 @@ def dollars(microdollars: int | None) -> str:
     """Money as people write it; nothing where there is no price."""
     if microdollars is None:
         return "-"
-    return (
-        f"${microdollars / 1e6:,.2f}" if microdollars >= 10_000 or microdollars == 0 else f"${microdollars / 1e6:.4f}"
-    )
+    sign, amount = "-" if microdollars < 0 else "", abs(microdollars)
+    return sign + (f"${amount / 1e6:,.2f}" if amount >= 10_000 or amount == 0 else f"${amount / 1e6:.4f}")
 
 
 def short(count: float) -> str:
@@ -51,13 +50,29 @@ def short(count: float) -> str:
     return f"{count:,.0f}"
 
 
+def duration(seconds: float | None) -> str:
+    """A time span in two units at most."""
+    if seconds is None:
+        return "-"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{seconds:.1f} s" if 0 < seconds < 10 else f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02} s"
+    return f"{whole // 3600:,} h {whole % 3600 // 60:02} min"
+
+
 def _heading(name: str) -> str:
-    return HEADINGS.get(name, name.removesuffix("_tokens").replace("_", " ")).upper()
+    for suffix in ("_tokens", "_microdollars", "_share", "_seconds"):
+        name = HEADINGS.get(name, name.removesuffix(suffix))
+    return name.replace("_", " ").upper()
 
 
 def _text(name: str, value: Any) -> Any:  # noqa: ANN401 - whatever a report holds
     if name.endswith("_microdollars") or name == "cost_microdollars":
         return dollars(value)
+    if name.endswith("_seconds"):
+        return duration(value)
     if name.endswith("_tokens") and value is not None:
         return short(value)
     if isinstance(value, float):

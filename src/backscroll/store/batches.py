@@ -75,6 +75,11 @@ class UsageColumns(NamedTuple):
     """The tokens that a record tells of."""
 
     record: int
+    message: str
+    """What is counted once: the message, else the row."""
+    model: str | None
+    agent: bool
+    """Whether a sub-agent said it, wherever it stands."""
     input: int
     output: int
     cache_write: int

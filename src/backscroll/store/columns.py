@@ -20,14 +20,19 @@ from backscroll.conversation import (
 )
 from backscroll.records import (
     READING_TOOLS,
+    AgentAnswer,
     Assistant,
+    AssistantMessage,
+    Progress,
     Record,
     Summary,
     Text,
     Thinking,
     ToolResult,
     ToolUse,
+    Usage,
     WebSearchResult,
+    agent_answer,
     file_of_call,
 )
 from backscroll.store.batches import Batch, BlockColumns, ChatChange, RecordColumns, UsageColumns, microseconds
@@ -67,8 +72,13 @@ def add_record(
             row.is_sidechain, row.message_id, row.model, row.text or None,
             origin.session_id if origin else None, origin.message_uuid if origin else None,
         )  # fmt: skip
-        if row.usage is not None and isinstance(record, Assistant):
-            batch.usage.append(_usage(name, record))
+        if isinstance(record, Assistant):
+            if record.message and row.usage is not None:
+                key = row.message_id or row.uuid
+                batch.usage.append(_usage(name, key, record.message, row.usage, record, is_agent=row.is_sidechain))
+        elif isinstance(record, Progress) and (told := agent_answer(record)) and told.message and told.message.usage:
+            key = told.message.id or told.uuid or row.uuid
+            batch.usage.append(_usage(name, key, told.message, told.message.usage, record, is_agent=True))
     batch.records.append(columns)
     calls = iter(row.calls) if row else iter(())
     for passage in passages:
@@ -128,14 +138,21 @@ def _size(block: ToolResult) -> int:
     return sum(len(part.text) for part in block.content if isinstance(part, Text))
 
 
-def _usage(name: int, record: Assistant) -> UsageColumns:
-    message = record.message
-    usage = message.usage if message else None
-    if message is None or usage is None:
-        raise ValueError("a record without usage")
+def _usage(
+    name: int,
+    key: str,
+    message: AssistantMessage | AgentAnswer,
+    usage: Usage,
+    record: Assistant | Progress,
+    *,
+    is_agent: bool,
+) -> UsageColumns:
     written, counts = usage.cache_creation, usage.server_tool_use
     return UsageColumns(
         name,
+        key,
+        message.model,
+        is_agent,
         usage.input_tokens,
         usage.output_tokens,
         usage.cache_creation_input_tokens,
@@ -148,7 +165,7 @@ def _usage(name: int, record: Assistant) -> UsageColumns:
         usage.speed,
         usage.inference_geo,
         message.stop_reason is not None,
-        record.cost_usd,
+        record.cost_usd if isinstance(record, Assistant) else None,
         record.version,
         record.git_branch,
     )

@@ -8,6 +8,17 @@ from backscroll.cli.options import global_options
 
 COMMANDS = {
     "usage": "backscroll.cli.stats.usage",
+    "blocks": "backscroll.cli.stats.blocks",
+    "time": "backscroll.cli.stats.time",
+    "prompts": "backscroll.cli.stats.prompts",
+    "activity": "backscroll.cli.stats.activity",
+    "compare": "backscroll.cli.stats.compare",
+    "tools": "backscroll.cli.stats.tools",
+    "errors": "backscroll.cli.stats.errors",
+    "sequences": "backscroll.cli.stats.sequences",
+    "files": "backscroll.cli.stats.files",
+    "context": "backscroll.cli.stats.context",
+    "cache": "backscroll.cli.stats.cache",
 }
 """Each report's module, which has it as `command`."""
 
@@ -28,13 +39,27 @@ class Reports(click.Group):
         return command
 
 
-@click.command("stats", cls=Reports, short_help="Tokens, costs, tools, errors and time, counted.")
+@click.command(
+    "stats", cls=Reports, invoke_without_command=True, short_help="Tokens, costs, tools, errors and time, counted."
+)
+@click.option("--since", metavar="TIME", help="From then on: 2026-01-05, yesterday, 7d.")
+@click.option("--until", metavar="TIME", help="Up to the end of that day, or that time.")
 @global_options
-def command() -> None:
+@click.pass_context
+def command(context: click.Context, since: str | None, until: str | None) -> None:
     """Numbers about your chats. Each says what it counted and what it left out.
+
+    Without a report: activity, tokens, costs, what most of it went to, and what is about to be deleted, on one screen.
 
     \b
     Examples:
+      backscroll stats --since 30d
       backscroll stats usage --by model --since 30d
       backscroll stats usage --by day --json
     """
+    if context.invoked_subcommand is None:
+        from backscroll.cli.stats.overview import write_overview
+
+        write_overview(since, until)
+    elif since or until:
+        raise click.UsageError(f"--since and --until go behind {context.invoked_subcommand}", context)

@@ -27,6 +27,8 @@ MEASURES: Final = (
     "cost_microdollars",
 )
 """What each row of usage says, behind what it is the usage of."""
+DETAILS: Final = ("cache_creation_5m", "cache_creation_1h", "web_searches", "web_fetches")
+"""What the total says besides."""
 
 
 class Sums:
@@ -78,6 +80,10 @@ class Sums:
         """The measures."""
         return (*self.numbers[:5], self.microdollars)
 
+    def total(self) -> dict[str, Any]:
+        """The measures with their names, and more of what they are made of."""
+        return dict(zip((*MEASURES, *DETAILS), (*self.row(), *self.numbers[5:9]), strict=True))
+
 
 def usage(library: Library, asked: Asked, by: str = "day") -> Report:
     """The usage by a dimension, the latest period or the most expensive first."""
@@ -95,23 +101,26 @@ def usage(library: Library, asked: Asked, by: str = "day") -> Report:
         total.add(values)
         if values[10]:
             unknown[model or "no model"] += values[10]
-    return _report(library, by, groups, total, synthetic, dict(unknown))
+    report = _report(library, by, groups, total, synthetic, dict(unknown))
+    if total.numbers[12]:
+        _add_reported(report, ask(library, "reported costs", asked)[0])
+    return report
 
 
 def answers(library: Library, asked: Asked) -> Report:
     """Every answer that was counted, with how often it is repeated: what the numbers are made of."""
     columns = (
-        "message", "time", "model", "chat", "session", "agent", *MEASURES[1:5], "cost_microdollars", "final", "records",
-        "files", "path",
+        "message", "time", "model", "chat", "session", "agent", *MEASURES[1:5], "cost_microdollars",
+        "reported_cost_microdollars", "final", "records", "files", "path",
     )  # fmt: skip
     rows = []
-    for message, time, model, chat, session, agent, *numbers, cost, final, records, files, path in ask(
+    for message, time, model, chat, session, agent, *numbers, cost, final, records, files, path, reported in ask(
         library, "answers", asked
     ):
         when = EPOCH + timedelta(microseconds=time) if time is not None else None
         told = f"{asked.local(when):%Y-%m-%d %H:%M:%S}" if when else None
-        price = microdollars(cost) if cost is not None else None
-        rows.append((message, told, model, chat, session, agent, *numbers, price, bool(final), records, files, path))
+        costs = (microdollars(value) if value is not None else None for value in (cost, reported))
+        rows.append((message, told, model, chat, session, agent, *numbers, *costs, bool(final), records, files, path))
     return Report(columns, rows)
 
 
@@ -139,7 +148,7 @@ def _report(
         columns = (*columns, "title")
         rows = [(*row, titles.get(row[0], "")) for row in rows]
     facts = {
-        "total": dict(zip(MEASURES, total.row(), strict=True)),
+        "total": total.total(),
         "counted": total.messages,
         "copies": total.copies,
         "repeated_rows": total.numbers[13] - total.messages,
@@ -148,6 +157,21 @@ def _report(
         "unknown": unknown,
     }
     return Report(columns, rows, facts, _notes(total, synthetic, unknown), bar="cost_microdollars")
+
+
+def _add_reported(report: Report, row: tuple[Any, ...]) -> None:
+    """Say what the client itself had reckoned, beside what we reckon for the same answers."""
+    answers, reported, cost, unpriced = row
+    ours = None if unpriced == answers else microdollars(cost)
+    report.facts["reported"] = {
+        "messages": answers,
+        "reported_cost_microdollars": microdollars(reported),
+        "cost_microdollars": ours,
+    }
+    counted = "no price is known to us" if ours is None else f"counted here as ${ours / 1e6:,.2f}"
+    report.notes.append(
+        f"of {answers:,} answers the client wrote down a cost itself, ${reported / 1e9:,.2f} together; {counted}"
+    )
 
 
 def _notes(total: Sums, synthetic: Sums, unknown: dict[str, int]) -> list[str]:

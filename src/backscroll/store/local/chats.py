@@ -103,7 +103,7 @@ class ChatRows:
             column = "f.session" if field.name == "session" else "c.name"
             where = f"{column} between ? and ?"
             if field.name == "session":
-                where = f"exists (select 1 from files f where f.chat = c.id and {where})"  # noqa: S608
+                where = f"c.id in (select f.chat from files f where {where})"  # noqa: S608
             return where, [text.lower(), text.lower() + "\U0010ffff"]
         if field.name == "project":
             return PROJECT, [_like(text)] * 2
@@ -117,9 +117,9 @@ class ChatRows:
         if name == "archived":
             return "c.archived", []
         if name in ("image", "thinking", "diff"):
-            return f"exists (select 1 from files f where f.chat = c.id and f.has_{name})", []  # noqa: S608
+            return f"c.id in (select f.chat from files f where f.has_{name})", []  # noqa: S608
         if name == "agent":
-            return "exists (select 1 from files f where f.chat = c.id and f.agent is not null)", []
+            return "c.id in (select f.chat from files f where f.agent is not null)", []
         if name == "abandoned":
             return "c.branches > 1", []
         return ERRORS, []
@@ -161,12 +161,9 @@ def _array(values: Any) -> str:  # noqa: ANN401
 
 
 IN_LINES: Final = "c.{} like ? escape '\\'"
-HAS_SESSION: Final = (
-    "exists (select 1 from files f where f.chat = c.id and f.session in (select value from json_each(?)))"
-)
+HAS_SESSION: Final = "c.id in (select f.chat from files f where f.session in (select value from json_each(?)))"
 PROJECT: Final = (
-    "(c.project like ? escape '\\'"
-    " or exists (select 1 from files f where f.chat = c.id and f.project like ? escape '\\'))"
+    "(c.project like ? escape '\\' or c.id in (select f.chat from files f where f.project like ? escape '\\'))"
 )
 ERRORS: Final = (
     "exists (select 1 from files f join records r on r.file = f.id join blocks b on b.record = r.id"

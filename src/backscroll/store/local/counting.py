@@ -130,30 +130,24 @@ def _add(deltas: dict[tuple[Any, ...], list[int]], row: Counted, sign: int) -> N
         sums[number] += sign * value
 
 
-NAME: Final = "coalesce(r.message, r.uuid)"
+NAME: Final = "u.message"
 SUMS: Final = 15
 LISTED: Final = "select value from json_each(?)"
 # The first row by time tells where and when; of rows of the same time, always the same one.
-COUNT: Final = f"""
+COUNT: Final = """
 with rows as (
-  select coalesce(r.message, r.uuid) as message, r.file, f.agent is not null or r.sidechain as agent, r.time, r.model,
-    u.*, row_number() over (partition by coalesce(r.message, r.uuid)
-      order by r.time, f.agent is not null, f.path, r.number) as place
-  from records r indexed by records_message join usage u on u.record = r.id join files f on f.id = r.file
-  where r.message in ({LISTED})
-  union all
-  select r.uuid, r.file, f.agent is not null or r.sidechain, r.time, r.model, u.*,
-    row_number() over (partition by r.uuid order by r.time, f.agent is not null, f.path, r.number)
-  from records r indexed by records_uuid join usage u on u.record = r.id join files f on f.id = r.file
-  where r.message is null and r.uuid in ({LISTED.replace("?", "?1")})
+  select u.*, r.file, f.agent is not null or u.agent as by_agent, r.time,
+    row_number() over (partition by u.message order by r.time, f.agent is not null, f.path, r.number) as place
+  from usage u indexed by usage_message join records r on r.id = u.record join files f on f.id = r.file
+  where u.message in (select value from json_each(?))
 )
-select message, max(case when place = 1 then file end), max(case when place = 1 then agent end), min(time),
+select message, max(case when place = 1 then file end), max(case when place = 1 then by_agent end), min(time),
   max(case when place = 1 then model end), max(input), max(output), max(cache_write), max(cache_read),
   max(cache_write_5m), max(cache_write_1h), max(web_searches), max(web_fetches), max(tier), max(speed), max(geo),
   max(final), cast(round(max(reported_cost) * 1e9) as integer), max(case when place = 1 then version end),
   max(case when place = 1 then git_branch end), null, count(*), count(distinct file)
 from rows group by message
-""".replace("json_each(?)", "json_each(?1)")  # noqa: S608 - no values in it
+"""
 INSERT: Final = f"insert into counted values ({', '.join('?' * len(Counted._fields))})"  # noqa: S608
 SUM_COLUMNS: Final = (
     "messages", "input", "output", "cache_write", "cache_read", "cache_write_5m", "cache_write_1h", "web_searches",

@@ -293,4 +293,4 @@ ADOPT: Final = """
 update files set chat = (select s.chat from files s where s.session = files.session and s.kind = 'session' limit 1)
 where kind = 'tool-result' and chat is null
 """
-INSERT_USAGE: Final = "insert into usage values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_USAGE: Final = "insert into usage values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"

@@ -8,7 +8,7 @@ from typing import Final
 
 from backscroll.records import FILE_TOOLS
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Raised with every change to the tables or to what is written into them."""
 APPLICATION: Final = 0x6273_6372  # "bscr"
 
@@ -39,6 +39,9 @@ create index files_chat on files (chat);
 create index files_adopted on files (session) where kind = 'tool-result' and chat is null;
 create index files_session on files (session);
 create index files_agent on files (agent) where agent is not null;
+create index files_with_image on files (chat) where has_image;
+create index files_with_thinking on files (chat) where has_thinking;
+create index files_with_diff on files (chat) where has_diff;
 
 create table chats (
   id integer primary key autoincrement,
@@ -108,6 +111,9 @@ create index blocks_file on blocks (file) where file is not null;
 
 create table usage (
   record integer primary key,
+  message text not null,
+  model text,
+  agent integer not null,
   input integer not null,
   output integer not null,
   cache_write integer not null,
@@ -124,6 +130,7 @@ create table usage (
   version text,
   git_branch text
 );
+create index usage_message on usage (message);
 
 create table counted (
   message text primary key,

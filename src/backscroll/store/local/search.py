@@ -111,14 +111,22 @@ class Search:
         best: dict[int, dict[int, float]] = defaultdict(dict)
         for score, chat, block in self._placed(found, compiled):
             best[chat][block] = score
-        counts = {chat: len(blocks) for chat, blocks in best.items()} if len(found.hits) < wanted else None
+        counts = self._counts(compiled, whole, best, is_all=len(found.hits) < wanted)
         promising = sorted(best, key=lambda chat: -max(best[chat].values()))[: max(PROMISING, 2 * (limit + offset))]
-        worth = self._worth(compiled, promising, best)
+        worth = self._worth(compiled, promising, best, counts)
         ranked = sorted(promising, key=lambda chat: worth[chat], reverse=True)
-        return self._page(compiled, ranked[offset : offset + limit], worth, best, hits, counts)
+        return self._page(ranked[offset : offset + limit], worth, best, hits, counts)
+
+    def _counts(
+        self, compiled: Compiled, whole: Engine, best: dict[int, dict[int, float]], *, is_all: bool
+    ) -> dict[int, int]:
+        """How many passages each chat has; `is_all` where all that there are were found."""
+        if is_all:
+            return {chat: len(blocks) for chat, blocks in best.items()}
+        return count_by_chat(self._searcher, whole, self._chat_of, compiled.files)
 
     def _worth(
-        self, compiled: Compiled, chats: list[int], best: dict[int, dict[int, float]]
+        self, compiled: Compiled, chats: list[int], best: dict[int, dict[int, float]], counts: dict[int, int]
     ) -> dict[int, tuple[int, float]]:
         """Of each chat how many of the words it has, and how good it is: its best passage, and bm25 of the whole."""
         tops = {chat: max(best[chat].values()) for chat in chats}
@@ -131,11 +139,13 @@ class Search:
         for wish in compiled.words:
             rarity = _rarity(wish.frequency, self._searcher.num_docs)
             asked = Engine.boolean_query([(tantivy.Occur.Must, wish.query), (tantivy.Occur.Must, inside)])
-            for chat, count in count_by_chat(self._searcher, asked, self._chat_of).items():
-                if chat in words:
-                    words[chat] += 1
-                    length = self._sizes.get(chat, 1) / usual
-                    sums[chat] += rarity * count * (K1 + 1) / (count + K1 * (1 - B + B * length))
+            alone = len(compiled.words) == 1
+            said = counts if alone else count_by_chat(self._searcher, asked, self._chat_of)
+            for chat in words.keys() & said.keys():
+                count = said[chat]
+                words[chat] += 1
+                length = self._sizes.get(chat, 1) / usual
+                sums[chat] += rarity * count * (K1 + 1) / (count + K1 * (1 - B + B * length))
         return {chat: (words[chat], CHAT_WEIGHT * sums[chat] + tops[chat]) for chat in chats}
 
     def _files_of(self, chats: list[int]) -> list[int]:
@@ -168,23 +178,19 @@ class Search:
                 break
             wanted *= 4
         page = list(best)[offset : offset + limit]
-        counts = {chat: len(blocks) for chat, blocks in best.items()} if len(found.hits) < wanted else None
-        return self._page(compiled, page, {chat: (len(compiled.words), 0.0) for chat in page}, best, hits, counts)
+        counts = self._counts(compiled, whole, best, is_all=len(found.hits) < wanted)
+        return self._page(page, {chat: (len(compiled.words), 0.0) for chat in page}, best, hits, counts)
 
     def _page(
         self,
-        compiled: Compiled,
         page: list[int],
         worth: dict[int, tuple[int, float]],
         best: dict[int, dict[int, float]],
         hits: int,
-        counts: dict[int, int] | None,
+        counts: dict[int, int],
     ) -> Answer:
-        """`counts` where all that was found is known; else it is counted."""
         chats = self._rows.of(page)
         shown = self._shown({chat: best[chat] for chat in page}, hits)
-        if counts is None:
-            counts = count_by_chat(self._searcher, compiled.whole(), self._chat_of, compiled.files)
         answer = []
         for chat in page:
             if chat in chats:

@@ -9,9 +9,16 @@ from typing import Any, Final
 import apsw
 
 from backscroll.store.local.database import select
-from backscroll.store.local.reports import usage
+from backscroll.store.local.reports import cache, context, files, time, tools, usage
 
-STATEMENTS: Final[dict[str, str]] = {**usage.STATEMENTS}
+STATEMENTS: Final[dict[str, str]] = {
+    **usage.STATEMENTS,
+    **time.STATEMENTS,
+    **tools.STATEMENTS,
+    **files.STATEMENTS,
+    **context.STATEMENTS,
+    **cache.STATEMENTS,
+}
 
 
 def run_report(

@@ -28,10 +28,17 @@ STATEMENTS: Final = {
     "usage by agent": _by("coalesce(f.agent, case when s.agent then 'inline' end), s.model", FILES),
     "usage by git-branch": _by("s.git_branch, s.model"),
     "usage by version": _by("s.version, s.model"),
+    "reported costs": """
+select count(*), coalesce(sum(u.reported_cost), 0), coalesce(sum(u.cost), 0), coalesce(sum(u.cost is null), 0)
+from counted u
+where u.reported_cost is not null and u.model is not '<synthetic>'
+  and (:since is null or u.time >= :since) and (:until is null or u.time < :until)
+  and (:files is null or u.file in (select value from json_each(:files)))
+""",
     "titles": "select c.name, c.title from chats c",
     "answers": """
 select u.message, u.time, u.model, c.name, f.session, f.agent, u.input, u.output, u.cache_write, u.cache_read, u.cost,
-  u.final, u.records, u.files, f.path
+  u.final, u.records, u.files, f.path, u.reported_cost
 from counted u join files f on f.id = u.file left join chats c on c.id = f.chat
 where (:since is null or u.time >= :since) and (:until is null or u.time < :until)
   and (:files is null or u.file in (select value from json_each(:files)))

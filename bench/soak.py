@@ -1,0 +1,730 @@
+"""Two versions of Claude Code write to twenty sessions for minutes, while queries run: is anything lost or leaked?
+
+    python -m bench.soak [--minutes 10] [--rate 500] [--json FILE]
+
+`backscroll watch` follows a generated home. Two processes append to ten sessions each, in the shapes of two versions;
+lines come in halves, sessions are deleted, cut, forked, taken up by the other version, and come back. One process reads
+all the time: searches, lists, shows, also through the command line. Every half minute each word that was said more than
+five seconds ago must be found once, where it was said, and the watcher's memory and descriptors are noted. At the end a
+fresh library made of the same home and archive must say the same.
+"""
+
+import argparse
+import json
+import multiprocessing
+import os
+import re
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from multiprocessing.queues import Queue
+from pathlib import Path
+from queue import Empty
+from random import Random
+from typing import Any, Final
+
+from backscroll.files import Home
+from backscroll.library import Library
+from backscroll.settings import Settings
+from bench.follow import Watcher, unique_word
+from bench.generate import Mix, generate
+from bench.generator.play import _append, _latest_sound_sessions, _Session
+from bench.generator.rows import Tally, client, new_uuid
+from bench.generator.texts import Texts
+
+VERSIONS: Final = ("2.0.76", "2.1.325")
+SESSIONS_EACH: Final = 10
+HOME_BYTES: Final = 30_000_000
+SETTLED: Final = 5.0
+"""Seconds after which what was said must be found."""
+UNSURE: Final = 3.0
+"""What was said so shortly before its file was deleted may not have been kept."""
+EVENT_SECONDS: Final = 7.0
+CHECK_SECONDS: Final = 30.0
+TORN: Final = 0.05
+OLD_WORDS: Final = 300
+"""How many of the words that were found before are looked for again in each check."""
+WORD: Final = re.compile(rb"zq[bcdfghjklmnpqrstvwxz]{6,}qz")
+UUID: Final = re.compile(rb'"uuid":"([0-9a-f-]{36})","timestamp"')
+COMMON: Final = (
+    "parser",
+    "error",
+    "the test",
+    '"in the"',
+    "tool:bash error",
+    "role:prompt file",
+    "after:1h the",
+    "cach*",
+)
+EVENTS: Final = ("cut", "delete", "fork", "other version", "delete at once", "come back", "cut and go on", "begin")
+
+
+@dataclass
+class Said:
+    """What became of a word."""
+
+    path: str
+    since: float
+    state: str = "there"
+    """`there`, `cut`, or `unsure` where both are right."""
+    copies: int = 0
+
+
+class Told(_Session):
+    """A session whose spilled results wait for their turn, as the client writes them: behind the row of their call."""
+
+    early = 0.0
+    """The share of them that does not."""
+
+    def put(self, path: str, text: str, now: int) -> None:
+        """Write a small file at once; spilled results are new files, and come in turn."""
+        if "/tool-results/" in path and self._story.rng.random() >= self.early:
+            self.waiting.append((self._root / path, text.encode()))
+        else:
+            super().put(path, text, now)
+
+
+class Voice:
+    """One session that somebody writes to."""
+
+    def __init__(self, world: "Mouth", path: Path, last: dict[str, str]) -> None:
+        self.path = path
+        self.last = last
+        self.words: list[tuple[str, int, float]] = []
+        """With where its line ends, and when it was said."""
+        self.parked_until = 0.0
+        self._world = world
+        self.half: tuple[Path, bytes, bytes] | None = None
+        self.begin(last)
+
+    def begin(self, last: dict[str, str]) -> None:
+        """Go on from this row."""
+        self.last = last
+        world = self._world
+        self._session = Told(
+            world.home, self.path, {"uuid": "", **last}, world.texts, Tally(), world.mix, Random(world.rng.random())
+        )
+        if "uuid" not in last:
+            self._session._story.transcript.last = None
+
+    def lines(self) -> tuple[Path, list[bytes]]:
+        """The next one to four lines of one file."""
+        session = self._session
+        if not session.waiting:
+            story = session._story
+            story.transcript.now = time.time_ns() // 1_000_000
+            story.turn()
+            word = self._world.new_word()
+            if self._world.rng.random() < 0.5:
+                story.transcript.user(f'"now look at {word} please"')
+            else:
+                story._write_blocks([f'{{"type":"text","text":"It was {word} after all."}}'], "end_turn")
+        path, first = session.waiting.popleft()
+        lines = [first]
+        for _ in range(int(self._world.rng.random() * 4)):
+            if not session.waiting or session.waiting[0][0] != path:
+                break
+            lines.append(session.waiting.popleft()[1])
+        return path, lines
+
+
+class Mouth:
+    """One version of Claude Code, writing to its sessions at a steady pace."""
+
+    def __init__(self, home: Path, number: int, paths: list[tuple[Path, dict[str, str]]], ledger: "Queue[Any]") -> None:
+        self.home = home
+        self.rng = Random(f"soak {number}")
+        self.texts = Texts(number + 1, 300_000)
+        self.mix = Mix(agents=0.02, rewinds=0.3)
+        self._ledger = ledger
+        self._number = number
+        self._words = 0
+        self._events = 0
+        self._deleted: list[tuple[Voice, bytes]] = []
+        self._doomed: Voice | None = None
+        self.voices = [Voice(self, path, {**last, "version": VERSIONS[number]}) for path, last in paths]
+
+    def new_word(self) -> str:
+        """One that nobody said yet."""
+        self._words += 1
+        return unique_word(2 * self._words + self._number)
+
+    def speak(self, rate: float, seconds: float) -> None:
+        """Write until the time is over, then finish what was begun."""
+        started = time.monotonic()
+        next_event = started + EVENT_SECONDS
+        lines = 0
+        while (now := time.monotonic()) < started + seconds:
+            if now >= next_event:
+                next_event = now + EVENT_SECONDS
+                self._happen()
+            lines += self._step()
+            ahead = started + lines / rate - time.monotonic()
+            if ahead > 0:
+                time.sleep(ahead)
+            elif ahead < -1:
+                started, seconds = started - ahead, seconds + ahead  # what was not borne is not made up for
+        for voice in self.voices:
+            self._finish(voice)
+
+    def _step(self) -> int:
+        now = time.monotonic()
+        voice = self.rng.choice([voice for voice in self.voices if voice.parked_until < now])
+        if voice.half:
+            return self._finish(voice)
+        path, lines = voice.lines()
+        content = b"".join(lines)
+        if self.rng.random() < TORN:
+            cut = len(content) - 1 - self.rng.randrange(max(1, len(lines[-1]) - 1))
+            voice.half = (path, content[:cut], content[cut:])
+            return self._write(voice, path, content[:cut], b"")
+        return self._write(voice, path, content, b"")
+
+    def _finish(self, voice: Voice) -> int:
+        """Write the rest of a line that was torn."""
+        if voice.half is None:
+            return 0
+        path, before, rest = voice.half
+        voice.half = None
+        return self._write(voice, path, rest, before.rpartition(b"\n")[2])
+
+    def _write(self, voice: Voice, path: Path, content: bytes, before: bytes) -> int:
+        """Append, and note the words whose lines are whole now; `before` is what is already there of the first line."""
+        step = _append(path, content)
+        end = path.stat().st_size - len(content)
+        now = time.monotonic()
+        whole = before + content
+        end -= len(before)
+        for line in whole.splitlines(keepends=True):
+            end += len(line)
+            for word in WORD.findall(line) if line.endswith(b"\n") else ():
+                voice.words.append((word.decode(), end, now))
+                self._ledger.put(("said", word.decode(), str(path), now))
+        lines = step.lines if path.suffix == ".jsonl" else 0
+        self._ledger.put(("lines", VERSIONS[self._number], lines, step.bytes))
+        return lines
+
+    def _happen(self) -> None:
+        """One of the things that happen to sessions, in turn."""
+        kind = EVENTS[self._events % len(EVENTS)]
+        self._events += 1
+        if self._doomed is not None:
+            self._delete(self._doomed)
+            self._doomed = None  # before anything else happens: nothing happens to one that is about to go
+        voice = self.rng.choice(self.voices)
+        self._finish(voice)
+        if kind == "delete":
+            voice.parked_until = time.monotonic() + 10 * EVENT_SECONDS
+            self._doomed = voice  # it is deleted with the next event, when all of it has been kept
+        elif kind == "delete at once":
+            self._delete(voice)
+        elif kind in ("cut", "cut and go on"):
+            self._cut(voice, goes_on=kind == "cut and go on")
+        elif kind == "fork":
+            self._fork(voice)
+        elif kind == "other version":
+            other = VERSIONS[1 - VERSIONS.index(voice.last["version"])]
+            voice._session._story.transcript.set_client(client(other), "main")
+            voice.last["version"] = other
+        elif kind == "come back" and self._deleted:
+            self._come_back()
+        else:
+            self._begin(voice)
+        self._ledger.put(("event", kind, str(voice.path)))
+
+    def _delete(self, voice: Voice) -> None:
+        self._deleted.append((voice, voice.path.read_bytes()))
+        voice.path.unlink()
+        now = time.monotonic()
+        self._change([word for word, _, said in voice.words if now - said < UNSURE], "unsure")
+        self._begin(voice)
+        self.voices.remove(voice)
+
+    def _come_back(self) -> None:
+        """A deleted session is put back, and goes on."""
+        voice, content = self._deleted.pop(0)
+        voice.path.write_bytes(content)
+        self._change([word for word, _, _ in voice.words], "there")
+        voice.parked_until = 0.0
+        self.voices.append(voice)
+        self._retire()
+
+    def _cut(self, voice: Voice, *, goes_on: bool) -> None:
+        """The last rows are cut off, and the session goes on from what is left, now or a little later."""
+        content = voice.path.read_bytes()
+        start = content.rfind(b"\n", 0, int(len(content) * 0.9)) + 1
+        row = _last_row(content[:start])
+        if row is None:
+            return
+        os.truncate(voice.path, start)
+        self._change([word for word, end, _ in voice.words if end > start], "cut")
+        voice.words = [said for said in voice.words if said[1] <= start]
+        voice.begin({**row, "version": voice.last["version"]})
+        voice.parked_until = 0.0 if goes_on else time.monotonic() + 2
+        if goes_on:
+            while voice.path.stat().st_size <= start:
+                path, lines = voice.lines()
+                self._write(voice, path, b"".join(lines), b"")
+
+    def _fork(self, voice: Voice) -> None:
+        """Another session begins with a copy of all rows of this one."""
+        session = new_uuid(self.rng)
+        content = voice.path.read_bytes()
+        name = voice.path.stem.encode()
+        rows = []
+        for line in content.splitlines():
+            found = re.search(rb'"uuid":"([^"]+)"', line)
+            if line.startswith(b'{"parentUuid"') and found:
+                origin = b',"forkedFrom":{"sessionId":"' + name + b'","messageUuid":"' + found[1] + b'"}}'
+                rows.append(line.replace(name, session.encode())[:-1] + origin)
+        row = _last_row(content)
+        if row is None or not rows:
+            return
+        path = voice.path.with_name(f"{session}.jsonl")
+        path.write_bytes(b"\n".join(rows) + b"\n")
+        self._ledger.put(("copied", [word for word, _, _ in voice.words], time.monotonic()))
+        self._ledger.put(("lines", VERSIONS[self._number], len(rows), path.stat().st_size))
+        self.voices.append(Voice(self, path, {**row, "sessionId": session, "version": VERSIONS[self._number]}))
+        self.voices.remove(voice)
+
+    def _begin(self, like: Voice) -> None:
+        """A new session in the same project."""
+        session = new_uuid(self.rng)
+        path = like.path.with_name(f"{session}.jsonl")
+        path.touch()
+        last = {"version": VERSIONS[self._number], "sessionId": session, "cwd": like.last["cwd"]}
+        self.voices.append(Voice(self, path, last))
+        if len(self.voices) > SESSIONS_EACH + 1:
+            self._retire()
+
+    def _retire(self) -> None:
+        """Nothing is added to one of the sessions any more."""
+        voice = next(voice for voice in self.voices if voice is not self._doomed)
+        self._finish(voice)
+        self.voices.remove(voice)
+
+    def _change(self, words: list[str], state: str) -> None:
+        self._ledger.put(("changed", words, state, time.monotonic()))
+
+
+def _last_row(content: bytes) -> dict[str, str] | None:
+    for line in reversed(content.splitlines()):
+        if line.startswith(b'{"parentUuid"') and b'"isSidechain":false' in line:
+            return {name: value for name, value in json.loads(line).items() if isinstance(value, str)}
+    return None
+
+
+def write_all_the_time(
+    home: Path, number: int, paths: list[tuple[Path, dict[str, str]]], rate: float, seconds: float, early: float,
+    ledger: "Queue[Any]",
+) -> None:  # fmt: skip
+    """The process of one version."""
+    Told.early = early
+    try:
+        Mouth(home, number, paths, ledger).speak(rate, seconds)
+    except BaseException:
+        ledger.put(("failed", f"the writer of {VERSIONS[number]}", traceback.format_exc()))
+        raise
+
+
+def read_all_the_time(home: Path, folder: Path, stop: Any, ledger: "Queue[Any]") -> None:  # noqa: ANN401
+    """The process that asks."""
+    rng = Random("reader")
+    times: dict[str, list[float]] = defaultdict(list)
+    library = None
+    done = 0
+    next_command = time.monotonic() + 5
+    while not stop.is_set():
+        if library is None or done % 25 == 0:
+            if library is not None:
+                library.close()
+            library = open_library(home, folder)
+        done += 1
+        kind = rng.choice(("search", "search", "search", "list", "show", "regex"))
+        if time.monotonic() >= next_command:
+            next_command, kind = time.monotonic() + 5, "command"
+        began = time.monotonic()
+        try:
+            if problem := ask(library, kind, home, folder, rng):
+                ledger.put(("failed", f"a reader's {kind}", problem))
+        except Exception:  # whatever it is, it is what we are looking for
+            ledger.put(("failed", f"a reader's {kind}", traceback.format_exc()))
+        times[kind].append(time.monotonic() - began)
+        time.sleep(0.01)
+    if library is not None:
+        library.close()
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    ledger.put(
+        ("read", {kind: (len(some), statistics.median(some), max(some)) for kind, some in times.items()}, memory)
+    )
+
+
+def ask(library: Library, kind: str, home: Path, folder: Path, rng: Random) -> str | None:
+    """One question; what is wrong with the answer."""
+    if kind == "search":
+        found = library.search(rng.choice(COMMON))
+        return None if found.chats else f"nothing found for {found.query.text}"
+    if kind == "regex":
+        library.search("/pars(er|ing)/", limit=3)
+        return None
+    chats = library.chats(limit=50)
+    if kind == "list":
+        return None if chats else "no chats"
+    chat = rng.choice(chats)
+    if kind == "show":
+        opened = library.open(chat)
+        return None if sum(len(opened.messages(branch)) for branch in opened.chat.branches) else "no messages"
+    command = rng.choice((["search", rng.choice(COMMON)], ["list", "-n", "20"], ["show", chat.overview.id]))
+    arguments = [*command, "--json", "--home", str(home), "--library", str(folder)]
+    run = subprocess.run([sys.executable, "-m", "backscroll", *arguments], capture_output=True, text=True, check=False)
+    if run.returncode or run.stderr:
+        return f"{' '.join(command)}: exit code {run.returncode}, stderr: {run.stderr[-2000:]}"
+    json.loads(run.stdout)
+    return None
+
+
+def open_library(home: Path, folder: Path) -> Library:
+    """To read."""
+    return Library(Settings(homes=(home,), library=folder, file=folder / "settings.toml"), [Home(home)])
+
+
+@dataclass
+class Sample:
+    """The watcher at one moment."""
+
+    second: float
+    memory: int
+    own_memory: int
+    descriptors: int
+    cpu: float
+    lines: int
+    words: int
+    checked: int
+    pending: int
+
+
+@dataclass
+class Soak:
+    """What is known while it goes on."""
+
+    home: Path
+    folder: Path
+    words: dict[str, Said] = field(default_factory=dict)
+    lines: Counter[str] = field(default_factory=Counter)
+    bytes: int = 0
+    events: Counter[str] = field(default_factory=Counter)
+    failures: list[str] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
+    delays: list[float] = field(default_factory=list)
+    checked: int = 0
+    reading: dict[str, tuple[int, float, float]] = field(default_factory=dict)
+    reader_memory: int = 0
+    fresh: set[str] = field(default_factory=set)
+    """Words that no check has looked for yet."""
+
+    def fail(self, text: str) -> None:
+        """Note something that is wrong, and say so at once."""
+        self.failures.append(text)
+        print(f"WRONG: {text}", flush=True)
+
+    def take(self, ledger: "Queue[Any]", seconds: float) -> list[str]:
+        """Take in what the others tell, for so long; the words that were said."""
+        until = time.monotonic() + seconds
+        said = []
+        while (left := until - time.monotonic()) > 0:
+            try:
+                kind, *rest = ledger.get(timeout=left)
+            except Empty:
+                break
+            if kind == "said":
+                self.words[rest[0]] = Said(rest[1], rest[2])
+                self.fresh.add(rest[0])
+                said.append(rest[0])
+            elif kind == "lines":
+                self.lines[rest[0]] += rest[1]
+                self.bytes += rest[2]
+            elif kind == "changed":
+                for word in rest[0]:
+                    self.words[word].state, self.words[word].since = rest[1], rest[2]
+                    self.fresh.add(word)
+            elif kind == "copied":
+                for word in rest[0]:
+                    self.words[word].copies += 1
+                    self.words[word].since = rest[1]
+                    self.fresh.add(word)
+            elif kind == "event":
+                self.events[rest[0]] += 1
+            elif kind == "failed":
+                self.fail(f"{rest[0]}: {rest[1]}")
+            elif kind == "read":
+                self.reading, self.reader_memory = rest
+        return said
+
+    def check(self, names: Sequence[str], library: Library, ledger: "Queue[Any]") -> None:
+        """Look for words; each that is settled must be found once, where it was said."""
+        wrong: dict[str, str] = {}
+        before = time.monotonic()
+        for name in names:
+            word = self.words[name]
+            if before - word.since < SETTLED:
+                continue
+            self.fresh.discard(name)
+            self.checked += 1
+            found = library.search(name, limit=5, hits=5)
+            hits = [passage.hit for chat in found.chats for passage in chat.passages]
+            expected = {"there": (1,), "cut": (0,), "unsure": (0, 1)}[word.state]
+            if word.copies:
+                expected = (1,)  # the copy is there whatever becomes of the first
+            if len(hits) not in expected or (not word.copies and found.total not in expected):
+                age = before - word.since
+                wrong[name] = (
+                    f"{name} ({word.state} for {age:.0f} s, {word.copies} copies): {len(hits)} hits, "
+                    f"total {found.total}, said in {word.path}, found in {[hit.path for hit in hits]}"
+                )
+            elif hits and not word.copies and hits[0].path != word.path:
+                wrong[name] = f"{name}: said in {word.path}, found in {hits[0].path}"
+        if wrong:
+            # Something may have happened to them while we looked.
+            self.take(ledger, 1.0)
+            texts = [text for name, text in wrong.items() if self.words[name].since < before]
+            if texts:
+                self.fail(f"{len(texts)} of {len(names)} words are not as they should be, such as {texts[0]}")
+            for text in texts[1:6]:
+                print(f"  also {text}", flush=True)
+
+    def wait_for(self, name: str, library: Library) -> None:
+        """How long a word takes to be found."""
+        word = self.words[name]
+        while time.monotonic() - word.since < SETTLED:
+            if library.search(name, limit=1, hits=1).chats:
+                self.delays.append(time.monotonic() - word.since)
+                return
+            time.sleep(0.01)
+        self.delays.append(SETTLED)
+
+
+def run(options: argparse.Namespace, root: Path) -> tuple[Soak, dict[str, Any]]:
+    """All of it."""
+    home, folder = root / "home", root / "library"
+    generate(home, sessions=40, total_bytes=HOME_BYTES, seed=options.seed, mix=Mix(problems=0.0))
+    soak = Soak(home, folder)
+    watcher = Watcher(home, folder)
+    while not (folder / "index" / "text" / "meta.json").exists() and watcher.is_running:
+        time.sleep(0.2)
+    time.sleep(8)
+    context = multiprocessing.get_context("spawn")
+    ledger: Queue[Any] = context.Queue()
+    stop = context.Event()
+    chosen = _latest_sound_sessions(home, 2 * SESSIONS_EACH)
+    seconds = options.minutes * 60
+    others = [
+        context.Process(
+            target=write_all_the_time,
+            args=(home, number, chosen[number::2], options.rate / 2, seconds, options.early, ledger),
+        )
+        for number in (0, 1)
+    ]
+    reader = context.Process(target=read_all_the_time, args=(home, folder, stop, ledger))
+    started = time.monotonic()
+    for process in (*others, reader):
+        process.start()
+    next_check = started + CHECK_SECONDS
+    rng = Random("checks")
+    library = open_library(home, folder)
+    while any(process.is_alive() for process in others):
+        said = soak.take(ledger, 1.0)
+        if said and time.monotonic() > started + 5:
+            soak.wait_for(said[-1], library)
+        if not watcher.is_running:
+            code, errors = watcher.stop()
+            soak.fail(f"the watcher ended by itself with {code} and said: {errors}")
+            for process in (*others, reader):
+                process.terminate()
+            return soak, {"seconds": time.monotonic() - started}
+        if time.monotonic() >= next_check:
+            next_check += CHECK_SECONDS
+            library.close()
+            library = open_library(home, folder)
+            old = [name for name in soak.words if name not in soak.fresh]
+            soak.check([*soak.fresh, *rng.sample(old, min(OLD_WORDS, len(old)))], library, ledger)
+            soak.samples.append(_sample(soak, watcher, library, time.monotonic() - started))
+            print(soak.samples[-1], flush=True)
+    wrote = time.monotonic() - started
+    stop.set()
+    soak.take(ledger, 3)
+    for process in (*others, reader):
+        process.join(30)
+        if process.exitcode != 0:
+            soak.fail(f"a writer or the reader ended with {process.exitcode}")
+    soak.take(ledger, SETTLED)
+    library.close()
+    with open_library(home, folder) as library:
+        soak.check(list(soak.words), library, ledger)
+        count_lines(soak, library)
+    code, errors = watcher.stop()
+    if code != 130 or errors:
+        soak.fail(f"watch ended with {code} and said: {errors or 'nothing'}")
+    judge(soak, options.limit * 1_000_000)
+    return soak, {"seconds": wrote, **compare(soak, root)}
+
+
+def _sample(soak: Soak, watcher: Watcher, library: Library, second: float) -> Sample:
+    memory = watcher.memory()
+    return Sample(
+        round(second, 1), memory["VmRSS"], memory["RssAnon"], watcher.descriptors(), watcher.cpu(),
+        sum(soak.lines.values()), len(soak.words), soak.checked, library.store.pending().passages,
+    )  # fmt: skip
+
+
+def count_lines(soak: Soak, library: Library) -> None:
+    """Every row of every transcript in the home is one record, and none is there twice."""
+    counted = {
+        path: (uuids, starts, count)
+        for path, uuids, starts, count in rows(
+            library,
+            "select path, count(distinct iif(uuid like '________-____-____-____-____________', uuid, null)),"
+            " count(distinct start), count(*) from v_messages group by path",
+        )
+    }
+    wrong = []
+    for path in soak.home.glob("projects/**/*.jsonl"):
+        lines = [line for line in path.read_bytes().split(b"\n") if line.startswith(b'{"parentUuid"')]
+        uuids = {found[1] for line in lines if (found := UUID.search(line))}
+        told, starts, count = counted.get(str(path), (0, 0, 0))
+        if told != len(uuids) or starts != count:
+            wrong.append(f"{path}: {len(uuids)} rows, {told} told, {count} records at {starts} places")
+    if wrong:
+        soak.fail(f"{len(wrong)} files have other records than rows, such as {wrong[0]}")
+
+
+def rows(library: Library, statement: str) -> list[Any]:
+    """All rows of a statement."""
+    return [tuple(row) for row in library.sql(statement, limit=10**7, seconds=120).rows]
+
+
+def compare(soak: Soak, root: Path) -> dict[str, Any]:
+    """A fresh library of the same home and archive says the same as the one that followed."""
+    fresh = root / "fresh"
+    shutil.copytree(soak.folder / "archive", fresh / "archive")
+    arguments = ["update", "--quiet", "--home", str(soak.home), "--library", str(fresh)]
+    ran = subprocess.run([sys.executable, "-m", "backscroll", *arguments], capture_output=True, text=True, check=False)
+    if ran.returncode or ran.stderr:
+        soak.fail(f"update of a fresh library ended with {ran.returncode} and said: {ran.stderr}")
+    with open_library(soak.home, soak.folder) as followed, open_library(soak.home, fresh) as anew:
+        ours, theirs = ({chat.overview.id: chat for chat in library.chats()} for library in (followed, anew))
+        counts = {}
+        for name, statement in COUNTS.items():
+            one, other = (rows(library, statement) for library in (followed, anew))
+            counts[name] = one[0][0] if len(one) == 1 else len(one)
+            if one != other:
+                extra = (
+                    [row for row in one if row not in set(other)][:2],
+                    [row for row in other if row not in set(one)][:2],
+                )
+                soak.fail(f"{name}: a fresh library says otherwise, such as {extra}")
+        if ours.keys() != theirs.keys():
+            soak.fail(f"other chats: {sorted(ours.keys() ^ theirs.keys())[:5]}")
+        for name in ours.keys() & theirs.keys():
+            if (ours[name].overview, ours[name].archived) != (theirs[name].overview, theirs[name].archived):
+                differing = [
+                    (part, getattr(ours[name].overview, part), getattr(theirs[name].overview, part))
+                    for part in ours[name].overview.__struct_fields__
+                    if getattr(ours[name].overview, part) != getattr(theirs[name].overview, part)
+                ]
+                soak.fail(f"chat {name} is another in a fresh library: {differing[:3]}")
+                break
+        some = Random("compare").sample(sorted(soak.words), min(500, len(soak.words)))
+        for query in (*COMMON, *some):
+            totals = [(found.total, found.total_chats) for found in (followed.search(query), anew.search(query))]
+            if totals[0] != totals[1]:
+                soak.fail(f"{query}: {totals[0]} found, and {totals[1]} in a fresh library")
+    return {"chats": len(ours), "compared searches": len(COMMON) + len(some), **counts}
+
+
+def judge(soak: Soak, limit: int) -> None:
+    """Whether memory and descriptors stayed what they were."""
+    if len(soak.samples) < 4:
+        return
+    half = len(soak.samples) // 2
+    first, second = soak.samples[:half], soak.samples[half:]
+    before, after = (max(sample.own_memory for sample in some) for some in (first, second))
+    if after > limit or after > 1.3 * before + 50_000_000:
+        soak.fail(f"memory grew from {before / 1e6:.0f} to {after / 1e6:.0f} MB")
+    before, after = (max(sample.descriptors for sample in some) for some in (first, second))
+    if after > before + 40:  # a round holds up to 32 files, and a sample may fall into it
+        soak.fail(f"descriptors grew from {before} to {after}")
+
+
+def as_results(soak: Soak, more: dict[str, Any]) -> dict[str, Any]:
+    """The numbers."""
+    samples = soak.samples
+    seconds = more["seconds"]
+    return {
+        "lines": dict(soak.lines),
+        "lines a second": round(sum(soak.lines.values()) / seconds, 1),
+        "bytes a second": round(soak.bytes / seconds),
+        "words": len(soak.words),
+        "words looked for": soak.checked,
+        "events": dict(soak.events),
+        "append to found, median": round(statistics.median(soak.delays), 3) if soak.delays else None,
+        "append to found, p95": round(statistics.quantiles(soak.delays, n=20)[-1], 3) if len(soak.delays) > 1 else None,
+        "append to found, slowest": round(max(soak.delays), 3) if soak.delays else None,
+        "watcher memory not of files, MB": [round(sample.own_memory / 1e6) for sample in samples],
+        "watcher memory, MB": [round(sample.memory / 1e6) for sample in samples],
+        "watcher descriptors": [sample.descriptors for sample in samples],
+        "watcher cpu seconds": round(samples[-1].cpu, 1) if samples else None,
+        "reads (count, median, slowest)": soak.reading,
+        "reader memory, MB": round(soak.reader_memory / 1e6),
+        **more,
+        "wrong": soak.failures,
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line; returns the exit code: 1 if anything was wrong."""
+    parser = argparse.ArgumentParser(prog="python -m bench.soak", description="Many writers, a watcher and a reader.")
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--rate", type=float, default=500.0, help="lines a second, of all writers together")
+    parser.add_argument(
+        "--limit", type=int, default=600, help="megabytes that the watcher may take, pages of files aside"
+    )
+    parser.add_argument("--early", type=float, default=0.0, help="share of the spilled results that precede their call")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there too")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="work in this new folder, and leave it")
+    options = parser.parse_args(arguments)
+    if options.keep:
+        options.keep.mkdir(parents=True)
+        results = as_results(*run(options, options.keep.resolve()))
+    else:
+        with tempfile.TemporaryDirectory(prefix="backscroll-bench-") as folder:
+            results = as_results(*run(options, Path(folder).resolve()))
+    for name, value in results.items():
+        if name != "wrong":
+            print(f"{name}: {value}")
+    print(f"wrong: {len(results['wrong'])}")
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    return 1 if results["wrong"] else 0
+
+
+COUNTS: Final = {
+    "records": "select count(*) from v_messages",
+    "tool calls": "select count(*) from v_tool_calls",
+    "problems": "select count(*) from v_problems",
+    "files touched": "select count(*) from v_files_touched",
+    "tokens": "select sum(input_tokens + output_tokens) from v_usage",
+    "files": "select path, session, agent, chat_id, archived from v_sessions order by path",
+    "records of each file": "select path, count(*), count(distinct uuid) from v_messages group by path order by path",
+}
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+"""`backscroll blame`: which chats changed a file, and why."""
+
+import shutil
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from backscroll.cli.options import global_options, request
+from backscroll.cli.output import tell, write, write_json
+from backscroll.cli.stats.common import begin
+from backscroll.render.terminal import clean_line, moment
+
+if TYPE_CHECKING:
+    from backscroll.library.analytics.blame import Touched
+
+
+@click.command("blame", short_help="Which chats changed a file, when, and what was asked for.")
+@click.argument("path", metavar="PATH")
+@click.option("--reads", is_flag=True, help="Also turns that only read it.")
+@click.option("--since", metavar="TIME", help="From then on: 2026-01-05, yesterday, 7d.")
+@click.option("--until", metavar="TIME", help="Up to the end of that day, or that time.")
+@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="At most so many turns.")
+@global_options
+def command(path: str, reads: bool, since: str | None, until: str | None, limit: int | None) -> None:
+    """Show the turns that changed a file, the newest first, with what was typed and the lines that came and went.
+
+    PATH is the end of a path: `app.py` and `src/app.py` are both ends of `/home/ada/shop/src/app.py`. Only the tools
+    that change files count; what shell commands do is not known.
+
+    \b
+    Examples:
+      backscroll blame src/app.py
+      backscroll blame app.py --reads --since 30d
+      backscroll blame src/app.py --json
+    """
+    from backscroll.library.analytics.blame import blame
+
+    asked, library, question = begin("", since, until)
+    rows = blame(library, path, question, reads=reads)
+    shown = rows[:limit]
+    if asked.json:
+        write_json({"turns": [_as_json(row) for row in shown], "total": len(rows)})
+        return
+    for line in _lines(shown):
+        write(line)
+    if not asked.quiet:
+        if len(shown) < len(rows):
+            tell(f"{len(rows) - len(shown):,} more turns: --limit")
+        if not rows:
+            tell("no chat changed it; --reads shows who read it")
+        files = list(dict.fromkeys(row.file for row in shown))
+        tell("\n".join(clean_line(file) for file in files[:10]))
+
+
+def _lines(rows: "list[Touched]") -> "list[str]":
+    from backscroll.render.tables import table
+
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    several = len({row.file for row in rows}) > 1
+    columns = ("TIME", "CHAT", "LINES", "EDITS", *(["FILE"] if several else []), "PROMPT")
+    values = [
+        (
+            f"{row.last.astimezone():%Y-%m-%d %H:%M}" if row.last else "",
+            (row.chat or "-")[:8],
+            f"+{row.added} -{row.removed}" if row.edits else "read" if row.reads else "failed",
+            row.edits,
+            *([row.file] if several else []),
+            " ".join(
+                word
+                for word in (
+                    f"[agent {row.agent[:8]}]" if row.agent else "",
+                    "[taken back]" if row.abandoned else "",
+                    row.prompt or row.title,
+                )
+                if word
+            ),
+        )
+        for row in rows
+    ]
+    return list(table(columns, values, width)) if values else []
+
+
+def _as_json(row: "Touched") -> dict[str, Any]:
+    answer = row._asdict()
+    answer["first"] = moment(row.first) if row.first else None
+    answer["last"] = moment(row.last) if row.last else None
+    return answer

@@ -1,0 +1,126 @@
+"""`backscroll file`: what a file looked like."""
+
+import difflib
+import shutil
+import sys
+from collections.abc import Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from backscroll.cli.options import global_options, request
+from backscroll.cli.output import open_library, tell, write, write_json
+from backscroll.errors import NothingFound, UsageError
+from backscroll.render.terminal import clean, clean_line, moment
+
+if TYPE_CHECKING:
+    from backscroll.library.file_versions import History, Seen
+
+
+@click.command("file", short_help="What a file looked like at a message or a time.")
+@click.argument("path", metavar="PATH")
+@click.option(
+    "--at", metavar="MESSAGE|TIME", help="When: the beginning of the id of a message, or a time. Default: last."
+)
+@click.option("--diff", is_flag=True, help="Only what changed from the version before.")
+@click.option("--list", "as_list", is_flag=True, help="Every version that is known.")
+@global_options
+def command(path: str, at: str | None, diff: bool, as_list: bool) -> None:
+    """Show what a file looked like, put together from what was read of it, written to it and changed in it.
+
+    PATH is the end of its path. On stderr it says what that is based on, and whether it is certain; what shell commands
+    and people did to the file in between is seen only when Claude next reads or changes it. Nothing is written to any
+    disk.
+
+    \b
+    Examples:
+      backscroll file src/app.py --list
+      backscroll file src/app.py --at yesterday > app.py
+      backscroll file src/app.py --at 4f8c2a10 --diff
+    """
+    from backscroll.library.file_versions import history, seen_at
+
+    if as_list and (at or diff):
+        raise UsageError("--list shows every version", "leave out --at and --diff")
+    asked = request()
+    library = open_library(asked)
+    found = history(library, path)
+    if as_list:
+        _write_list(found, as_json=asked.json)
+        return
+    seen = seen_at(library, found, at, datetime.now().astimezone())
+    if asked.json:
+        write_json(_as_json(seen, diff=diff))
+        return
+    if seen.version.content is None:
+        raise NothingFound(
+            f"what was in {found.file} then cannot be told: {seen.basis}", f"see backscroll file {found.file} --list"
+        )
+    text = "".join(_diff(seen)) if diff else seen.version.content
+    click.echo(clean(text) if sys.stdout.isatty() else text, nl=False)
+    if not asked.quiet:
+        when = moment(seen.version.when) if seen.version.when else "some time"
+        sure = "certain" if seen.certain else "NOT certain"
+        tell(f"{clean_line(seen.file)}, version {seen.number} of {len(found.versions)}, {when}: {sure}")
+        tell(f"based on {clean_line(seen.basis)}")
+
+
+def _diff(seen: "Seen") -> Iterator[str]:
+    before, after = (
+        (seen.before or "").splitlines(keepends=True),
+        (seen.version.content or "").splitlines(keepends=True),
+    )
+    for line in difflib.unified_diff(before, after, f"a{seen.file}", f"b{seen.file}"):
+        yield line if line.endswith("\n") else line + "\n\\ No newline at end of file\n"
+
+
+def _as_json(seen: "Seen", *, diff: bool) -> dict[str, Any]:
+    version = seen.version
+    answer = {
+        "file": seen.file,
+        "version": seen.number,
+        "time": moment(version.when) if version.when else None,
+        "certain": seen.certain and version.content is not None,
+        "basis": seen.basis,
+        "tool": version.touch.tool or None,
+        "chat": seen.call.chat if seen.call else None,
+        "message": seen.call.uuid if seen.call else None,
+    }
+    return {**answer, "diff": "".join(_diff(seen))} if diff else {**answer, "content": version.content}
+
+
+def _write_list(found: "History", *, as_json: bool) -> None:
+    from backscroll.render.tables import table
+
+    rows: list[dict[str, Any]] = [
+        {
+            "version": number,
+            "time": moment(version.when) if version.when else None,
+            "tool": version.touch.tool or None,
+            "chat": call.chat if call else None,
+            "message": call.uuid if call else None,
+            "characters": None if version.content is None else len(version.content),
+            "added": version.added,
+            "removed": version.removed,
+            "certain": version.certain,
+            "basis": version.basis,
+        }
+        for number, (version, call) in enumerate(found.versions, start=1)
+    ]
+    if as_json:
+        write_json({"file": found.file, "versions": rows})
+        return
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    names = ("VERSION", "TIME", "TOOL", "CHAT", "CHARACTERS", "LINES", "CERTAIN", "BASIS")
+    values = [
+        (
+            row["version"], row["time"], row["tool"], (row["chat"] or "")[:8], row["characters"],
+            "" if row["added"] is None else f"+{row['added']} -{row['removed']}", "yes" if row["certain"] else "no",
+            row["basis"],
+        )
+        for row in rows
+    ]  # fmt: skip
+    write(clean_line(found.file))
+    for line in table(names, values, width):
+        write(line)

@@ -1,0 +1,46 @@
+"""`backscroll stats activity`: when one works."""
+
+from datetime import datetime
+
+import click
+
+from backscroll.cli.options import global_options
+from backscroll.cli.output import tell, write
+from backscroll.cli.stats.common import begin, finish, report_options
+from backscroll.render.terminal import clean_line
+
+
+@click.command("activity", short_help="Weekdays and hours, days in a row, the busiest day.")
+@report_options
+@global_options
+def command(query: str, since: str | None, until: str | None, as_csv: bool) -> None:
+    """Show when you type: prompts by weekday and hour, in your time zone.
+
+    \b
+    Examples:
+      backscroll stats activity
+      backscroll stats activity --since 90d --json
+      TZ=Asia/Tokyo backscroll stats activity project:shop
+    """
+    from backscroll.library.analytics.activity import activity
+
+    request, library, asked = begin(query, since, until)
+    report = activity(library, asked, datetime.now().astimezone().date())
+    if request.json or as_csv:
+        finish(report, as_csv=as_csv)
+        return
+    from backscroll.render.charts import heatmap
+
+    for line in heatmap(report.rows):
+        write(line)
+    facts = report.facts
+    longest, current, busiest = facts["longest_streak"], facts["current_streak"], facts["busiest_day"]
+    write()
+    write(f"Active days     {facts['active_days']:,}")
+    if busiest:
+        write(f"Longest streak  {longest['days']:,} days, {longest['from']} to {longest['to']}")
+        write(f"Current streak  {current['days']:,} days")
+        write(f"Busiest day     {busiest['day']}, {busiest['prompts']:,} prompts")
+    if not request.quiet:
+        for note in report.notes:
+            tell(clean_line(note))

@@ -1,0 +1,55 @@
+"""`backscroll stats blocks`: windows of five hours."""
+
+from datetime import UTC, datetime
+
+import click
+
+from backscroll.cli.options import global_options
+from backscroll.cli.output import write
+from backscroll.cli.stats.common import begin, finish, report_options
+
+
+@click.command("blocks", short_help="Windows of 5 hours, as the limits have them; burn rate of the open one.")
+@report_options
+@click.option("--active", is_flag=True, help="Only the window that is open now.")
+@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="At most so many rows.")
+@global_options
+def command(query: str, since: str | None, until: str | None, as_csv: bool, active: bool, limit: int | None) -> None:
+    """Add up tokens and costs by windows of five hours, as Claude's limits have them.
+
+    A window begins with the first answer after the last one ended, brought down to the full hour (of UTC), and lasts
+    five hours. Windows are of all chats; QUERY only chooses whose tokens are added up. Of the open window there is also
+    its rate since the first answer, and what it comes to if that goes on.
+
+    \b
+    Examples:
+      backscroll stats blocks --since 7d
+      backscroll stats blocks --active --json
+    """
+    from backscroll.library.analytics.blocks import blocks
+
+    request, library, asked = begin(query, since, until)
+    report = blocks(library, asked, datetime.now(UTC), active=active)
+    finish(report, as_csv=as_csv, limit=limit)
+    if request.json or as_csv:
+        return
+    burning = report.facts["active"]
+    if burning is None:
+        if active:
+            write("no window is open: the next answer begins one")
+        return
+    from backscroll.render.reports import dollars, short
+
+    write()
+    write(
+        f"Open until {burning['end']}, {burning['minutes_left']:,.0f} minutes left:"
+        f" {short(burning['tokens'])} tokens, {dollars(burning['cost_microdollars'])}"
+    )
+    write(
+        f"Rate       {short(burning['tokens_per_minute'])} tokens a minute,"
+        f" {dollars(burning['cost_microdollars_per_hour'])} an hour"
+    )
+    write(
+        f"At the end {short(burning['projected_tokens'])} tokens,"
+        f" {dollars(burning['projected_cost_microdollars'])}, if it goes on like this"
+    )

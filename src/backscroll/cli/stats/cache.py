@@ -1,0 +1,32 @@
+"""`backscroll stats cache`: how well the prompt cache worked."""
+
+import click
+
+from backscroll.cli.options import global_options
+from backscroll.cli.stats.common import begin, finish, report_options
+
+DIMENSIONS = ("day", "week", "month", "model", "project", "chat", "pause")
+
+
+@click.command("cache", short_help="How much came from the prompt cache, and what that saved.")
+@report_options
+@click.option("--by", type=click.Choice(DIMENSIONS), default="day", help="What to add up by.")
+@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="At most so many rows.")
+@global_options
+def command(query: str, since: str | None, until: str | None, as_csv: bool, by: str, limit: int | None) -> None:
+    """Show how much of the input came from the prompt cache, what that saved, and what was missed.
+
+    A miss is an answer that read nothing from the cache although its conversation had an answer before; `--by pause`
+    shows after what pauses that happens. The cache lives for 5 minutes, or for an hour. QUERY chooses chats, by the
+    fields of `backscroll search`.
+
+    \b
+    Examples:
+      backscroll stats cache --since 30d
+      backscroll stats cache --by pause
+      backscroll stats cache project:shop --by chat --json
+    """
+    from backscroll.library.analytics.cache import cache
+
+    _, library, asked = begin(query, since, until)
+    finish(cache(library, asked, by), as_csv=as_csv, limit=limit)

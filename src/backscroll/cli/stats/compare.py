@@ -1,0 +1,60 @@
+"""`backscroll stats compare`: two things side by side."""
+
+import shutil
+import sys
+from datetime import datetime
+
+import click
+
+from backscroll.cli.options import global_options
+from backscroll.cli.output import tell, write
+from backscroll.cli.stats.common import OPTIONS, begin, finish
+from backscroll.render.terminal import clean_line
+
+
+@click.command("compare", short_help="Two projects, models, months … side by side.")
+@click.argument("first", metavar="A")
+@click.argument("second", metavar="B")
+@OPTIONS[1]
+@OPTIONS[2]
+@OPTIONS[3]
+@global_options
+def command(first: str, second: str, since: str | None, until: str | None, as_csv: bool) -> None:
+    """Show the measures of A and B side by side, with their differences.
+
+    Each is a period (2026, 2026-01, 2026-W05, 2026-01-05, today, yesterday, or from..to) or a query, which chooses
+    chats by the fields of `backscroll search`. Of a query with model: only that model's answers, costs and time count.
+
+    \b
+    Examples:
+      backscroll stats compare project:shop project:store
+      backscroll stats compare model:opus model:sonnet --since 30d
+      backscroll stats compare 2026-01 2026-02 --json
+    """
+    from backscroll.library.analytics.compare import compare
+
+    request, library, asked = begin("", since, until)
+    report = compare(library, asked, first, second, datetime.now().astimezone())
+    if request.json or as_csv:
+        finish(report, as_csv=as_csv)
+        return
+    from backscroll.render.charts import measure_text
+    from backscroll.render.tables import table
+
+    rows = [
+        (
+            name.removesuffix("_microdollars").removesuffix("_seconds").replace("_", " "),
+            measure_text(name, one),
+            measure_text(name, other),
+            measure_text(name, difference, signed=True),
+            measure_text("_share", change, signed=True),
+        )
+        for name, one, other, difference, change in report.rows
+    ]
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    head = ("", first, second, "difference", "change")
+    for line in table(head, rows, width, [False, True, True, True, True]):
+        write(line)
+    if not request.quiet:
+        for note in report.notes:
+            tell(clean_line(note))

@@ -1,0 +1,32 @@
+"""`backscroll stats context`: what filled the context."""
+
+import click
+
+from backscroll.cli.options import global_options
+from backscroll.cli.stats.common import begin, finish, report_options
+
+DIMENSIONS = ("chat", "tool", "turn")
+
+
+@click.command("context", short_help="What filled the context: prompts, answers, outputs of tools …")
+@report_options
+@click.option("--by", type=click.Choice(DIMENSIONS), default="chat", help="Chats, tools, or the turns of one chat.")
+@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="At most so many rows; 20 chats.")
+@global_options
+def command(query: str, since: str | None, until: str | None, as_csv: bool, by: str, limit: int | None) -> None:
+    """Show what the context of chats was filled with, and what compactions took out of it.
+
+    Shares are of the characters that are written down; beside them are the tokens that the answers really had before
+    them. QUERY chooses chats, by the fields of `backscroll search`; `--by turn` needs one.
+
+    \b
+    Examples:
+      backscroll stats context --since 7d
+      backscroll stats context project:shop --by tool
+      backscroll stats context chat:4f8c --by turn
+    """
+    from backscroll.library.analytics.context import context
+
+    _, library, asked = begin(query, since, until)
+    limit = 20 if by == "chat" and limit is None else limit
+    finish(context(library, asked, by, limit), as_csv=as_csv, limit=limit)

@@ -1,0 +1,69 @@
+"""`backscroll stats errors`: what goes wrong again and again."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from backscroll.cli.options import global_options, request
+from backscroll.cli.stats.common import begin, finish, report_options
+
+if TYPE_CHECKING:
+    from backscroll.library.analytics.reports import Asked, Report
+
+
+@click.command("errors", short_help="Errors of tools by their pattern, and how often they were solved.")
+@report_options
+@click.option(
+    "-n",
+    "--limit",
+    type=click.IntRange(min=1),
+    metavar="NUMBER",
+    default=20,
+    show_default=True,
+    help="How many patterns.",
+)
+@click.option("--tool", metavar="NAME", help="Only errors of this tool.")
+@click.option("--examples", is_flag=True, help="Also the latest error of each pattern, and where it is.")
+@global_options
+def command(
+    query: str, since: str | None, until: str | None, as_csv: bool, limit: int, tool: str | None, examples: bool
+) -> None:
+    """Group the errors of tools by what they have in common.
+
+    QUERY chooses chats. A pattern is the line that says what went wrong, without paths, numbers, names in quotes and ids.
+    It is solved where the next try went well: the next call of the same tool on the same file, or with the same program
+    and subcommand in a shell, or of any kind for other tools, if it came within 10 calls in the same conversation.
+    Nothing says whether it was made because of the error.
+
+    \b
+    Examples:
+      backscroll stats errors --since 30d
+      backscroll stats errors --tool Bash --limit 5 --examples
+      backscroll stats errors project:shop --json
+    """
+    from backscroll.library.analytics.errors import errors
+
+    _, library, asked = begin(query, since, until)
+    report = errors(library, asked, limit, tool)
+    if not as_csv and not request().json:
+        report = _for_people(report, asked, examples=examples)
+    finish(report, as_csv=as_csv)
+
+
+def _for_people(report: "Report", asked: "Asked", *, examples: bool) -> "Report":
+    """The columns that fit into a terminal."""
+    from dataclasses import replace
+    from datetime import datetime
+
+    rows = []
+    shown = []
+    for row in report.as_dicts():
+        last = f"{asked.local(datetime.fromisoformat(row['last'])):%Y-%m-%d}" if row["last"] else "-"
+        rows.append((row["count"], row["chats"], last, row["solved_share"], row["tool"], row["signature"]))
+        shown.append((row["example_chat"], row["example_message"], row["example"]))
+    changed = replace(
+        report, columns=("count", "chats", "last", "solved_share", "tool", "signature"), rows=rows, bar=None
+    )
+    if examples:
+        changed.explanation = replace(report, columns=("chat", "message", "example"), rows=shown, notes=[], bar=None)
+    return changed

@@ -1,0 +1,29 @@
+"""`backscroll stats` without a report: everything on one screen."""
+
+import shutil
+import sys
+from datetime import UTC, datetime
+
+from backscroll.cli.options import request
+from backscroll.cli.output import tell, write, write_json
+from backscroll.cli.stats.common import begin
+from backscroll.render.terminal import clean_line
+
+
+def write_overview(since: str | None, until: str | None) -> None:
+    """Answer with it."""
+    from backscroll.library.analytics.overview import overview
+
+    asked, library, about = begin("", since, until)
+    found = overview(library, about, datetime.now(UTC))
+    if asked.json:
+        write_json({name: value for name, value in found.items() if name != "notes"})
+        return
+    from backscroll.render.charts import overview_lines
+
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for line in overview_lines(found, width):
+        write(line)
+    if not request().quiet:
+        for note in found["notes"]:
+            tell(clean_line(note))

@@ -1,0 +1,62 @@
+"""`backscroll stats sequences`: which tools follow one another, and which calls fail again and again."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from backscroll.cli.options import global_options, request
+from backscroll.cli.stats.common import begin, finish, report_options
+
+if TYPE_CHECKING:
+    from backscroll.library.analytics.reports import Asked, Report
+
+LENGTHS = click.IntRange(2, 4)
+
+
+@click.command("sequences", short_help="Tools that follow one another, and calls that fail in a loop.")
+@report_options
+@click.option("--length", type=LENGTHS, metavar="NUMBER", help="Only sequences of so many calls: 2, 3 or 4.")
+@click.option("--fold", is_flag=True, help="Take the same tool several times in a row as once.")
+@click.option("--loops", "with_loops", is_flag=True, help="Instead, calls that failed three times in a row or more.")
+@click.option(
+    "-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", default=20, show_default=True, help="How many rows."
+)
+@global_options
+def command(
+    query: str, since: str | None, until: str | None, as_csv: bool, length: int | None, fold: bool, with_loops: bool,
+    limit: int,
+) -> None:  # fmt: skip
+    """Count which tools follow one another inside a turn, two to four of them.
+
+    QUERY chooses chats. Every place where a sequence stands counts, so three reads in a row hold two sequences of two
+    reads; --fold takes them as one. Calls that the model made at once count as one after the other. A loop is the same
+    call, with the same input, that failed or was denied at least three times with no other call between.
+
+    \b
+    Examples:
+      backscroll stats sequences --fold --length 3
+      backscroll stats sequences project:shop --since 30d --json
+      backscroll stats sequences --loops
+    """
+    from backscroll.library.analytics.sequences import LONGEST, SHORTEST, loops, sequences
+
+    _, library, asked = begin(query, since, until)
+    if with_loops:
+        report = loops(library, asked)
+        if not as_csv and not request().json:
+            report = _for_people(report, asked)
+    else:
+        report = sequences(library, asked, (length or SHORTEST, length or LONGEST), fold=fold)
+    finish(report, as_csv=as_csv, limit=limit)
+
+
+def _for_people(report: "Report", asked: "Asked") -> "Report":
+    """The columns of loops that fit into a terminal."""
+    from dataclasses import replace
+    from datetime import datetime
+
+    rows = []
+    for row in report.as_dicts():
+        first = f"{asked.local(datetime.fromisoformat(row['first'])):%Y-%m-%d %H:%M}" if row["first"] else "-"
+        rows.append((row["count"], row["tool"], first, row["chat"], row["message"], row["signature"]))
+    return replace(report, columns=("count", "tool", "first", "chat", "message", "signature"), rows=rows, bar=None)

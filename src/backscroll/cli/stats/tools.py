@@ -1,0 +1,61 @@
+"""`backscroll stats tools`: how tools were used and how they fared."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from backscroll.cli.options import global_options, request
+from backscroll.cli.stats.common import begin, finish, report_options
+
+if TYPE_CHECKING:
+    from backscroll.library.analytics.reports import Report
+
+DIMENSIONS = ("tool", "mcp-server", "project", "model")
+
+
+@click.command("tools", short_help="Calls of tools: errors, denials, durations, sizes.")
+@report_options
+@click.option("--by", type=click.Choice(DIMENSIONS), default="tool", help="What to add up by.")
+@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="At most so many rows.")
+@global_options
+def command(query: str, since: str | None, until: str | None, as_csv: bool, by: str, limit: int | None) -> None:
+    """Count the calls of tools: how they ended, how long they took, how much went in and out.
+
+    QUERY chooses chats. Each call counts once, however many files repeat it. The share of errors is that of the calls
+    that were carried out: those that were denied, interrupted or have no result are counted by themselves. A duration is
+    the time from the call to its result, with the time that somebody was waited for; negative ones and those of more
+    than a day are left out, and counted. Sizes are the bytes of the input as JSON, and the characters of the result that
+    the model was given.
+
+    \b
+    Examples:
+      backscroll stats tools --since 30d
+      backscroll stats tools --by mcp-server
+      backscroll stats tools project:shop --by model --json
+    """
+    from backscroll.library.analytics.tools import tools
+
+    _, library, asked = begin(query, since, until)
+    report = tools(library, asked, by)
+    finish(report if as_csv or request().json else _for_people(report), as_csv=as_csv, limit=limit)
+
+
+def _for_people(report: "Report") -> "Report":
+    """The same with shorter heads and numbers."""
+    from dataclasses import replace
+
+    from backscroll.render.reports import short
+
+    columns = (*report.columns[:7], "p50", "p90", "max", "input", "output")
+    rows = [
+        (*row[:7], *(_seconds(value) for value in row[7:10]), short(row[10]), short(row[11])) for row in report.rows
+    ]
+    return replace(report, columns=columns, rows=rows)
+
+
+def _seconds(value: float | None) -> str:
+    if value is None:
+        return "-"
+    if value < 60:
+        return f"{value:.2f} s" if value < 10 else f"{value:.0f} s"
+    return f"{value / 60:.0f} min" if value < 5400 else f"{value / 3600:.1f} h"

@@ -1,0 +1,152 @@
+"""What a file looked like, put together from what was read of it, written to it and changed in it. Pure."""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from backscroll.records.edits import FileInput, FileResult, Hunk, Replacement, line_count
+from backscroll.records.tools import READING_TOOLS
+
+
+class Touch(NamedTuple):
+    """A call that read or changed a file, and went well; or a copy that the client made (`tool` is empty)."""
+
+    when: datetime | None
+    tool: str
+    asked: FileInput
+    got: FileResult
+    source: str = ""
+    """Where it stands: whatever the caller wants to find it by."""
+
+
+class Version(NamedTuple):
+    """A file from one moment on."""
+
+    when: datetime | None
+    content: str | None
+    """None where it cannot be told."""
+    certain: bool
+    """Whether all of it stands in a transcript or a copy; else something of it was concluded."""
+    basis: str
+    """What it is based on, in a few words."""
+    added: int | None
+    removed: int | None
+    touch: Touch
+
+
+def versions(touches: Iterable[Touch]) -> Iterator[Version]:
+    """What the file looked like after each of them, in their order. One that tells nothing new makes no version.
+
+    A version is certain until something shows that the file was changed by others in between; what a shell command
+    does to a file between two versions nobody tells.
+    """
+    content: str | None = None
+    certain = False
+    for touch in touches:
+        before = touch.got.before
+        if before is not None:
+            if before != content:
+                yield _version(touch, content, before, True, FOUND, keep_counts=False)
+            content, certain = before, True
+        if touch.tool in READING_TOOLS or not touch.tool:
+            seen = _seen(touch, content, certain)
+        else:
+            seen = _changed(touch, content, certain)
+        if seen is None:
+            continue
+        fresh, certain, basis = seen
+        yield _version(touch, content, fresh, certain, basis, keep_counts=bool(touch.tool not in READING_TOOLS))
+        content = fresh
+
+
+def apply_replacements(text: str, replacements: Iterable[Replacement]) -> str | None:
+    """The text after them; None where one does not fit."""
+    for old, new, everywhere in replacements:
+        if not old:
+            if text:
+                return None
+            text = new
+        elif old not in text:
+            return None
+        else:
+            text = text.replace(old, new) if everywhere else text.replace(old, new, 1)
+    return text
+
+
+def apply_hunks(text: str, hunks: Iterable[Hunk]) -> str | None:
+    """The text after a diff; None where its lines are not those of the text."""
+    lines = text.split("\n")
+    moved = 0
+    for hunk in hunks:
+        kept = [line for line in hunk.lines if not line.startswith("\\")]
+        old = [line[1:] for line in kept if not line.startswith("+")]
+        new = [line[1:] for line in kept if not line.startswith("-")]
+        at = max(0, hunk.old_start - 1) + moved
+        if lines[at : at + len(old)] != old:
+            return None
+        lines[at : at + len(old)] = new
+        moved += len(new) - len(old)
+    return "\n".join(lines)
+
+
+def _seen(touch: Touch, content: str | None, certain: bool) -> tuple[str | None, bool, str] | None:
+    """What reading it tells, if that is anything new."""
+    got = touch.got
+    if got.content is None:
+        return None
+    if not touch.tool:
+        return None if got.content == content else (got.content, True, "a copy that Claude Code kept")
+    if got.is_whole:
+        # Some versions leave out the last newline, so a text that differs only there is the same.
+        if content is not None and certain and content.rstrip("\n") == got.content.rstrip("\n"):
+            return None
+        return got.content, True, "the whole file, read"
+    if content is None or got.lines is None:
+        return None
+    start = got.first_line - 1
+    known = content.split("\n")[start : start + got.lines]
+    if certain and known != got.content.split("\n")[: got.lines] and known != got.content.rstrip("\n").split("\n"):
+        return content, False, "the version before; a part that was read since says something else"
+    return None
+
+
+def _changed(touch: Touch, content: str | None, certain: bool) -> tuple[str | None, bool, str]:
+    """What changing it made of it."""
+    asked, got = touch.asked, touch.got
+    if touch.tool == "Write":
+        written = got.content if got.content is not None else asked.content
+        return written, written is not None, "all of it, written"
+    if touch.tool == "NotebookEdit":
+        return None, False, "a cell of a notebook was changed, which is not put together here"
+    replacements = got.replacements or asked.replacements
+    if content is None:
+        if len(replacements) == 1 and not replacements[0].old:
+            return replacements[0].new, True, "a new file"
+        return None, False, "a change of a file that is not known"
+    named = "the file before, which the result repeats" if got.before is not None else "the version before"
+    by_texts = apply_replacements(content, replacements) if replacements else None
+    by_lines = apply_hunks(content, got.hunks) if got.hunks else None
+    if got.by_user and by_lines is not None:
+        return by_lines, certain, f"{named}, and the lines that the user let change"
+    # The texts first: the lines of a result have spaces where the file has tabs.
+    if by_texts is not None:
+        return by_texts, certain and not got.by_user, f"{named}, and the change"
+    if by_lines is not None:
+        return by_lines, certain, f"{named}, and the lines that changed"
+    return None, False, "a change that does not fit what is known of the file"
+
+
+def _version(
+    touch: Touch, before: str | None, content: str | None, certain: bool, basis: str, *, keep_counts: bool
+) -> Version:
+    got = touch.got
+    counts: tuple[int | None, int | None] = (None, None)
+    if keep_counts:
+        counts = (got.added, got.removed)
+        if touch.tool == "Write" and before is None and content is not None and not got.hunks:
+            counts = (line_count(content), 0)
+    return Version(touch.when, content, certain, basis, *counts, touch)
+
+
+FOUND: Final = "the file as the change found it"
+"""The basis of a version that is older than the call that tells of it."""

@@ -1,0 +1,65 @@
+"""When one works: prompts by weekday and hour, and days in a row.
+
+Every time is taken to the user's time zone by itself, so that summer time shifts nothing.
+"""
+
+from collections import Counter
+from datetime import date, timedelta
+from itertools import pairwise
+from typing import Any, Final
+
+from backscroll.library.analytics.moments import local
+from backscroll.library.analytics.prompts import typed
+from backscroll.library.analytics.reports import Asked, Report
+from backscroll.library.library import Library
+
+WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+HOURS: Final = tuple(f"{hour:02}" for hour in range(24))
+
+
+def activity(library: Library, asked: Asked, today: date) -> Report:
+    """Prompts by weekday and hour."""
+    found = typed(library, asked)
+    whens = [local(asked, time) for time in found.times]
+    cells = Counter((when.weekday(), when.hour) for when in whens)
+    days = Counter(when.date() for when in whens)
+    rows = []
+    for weekday, name in enumerate(WEEKDAYS):
+        counts = [cells[weekday, hour] for hour in range(24)]
+        rows.append((name, *counts, sum(counts)))
+    facts = {"prompts": len(whens), "active_days": len(days), **streaks(days, today), "copies": found.copies}
+    notes = [f"{len(whens):,} prompts, each once; {found.copies:,} copies left out; hours are those of your time zone"]
+    if found.without_time:
+        notes.append(f"{found.without_time:,} prompts have no time, and are left out")
+    return Report(("weekday", *HOURS, "prompts"), rows, facts, notes)
+
+
+def streaks(days: Counter[date], today: date) -> dict[str, Any]:
+    """The longest run of days with a prompt, the one that goes on now, and the busiest day.
+
+    A run that reaches yesterday still goes on: today is not over.
+    """
+    runs: list[list[date]] = []
+    ordered = sorted(days)
+    for before, day in pairwise([None, *ordered]):
+        assert day is not None  # noqa: S101 - only the first is none
+        if before is not None and day - before == timedelta(days=1):
+            runs[-1].append(day)
+        else:
+            runs.append([day])
+    longest = max(runs, key=len, default=[])
+    goes_on = bool(runs) and today - runs[-1][-1] <= timedelta(days=1) and runs[-1][-1] <= today
+    busiest = min(days, key=lambda day: (-days[day], day), default=None)
+    return {
+        "longest_streak": _streak(longest),
+        "current_streak": _streak(runs[-1] if goes_on else []),
+        "busiest_day": None if busiest is None else {"day": str(busiest), "prompts": days[busiest]},
+    }
+
+
+def _streak(days: list[date]) -> dict[str, Any]:
+    return {
+        "days": len(days),
+        "from": str(days[0]) if days else None,
+        "to": str(days[-1]) if days else None,
+    }

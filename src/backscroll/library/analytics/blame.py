@@ -1,0 +1,70 @@
+"""Which chats changed a file, when, and what was asked for."""
+
+from datetime import datetime
+from typing import NamedTuple
+
+from backscroll.errors import NothingFound
+from backscroll.library.analytics.reports import Asked
+from backscroll.library.analytics.touched import FileCall, Prompts, file_calls, reading, result_of
+from backscroll.library.library import Library
+
+
+class Touched(NamedTuple):
+    """What one turn did to a file."""
+
+    file: str
+    chat: str | None
+    title: str
+    project: str | None
+    agent: str | None
+    prompt: str | None
+    """How what was typed begins."""
+    prompt_uuid: str | None
+    first: datetime | None
+    last: datetime | None
+    edits: int
+    reads: int
+    failed: int
+    added: int
+    removed: int
+    tools: tuple[str, ...]
+    messages: tuple[str, ...]
+    """The uuids of the rows with the calls."""
+    abandoned: bool
+
+
+def blame(library: Library, path: str, asked: Asked, *, reads: bool = False) -> list[Touched]:
+    """The turns that changed files whose path ends so, the newest first; with `reads` also those that only read."""
+    calls = file_calls(library, asked, path)
+    if not calls:
+        raise NothingFound(f"no chat read or changed {path}", "see backscroll stats files")
+    titles = dict(library.store.report("titles", None, library.passing, since=None, until=None))
+    prompts = Prompts(library)
+    groups: dict[tuple[str, str | None, str | None, str | None], list[FileCall]] = {}
+    typed = {}
+    for call in calls:
+        if not call.changes and not reads:
+            continue
+        prompt = prompts.of(call)
+        key = (call.file, call.chat, call.agent, prompt.uuid if prompt else None)
+        groups.setdefault(key, []).append(call)
+        typed[key] = prompt.text if prompt else None
+    rows = []
+    with reading(library) as texts:
+        for key, group in groups.items():
+            file, chat, agent, uuid = key
+            done = [call for call in group if call.is_done]
+            results = [result_of(texts, call) for call in done if call.changes]
+            times = [call.when for call in group if call.when]
+            rows.append(
+                Touched(
+                    file, chat, titles.get(chat, "") if chat else "", group[0].project, agent, typed[key], uuid,
+                    min(times, default=None), max(times, default=None), len(results), len(done) - len(results),
+                    len(group) - len(done), sum(result.added for result in results),
+                    sum(result.removed for result in results), tuple(dict.fromkeys(call.tool for call in group)),
+                    tuple(dict.fromkeys(call.uuid for call in group if call.uuid)),
+                    all(call.abandoned for call in group),
+                )
+            )  # fmt: skip
+    rows.sort(key=lambda row: row.last.timestamp() if row.last else 0, reverse=True)
+    return rows

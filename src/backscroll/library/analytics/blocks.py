@@ -1,0 +1,139 @@
+"""Windows of five hours, as Claude's limits have them.
+
+The rule: a window begins with the first answer after the last window ended, brought down to the full hour (of UTC), and
+lasts five hours. Windows are of all chats of the homes, for that is what limits count; a query only chooses whose
+tokens are added up in them. What other machines or claude.ai used is not known here.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from backscroll.conversation import SYNTHETIC
+from backscroll.library.analytics.reports import QUARTER, Asked, Report, ask
+from backscroll.library.analytics.usage import MEASURES, Sums
+from backscroll.library.library import Library
+from backscroll.pricing import microdollars
+from backscroll.store import EPOCH, microseconds
+
+HOUR: Final = 4 * QUARTER
+LENGTH: Final = 5 * HOUR
+COLUMNS: Final = ("start", "end", *MEASURES, "models")
+
+
+@dataclass
+class Window:
+    """One of them; times in microseconds."""
+
+    start: int
+    sums: Sums = field(default_factory=Sums)
+    models: set[str] = field(default_factory=set)
+
+    @property
+    def end(self) -> int:
+        """When it is over."""
+        return self.start + LENGTH
+
+
+def blocks(library: Library, asked: Asked, now: datetime, *, active: bool = False) -> Report:
+    """The windows, the latest first; with `active` only the one that is open now."""
+    windows, untimed, synthetic = _windows(library, asked)
+    at = microseconds(now) or 0
+    since, until = microseconds(asked.since), microseconds(asked.until)
+    current = next((window for window in windows if window.start <= at < window.end), None)
+    shown = [
+        window
+        for window in reversed(windows)
+        if (since is None or window.end > since) and (until is None or window.start < until)
+        and (not active or window is current) and (window.sums.messages or asked.query is None)
+    ]  # fmt: skip
+    total = Sums()
+    for window in shown:
+        total.add(tuple(window.sums.numbers))
+    facts: dict[str, Any] = {
+        "active": _burning(library, asked, current, now) if current else None,
+        "total": dict(zip(MEASURES, total.row(), strict=True)),
+        "copies": total.copies,
+        "without_time": untimed,
+        "synthetic": synthetic,
+    }
+    notes = [
+        f"{total.messages:,} answers counted, each once; {total.copies:,} copies in other files left out",
+        "a window begins with the first answer after the last one ended, at the full hour",
+        "what other machines and claude.ai used is not known here",
+    ]
+    if untimed:
+        notes.append(f"{untimed:,} answers have no time, and are in no window")
+    if total.unpriced:
+        notes.append(f"no price is known for {total.unpriced:,} answers: their tokens count, their cost does not")
+    rows = [
+        (_told(asked, window.start), _told(asked, window.end), *window.sums.row(), ", ".join(sorted(window.models)))
+        for window in shown
+    ]
+    return Report(COLUMNS, rows, facts, notes, bar="cost_microdollars")
+
+
+def starts_of(quarters: list[int]) -> list[int]:
+    """Where windows begin, for answers in these quarters of an hour (in their order)."""
+    starts: list[int] = []
+    for quarter in quarters:
+        time = quarter * QUARTER
+        if not starts or time >= starts[-1] + LENGTH:
+            starts.append(time // HOUR * HOUR)
+    return starts
+
+
+def _windows(library: Library, asked: Asked) -> tuple[list[Window], int, int]:
+    everything = ask(library, "usage by quarter", Asked(zone=asked.zone))
+    chosen = everything if asked.query is None else ask(library, "usage by quarter", Asked(query=asked.query))
+    starts = starts_of(sorted({row[0] for row in everything if row[0] and row[1] != SYNTHETIC}))
+    windows = [Window(start) for start in starts]
+    by_quarter: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+    untimed = synthetic = 0
+    for row in chosen:
+        if row[1] == SYNTHETIC:
+            synthetic += row[2]
+        elif not row[0]:
+            untimed += row[2]
+        else:
+            by_quarter[row[0]].append(row)
+    number = 0
+    for quarter in sorted(by_quarter):
+        while quarter * QUARTER >= windows[number].end:
+            number += 1
+        for _, model, *values in by_quarter[quarter]:
+            windows[number].sums.add(tuple(values))
+            windows[number].models.add(model or "no model")
+    return windows, untimed, synthetic
+
+
+def _burning(library: Library, asked: Asked, window: Window, now: datetime) -> dict[str, Any]:
+    """How fast the open window is used, and where that leads if it goes on."""
+    since = EPOCH + timedelta(microseconds=window.start)
+    answers = ask(library, "answers", Asked(query=asked.query, since=since))
+    times = [row[1] for row in answers if row[1] is not None and row[2] != SYNTHETIC]
+    at = microseconds(now) or 0
+    first, last = min(times, default=window.start), max(times, default=window.start)
+    # By the time since the first answer; less than a minute says nothing.
+    minutes = max(1.0, (at - first) / 60e6)
+    left = max(0.0, (window.end - at) / 60e6)
+    tokens, cost = window.sums.tokens, microdollars(window.sums.numbers[9])
+    return {
+        "start": _told(asked, window.start),
+        "end": _told(asked, window.end),
+        "first_answer": _told(asked, first, "%Y-%m-%d %H:%M:%S"),
+        "last_answer": _told(asked, last, "%Y-%m-%d %H:%M:%S"),
+        "minutes_used": round(minutes, 1),
+        "minutes_left": round(left, 1),
+        "tokens": tokens,
+        "cost_microdollars": cost,
+        "tokens_per_minute": round(tokens / minutes),
+        "cost_microdollars_per_hour": round(60 * cost / minutes),
+        "projected_tokens": round(tokens + left * tokens / minutes),
+        "projected_cost_microdollars": round(cost + left * cost / minutes),
+    }
+
+
+def _told(asked: Asked, time: int, shape: str = "%Y-%m-%d %H:%M") -> str:
+    return asked.local(EPOCH + timedelta(microseconds=time)).strftime(shape)

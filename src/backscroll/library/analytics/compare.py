@@ -1,0 +1,156 @@
+"""Two things side by side: projects, models, months, or whatever a query or a period chooses."""
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from backscroll.conversation import SYNTHETIC
+from backscroll.library.analytics.moments import SECOND
+from backscroll.library.analytics.prompts import typed
+from backscroll.library.analytics.reports import Asked, Report, ask, percentile, share
+from backscroll.library.analytics.time import measure
+from backscroll.library.analytics.usage import Sums
+from backscroll.library.library import Library
+from backscroll.pricing import microdollars
+from backscroll.query import All, Field, Part, Query, parse, parse_moment
+
+YEAR: Final = re.compile(r"(\d{4})")
+MONTH: Final = re.compile(r"(\d{4})-(\d{2})")
+WEEK: Final = re.compile(r"(\d{4})-[Ww](\d{2})")
+DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}|today|yesterday")
+
+
+def compare(library: Library, asked: Asked, first: str, second: str, now: datetime) -> Report:
+    """The measures of two sides, with their differences."""
+    sides = [side(asked, text, now) for text in (first, second)]
+    measures = [_measures(library, one) for one in sides]
+    rows = [
+        (name, value, measures[1][name], _difference(value, measures[1][name]), _change(value, measures[1][name]))
+        for name, value in measures[0].items()
+    ]
+    facts = {"sides": [_described(text, one) for text, one in zip((first, second), sides, strict=True)]}
+    notes = ["each answer and prompt is counted once; a query chooses whole chats"]
+    if any(model_of(one.query) for one in sides):
+        notes.append("of model: only answers, costs and time of that model count; prompts and calls are of whole chats")
+    unpriced = [one["answers_without_price"] for one in measures]
+    if any(unpriced):
+        notes.append(f"answers without a known price: {unpriced[0]:,} and {unpriced[1]:,}; their cost is not in it")
+    return Report(("measure", "first", "second", "difference", "change_share"), rows, facts, notes)
+
+
+def side(asked: Asked, text: str, now: datetime) -> Asked:
+    """What one side asks about: a period (`2026`, `2026-01`, `2026-W05`, `2026-01-05`, `A..B`), else a query."""
+    period = period_of(text.strip(), now)
+    if period is None:
+        return replace(asked, query=parse(text, now))
+    since, until = period
+    since = max(since, asked.since) if asked.since and since else since or asked.since
+    until = min(until, asked.until) if asked.until and until else until or asked.until
+    return replace(asked, since=since, until=until)
+
+
+def period_of(text: str, now: datetime) -> tuple[datetime | None, datetime | None] | None:
+    """From when until when, if the text is a period; its days are those of the time zone of `now`."""
+    if ".." in text and ":" not in text.split("..")[0][:8]:
+        start, _, end = text.partition("..")
+        return (
+            _moment(start, now) if start else None,
+            _moment(end, now, end=True) if end else None,
+        )
+    try:
+        if found := YEAR.fullmatch(text):
+            return _midnight(int(found[1]), 1, now), _midnight(int(found[1]) + 1, 1, now)
+        if found := MONTH.fullmatch(text):
+            year, month = int(found[1]), int(found[2])
+            return _midnight(year, month, now), _midnight(year + month // 12, month % 12 + 1, now)
+        if found := WEEK.fullmatch(text):
+            monday = datetime.fromisocalendar(int(found[1]), int(found[2]), 1)
+            return _zoned(monday, now), _zoned(monday + timedelta(days=7), now)
+    except ValueError:
+        return None
+    if DAY.fullmatch(text.lower()):
+        return _moment(text, now), _moment(text, now, end=True)
+    return None
+
+
+def model_of(query: Query | None) -> str | None:
+    """The model that a query asks for, where it plainly asks for one."""
+    parts: tuple[Part, ...] = (
+        () if query is None else tuple(query.root.parts) if isinstance(query.root, All) else (query.root,)
+    )
+    named = [str(part.value) for part in parts if isinstance(part, Field) and part.name == "model"]
+    return named[0].lower() if len(named) == 1 else None
+
+
+def _measures(library: Library, asked: Asked) -> dict[str, Any]:
+    model = model_of(asked.query)
+    sums = Sums()
+    for name, *values in ask(library, "usage by model", asked):
+        if name != SYNTHETIC and (model is None or model in (name or "").lower()):
+            sums.add(tuple(values))
+    said = typed(library, asked)
+    spent = measure(library, asked, model=model).total
+    calls = ask(library, "calls by tool", asked)
+    turns = [turn / SECOND for turn in spent.turns]
+    prompts = len(said.total.lengths)
+    cost = microdollars(sums.numbers[9])
+    asked_tokens = sums.numbers[1] + sums.numbers[3] + sums.numbers[4]
+    return {
+        "chats": len(said.chats),
+        "prompts": prompts,
+        "prompt_length_p50": percentile(said.total.lengths, 0.5),
+        "interruptions": said.total.interruptions,
+        "rework_share": share(said.total.rework, prompts),
+        "turns": len(turns),
+        "turn_p50_seconds": percentile(turns, 0.5),
+        "turn_p90_seconds": percentile(turns, 0.9),
+        "active_seconds": round(spent.active / SECOND),
+        "model_seconds": round(spent.model / SECOND),
+        "tools_seconds": round(spent.tools / SECOND),
+        "human_seconds": round(spent.human / SECOND),
+        "answers": sums.messages,
+        "input_tokens": sums.numbers[1],
+        "output_tokens": sums.numbers[2],
+        "cache_creation_input_tokens": sums.numbers[3],
+        "cache_read_input_tokens": sums.numbers[4],
+        "cache_read_share": share(sums.numbers[4], asked_tokens),
+        "cost_microdollars": sums.microdollars,
+        "answers_without_price": sums.unpriced,
+        "cost_per_prompt_microdollars": round(cost / prompts) if prompts and sums.microdollars is not None else None,
+        "calls": sum(row[1] for row in calls),
+        "failed_calls": sum(row[2] for row in calls),
+        "failed_calls_share": share(sum(row[2] for row in calls), sum(row[1] for row in calls)),
+    }
+
+
+def _difference(first: float | None, second: float | None) -> float | None:
+    return None if first is None or second is None else second - first
+
+
+def _change(first: float | None, second: float | None) -> float | None:
+    return None if first is None or second is None or not first else second / first - 1
+
+
+def _described(text: str, one: Asked) -> dict[str, Any]:
+    return {
+        "asked": text,
+        "since": one.since.isoformat() if one.since else None,
+        "until": one.until.isoformat() if one.until else None,
+    }
+
+
+def _moment(text: str, now: datetime, *, end: bool = False) -> datetime:
+    moment = parse_moment(text, now, end=end)
+    return _zoned(moment.replace(tzinfo=None), now) if DAY.fullmatch(text.strip().lower()) else moment
+
+
+def _midnight(year: int, month: int, now: datetime) -> datetime:
+    return _zoned(datetime(year, month, 1), now)  # noqa: DTZ001 - gets its zone right there
+
+
+def _zoned(moment: datetime, now: datetime) -> datetime:
+    """That time of the clock on the wall. A zone that knows its summer time says how far it is off on that day."""
+    known = now.tzinfo is UTC or isinstance(now.tzinfo, ZoneInfo)
+    return moment.replace(tzinfo=now.tzinfo) if known else moment.astimezone()

@@ -1,0 +1,207 @@
+"""What filled the context of chats: characters by what they are, beside the tokens that the answers really had."""
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from typing import Any, Final, NamedTuple
+
+from backscroll.errors import UsageError
+from backscroll.library.analytics.reports import Asked, Report, ask, share, top
+from backscroll.library.analytics.touched import Prompt, of_chat, reading, told
+from backscroll.library.library import Library
+from backscroll.library.texts import Texts
+from backscroll.records import System
+
+PARTS: Final = ("prompt", "answer", "thinking", "input", "output", "other")
+SHARES: Final = ("prompts_share", "answers_share", "thinking_share", "calls_share", "outputs_share", "other_share")
+DIMENSIONS: Final = ("chat", "tool", "turn")
+
+
+class Compaction(NamedTuple):
+    """When a context was made shorter, and by how much; the tokens behind it are said, or those of the next answer."""
+
+    time: int | None
+    before: int | None
+    after: int | None
+    measured: bool
+
+    @property
+    def lost(self) -> int:
+        """Tokens that are no longer in the context."""
+        return max(0, self.before - self.after) if self.before is not None and self.after is not None else 0
+
+
+class Answers:
+    """The answers of a chat, in the order of time."""
+
+    def __init__(self) -> None:
+        self.times: list[int] = []
+        self.context: list[int] = []
+        self.output = 0
+
+    def add(self, time: int | None, context: int, output: int) -> None:
+        """One more."""
+        self.times.append(time or 0)
+        self.context.append(context)
+        self.output += output
+
+    @property
+    def largest(self) -> int | None:
+        """The most tokens that one had before it."""
+        return max(self.context, default=None)
+
+    def after(self, time: int | None) -> int | None:
+        """What the next one had before it."""
+        at = bisect_right(self.times, time or 0)
+        return self.context[at] if at < len(self.context) else None
+
+
+def context(library: Library, asked: Asked, by: str = "chat", limit: int | None = 20) -> Report:
+    """What filled the context by chat, by tool, or by the turns of one chat."""
+    if by == "turn":
+        return _by_turn(library, asked)
+    parts: dict[str, Counter[str]] = defaultdict(Counter)
+    tools: Counter[str] = Counter()
+    calls: Counter[str] = Counter()
+    in_agents = 0
+    for chat, role, tool, is_agent, count, size, _ in ask(library, "context parts", asked):
+        if is_agent:
+            in_agents += size
+            continue
+        parts[chat or "-"][role] += size
+        if role == "output":
+            tools[tool or "-"] += size
+            calls[tool or "-"] += count
+    if by == "tool":
+        return _by_tool(parts, tools, calls, in_agents)
+    return _by_chat(library, asked, parts, in_agents, limit)
+
+
+def _by_tool(parts: dict[str, Counter[str]], tools: Counter[str], calls: Counter[str], in_agents: int) -> Report:
+    whole = sum(sum(one.values()) for one in parts.values())
+    rows = top([(tool, calls[tool], size, size // max(1, calls[tool]), share(size, whole)) for tool, size in
+                tools.items()], 2)  # fmt: skip
+    columns = ("tool", "results", "characters", "characters_each", "context_share")
+    facts = {"characters": whole, "output_characters": sum(tools.values()), "agent_characters": in_agents}
+    return Report(columns, rows, facts, [f"of {whole:,} characters, outputs of tools; {AGENTS}"], bar="characters")
+
+
+def _by_chat(
+    library: Library, asked: Asked, parts: dict[str, Counter[str]], in_agents: int, limit: int | None
+) -> Report:
+    titles = dict(library.store.report("titles", None, library.passing, since=None, until=None))
+    answers: dict[str, Answers] = defaultdict(Answers)
+    for chat, time, _, given, read, written, output in ask(library, "context answers", asked):
+        answers[chat or "-"].add(time, given + read + written, output)
+    with reading(library) as texts:
+        compacted = _compactions(library, texts, asked, answers)
+        ordered = sorted(parts, key=lambda chat: (-sum(parts[chat].values()), chat))
+        shown = set(ordered[:limit])
+        # The index does not have the size of attachments: those of the chats that are shown are read.
+        for chat, path, start, length, block in ask(library, "context unsized", asked):
+            if (chat or "-") in shown:
+                parts[chat or "-"]["other"] += len(texts.text(path, start, length, block))
+    rows = []
+    for chat in sorted(parts, key=lambda chat: (chat not in shown, -sum(parts[chat].values()), chat)):
+        size, whole = parts[chat], sum(parts[chat].values())
+        lost = compacted.get(chat, [])
+        rows.append((
+            chat, whole, *(share(size[part], whole) for part in PARTS), answers[chat].largest,
+            sum(answers[chat].context), len(lost), sum(one.lost for one in lost), titles.get(chat, ""),
+        ))  # fmt: skip
+    columns = (
+        "chat", "characters", *SHARES, "largest_context_tokens", "input_tokens", "compactions", "lost_tokens", "title",
+    )  # fmt: skip
+    every = [one for some in compacted.values() for one in some]
+    facts = {
+        "characters": sum(sum(one.values()) for one in parts.values()),
+        "agent_characters": in_agents,
+        "compactions": len(every),
+        "measured": sum(one.measured for one in every),
+        "unknown": sum(one.before is None or one.after is None for one in every),
+        "lost_tokens": sum(one.lost for one in every),
+    }
+    return Report(columns, rows, facts, [*_notes(facts), f"{AGENTS} ({in_agents:,} characters)"], bar="characters")
+
+
+def _by_turn(library: Library, asked: Asked) -> Report:
+    chats = library.chats(asked.query or "", limit=2)
+    if len(chats) != 1:
+        raise UsageError("--by turn needs one chat", "name it: backscroll stats context chat:ID --by turn")
+    chat = chats[0].overview.id
+    asked = of_chat(library, chat, asked)
+    prompts = [one for row in ask(library, "file prompts", asked) if not (one := Prompt(*row)).in_agent]
+    prompts = list({one.uuid: one for one in reversed(prompts)}.values())[::-1]
+    # The first of its copies is the one whose time counts.
+    prompts = sorted((one for one in prompts if one.time is not None), key=lambda one: one.time or 0)
+    starts = [one.time or 0 for one in prompts]
+    sizes: dict[int, Counter[str]] = defaultdict(Counter)
+    tools: dict[int, Counter[str]] = defaultdict(Counter)
+    answers: dict[int, Answers] = defaultdict(Answers)
+    every = Answers()
+    for _, time, _, given, read, written, output in ask(library, "context answers", asked):
+        answers[bisect_right(starts, time or 0) - 1].add(time, given + read + written, output)
+        every.add(time, given + read + written, output)
+    with reading(library) as texts:
+        for path, _, time, role, tool, size, start, length, block, unsized in ask(library, "context rows", asked):
+            turn = bisect_right(starts, time or 0) - 1
+            known = len(texts.text(path, start, length, block)) if unsized else size
+            sizes[turn][role] += known
+            if role == "output":
+                tools[turn][tool or "-"] += known
+        compacted = _compactions(library, texts, asked, {chat: every}).get(chat, [])
+    rows: list[tuple[Any, ...]] = []
+    for turn in sorted({*sizes, *answers}):
+        whole = sum(sizes[turn].values())
+        begin = starts[turn] if turn >= 0 else 0
+        end = starts[turn + 1] if turn + 1 < len(starts) else None
+        here = [one for one in compacted if begin <= (one.time or 0) and (end is None or (one.time or 0) < end)]
+        largest = tools[turn].most_common(1)
+        rows.append((
+            turn + 1, told(asked, starts[turn]) if turn >= 0 else None, whole,
+            *(share(sizes[turn][part], whole) for part in PARTS), largest[0][0] if largest else None,
+            answers[turn].largest, len(here), sum(one.lost for one in here), prompts[turn].text if turn >= 0 else "",
+        ))  # fmt: skip
+    columns = (
+        "turn", "time", "characters", *SHARES, "largest_tool", "largest_context_tokens", "compactions", "lost_tokens",
+        "prompt",
+    )  # fmt: skip
+    facts = {
+        "chat": chat,
+        "characters": sum(sum(one.values()) for one in sizes.values()),
+        "compactions": len(compacted),
+        "measured": sum(one.measured for one in compacted),
+        "unknown": sum(one.before is None or one.after is None for one in compacted),
+        "lost_tokens": sum(one.lost for one in compacted),
+    }
+    return Report(columns, rows, facts, [*_notes(facts), AGENTS], bar="characters")
+
+
+def _compactions(
+    library: Library, texts: Texts, asked: Asked, answers: dict[str, Answers]
+) -> dict[str, list[Compaction]]:
+    found: dict[str, list[Compaction]] = defaultdict(list)
+    for chat, time, path, start, length in ask(library, "context compactions", asked):
+        record = texts.record(path, start, length)
+        said = record.compact_metadata if isinstance(record, System) else None
+        before, after = (said.pre_tokens, said.post_tokens) if said else (None, None)
+        measured = after is None
+        if measured and (chat or "-") in answers:
+            after = answers[chat or "-"].after(time)
+        found[chat or "-"].append(Compaction(time, before, after, measured and after is not None))
+    return found
+
+
+def _notes(facts: dict[str, Any]) -> list[str]:
+    notes = [
+        f"shares are of {facts['characters']:,} characters that are written down; the system prompt and the definitions "
+        "of tools are not among them, nor are pictures; the tokens are those that answers really had before them"
+    ]
+    if facts["compactions"]:
+        notes.append(
+            f"{facts['compactions']:,} compactions took {facts['lost_tokens']:,} tokens out of contexts; for "
+            f"{facts['measured']:,} of them what was left is that of the next answer, for {facts['unknown']:,} nobody knows"
+        )
+    return notes
+
+
+AGENTS: Final = "agents have contexts of their own, which are left out"

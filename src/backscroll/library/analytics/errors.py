@@ -1,0 +1,160 @@
+"""What goes wrong again and again: errors of tools by their pattern, and how often the next try went well.
+
+A *next try* is the next call, among the `WITHIN` calls that follow in the same conversation, of the same tool on the
+same thing: the same file for a tool that reads or changes one, the same program and subcommand for a shell command,
+and any call for other tools. The error counts as solved where that call was done. Nothing says whether the try was made
+because of the error, or whether the error was solved in another way.
+"""
+
+from collections import defaultdict
+from typing import Final
+
+from backscroll.conversation import State
+from backscroll.conversation.signatures import command_kind
+from backscroll.library.analytics.calls import Call, calls_of, threads_of, told
+from backscroll.library.analytics.reports import Asked, Report, share
+from backscroll.library.library import Library
+from backscroll.library.texts import Texts
+from backscroll.records import ToolUse, value_of
+from backscroll.store import microseconds
+
+WITHIN: Final = 10
+"""How many calls after an error are looked at."""
+SHELL_TOOLS: Final = frozenset({"Bash", "PowerShell"})
+LONGEST_EXAMPLE: Final = 2_000
+COLUMNS: Final = (
+    "signature",
+    "tool",
+    "count",
+    "chats",
+    "first",
+    "last",
+    "retried",
+    "solved",
+    "solved_share",
+    "example_chat",
+    "example_message",
+    "example",
+)
+
+
+class Pattern:
+    """The errors of one tool with one signature, each with the calls that follow it."""
+
+    def __init__(self, signature: str, tool: str) -> None:
+        self.signature = signature
+        self.tool = tool
+        self.errors: list[tuple[Call, list[Call]]] = []
+
+    def row(self, texts: Texts, kinds: "Kinds") -> tuple[object, ...]:
+        """What the report says of it; the example is the latest."""
+        calls = [call for call, _ in self.errors]
+        times = sorted(call.time for call in calls if call.time is not None)
+        tries = [state for call, following in self.errors if (state := kinds.next_try(call, following)) is not None]
+        solved = tries.count(State.DONE)
+        latest = max(calls, key=lambda call: (call.time or 0, call.path, call.number, call.block))
+        return (
+            self.signature,
+            self.tool,
+            len(calls),
+            len({call.chat for call in calls}),
+            told(times[0]) if times else None,
+            told(times[-1]) if times else None,
+            len(tries),
+            solved,
+            share(solved, len(calls)),
+            latest.chat_id,
+            latest.result_uuid,
+            _text(texts, latest)[:LONGEST_EXAMPLE],
+        )
+
+
+class Kinds:
+    """Tells which calls try the same thing. What shell commands run is read from the transcripts, once each."""
+
+    def __init__(self, texts: Texts) -> None:
+        self._texts = texts
+        self._known: dict[tuple[int, int, int], str] = {}
+
+    def next_try(self, call: Call, following: list[Call]) -> str | None:
+        """How the next try ended: `missing` where it has no result, None where there was none."""
+        wanted = None
+        for other in following:
+            if other.tool != call.tool:
+                continue
+            wanted = wanted if wanted is not None else self._kind(call)
+            if self._kind(other) == wanted:
+                return other.state or State.MISSING
+        return None
+
+    def _kind(self, call: Call) -> str:
+        if call.target is not None or call.tool not in SHELL_TOOLS:
+            return call.target or ""
+        key = (call.file, call.number, call.block)
+        if key not in self._known:
+            self._known[key] = self._command_kind(call)
+        return self._known[key]
+
+    def _command_kind(self, call: Call) -> str:
+        passage = self._texts.passage(call.path, call.start, call.length, call.block)
+        given = value_of(passage.source.input) if passage and isinstance(passage.source, ToolUse) else None
+        command = given.get("command") if isinstance(given, dict) else None
+        return command_kind(command) if isinstance(command, str) else ""
+
+
+def errors(library: Library, asked: Asked, limit: int | None = None, tool: str | None = None) -> Report:
+    """The patterns, the most frequent first; `limit` is how many, for each takes reading. `tool` is the only one to count."""
+    patterns: dict[tuple[str, str], Pattern] = {}
+    until = microseconds(asked.until)
+    others: dict[str, int] = defaultdict(int)
+    copies = 0
+    for thread in threads_of(calls_of(library, asked, beyond=True)):
+        for at, call in enumerate(thread):
+            if until is not None and (call.time is None or call.time >= until):
+                continue
+            if tool is not None and call.name != tool:
+                continue
+            if call.state != State.ERROR:
+                others[call.state or State.MISSING] += 1
+                continue
+            key = (call.signature or "", call.name)
+            pattern = patterns.setdefault(key, Pattern(*key))
+            pattern.errors.append((call, thread[at + 1 : at + 1 + WITHIN]))
+            copies += call.copies - 1
+    ordered = sorted(patterns.values(), key=lambda found: (-len(found.errors), found.signature, found.tool))
+    texts = Texts(lambda: library.archive)
+    try:
+        kinds = Kinds(texts)
+        rows = [pattern.row(texts, kinds) for pattern in ordered[:limit]]
+    finally:
+        texts.close()
+    counted = sum(len(pattern.errors) for pattern in ordered)
+    facts = {
+        "counted": counted,
+        "copies": copies,
+        "patterns": len(ordered),
+        "denied": others[State.DENIED],
+        "interrupted": others[State.INTERRUPTED],
+        "within_calls": WITHIN,
+    }
+    return Report(COLUMNS, rows, facts, _notes(facts, rows), bar="count")
+
+
+def _notes(facts: dict[str, int], rows: list[tuple[object, ...]]) -> list[str]:
+    notes = [
+        f"{facts['counted']:,} errors of {facts['patterns']:,} patterns; {facts['copies']:,} copies left out",
+        f"solved: the next call of the same tool on the same file or command went well, within {WITHIN} calls",
+    ]
+    if len(rows) < facts["patterns"]:
+        notes.append(f"{facts['patterns'] - len(rows):,} more patterns: --limit")
+    if facts["denied"] or facts["interrupted"]:
+        notes.append(
+            f"{facts['denied']:,} calls were denied and {facts['interrupted']:,} interrupted: these are no errors"
+        )
+    return notes
+
+
+def _text(texts: Texts, call: Call) -> str:
+    if call.result_path is None or call.result_start is None or call.result_length is None:
+        return ""
+    return texts.text(call.result_path, call.result_start, call.result_length, call.result_block or 0)

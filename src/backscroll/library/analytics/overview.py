@@ -1,0 +1,89 @@
+"""Everything on one screen: activity, tokens, money, what most of it went to, and what is about to be deleted."""
+
+from collections import Counter
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+from typing import Any, Final
+
+from backscroll.errors import NothingFound
+from backscroll.library.analytics.activity import streaks
+from backscroll.library.analytics.moments import SECOND, local
+from backscroll.library.analytics.prompts import typed
+from backscroll.library.analytics.reports import Asked, ask, top
+from backscroll.library.analytics.time import measure
+from backscroll.library.analytics.usage import usage
+from backscroll.library.library import Library
+from backscroll.library.preserve import find_archive, status
+
+SHOWN: Final = 5
+DAYS: Final = 30
+
+
+def overview(library: Library, asked: Asked, now: datetime) -> dict[str, Any]:
+    """What there is to know at a glance, for programs and people alike."""
+    today = asked.local(now).date()
+    said = typed(library, asked)
+    timed = measure(library, asked)
+    models, projects = usage(library, asked, "model"), usage(library, asked, "project")
+    days = _days_of(said.times, asked)
+    tools = top(ask(library, "calls by tool", asked), 1)
+    return {
+        "since": asked.since.isoformat() if asked.since else None,
+        "until": asked.until.isoformat() if asked.until else None,
+        "activity": {
+            "chats": len(said.chats),
+            "prompts": len(said.total.lengths),
+            "turns": len(timed.total.turns),
+            "active_seconds": round(timed.total.active / SECOND),
+            "active_days": len(days),
+            **streaks(days, today),
+        },
+        "usage": models.facts["total"],
+        "models": models.as_dicts()[:SHOWN],
+        "projects": projects.as_dicts()[:SHOWN],
+        "tools": [{"tool": name or "-", "calls": calls, "failed": failed} for name, calls, failed in tools[:SHOWN]],
+        "calls": sum(row[1] for row in tools),
+        "last_days": _last_days(library, asked, now),
+        "deletion": deletion(library, now),
+        "counted": {name: models.facts[name] for name in ("counted", "copies", "placeholders", "synthetic", "unknown")},
+        "notes": models.notes,
+    }
+
+
+def deletion(library: Library, now: datetime) -> dict[str, Any] | None:
+    """What Claude Code deletes within a week, and how much of it is kept; None where nothing was ever kept."""
+    try:
+        found = status(library.settings, library.homes, now)
+    except NothingFound:
+        return None
+    archive = find_archive(library.settings)
+    sizes = {
+        file.source: file.latest.size for file in (archive.files.values() if archive else ()) if file.latest is not None
+    }
+    # A file that grew since it was kept is not wholly kept.
+    kept = sum(1 for item in found.due if sizes.get(item.file.path, -1) >= item.file.size)
+    first = min((item.due for item in found.due), default=None)
+    return {
+        "due": len(found.due),
+        "kept": kept,
+        "not_kept": len(found.due) - kept,
+        "first_due": first.isoformat() if first else None,
+        "sessions_kept": found.sessions,
+        "only_in_archive": len(found.gone),
+        "verified": found.verified,
+    }
+
+
+def _last_days(library: Library, asked: Asked, now: datetime) -> list[dict[str, Any]]:
+    """Prompts and costs of each of the last days, the latest last."""
+    today = asked.local(now).date()
+    first = today - timedelta(days=DAYS - 1)
+    recent = replace(asked, since=now - timedelta(days=DAYS + 1), until=None)
+    costs = {row[0]: row[-1] for row in usage(library, recent, "day").rows}
+    prompts = _days_of(typed(library, recent).times, asked)
+    days = [first + timedelta(days=number) for number in range(DAYS)]
+    return [{"day": str(day), "prompts": prompts[day], "cost_microdollars": costs.get(str(day), 0)} for day in days]
+
+
+def _days_of(times: list[int], asked: Asked) -> Counter[date]:
+    return Counter(local(asked, time).date() for time in times)

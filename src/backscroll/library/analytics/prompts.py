@@ -1,0 +1,105 @@
+"""What was typed: how much, how long, how often the model was stopped, and how often it had to be said again."""
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from backscroll.library.analytics.moments import by_chat, moments, name_of, within
+from backscroll.library.analytics.reports import Asked, Report, percentile, share
+from backscroll.library.library import Library
+
+DIMENSIONS: Final = ("project", "day", "chat")
+COLUMNS: Final = (
+    "prompts", "queued", "characters", "length_p50", "length_p90", "interruptions", "abandoned", "repeated",
+    "rework_share",
+)  # fmt: skip
+SHORTEST: Final = 20
+"""A shorter prompt may well come twice: `go on`, `yes`."""
+SPACE: Final = re.compile(r"\s+")
+
+
+@dataclass
+class Typed:
+    """What was typed."""
+
+    lengths: list[int] = field(default_factory=list)
+    queued: int = 0
+    interruptions: int = 0
+    abandoned: int = 0
+    repeated: int = 0
+    rework: int = 0
+    """Abandoned, repeated, or both."""
+
+    def row(self) -> tuple[Any, ...]:
+        """The columns."""
+        return (
+            len(self.lengths), self.queued, sum(self.lengths), percentile(self.lengths, 0.5),
+            percentile(self.lengths, 0.9), self.interruptions, self.abandoned, self.repeated,
+            share(self.rework, len(self.lengths)),
+        )  # fmt: skip
+
+
+@dataclass
+class Prompts:
+    """All that was typed, by what was asked."""
+
+    total: Typed
+    groups: dict[str, Typed]
+    chats: set[str]
+    times: list[int]
+    without_time: int
+    copies: int
+
+
+def prompts(library: Library, asked: Asked, by: str = "project") -> Report:
+    """A report of what was typed."""
+    found = typed(library, asked, by)
+    if by == "day":
+        names = sorted(found.groups, reverse=True)
+    else:
+        names = sorted(found.groups, key=lambda name: (-len(found.groups[name].lengths), name))
+    facts = {
+        "total": dict(zip(COLUMNS, found.total.row(), strict=True)),
+        "chats": len(found.chats),
+        "copies": found.copies,
+        "without_time": found.without_time,
+    }
+    notes = [
+        f"{len(found.total.lengths):,} prompts of {len(found.chats):,} chats, each once; {found.copies:,} copies left out",
+        "what agents were told, and slash commands, are not counted",
+        f"rework: taken back by a rewind, or the same text again in a chat (of {SHORTEST} characters or more)",
+    ]
+    if found.without_time:
+        notes.append(f"{found.without_time:,} rows have no time, and are left out")
+    rows = [(name, *found.groups[name].row()) for name in names]
+    return Report((by, *COLUMNS), rows, facts, notes, bar="prompts")
+
+
+def typed(library: Library, asked: Asked, by: str = "project") -> Prompts:
+    """Everything that was typed in the time asked about."""
+    rows = moments(library, "prompts", asked)
+    found = Prompts(Typed(), defaultdict(Typed), set(), [], rows.without_time, rows.copies)
+    inside = within(asked)
+    for chat in by_chat(rows.rows):
+        before: set[tuple[str, int]] = set()
+        for row in chat:
+            text, size = SPACE.sub(" ", row.more[0] or "").strip().casefold(), row.more[1] or len(row.more[0] or "")
+            # Only the beginning of a text is stored: with its length it is as good as the whole.
+            again = len(text) >= SHORTEST and (text, size) in before
+            before.add((text, size))
+            if not inside(row.time):
+                continue
+            for sums in (found.total, found.groups[name_of(asked, row, by)]):
+                if row.kind == "interruption":
+                    sums.interruptions += 1
+                    continue
+                sums.lengths.append(size)
+                sums.queued += row.kind == "queued"
+                sums.abandoned += row.abandoned
+                sums.repeated += again
+                sums.rework += row.abandoned or again
+            if row.kind != "interruption":
+                found.chats.add(row.chat_id)
+                found.times.append(row.time)
+    return found

@@ -1,0 +1,108 @@
+"""Which tools follow one another, and where the same call failed again and again."""
+
+from bisect import bisect_right
+from collections import defaultdict
+from itertools import groupby
+from typing import Any, Final
+
+from backscroll.library.analytics.calls import FAILED, Call, calls_of, threads_of, told
+from backscroll.library.analytics.reports import Asked, Report
+from backscroll.library.library import Library
+
+SHORTEST, LONGEST = 2, 4
+LOOP: Final = 3
+"""How often in a row the same call must fail to be a loop."""
+ARROW: Final = " → "
+
+
+def sequences(
+    library: Library, asked: Asked, lengths: tuple[int, int] = (SHORTEST, LONGEST), *, fold: bool = False
+) -> Report:
+    """Tools that follow one another inside a turn, the most frequent first.
+
+    Every place counts where a sequence stands, so those in a row of equal tools overlap; with `fold` such a row is one.
+    """
+    calls = calls_of(library, asked)
+    begins = _turns(library, asked)
+    counts: dict[tuple[str, ...], int] = defaultdict(int)
+    turns: dict[tuple[str, ...], set[int]] = defaultdict(set)
+    chats: dict[tuple[str, ...], set[int]] = defaultdict(set)
+    number = 0
+    for _, turn in groupby(calls, key=lambda call: (call.thread, call.file, _turn(begins, call))):
+        steps = list(turn)
+        number += 1
+        tools = [call.name for call in steps]
+        if fold:
+            tools = [name for name, _ in groupby(tools)]
+        for length in range(lengths[0], lengths[1] + 1):
+            for at in range(len(tools) - length + 1):
+                sequence = tuple(tools[at : at + length])
+                counts[sequence] += 1
+                turns[sequence].add(number)
+                chats[sequence].add(steps[0].chat)
+    ordered = sorted(counts, key=lambda sequence: (-counts[sequence], len(sequence), sequence))
+    rows: list[tuple[Any, ...]] = [
+        (ARROW.join(sequence), len(sequence), counts[sequence], len(turns[sequence]), len(chats[sequence]))
+        for sequence in ordered
+    ]
+    copies = sum(call.copies - 1 for call in calls)
+    facts = {
+        "counted": len(calls),
+        "copies": copies,
+        "turns": number,
+        "sequences": len(rows),
+        "loops": len(_loops(calls)),
+        "folded": fold,
+    }
+    notes = [
+        f"{len(calls):,} calls in {number:,} turns, each once; {copies:,} copies left out",
+        "calls that the model made at once count as one after the other; sequences may overlap",
+    ]
+    if facts["loops"]:
+        notes.append(f"the same call failed {LOOP} times in a row, or more, {facts['loops']:,} times: --loops")
+    return Report(("sequence", "length", "count", "turns", "chats"), rows, facts, notes, bar="count")
+
+
+def loops(library: Library, asked: Asked) -> Report:
+    """Calls with the same input that failed at least `LOOP` times in a row, the longest first."""
+    calls = calls_of(library, asked)
+    found = sorted(_loops(calls), key=lambda run: (-len(run), run[0].time or 0, run[0].uuid or ""))
+    rows = []
+    for run in found:
+        first, last = run[0], run[-1]
+        times = (told(first.time), told(last.time))
+        kind = first.signature or ("denied" if first.state == "denied" else "")
+        rows.append((first.name, len(run), *times, first.chat_id, first.agent, first.uuid, first.target, kind))
+    columns = ("tool", "count", "first", "last", "chat", "agent", "message", "file", "signature")
+    facts = {"counted": len(calls), "copies": sum(call.copies - 1 for call in calls), "at_least": LOOP}
+    notes = [
+        f"{len(calls):,} calls looked at, each once; {len(rows):,} loops",
+        f"a loop: a tool with the same input failed or was denied {LOOP} times or more, with no other call between",
+    ]
+    return Report(columns, rows, facts, notes, bar="count")
+
+
+def _loops(calls: list[Call]) -> list[list[Call]]:
+    found = []
+    for thread in threads_of(calls):
+        for _, run in groupby(thread, key=_sameness):
+            tries = list(run)
+            if tries[0].state in FAILED and len(tries) >= LOOP:
+                found.append(tries)
+    return found
+
+
+def _sameness(call: Call) -> tuple[Any, ...]:
+    return (call.tool, call.digest, call.size, call.state in FAILED)
+
+
+def _turns(library: Library, asked: Asked) -> dict[tuple[int, int], list[int]]:
+    """Where turns begin in each file, and among the rows of its agents."""
+    begins: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for file, sidechain, number in library.store.report("turns", asked.query, library.passing, since=None, until=None):
+        begins[file, sidechain].append(number)
+    return begins
+
+
+def _turn(begins: dict[tuple[int, int], list[int]], call: Call) -> int:
+    return bisect_right(begins.get((call.file, call.sidechain), ()), call.number)

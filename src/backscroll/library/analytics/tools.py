@@ -1,0 +1,126 @@
+"""How often tools were called, how calls ended, how long they took and how much went in and out."""
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any, Final
+
+from backscroll.conversation import State
+from backscroll.library.analytics.calls import ANSWERED, Call, calls_of, server_of
+from backscroll.library.analytics.reports import Asked, Report, percentile, share, top
+from backscroll.library.library import Library
+
+LONGEST_SECONDS: Final = 24 * 3600
+"""A longer time is no duration: the computer slept, or the result was written when the session was taken up again."""
+DIMENSIONS: Final[dict[str, Callable[[Call], str | None]]] = {
+    "tool": lambda call: call.tool,
+    "mcp-server": lambda call: server_of(call.tool),
+    "project": lambda call: call.project,
+    "model": lambda call: call.model,
+}
+MEASURES: Final = (
+    "calls",
+    "errors",
+    "error_share",
+    "denied",
+    "interrupted",
+    "missing",
+    "p50_seconds",
+    "p90_seconds",
+    "max_seconds",
+    "input_bytes",
+    "output_characters",
+)
+"""What each row says, behind what it is about. The share is that of calls that were carried out."""
+
+
+class Sums:
+    """Calls added up."""
+
+    def __init__(self) -> None:
+        self.calls = self.input = self.output = self.copies = self.backwards = self.too_long = self.untimed = 0
+        self.states: dict[str, int] = defaultdict(int)
+        self.seconds: list[float] = []
+
+    def add(self, call: Call) -> None:
+        """Take one more call into account."""
+        self.calls += 1
+        self.copies += call.copies - 1
+        self.input += call.size or 0
+        self.output += call.result_size or 0
+        self.states[call.state or State.MISSING] += 1
+        if call.state not in ANSWERED:
+            return
+        if call.time is None or call.result_time is None:
+            self.untimed += 1
+            return
+        seconds = (call.result_time - call.time) / 1e6
+        if seconds < 0:
+            self.backwards += 1
+        elif seconds > LONGEST_SECONDS:
+            self.too_long += 1
+        else:
+            self.seconds.append(seconds)
+
+    def row(self) -> tuple[Any, ...]:
+        """The measures."""
+        errors = self.states[State.ERROR]
+        return (
+            self.calls,
+            errors,
+            share(errors, errors + self.states[State.DONE]),
+            self.states[State.DENIED],
+            self.states[State.INTERRUPTED],
+            self.states[State.MISSING],
+            percentile(self.seconds, 0.5),
+            percentile(self.seconds, 0.9),
+            max(self.seconds, default=None),
+            self.input,
+            self.output,
+        )
+
+
+def tools(library: Library, asked: Asked, by: str = "tool") -> Report:
+    """The calls by a dimension, the most frequent first."""
+    groups: dict[str, Sums] = defaultdict(Sums)
+    total, name_of, live = Sums(), DIMENSIONS[by], 0
+    for call in calls_of(library, asked):
+        groups[name_of(call) or "-"].add(call)
+        total.add(call)
+        live += call.state is None and call.session in library.passing.live
+    rows = top(((name, *sums.row()) for name, sums in groups.items()), 1)
+    facts = {
+        "total": dict(zip(MEASURES, total.row(), strict=True)),
+        "counted": total.calls,
+        "copies": total.copies,
+        "durations": {
+            "counted": len(total.seconds),
+            "negative": total.backwards,
+            "longer_than_a_day": total.too_long,
+            "without_time": total.untimed,
+        },
+        "missing_in_live_sessions": live,
+    }
+    return Report((by, *MEASURES), rows, facts, _notes(total, by, live), bar="calls")
+
+
+def _notes(total: Sums, by: str, live: int) -> list[str]:
+    notes = [
+        f"{total.calls:,} calls counted, each once; {total.copies:,} copies left out",
+        f"durations of {len(total.seconds):,} calls carried out, from call to result: waits for a yes included",
+    ]
+    left_out = [
+        f"{count:,} {what}"
+        for count, what in (
+            (total.backwards, "negative"),
+            (total.too_long, "longer than a day"),
+            (total.untimed, "without a time"),
+        )
+        if count
+    ]
+    if left_out:
+        notes.append(f"durations left out: {', '.join(left_out)}")
+    if live:
+        notes.append(f"{live:,} of the missing are in sessions that are live: they may still run")
+    if by == "mcp-server":
+        notes.append("- are the tools that come with Claude Code")
+    return notes

@@ -1,0 +1,147 @@
+"""Calls that read or changed a file: each once, with what call and result say where somebody looks."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from backscroll.library.analytics.reports import Asked, ask
+from backscroll.library.library import Library
+from backscroll.library.texts import Texts
+from backscroll.records import FILE_TOOLS, Assistant, ToolUse, User
+from backscroll.records.edits import FileInput, FileResult, file_input, file_result
+from backscroll.store import EPOCH
+
+
+class FileCall(NamedTuple):
+    """A call of a tool that reads or changes a file, as the store has it."""
+
+    call: str | None
+    tool: str
+    file: str
+    time: int | None
+    """When its result came, else when it was made."""
+    chat: str | None
+    agent: str | None
+    uuid: str | None
+    path: str
+    start: int
+    length: int
+    block: int
+    state: str | None
+    result_path: str | None
+    result_start: int | None
+    result_length: int | None
+    result_uuid: str | None
+    number: int
+    abandoned: int
+    project: str | None
+
+    @property
+    def changes(self) -> bool:
+        """Whether it is a tool that changes files."""
+        return self.tool in FILE_TOOLS
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it went well."""
+        return self.state == "done"
+
+    @property
+    def when(self) -> datetime | None:
+        """The time as one."""
+        return moment_of(self.time)
+
+
+class Prompt(NamedTuple):
+    """Something typed, and where it stands."""
+
+    path: str
+    number: int
+    time: int | None
+    uuid: str
+    text: str
+    in_agent: int
+
+
+def file_calls(library: Library, asked: Asked, path: str | None = None) -> list[FileCall]:
+    """The calls, in the order of their time; with a path, of files that it is the end of."""
+    calls = (FileCall(*row) for row in ask(library, "file calls", asked))
+    return [call for call in calls if path is None or is_end_of(path, call.file)]
+
+
+def is_end_of(wanted: str, path: str) -> bool:
+    """Whether a path ends with the wanted one: whole names only, and all of it if it begins at the root."""
+    wanted, path = wanted.replace("\\", "/"), path.replace("\\", "/")
+    while wanted.startswith("./"):
+        wanted = wanted[2:]
+    return path == wanted or (not wanted.startswith("/") and bool(wanted) and path.endswith("/" + wanted))
+
+
+@contextmanager
+def reading(library: Library) -> Iterator[Texts]:
+    """Records by their position, for as long as this lasts."""
+    texts = Texts(lambda: library.archive)
+    try:
+        yield texts
+    finally:
+        texts.close()
+
+
+def input_of(texts: Texts, call: FileCall) -> FileInput:
+    """What a call asks for; nothing where it cannot be read any more."""
+    record = texts.record(call.path, call.start, call.length)
+    content = record.message.content if isinstance(record, Assistant) and record.message else ()
+    for block in content:
+        if isinstance(block, ToolUse) and block.id == call.call:
+            return file_input(block)
+    return FileInput()
+
+
+def result_of(texts: Texts, call: FileCall) -> FileResult:
+    """What came of a call; nothing where there is no result."""
+    if call.result_path is None or call.result_start is None or call.result_length is None:
+        return FileResult()
+    record = texts.record(call.result_path, call.result_start, call.result_length)
+    return file_result(record.tool_use_result) if isinstance(record, User) else FileResult()
+
+
+class Prompts:
+    """The prompts of chats, asked for when one of the chat is wanted."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._known: dict[str, list[Prompt]] = {}
+
+    def of(self, call: FileCall) -> Prompt | None:
+        """What was typed last before a call: in its own file, of an agent in the chat that it works for."""
+        prompts = self._of_chat(call.chat) if call.chat else []
+        here = [one for one in prompts if one.path == call.path and one.number < call.number and not one.in_agent]
+        if here:
+            return max(here, key=lambda one: one.number)
+        earlier = [one for one in prompts if not one.in_agent and (one.time or 0) <= (call.time or 0)]
+        return earlier[-1] if earlier else None
+
+    def _of_chat(self, chat: str) -> list[Prompt]:
+        if chat not in self._known:
+            self._known[chat] = [
+                Prompt(*row) for row in ask(self._library, "file prompts", of_chat(self._library, chat))
+            ]
+        return self._known[chat]
+
+
+def of_chat(library: Library, chat: str, asked: Asked | None = None) -> Asked:
+    """The same question about one chat only."""
+    return replace(asked or Asked(), query=library.parse(f'chat:"{chat}"'))
+
+
+def moment_of(time: int | None) -> datetime | None:
+    """A time of the store."""
+    return EPOCH + timedelta(microseconds=time) if time is not None else None
+
+
+def told(asked: Asked, time: int | None) -> str | None:
+    """A time of the store as people write it, in the time zone that was asked for."""
+    when = moment_of(time)
+    return f"{asked.local(when):%Y-%m-%d %H:%M:%S}" if when else None

@@ -1,0 +1,164 @@
+"""What a file looked like: found in the transcripts and in the copies that Claude Code keeps, never on the disk."""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from backscroll.conversation.versions import FOUND, Touch, Version, versions
+from backscroll.errors import BackscrollError, NothingFound, UsageError
+from backscroll.files import FileKind, open_regular
+from backscroll.library.analytics.reports import Asked, ask
+from backscroll.library.analytics.touched import (
+    FileCall,
+    file_calls,
+    input_of,
+    moment_of,
+    of_chat,
+    reading,
+    result_of,
+)
+from backscroll.library.library import Library
+from backscroll.query import parse_moment
+from backscroll.records.edits import FileInput, FileResult
+
+LONGEST_COPY = 16 * 1024 * 1024
+
+
+class History(NamedTuple):
+    """Every version of a file that is known, in the order of time, each with the call that tells of it."""
+
+    file: str
+    versions: list[tuple[Version, FileCall | None]]
+
+
+class Seen(NamedTuple):
+    """A file as it was at some moment."""
+
+    file: str
+    number: int
+    """Which version, from 1."""
+    version: Version
+    call: FileCall | None
+    certain: bool
+    basis: str
+    before: str | None
+    """The version before, for a diff."""
+
+
+def history(library: Library, path: str, asked: Asked | None = None) -> History:
+    """The versions of the one file whose path ends so."""
+    calls = file_calls(library, asked or Asked(), path)
+    names = list(dict.fromkeys(call.file for call in calls))
+    if not names:
+        raise NothingFound(f"no chat read or changed {path}", "see backscroll stats files")
+    if len(names) > 1:
+        exact = [name for name in names if name == path]
+        if len(exact) != 1:
+            raise UsageError(
+                f"{path} is the end of {len(names)} paths: {', '.join(sorted(names)[:4])}", "write more of it"
+            )
+        names = exact
+    done = {call.call or call.uuid or "": call for call in calls if call.file == names[0] and call.is_done}
+    touches = []
+    with reading(library) as texts:
+        for key, call in done.items():
+            touches.append(Touch(call.when, call.tool, input_of(texts, call), result_of(texts, call), key))
+    touches += _copies(library, names[0], list(done.values()))
+    touches.sort(key=lambda touch: touch.when or START)
+    return History(names[0], [(version, done.get(version.touch.source)) for version in versions(touches)])
+
+
+def seen_at(library: Library, found: History, at: str | None, now: datetime) -> Seen:
+    """The file at a message or a time; by default as it was last known."""
+    if not found.versions:
+        raise NothingFound(f"nothing tells what was in {found.file}", "only parts of it were read")
+    moment = _moment(library, at, now) if at else None
+    numbered = list(enumerate(found.versions, start=1))
+    past = [item for item in numbered if moment is None or (item[1][0].when or START) <= moment]
+    if not past:
+        # Nothing is older, but the first change says what it found; nobody knows for how long that had been so.
+        number, (version, call) = numbered[0]
+        if version.basis != FOUND:
+            raise NothingFound(
+                f"nothing is known of {found.file} at that time", f"see backscroll file {found.file} --list"
+            )
+        return Seen(found.file, number, version, call, False, f"{version.basis}, later than that", None)
+    number, (version, call) = past[-1]
+    before = found.versions[number - 2][0].content if number > 1 else None
+    certain = version.certain
+    basis = version.basis
+    following = found.versions[number][0] if number < len(found.versions) else None
+    if certain and following is not None and following.basis == FOUND:
+        certain = False
+        basis += "; somebody else changed it before the next change, perhaps already then"
+    return Seen(found.file, number, version, call, certain, basis, before)
+
+
+def _moment(library: Library, at: str, now: datetime) -> datetime:
+    """The moment of a message, by the beginning of its id, or a time as queries have it."""
+    try:
+        return parse_moment(at, now, end=True)
+    except UsageError:
+        pass
+    chat = library.find(at)
+    rows = ask(library, "file moments", of_chat(library, chat.overview.id))
+    wanted = at.lower()
+    times = [
+        time for uuid, message, time in rows if wanted in (uuid.lower()[: len(at)], (message or "").lower()[: len(at)])
+    ]
+    if not times:
+        raise UsageError(f"{at} is a chat or an agent, and no message", "name a message of it; see backscroll show")
+    return moment_of(max(times)) or START
+
+
+def _copies(library: Library, file: str, calls: list[FileCall]) -> Iterator[Touch]:
+    """The copies that the client made of a file before it changed it, at the times that they were made."""
+    sessions = {Path(call.path).stem for call in calls} | {call.chat for call in calls if call.chat}
+    names = set()
+    for call in calls:
+        names.add(_copy_name(file))
+        if call.project and file.startswith(call.project.rstrip("/") + "/"):
+            names.add(_copy_name(file[len(call.project.rstrip("/")) + 1 :]))
+    read = set()
+    for home in library.homes:
+        for session in sorted(sessions):
+            folder = home.path / "file-history" / session
+            for path in sorted(folder.glob("*@v*")) if folder.is_dir() else ():
+                if path.name.partition("@")[0] in names and (copy := _live_copy(path)) is not None:
+                    read.add(path)
+                    yield copy
+    archive = library.archive
+    for kept in archive.files.values() if archive is not None and names else ():
+        path = kept.source
+        if kept.kind is FileKind.FILE_HISTORY and path not in read and path.parent.name in sessions:
+            version = kept.latest
+            if path.name.partition("@")[0] in names and archive and version and version.size <= LONGEST_COPY:
+                try:
+                    data = archive.read(version, 0, version.size)
+                except (OSError, BackscrollError):
+                    continue
+                yield _copy(data, version.modified_ns)
+
+
+def _copy_name(path: str) -> str:
+    return hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _live_copy(path: Path) -> Touch | None:
+    try:
+        with os.fdopen(open_regular(path), "rb") as file:
+            status = os.fstat(file.fileno())
+            return _copy(file.read(), status.st_mtime_ns) if status.st_size <= LONGEST_COPY else None
+    except OSError:
+        return None
+
+
+def _copy(data: bytes, modified_ns: int) -> Touch:
+    when = datetime.fromtimestamp(modified_ns / 1e9, tz=UTC)
+    return Touch(when, "", FileInput(), FileResult(content=data.decode("utf-8", "replace")), "")
+
+
+START = datetime.fromtimestamp(0, tz=UTC)

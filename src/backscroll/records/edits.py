@@ -1,0 +1,135 @@
+"""What the tools that read and change files say of them: the texts before and after, and the lines that changed."""
+
+from typing import Any, Final, NamedTuple
+
+from msgspec import Raw
+
+from backscroll.records.content import ToolUse
+from backscroll.records.decode import value_of
+
+
+class Replacement(NamedTuple):
+    """A text of a file that is to be put in the place of another."""
+
+    old: str
+    new: str
+    everywhere: bool = False
+
+
+class Hunk(NamedTuple):
+    """Lines that changed, as in a diff: each begins with a space, `-` or `+`."""
+
+    old_start: int
+    lines: tuple[str, ...]
+
+
+class FileInput(NamedTuple):
+    """What a call asks for."""
+
+    content: str | None = None
+    """All of the file, as `Write` has it."""
+    replacements: tuple[Replacement, ...] = ()
+
+
+class FileResult(NamedTuple):
+    """What came of it."""
+
+    before: str | None = None
+    """All of the file before the change."""
+    content: str | None = None
+    """What was read or written."""
+    is_new: bool = False
+    hunks: tuple[Hunk, ...] = ()
+    replacements: tuple[Replacement, ...] = ()
+    by_user: bool = False
+    """Whether the user changed what was proposed."""
+    first_line: int = 1
+    lines: int | None = None
+    """How many lines were read, of how many."""
+    total_lines: int | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether what was read is all of the file."""
+        return self.first_line <= 1 and self.lines is not None and self.lines == self.total_lines
+
+    @property
+    def added(self) -> int:
+        """How many lines came to it."""
+        if self.hunks or not self.is_new:
+            return sum(line.startswith("+") for hunk in self.hunks for line in hunk.lines)
+        return line_count(self.content or "")
+
+    @property
+    def removed(self) -> int:
+        """How many lines went."""
+        return sum(line.startswith("-") for hunk in self.hunks for line in hunk.lines)
+
+
+def file_input(call: ToolUse) -> FileInput:
+    """What a call that changes a file asks for."""
+    fields = _fields(value_of(call.input))
+    edits = fields.get("edits") if isinstance(fields.get("edits"), list) else [fields]
+    found = (_replacement(_fields(edit), "old_string", "new_string", "replace_all") for edit in edits or ())
+    return FileInput(_text(fields.get("content")), tuple(one for one in found if one))
+
+
+def file_result(result: Raw) -> FileResult:
+    """What a `toolUseResult` says of a file; nothing of one that is none."""
+    fields = _fields(value_of(result))
+    read = _fields(fields.get("file"))
+    if read:
+        return FileResult(
+            content=_text(read.get("content")),
+            first_line=_number(read.get("startLine")) or 1,
+            lines=_number(read.get("numLines")),
+            total_lines=_number(read.get("totalLines")),
+        )
+    before = _text(fields.get("originalFile"))
+    one = _replacement(fields, "oldString", "newString", "replaceAll")
+    return FileResult(
+        before=before if before is not None else _text(fields.get("originalFileContents")),
+        content=_text(fields.get("content")),
+        is_new=fields.get("type") == "create",
+        hunks=_hunks(fields.get("structuredPatch")),
+        replacements=(one,) if one else (),
+        by_user=fields.get("userModified") is True,
+    )
+
+
+def line_count(text: str) -> int:
+    """How many lines a text has; a newline at its end begins none."""
+    return text.count("\n") + (not text.endswith("\n")) if text else 0
+
+
+def _hunks(value: Any) -> tuple[Hunk, ...]:  # noqa: ANN401 - whatever JSON holds
+    hunks = []
+    for part in value if isinstance(value, list) else ():
+        fields = _fields(part)
+        lines = fields.get("lines")
+        if isinstance(lines, list):
+            kept = tuple(line for line in lines if isinstance(line, str))
+            hunks.append(Hunk(_number(fields.get("oldStart")) or 0, kept))
+    return tuple(hunks)
+
+
+def _replacement(fields: dict[str, Any], old: str, new: str, everywhere: str) -> Replacement | None:
+    before, after = _text(fields.get(old)), _text(fields.get(new))
+    if before is None or after is None:
+        return None
+    return Replacement(before, after, fields.get(everywhere) is True)
+
+
+def _fields(value: Any) -> dict[str, Any]:  # noqa: ANN401
+    return value if isinstance(value, dict) else NOTHING
+
+
+def _text(value: Any) -> str | None:  # noqa: ANN401
+    return value if isinstance(value, str) else None
+
+
+def _number(value: Any) -> int | None:  # noqa: ANN401
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+NOTHING: Final[dict[str, Any]] = {}

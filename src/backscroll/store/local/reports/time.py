@@ -1,0 +1,43 @@
+"""When things happened: the rows of chats with their times, prompts, and what the overview adds up.
+
+A copy of a row may stand in a file of a later time. So these take all rows of the chats that were active in the time
+asked about, and whoever asks keeps of each row the first, then those of the time.
+"""
+
+from typing import Final
+
+# The chat itself: what its agents wrote is left out.
+ROWS: Final = """
+from files f join chats c on c.id = f.chat join records r on r.file = f.id
+where f.agent is null and not r.sidechain and r.uuid is not null and not c.silent
+  and (:files is null or f.id in (select value from json_each(:files)))
+  and (:since is null or c.last_active >= :since) and (:until is null or c.started is null or c.started < :until)
+"""
+STATEMENTS: Final = {
+    "moments": f"""
+select f.chat, coalesce(r.original, r.uuid), r.time, r.kind, r.model, f.project, r.abandoned, c.name,
+  r.kind = 'tool-result' and exists (
+    select 1 from blocks o left join blocks i on i.call = o.call and i.role = 'input'
+    where o.record = r.id and o.role = 'output'
+      and (o.state = 'denied' or i.tool in ('AskUserQuestion', 'ExitPlanMode')))
+{ROWS} and r.kind not in ('progress', 'outside', 'queued', 'attachment')
+order by f.chat, r.time, r.file, r.number
+""",  # noqa: S608 - no values in it
+    "prompts": f"""
+select f.chat, coalesce(r.original, r.uuid), r.time, r.kind, r.model, f.project, r.abandoned, c.name, r.text,
+  (select sum(b.size) from blocks b where b.record = r.id and b.role = 'prompt')
+{ROWS} and (r.kind in ('prompt', 'queued', 'interruption') or r.kind = 'tool-result' and r.text is not null)
+order by f.chat, r.time, r.file, r.number
+""",  # noqa: S608 - no values in it
+    "calls by tool": """
+select tool, count(*), sum(failed) from (
+  select i.call, min(i.tool) as tool, min(r.time) as time, exists (
+    select 1 from blocks o where o.call = i.call and o.role = 'output' and o.state = 'error') as failed
+  from blocks i join records r on r.id = i.record
+  where i.role = 'input' and i.call is not null
+    and (:files is null or r.file in (select value from json_each(:files)))
+  group by i.call)
+where (:since is null or time >= :since) and (:until is null or time < :until)
+group by tool
+""",
+}
