@@ -1,6 +1,6 @@
 """`python -m backscroll`."""
 
-from backscroll.cli.main import main
+from backscroll.cli.start import main
 
 if __name__ == "__main__":
     main()

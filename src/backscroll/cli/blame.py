@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from backscroll.cli.options import global_options, request
+from backscroll.cli.options import global_options
 from backscroll.cli.output import tell, write, write_json
 from backscroll.cli.stats.common import begin
 from backscroll.render.terminal import clean_line, moment

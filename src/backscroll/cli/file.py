@@ -58,7 +58,8 @@ def command(path: str, at: str | None, diff: bool, as_list: bool) -> None:
             f"what was in {found.file} then cannot be told: {seen.basis}", f"see backscroll file {found.file} --list"
         )
     text = "".join(_diff(seen)) if diff else seen.version.content
-    click.echo(clean(text) if sys.stdout.isatty() else text, nl=False)
+    # Elsewhere than on a terminal it is the file itself, whatever is in it.
+    click.echo(clean(text) if sys.stdout.isatty() else text, nl=False, color=True)
     if not asked.quiet:
         when = moment(seen.version.when) if seen.version.when else "some time"
         sure = "certain" if seen.certain else "NOT certain"

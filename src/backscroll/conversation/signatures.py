@@ -7,13 +7,15 @@ import re
 from typing import Final
 
 LONGEST: Final = 160
+LONGEST_LINE: Final = 1_000
+"""How much of a line is made into a signature."""
 SEARCHED: Final = 10_000
 """How many characters are looked at from the beginning of a text, and as many from its end."""
 
 
 def signature_of(text: str) -> str:
     """The pattern of an error: equal for errors that differ in paths, numbers, names in quotes and ids only."""
-    line = _telling_line(text)
+    line = _telling_line(text)[:LONGEST_LINE]
     if EXIT_CODE.fullmatch(line):
         return line.removeprefix("Error: ")
     for pattern, stand_in in PARTS:
@@ -94,7 +96,7 @@ WEAK: Final = re.compile(
     r"|unable|invalid|unknown|undefined|unexpected|missing|refused|expected|must)\b"
 )
 PARTS: Final = (
-    (re.compile(r"((?:Available|Valid|Known|Supported|Possible|possible|valid) [\w -]{1,30}:).*"), r"\1 …"),
+    (re.compile(r"(\b(?:Available|Valid|Known|Supported|Possible|possible|valid) [\w -]{1,30}:).*"), r"\1 …"),
     (re.compile(r"Did you mean \S+?\?(?=\s|$)"), "Did you mean <name>?"),
     (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22,}\b"), "<id>"),
     (re.compile(r"\b(?:toolu|msg|req)_\w+"), "<id>"),
@@ -122,7 +124,7 @@ PARTS: Final = (
     (re.compile(r"(?<![A-Z\d])(?<!HTTP )(?<![Cc]ode )\d+(?:[.,]\d+)*"), "<n>"),
 )
 
-BETWEEN: Final = re.compile(r"\s*(?:&&|\|\||;|\n|\|)\s*")
+BETWEEN: Final = re.compile(r"&&|\|\||[;\n|]")
 ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=")
 SUBCOMMAND: Final = re.compile(r"[a-z][a-z0-9:_-]*")
 AROUND: Final = frozenset(

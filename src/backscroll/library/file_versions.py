@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from collections import defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -75,7 +76,7 @@ def seen_at(library: Library, found: History, at: str | None, now: datetime) -> 
     """The file at a message or a time; by default as it was last known."""
     if not found.versions:
         raise NothingFound(f"nothing tells what was in {found.file}", "only parts of it were read")
-    moment = _moment(library, at, now) if at else None
+    moment = _moment(library, found, at, now) if at else None
     numbered = list(enumerate(found.versions, start=1))
     past = [item for item in numbered if moment is None or (item[1][0].when or START) <= moment]
     if not past:
@@ -97,7 +98,7 @@ def seen_at(library: Library, found: History, at: str | None, now: datetime) -> 
     return Seen(found.file, number, version, call, certain, basis, before)
 
 
-def _moment(library: Library, at: str, now: datetime) -> datetime:
+def _moment(library: Library, found: History, at: str, now: datetime) -> datetime:
     """The moment of a message, by the beginning of its id, or a time as queries have it."""
     try:
         return parse_moment(at, now, end=True)
@@ -105,13 +106,19 @@ def _moment(library: Library, at: str, now: datetime) -> datetime:
         pass
     chat = library.find(at)
     rows = ask(library, "file moments", of_chat(library, chat.overview.id))
-    wanted = at.lower()
-    times = [
-        time for uuid, message, time in rows if wanted in (uuid.lower()[: len(at)], (message or "").lower()[: len(at)])
-    ]
-    if not times:
-        raise UsageError(f"{at} is a chat or an agent, and no message", "name a message of it; see backscroll show")
-    return moment_of(max(times)) or START
+    # A copy of a row may have the time of the copying: the first is when it was.
+    times: dict[str, int] = {}
+    messages: dict[str, set[str]] = defaultdict(set)
+    for uuid, original, message, time in rows:
+        times[original] = min(time, times.get(original, time))
+        if any(name.lower().startswith(at.lower()) for name in (uuid, message or "")):
+            messages[message or original].add(original)
+    if len(messages) != 1 and at not in messages:
+        raise UsageError(f"{at} is not the beginning of one message", "name one; see backscroll show --json")
+    uuids = messages[at] if at in messages else next(iter(messages.values()))
+    # A message's own calls are part of it, and what came of them comes later.
+    later = [call.time for _, call in found.versions if call and call.uuid in uuids and call.time is not None]
+    return moment_of(max([*later, *(times[uuid] for uuid in uuids)])) or START
 
 
 def _copies(library: Library, file: str, calls: list[FileCall]) -> Iterator[Touch]:

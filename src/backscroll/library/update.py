@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from backscroll import __version__
 from backscroll.archive import Archive, Writer, capture
 from backscroll.errors import Busy
 from backscroll.files import Discovery, Home, Unreadable, discover
@@ -68,7 +69,7 @@ def look(store: LocalStore, settings: Settings, homes: Sequence[Home]) -> tuple[
     discoveries = [discover(home) for home in homes if home.exists]
     if not store.exists:
         return discoveries, True
-    if store.noted("catalogue") != catalogue_stamp(settings):
+    if store.noted("catalogue") != catalogue_stamp(settings) or store.noted("price table") != price_table(settings):
         return discoveries, True
     return discoveries, not plan(store.known(), discoveries, None, archived_stay=True).is_empty
 
@@ -91,6 +92,7 @@ def update(
         discoveries = [discover(home) for home in homes if home.exists]
     prices = load_prices(settings)
     store.use_prices(cost_with(prices), prices.fingerprint)
+    store.note("price table", price_table(settings))
     archive = find_archive(settings)
     with _beside() as (pool, stop):
         keeping = pool.submit(_keep, settings, discoveries, done, stop) if keeps else None
@@ -144,6 +146,11 @@ def index_texts(store: LocalStore, archive: Archive | None, progress: Progress) 
     finally:
         texts.close()
     return done
+
+
+def price_table(settings: Settings) -> str:
+    """Changes whenever prices may have: with the version, or with the settings. Costs nothing to know."""
+    return f"{__version__} {sorted((model, sorted(rates.items())) for model, rates in settings.prices.items())}"
 
 
 def catalogue_stamp(settings: Settings) -> str:

@@ -63,7 +63,7 @@ def duration(seconds: float | None) -> str:
 
 
 def _heading(name: str) -> str:
-    for suffix in ("_tokens", "_microdollars", "_share", "_seconds"):
+    for suffix in ("_tokens", "_bytes", "_characters", "_microdollars", "_share", "_seconds"):
         name = HEADINGS.get(name, name.removesuffix(suffix))
     return name.replace("_", " ").upper()
 
@@ -73,7 +73,7 @@ def _text(name: str, value: Any) -> Any:  # noqa: ANN401 - whatever a report hol
         return dollars(value)
     if name.endswith("_seconds"):
         return duration(value)
-    if name.endswith("_tokens") and value is not None:
+    if name.endswith(("_tokens", "_bytes", "_characters")) and value is not None:
         return short(value)
     if isinstance(value, float):
         return f"{100 * value:.1f} %" if name.endswith("_share") else f"{value:,.1f}"

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from backscroll.library.analytics.reports import Asked, Report
 
 
+LONGEST = 300
+"""How much of an example is shown to people."""
+
+
 @click.command("errors", short_help="Errors of tools by their pattern, and how often they were solved.")
 @report_options
 @click.option(
@@ -30,7 +34,7 @@ def command(
 ) -> None:
     """Group the errors of tools by what they have in common.
 
-    QUERY chooses chats. A pattern is the line that says what went wrong, without paths, numbers, names in quotes and ids.
+    QUERY chooses chats. A pattern is the line that says what went wrong, without paths, numbers, quoted names and ids.
     It is solved where the next try went well: the next call of the same tool on the same file, or with the same program
     and subcommand in a shell, or of any kind for other tools, if it came within 10 calls in the same conversation.
     Nothing says whether it was made because of the error.
@@ -60,7 +64,7 @@ def _for_people(report: "Report", asked: "Asked", *, examples: bool) -> "Report"
     for row in report.as_dicts():
         last = f"{asked.local(datetime.fromisoformat(row['last'])):%Y-%m-%d}" if row["last"] else "-"
         rows.append((row["count"], row["chats"], last, row["solved_share"], row["tool"], row["signature"]))
-        shown.append((row["example_chat"], row["example_message"], row["example"]))
+        shown.append((row["example_chat"], row["example_message"], row["example"][:LONGEST]))
     changed = replace(
         report, columns=("count", "chats", "last", "solved_share", "tool", "signature"), rows=rows, bar=None
     )

@@ -22,10 +22,10 @@ def command(query: str, since: str | None, until: str | None, as_csv: bool, by: 
     """Count the calls of tools: how they ended, how long they took, how much went in and out.
 
     QUERY chooses chats. Each call counts once, however many files repeat it. The share of errors is that of the calls
-    that were carried out: those that were denied, interrupted or have no result are counted by themselves. A duration is
-    the time from the call to its result, with the time that somebody was waited for; negative ones and those of more
-    than a day are left out, and counted. Sizes are the bytes of the input as JSON, and the characters of the result that
-    the model was given.
+    that were carried out: those that were denied, interrupted or have no result are counted by themselves. A duration
+    is the time from the call to its result, with the time that somebody was waited for; negative ones and those of more
+    than a day are left out, and counted. Sizes are the bytes of the input as JSON, and the characters of the result
+    that the model was given.
 
     \b
     Examples:
@@ -41,21 +41,18 @@ def command(query: str, since: str | None, until: str | None, as_csv: bool, by: 
 
 
 def _for_people(report: "Report") -> "Report":
-    """The same with shorter heads and numbers."""
+    """The same without the ways to end that no call had."""
     from dataclasses import replace
 
-    from backscroll.render.reports import short
-
-    columns = (*report.columns[:7], "p50", "p90", "max", "input", "output")
-    rows = [
-        (*row[:7], *(_seconds(value) for value in row[7:10]), short(row[10]), short(row[11])) for row in report.rows
+    total = report.facts["total"]
+    shown = [
+        number
+        for number, name in enumerate(report.columns)
+        if name not in ("denied", "interrupted", "missing") or total[name]
     ]
-    return replace(report, columns=columns, rows=rows)
-
-
-def _seconds(value: float | None) -> str:
-    if value is None:
-        return "-"
-    if value < 60:
-        return f"{value:.2f} s" if value < 10 else f"{value:.0f} s"
-    return f"{value / 60:.0f} min" if value < 5400 else f"{value / 3600:.1f} h"
+    heads = ["failed_share" if name == "error_share" else name for name in report.columns]
+    return replace(
+        report,
+        columns=tuple(heads[number] for number in shown),
+        rows=[tuple(row[number] for number in shown) for row in report.rows],
+    )

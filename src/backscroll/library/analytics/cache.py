@@ -152,11 +152,11 @@ def _ordered(groups: dict[str, Sums], by: str) -> list[str]:
 
 def _notes(total: Sums) -> list[str]:
     whole = total.input + total.write + total.read
+    part = 100 * total.read / whole if whole else 0
     notes = [
-        f"{total.answers:,} answers counted, each once, those of agents too; of {whole:,} tokens of input "
-        f"{100 * total.read / whole if whole else 0:.1f} % came from the cache",
-        "saved is against the same requests without any cache; a miss is an answer that read nothing from the cache "
-        "although its conversation had one before, and what it cost more is against reading all that it wrote",
+        f"{total.answers:,} answers counted, each once, those of agents too",
+        f"of {whole:,} tokens of input {part:.1f} % came from the cache; saved is against the same without any cache",
+        "a miss read nothing from the cache though its conversation went on; its cost is against reading what it wrote",
     ]
     if total.answers > total.priced:
         notes.append(f"{total.answers - total.priced:,} answers have no price, and are not in the money")

@@ -193,13 +193,13 @@ def _compactions(
 
 def _notes(facts: dict[str, Any]) -> list[str]:
     notes = [
-        f"shares are of {facts['characters']:,} characters that are written down; the system prompt and the definitions "
-        "of tools are not among them, nor are pictures; the tokens are those that answers really had before them"
+        f"shares are of {facts['characters']:,} characters that are written down: no system prompt, tools or pictures",
+        "tokens are what the answers really had before them: input, cache reads and cache writes",
     ]
     if facts["compactions"]:
         notes.append(
-            f"{facts['compactions']:,} compactions took {facts['lost_tokens']:,} tokens out of contexts; for "
-            f"{facts['measured']:,} of them what was left is that of the next answer, for {facts['unknown']:,} nobody knows"
+            f"{facts['compactions']:,} compactions took {facts['lost_tokens']:,} tokens out of contexts; what was left "
+            f"is that of the next answer for {facts['measured']:,}, and not known for {facts['unknown']:,}"
         )
     return notes
 

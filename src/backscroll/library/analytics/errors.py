@@ -103,7 +103,7 @@ class Kinds:
 
 
 def errors(library: Library, asked: Asked, limit: int | None = None, tool: str | None = None) -> Report:
-    """The patterns, the most frequent first; `limit` is how many, for each takes reading. `tool` is the only one to count."""
+    """The patterns, the most frequent first; `limit` is how many, for each takes reading."""
     patterns: dict[tuple[str, str], Pattern] = {}
     until = microseconds(asked.until)
     others: dict[str, int] = defaultdict(int)

@@ -52,8 +52,8 @@ def _row(asked: Asked, file: str, calls: list[FileCall]) -> tuple[Any, ...]:
 
 def _notes(facts: dict[str, int]) -> list[str]:
     notes = [
-        f"{facts['edits']:,} edits and {facts['reads']:,} reads of {facts['files']:,} files, each call counted once, "
-        "agents' too; what shell commands do to files is not known"
+        f"{facts['edits']:,} edits and {facts['reads']:,} reads of {facts['files']:,} files, each once, agents' too",
+        "what shell commands do to files is not known",
     ]
     if facts["failed"]:
         notes.append(f"{facts['failed']:,} calls failed, were denied or have no result, and are neither")

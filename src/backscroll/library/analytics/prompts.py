@@ -16,6 +16,8 @@ COLUMNS: Final = (
 )  # fmt: skip
 SHORTEST: Final = 20
 """A shorter prompt may well come twice: `go on`, `yes`."""
+LONGEST_TEXT: Final = 200
+"""As much of a prompt as is stored."""
 SPACE: Final = re.compile(r"\s+")
 
 
@@ -66,7 +68,7 @@ def prompts(library: Library, asked: Asked, by: str = "project") -> Report:
         "without_time": found.without_time,
     }
     notes = [
-        f"{len(found.total.lengths):,} prompts of {len(found.chats):,} chats, each once; {found.copies:,} copies left out",
+        f"{len(found.total.lengths):,} prompts of {len(found.chats):,} chats; {found.copies:,} copies left out",
         "what agents were told, and slash commands, are not counted",
         f"rework: taken back by a rewind, or the same text again in a chat (of {SHORTEST} characters or more)",
     ]
@@ -84,10 +86,12 @@ def typed(library: Library, asked: Asked, by: str = "project") -> Prompts:
     for chat in by_chat(rows.rows):
         before: set[tuple[str, int]] = set()
         for row in chat:
-            text, size = SPACE.sub(" ", row.more[0] or "").strip().casefold(), row.more[1] or len(row.more[0] or "")
-            # Only the beginning of a text is stored: with its length it is as good as the whole.
-            again = len(text) >= SHORTEST and (text, size) in before
-            before.add((text, size))
+            begins, size = row.more[0] or "", row.more[1] or len(row.more[0] or "")
+            text = SPACE.sub(" ", begins).strip().casefold()
+            # Only the beginning of a long text is stored: with its length it is as good as the whole.
+            said = (text, size if len(begins) >= LONGEST_TEXT else 0)
+            again = len(text) >= SHORTEST and said in before
+            before.add(said)
             if not inside(row.time):
                 continue
             for sums in (found.total, found.groups[name_of(asked, row, by)]):

@@ -27,6 +27,8 @@ MEASURES: Final = (
     "cost_microdollars",
 )
 """What each row of usage says, behind what it is the usage of."""
+NO_TIME: Final = "-"
+"""Where answers without a time stand; the store has them in the first quarter of an hour of 1970."""
 DETAILS: Final = ("cache_creation_5m", "cache_creation_1h", "web_searches", "web_fetches")
 """What the total says besides."""
 
@@ -195,7 +197,7 @@ def _plainly(value: Any) -> str:  # noqa: ANN401 - whatever the column holds
 
 
 def _period(asked: Asked, name: Callable[[datetime], str]) -> Callable[[int], str]:
-    known: dict[int, str] = {}
+    known: dict[int, str] = {0: NO_TIME}
 
     def name_of(quarter: int) -> str:
         if quarter not in known:

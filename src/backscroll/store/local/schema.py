@@ -8,7 +8,7 @@ from typing import Final
 
 from backscroll.records import FILE_TOOLS
 
-VERSION: Final = 3
+VERSION: Final = 4
 """Raised with every change to the tables or to what is written into them."""
 APPLICATION: Final = 0x6273_6372  # "bscr"
 
@@ -157,8 +157,6 @@ create table counted (
   records integer not null,
   files integer not null
 ) without rowid;
-create index counted_file on counted (file);
-create index counted_time on counted (time);
 
 create table spent (
   quarter integer not null,

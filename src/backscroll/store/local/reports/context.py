@@ -25,7 +25,7 @@ from parts p join files f on f.id = p.file left join chats c on c.id = f.chat
 left join tools t on t.call = p.call and p.role = 'output'
 where p.place = 1 and (:since is null or p.time >= :since) and (:until is null or p.time < :until)
 group by 1, 2, 3, 4
-""",
+""",  # noqa: S608
     "context rows": f"""
 {ROWS}
 select f.path, p.number, p.time, p.role, coalesce(p.tool, t.tool), coalesce(p.size, 0), p.start, p.length, p.block,
@@ -34,14 +34,14 @@ from parts p join files f on f.id = p.file left join chats c on c.id = f.chat
 left join tools t on t.call = p.call and p.role = 'output'
 where p.place = 1 and not p.agent and (:since is null or p.time >= :since) and (:until is null or p.time < :until)
 order by p.time, f.path, p.number
-""",
+""",  # noqa: S608
     "context unsized": f"""
 {ROWS}
 select c.name, f.path, p.start, p.length, p.block
 from parts p join files f on f.id = p.file left join chats c on c.id = f.chat
 where p.place = 1 and p.size is null and not p.agent
   and (:since is null or p.time >= :since) and (:until is null or p.time < :until)
-""",
+""",  # noqa: S608
     "context answers": """
 select c.name, u.time, u.model, u.input, u.cache_read, u.cache_write, u.output
 from counted u join files f on f.id = u.file left join chats c on c.id = f.chat

@@ -28,7 +28,7 @@ left join files fo on fo.id = ro.file
 where i.place = 1 and (:since is null or coalesce(ro.time, i.time) >= :since)
   and (:until is null or coalesce(ro.time, i.time) < :until)
 order by coalesce(ro.time, i.time), f.path, i.number, i.block
-""",
+""",  # noqa: S608 - no values in it
     "file prompts": """
 select f.path, r.number, r.time, r.uuid, coalesce(r.text, ''), f.agent is not null or r.sidechain
 from records r join files f on f.id = r.file
@@ -37,7 +37,7 @@ where r.kind in ('prompt', 'command', 'shell', 'queued')
 order by r.time, f.path, r.number
 """,
     "file moments": """
-select r.uuid, r.message, r.time from records r
+select r.uuid, coalesce(r.original, r.uuid), r.message, r.time from records r
 where r.uuid is not null and r.time is not null
   and (:files is null or r.file in (select value from json_each(:files)))
 """,

@@ -1,0 +1,36 @@
+"""Where the program begins. The status line goes past click, whose import alone would be most of its time."""
+
+import sys
+
+
+def main() -> None:
+    """Run what was asked for, and exit."""
+    if sys.argv[1:] == ["statusline"]:
+        _write_status()
+    else:
+        from backscroll.cli.main import main as run
+
+        run()
+
+
+def _write_status() -> None:
+    """As `backscroll statusline` without options; whatever is wrong, there is a line and no error."""
+    from backscroll.cli.status import answer_to, from_stdin, line, without_index
+    from backscroll.errors import BackscrollError
+    from backscroll.settings import load_settings
+
+    data = from_stdin()
+    try:
+        answer = answer_to(data, load_settings())
+    except (BackscrollError, OSError):
+        answer = without_index(data)
+    sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        sys.stdout.write(line(answer) + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        sys.stderr.close()
+
+
+if __name__ == "__main__":
+    main()
