@@ -3,9 +3,10 @@
     python -m bench.against_ccusage [HOME …] [--cache DIR] [--json FILE]
 
 Without homes: the real sessions (see CONTRIBUTING.md), and generated ones: one with resumes and forks, one in which
-nothing is copied, and the same with a `requestId` in every row, where both must say the same. ccusage reports only sums. So each message is moved to a day of its own, in all the files that it stands in,
-and ccusage says what it counts for that day; together these have to be what it counts for the home, else the rest is
-told as not explained. What we count comes from `stats usage --explain --json`.
+nothing is copied, and the same with a `requestId` in every row, where both must say the same. ccusage reports only sums.
+So each message is moved to a day of its own, in all the files that it stands in, and ccusage says what it counts for
+that day; together these have to be what it counts for the home, else the rest is told as not explained. What we count
+comes from `stats usage --explain --json`.
 """
 
 import argparse
@@ -150,7 +151,7 @@ def _take(found: dict[str, Evidence], path: Path, line: bytes, row: dict[str, An
         inner = (row.get("data") or {}).get("message") or {}
     message = inner.get("message") if isinstance(inner, dict) else None
     usage = message.get("usage") if isinstance(message, dict) else None
-    if not isinstance(usage, dict) or inner.get("type") != "assistant":
+    if not isinstance(message, dict) or not isinstance(usage, dict) or inner.get("type") != "assistant":
         return
     evidence = found[message.get("id") or inner.get("uuid") or f"{path}:{len(found)}"]
     evidence.lines[path].append(line)

@@ -33,10 +33,10 @@ def answer(home: Path, *arguments: str) -> Any:  # noqa: ANN401 - whatever JSON 
 
 def test_files(home: Path) -> None:
     found = answer(home, "stats", "files")
-    assert [(row["file"], row["edits"], row["added_lines"]) for row in found["rows"]] == [(APP, 2, 3)]
+    assert [(row["file"], row["edits"], row["added"]) for row in found["rows"]] == [(APP, 2, 3)]
     assert found["failed"] == 1
     done = run(home, "stats", "files")
-    assert "REMOVED LINES" in done.stdout
+    assert "REMOVED" in done.stdout
     assert "2 edits and 0 reads of 1 files" in done.stderr
     assert run(home, "stats", "files", "--csv", "--sort", "last").stdout.startswith("file,edits,reads")
 

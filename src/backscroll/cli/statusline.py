@@ -15,7 +15,7 @@ def command() -> None:
     Reads what Claude Code tells a status line on stdin. Chat, day and window are as the last update left the index
     (`backscroll watch`, or the hooks of `backscroll install`, keep it up to date); without an index the line has what
     stdin says. Takes about 40 ms of CPU beyond the start of Python
-    (with options, which take click, 55). In ~/.claude/settings.json:
+    (with options, which need click, 54). In ~/.claude/settings.json:
     "statusLine": {"type": "command", "command": "backscroll statusline"}
 
     \b

@@ -38,7 +38,7 @@ def measure_text(name: str, value: float | None, *, signed: bool = False) -> str
     if name.endswith("_microdollars"):
         return sign + dollars(round(size))
     if name.endswith("_share"):
-        return f"{sign}{100 * size:.1f} %"
+        return f"{sign}{100 * size:.1f} {'points' if signed else '%'}"
     if name.endswith("_seconds"):
         return sign + duration(size)
     return sign + (short(size) if name.endswith("_tokens") else f"{size:,.0f}")

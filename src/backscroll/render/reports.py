@@ -56,10 +56,10 @@ def duration(seconds: float | None) -> str:
         return "-"
     whole = round(seconds)
     if whole < 60:
-        return f"{seconds:.1f} s" if 0 < seconds < 10 else f"{whole} s"
+        return f"{seconds:.1f}s" if 0 < seconds < 10 else f"{whole}s"
     if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02} s"
-    return f"{whole // 3600:,} h {whole % 3600 // 60:02} min"
+        return f"{whole // 60}m {whole % 60:02}s"
+    return f"{whole // 3600:,}h {whole % 3600 // 60:02}m"
 
 
 def _heading(name: str) -> str:

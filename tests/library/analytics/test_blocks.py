@@ -103,7 +103,7 @@ def test_the_status_line_has_the_same_open_window(offsets: list[int]) -> None:
     quarters = sorted({1_960_000 + offset for offset in offsets})
     now = quarters[-1] * 900 + 1
     connection = sqlite3.connect(":memory:")
-    connection.executescript()
+    connection.execute("create table spent (quarter integer, model text, cost integer)")
     connection.executemany("insert into spent values (?, 'm', 1000000)", [(quarter,) for quarter in quarters])
     window = _window(connection, now)
     end = (starts_of(quarters)[-1] + LENGTH) // 1_000_000

@@ -104,7 +104,7 @@ def test_the_outputs_are_those_of_an_independent_count(corpus: Path, tmp_path: P
                 if block["type"] == "tool_use":
                     tools[block["id"]] = block["name"]
                 if block["type"] == "tool_result":
-                    said = block["content"] if "content" in block else ""
+                    said = block.get("content", "")
                     parts = [said] if isinstance(said, str) else [part.get("text", "") for part in said]
                     sizes[block["tool_use_id"]] = sum(map(len, parts))
     expected: dict[str, int] = defaultdict(int)

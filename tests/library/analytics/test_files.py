@@ -75,13 +75,13 @@ def rows(library: Library, **options: Any) -> dict[str, dict[str, Any]]:  # noqa
 def test_copies_of_a_call_count_once_and_failures_are_no_edits(library: Library) -> None:
     row = rows(library)[APP]
     assert (row["edits"], row["reads"], row["failed"], row["chats"]) == (2, 1, 1, 2)
-    assert (row["added_lines"], row["removed_lines"]) == (3, 1)
+    assert (row["added"], row["removed"]) == (3, 1)
     assert (row["first"], row["last"]) == ("2026-01-05 10:00:02", "2026-01-20 10:00:02")
 
 
 def test_a_call_without_a_result_is_no_edit(library: Library) -> None:
     row = rows(library)["/home/ada/blog/app.py"]
-    assert (row["edits"], row["failed"], row["added_lines"]) == (0, 1, 0)
+    assert (row["edits"], row["failed"], row["added"]) == (0, 1, 0)
 
 
 def test_lines_are_read_only_for_the_rows_that_are_shown(library: Library) -> None:

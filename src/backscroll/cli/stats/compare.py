@@ -47,7 +47,7 @@ def command(first: str, second: str, since: str | None, until: str | None, as_cs
             measure_text(name, one),
             measure_text(name, other),
             measure_text(name, difference, signed=True),
-            measure_text("_share", change, signed=True),
+            "-" if change is None else f"{100 * change:+.1f} %",
         )
         for name, one, other, difference, change in report.rows
     ]

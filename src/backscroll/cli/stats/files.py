@@ -1,11 +1,21 @@
 """`backscroll stats files`: the files that were read and changed most."""
 
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
 import click
 
 from backscroll.cli.options import global_options
 from backscroll.cli.stats.common import begin, finish, report_options
 
+if TYPE_CHECKING:
+    from backscroll.library.analytics.reports import Report
+
 SORTS = ("edits", "reads", "chats", "last")
+NARROW = 100
+OTHERS = {"edits": 7, "reads": 7, "failed": 8, "chats": 7, "added": 8, "removed": 9, "first": 12, "last": 12}
+"""How many columns of a terminal each takes, with the space before it."""
 
 
 @click.command("files", short_help="The files that were read and changed most.")
@@ -27,5 +37,21 @@ def command(query: str, since: str | None, until: str | None, as_csv: bool, sort
     """
     from backscroll.library.analytics.files import files
 
-    _, library, asked = begin(query, since, until)
-    finish(files(library, asked, sort, limit), as_csv=as_csv, limit=limit)
+    request, library, asked = begin(query, since, until)
+    report = files(library, asked, sort, limit)
+    if sys.stdout.isatty() and not as_csv and not request.json:
+        _fit(report, shutil.get_terminal_size().columns)
+    finish(report, as_csv=as_csv, limit=limit)
+
+
+def _fit(report: "Report", width: int) -> None:
+    """Make it fit: the end of a path says more than its beginning, days are enough, and some columns can go."""
+    shown = [name for name in report.columns if width >= NARROW or name not in ("failed", "first")]
+    room = max(12, width - sum(OTHERS.get(name, 0) for name in shown))
+    rows = []
+    for row in report.as_dicts():
+        path = row["file"]
+        row["file"] = path if len(path) <= room else "…" + path[1 - room :]
+        row |= {name: row[name] and row[name][:10] for name in ("first", "last")}
+        rows.append(tuple(row[name] for name in shown))
+    report.columns, report.rows, report.bar = tuple(shown), rows, None

@@ -8,7 +8,7 @@ from backscroll.library.analytics.touched import FileCall, file_calls, reading, 
 from backscroll.library.library import Library
 
 COLUMNS: Final = (
-    "file", "edits", "reads", "failed", "chats", "added_lines", "removed_lines", "first", "last",
+    "file", "edits", "reads", "failed", "chats", "added", "removed", "first", "last",
 )  # fmt: skip
 SORTS: Final = ("edits", "reads", "chats", "last")
 

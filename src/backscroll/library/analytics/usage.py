@@ -1,22 +1,18 @@
 """Tokens and money: each answer counted once over the whole library, by day, model, project and so on."""
 
 from collections import defaultdict
-from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
+from operator import add
 from typing import Any, Final
 
 from backscroll.conversation import SYNTHETIC
-from backscroll.library.analytics.reports import QUARTER, Asked, Report, ask
+from backscroll.library.analytics.periods import PERIODS as PERIODS
+from backscroll.library.analytics.periods import usage_by_period
+from backscroll.library.analytics.reports import Asked, Report, ask
 from backscroll.library.library import Library
 from backscroll.pricing import microdollars
 from backscroll.store import EPOCH
 
-PERIODS: Final[dict[str, Callable[[datetime], str]]] = {
-    "hour": lambda when: f"{when:%Y-%m-%d %H:00}",
-    "day": lambda when: f"{when:%Y-%m-%d}",
-    "week": lambda when: f"{when.isocalendar().year}-W{when.isocalendar().week:02}",
-    "month": lambda when: f"{when:%Y-%m}",
-}
 DIMENSIONS: Final = (*PERIODS, "model", "project", "chat", "agent", "git-branch", "version")
 MEASURES: Final = (
     "messages",
@@ -27,8 +23,6 @@ MEASURES: Final = (
     "cost_microdollars",
 )
 """What each row of usage says, behind what it is the usage of."""
-NO_TIME: Final = "-"
-"""Where answers without a time stand; the store has them in the first quarter of an hour of 1970."""
 DETAILS: Final = ("cache_creation_5m", "cache_creation_1h", "web_searches", "web_fetches")
 """What the total says besides."""
 
@@ -45,8 +39,7 @@ class Sums:
 
     def add(self, values: tuple[Any, ...]) -> None:
         """Take one more row into account."""
-        for number, value in enumerate(values):
-            self.numbers[number] += value or 0
+        self.numbers = list(map(add, self.numbers, values))
 
     @property
     def messages(self) -> int:
@@ -89,17 +82,16 @@ class Sums:
 
 def usage(library: Library, asked: Asked, by: str = "day") -> Report:
     """The usage by a dimension, the latest period or the most expensive first."""
-    rows = ask(library, "usage by quarter" if by in PERIODS else f"usage by {by}", asked)
+    rows = usage_by_period(library, asked, by) if by in PERIODS else ask(library, f"usage by {by}", asked)
     groups: dict[str, Sums] = defaultdict(Sums)
     total, synthetic, unknown = Sums(), Sums(), defaultdict[str, int](int)
-    name_of = _period(asked, PERIODS[by]) if by in PERIODS else _plainly
     for row in rows:
         model = row[0] if by == "model" else row[1]
         values = row[1:] if by == "model" else row[2:]
         if model == SYNTHETIC:
             synthetic.add(values)
             continue
-        groups[name_of(row[0])].add(values)
+        groups[_plainly(row[0])].add(values)
         total.add(values)
         if values[10]:
             unknown[model or "no model"] += values[10]
@@ -194,14 +186,3 @@ def _worth(sums: Sums) -> float:
 
 def _plainly(value: Any) -> str:  # noqa: ANN401 - whatever the column holds
     return str(value) if value not in (None, "") else "-"
-
-
-def _period(asked: Asked, name: Callable[[datetime], str]) -> Callable[[int], str]:
-    known: dict[int, str] = {0: NO_TIME}
-
-    def name_of(quarter: int) -> str:
-        if quarter not in known:
-            known[quarter] = name(asked.local(EPOCH + timedelta(microseconds=quarter * QUARTER)))
-        return known[quarter]
-
-    return name_of

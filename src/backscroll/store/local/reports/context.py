@@ -1,4 +1,4 @@
-"""What filled the context: the size of every part of a conversation, each row once, without the agents' own."""
+"""What filled the context: the size of every part of a conversation, each row and call once; agents' are marked."""
 
 from typing import Final
 
@@ -8,7 +8,8 @@ ROWS: Final = f"""
 with parts as (
   select b.role, b.size, b.call, b.tool, b.number as block, r.kind, r.time, r.number, r.start, r.length, r.file,
     coalesce(r.original, r.uuid) as uuid, f.agent is not null or r.sidechain as agent,
-    row_number() over (partition by coalesce(r.original, r.uuid), b.number
+    row_number() over (
+      partition by coalesce(b.role || ' ' || b.call, coalesce(r.original, r.uuid) || ' ' || b.number)
       order by r.time, f.agent is not null, f.path, r.number) as place
   from blocks b join records r on r.id = b.record join files f on f.id = r.file
   where b.role <> 'title' and r.uuid is not null and r.kind not in {UNSEEN} and f.kind in ('session', 'agent')

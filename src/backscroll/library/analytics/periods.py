@@ -1,0 +1,72 @@
+"""Usage by hours, days, weeks and months of a time zone.
+
+The store sums up by local hours or days itself, once for each stretch of time in which the clocks were not changed.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple
+
+from backscroll.library.analytics.reports import QUARTER, Asked, ask
+from backscroll.library.library import Library
+from backscroll.store import EPOCH
+
+PERIODS: Final[dict[str, Callable[[datetime], str]]] = {
+    "hour": lambda when: f"{when:%Y-%m-%d %H:00}",
+    "day": lambda when: f"{when:%Y-%m-%d}",
+    "week": lambda when: f"{when.isocalendar().year}-W{when.isocalendar().week:02}",
+    "month": lambda when: f"{when:%Y-%m}",
+}
+NO_TIME: Final = "-"
+"""Where answers without a time stand; the store has them in the first quarter of an hour of 1970."""
+A_DAY: Final = 96
+
+
+class Stretch(NamedTuple):
+    """A time in which the clocks of a zone were not changed, in quarters of an hour."""
+
+    since: int
+    until: int
+    ahead: int
+    """How far its clocks are ahead of UTC."""
+
+
+def usage_by_period(library: Library, asked: Asked, by: str) -> Iterator[tuple[Any, ...]]:
+    """The name of a period, a model, and the sums; a period may come more than once."""
+    ((first, last),) = ask(library, "usage span", Asked())
+    stretches = _stretches(asked, first or 0, last or 0)
+    unit, step = ("hour", timedelta(hours=1)) if by == "hour" else ("day", timedelta(days=1))
+    name, names = PERIODS[by], {0: NO_TIME}
+    for place, stretch in enumerate(stretches):
+        since = _moment(stretch.since) if place else None  # what has no time is with the first
+        until = _moment(stretch.until) if place + 1 < len(stretches) else None
+        part = replace(
+            asked,
+            since=max(filter(None, (asked.since, since)), default=None),
+            until=min(filter(None, (asked.until, until)), default=None),
+        )
+        for number, *values in ask(library, f"usage by {unit} {stretch.ahead:+}", part):
+            if number not in names:
+                names[number] = name(EPOCH + number * step)
+            yield (names[number], *values)
+
+
+def _stretches(asked: Asked, first: int, last: int) -> list[Stretch]:
+    stretches = []
+    since, ahead = first, _ahead(asked, first)
+    for quarter in range(first, last + A_DAY, A_DAY):
+        if _ahead(asked, quarter + A_DAY) != ahead:
+            changed = next(at for at in range(quarter, quarter + A_DAY + 1) if _ahead(asked, at) != ahead)
+            stretches.append(Stretch(since, changed, ahead))
+            since, ahead = changed, _ahead(asked, quarter + A_DAY)
+    return [*stretches, Stretch(since, last + 1, ahead)]
+
+
+def _ahead(asked: Asked, quarter: int) -> int:
+    offset = asked.local(_moment(quarter)).utcoffset() or timedelta()
+    return offset // timedelta(microseconds=QUARTER)
+
+
+def _moment(quarter: int) -> datetime:
+    return EPOCH + timedelta(microseconds=quarter * QUARTER)
