@@ -3,10 +3,11 @@
     python -m bench.against_ccusage [HOME …] [--cache DIR] [--json FILE]
 
 Without homes: the real sessions (see CONTRIBUTING.md), and generated ones: one with resumes and forks, one in which
-nothing is copied, and the same with a `requestId` in every row, where both must say the same. ccusage reports only sums.
-So each message is moved to a day of its own, in all the files that it stands in, and ccusage says what it counts for
-that day; together these have to be what it counts for the home, else the rest is told as not explained. What we count
-comes from `stats usage --explain --json`.
+nothing is copied, and the same with a `requestId` in every row, where both must say the same.
+
+ccusage reports only sums. So each message is moved to a day of its own, in all the files that it stands in, and ccusage
+says what it counts for that day; together these have to be what it counts for the home, else the rest is told as not
+explained. What we count comes from `stats usage --explain --json`.
 """
 
 import argparse

@@ -305,20 +305,25 @@ def _contained(sessions: list[Transcript], tree: Tree) -> set[str]:
     if len(sessions) < 2:
         return set()
     sizes: Counter[str] = Counter()
-    shared: Counter[tuple[str, str]] = Counter()
+    stands_in: dict[str, set[frozenset[str]]] = {}
     for node in tree.nodes.values():
         if node.row.kind in SAID:
-            files = {copy.transcript for copy in node.copies}
+            files = frozenset(copy.transcript for copy in node.copies)
             sizes.update(files)
-            shared.update((one, other) for one in files for other in files if one != other)
-    ages = {session.place.file: _activity(session) for session in sessions}
-    contained = {
-        one
-        for (one, other), count in shared.items()
-        if count == sizes[one] and (sizes[other], ages[other]) > (sizes[one], ages[one])
-    }
+            for file in files:
+                stands_in.setdefault(file, set()).add(files)
+    ranks = {session.place.file: (sizes[session.place.file], *_activity(session)) for session in sessions}
+    contained = set()
+    largest: dict[frozenset[frozenset[str]], str] = {}
+    for file, where in stands_in.items():
+        # Copies share long stretches, so that few such sets are different.
+        key = frozenset(where)
+        if key not in largest:
+            largest[key] = max(frozenset.intersection(*where), key=lambda name: ranks[name])
+        if ranks[largest[key]] > ranks[file]:
+            contained.add(file)
     # A session in which nothing was said is no leaf beside one in which something was.
-    return contained | {file for file in ages if sizes and not sizes[file]}
+    return contained | {file for file in ranks if sizes and not sizes[file]}
 
 
 def _sessions_at(turn: Turn, chat: Chat) -> list[str]:

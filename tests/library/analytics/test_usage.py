@@ -1,44 +1,25 @@
 """Every number of `stats usage` is what a recount of the raw lines gives, however the answers are spread over files."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
-from uuid import uuid4
+from typing import Final
 from zoneinfo import ZoneInfo
 
 import pytest
 from bench.generate import Mix, generate
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from backscroll.archive import Writer
-from backscroll.archive.capture import forget_key
 from backscroll.files import Home
 from backscroll.library import Library
 from backscroll.library.analytics.reports import Asked, Report
 from backscroll.library.analytics.usage import answers, usage
-from backscroll.library.preserve import archive_folder, machine_name
 from tests.library.analytics.recount import Told, by_day, by_model, recount, totals
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
-from tests.support.homes import EVERYTHING, FAMILIES, SHOP, session_file, session_path
+from tests.support.homes import EVERYTHING, FAMILIES, session_file, session_path
 
 ZONES: Final = tuple(map(ZoneInfo, ("UTC", "Asia/Kolkata", "America/New_York")))
 SONNET: Final = "claude-sonnet-4-5-20250929"
-MODELS: Final = (SONNET, "claude-opus-4-5-20251101", "claude-haiku-4-5-20251001", "unheard-of-1", "<synthetic>", None)
-COUNTED: Final = (
-    "select u.message, f.path, u.agent, u.time, u.model, u.input, u.output, u.cache_write, u.cache_read,"
-    " u.cache_write_5m, u.cache_write_1h, u.web_searches, u.web_fetches, u.tier, u.speed, u.geo, u.final,"
-    " u.reported_cost, u.version, u.git_branch, u.cost, u.records, u.files from counted u join files f on f.id = u.file"
-)
-SPENT: Final = (
-    "select s.quarter, f.path, s.agent, s.model, s.speed, s.version, s.git_branch, s.messages, s.input, s.output,"
-    " s.cache_write, s.cache_read, s.cache_write_5m, s.cache_write_1h, s.web_searches, s.web_fetches, s.placeholders,"
-    " s.cost, s.unpriced, s.reported_cost, s.records, s.copies from spent s join files f on f.id = s.file"
-)
 
 
 @pytest.fixture
@@ -285,207 +266,3 @@ def test_a_progress_row_beside_its_agent_adds_nothing(shelf: Shelf) -> None:
     shelf.write({f"{folder}/subagents/agent-abc1234.jsonl": jsonl(draw(AGENT, session="S1"))})
     total = drawn(shelf, PROGRESS).facts["total"]
     assert (total["messages"], total["output_tokens"], total["cache_read_input_tokens"]) == (2, 35, 9000)
-
-
-# Any homes
-
-Files = dict[str, list[dict[str, Any]]]
-# Around the hours that New York has twice and not at all.
-MOMENTS: Final = tuple(
-    datetime.fromisoformat(text)
-    for text in (
-        "2026-03-08T04:50Z",
-        "2026-03-08T06:59Z",
-        "2026-11-01T03:55Z",
-        "2026-11-01T05:30Z",
-        "2026-07-01T18:20Z",
-    )
-)
-counts = st.integers(0, 5000)
-
-
-@st.composite
-def responses(draw: st.DrawFn, number: int) -> list[dict[str, Any]]:
-    """The rows of one answer."""
-    model = draw(st.sampled_from(MODELS))
-    moment = draw(st.sampled_from(MOMENTS)) + timedelta(seconds=draw(st.integers(0, 7200)))
-    has_id, is_timed = draw(st.booleans()) or draw(st.booleans()), draw(st.integers(0, 9)) > 0
-    size = draw(st.integers(1, 3)) if has_id else 1
-    rows = []
-    for part in range(size):
-        used: dict[str, Any] = {
-            "input_tokens": draw(counts), "output_tokens": draw(counts),
-            "cache_creation_input_tokens": draw(counts), "cache_read_input_tokens": draw(counts),
-        }  # fmt: skip
-        if draw(st.booleans()):
-            used["cache_creation"] = {
-                "ephemeral_5m_input_tokens": draw(counts), "ephemeral_1h_input_tokens": draw(counts)
-            }  # fmt: skip
-            used["server_tool_use"] = {"web_search_requests": draw(st.integers(0, 3)), "web_fetch_requests": 1}
-        message: dict[str, Any] = {"role": "assistant", "content": [{"type": "text", "text": "so"}], "usage": used}
-        message |= {"model": model, "stop_reason": draw(st.sampled_from((None, "end_turn")))}
-        if has_id:
-            message["id"] = f"m{number}"
-        row: dict[str, Any] = {
-            "type": "assistant",
-            "uuid": f"r{number}-{part}",
-            "message": message,
-            "version": "2.1.42",
-        }
-        row |= {"parentUuid": f"r{number}-{part - 1}" if part else "r", "isSidechain": False}
-        if is_timed:
-            row["timestamp"] = (moment + timedelta(seconds=part)).isoformat().replace("+00:00", "Z")
-        if draw(st.integers(0, 5)) == 0:
-            row["costUSD"] = draw(st.integers(1, 999)) / 1000
-        rows.append(row)
-    return rows
-
-
-@st.composite
-def worlds(draw: st.DrawFn) -> Files:
-    """Sessions and agents that share some of their answers, as resumes and forks do."""
-    given = [draw(responses(number)) for number in range(draw(st.integers(1, 7)))]
-    names = [session_path(f"S{number}") for number in range(draw(st.integers(1, 3)))]
-    if draw(st.booleans()):
-        names.append(f"{SHOP}/{session_uuid('S0')}/subagents/agent-a1b2c3d.jsonl")
-    files: Files = {name: [_prompt(name)] for name in names}
-    for rows in given:
-        for name in draw(st.lists(st.sampled_from(names), min_size=1, unique=True)):
-            files[name] += rows
-    return files
-
-
-def _prompt(name: str) -> dict[str, Any]:
-    message = {"role": "user", "content": f"hello {name}"}
-    return {"type": "user", "uuid": f"prompt of {name}", "parentUuid": None, "isSidechain": False, "message": message}
-
-
-def lay(shelf: Shelf, files: Files) -> None:
-    shelf.write({name: jsonl(_placed(name, rows)) for name, rows in files.items()})
-
-
-def _placed(name: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows as the client writes them into that file."""
-    if "agent-" not in name:
-        return [row | {"sessionId": Path(name).stem} for row in rows]
-    return [row | {"sessionId": session_uuid("S0"), "agentId": "a1b2c3d", "isSidechain": True} for row in rows]
-
-
-def refreshed(shelf: Shelf) -> dict[str, Any]:
-    """The totals after a look at the home, in every way they can be split that has nothing to do with files."""
-    with shelf.open() as library:
-        library.refresh(with_text=False)
-        found: dict[str, Any] = {"model": usage(library, Asked(), "model").rows}
-        for zone in ZONES:
-            found[str(zone)] = usage(library, Asked(zone=zone), "day").rows
-        facts = usage(library, Asked(), "month").facts
-    found["facts"] = {name: value for name, value in facts.items() if name not in ("copies", "repeated_rows")}
-    return found
-
-
-def many(examples: int) -> settings:
-    return settings(max_examples=examples, suppress_health_check=[HealthCheck.function_scoped_fixture])
-
-
-@pytest.fixture
-def shelves(tmp_path: Path) -> Any:  # noqa: ANN401 - makes a shelf
-    return lambda: Shelf(tmp_path / uuid4().hex)
-
-
-@many(40)
-@given(files=worlds())
-def test_any_home_is_counted_as_a_recount_counts_it(shelves: Any, files: Files) -> None:  # noqa: ANN401
-    shelf = shelves()
-    lay(shelf, files)
-    with shelf.open() as library:
-        library.refresh(with_text=False)
-        check(library, recount(shelf.home))
-
-
-@many(25)
-@given(files=worlds(), data=st.data())
-def test_a_copy_of_any_session_changes_no_total(shelves: Any, files: Files, data: st.DataObject) -> None:  # noqa: ANN401
-    shelf = shelves()
-    lay(shelf, files)
-    before = refreshed(shelf)
-    chosen = data.draw(st.sampled_from(sorted(files)))
-    lay(shelf, {session_path("a copy"): files[chosen]})
-    assert refreshed(shelf) == before
-
-
-@many(25)
-@given(files=worlds(), data=st.data())
-def test_splitting_and_merging_files_changes_no_total(shelves: Any, files: Files, data: st.DataObject) -> None:  # noqa: ANN401
-    whole = shelves()
-    lay(whole, files)
-    expected = refreshed(whole)
-    every = [row for name in sorted(files) for row in files[name]]
-    merged = shelves()
-    lay(merged, {session_path("merged"): every})
-    assert refreshed(merged) == expected
-    split = shelves()
-    at = data.draw(st.integers(0, len(every)))
-    lay(split, {session_path("one"): every[:at], session_path("other"): every[at:]})
-    assert refreshed(split) == expected
-
-
-@many(25)
-@given(files=worlds(), data=st.data())
-def test_counts_that_grew_are_those_of_a_rebuild(shelves: Any, files: Files, data: st.DataObject) -> None:  # noqa: ANN401
-    """In any order of files, with appends, rewrites, deletions, and what is forgotten."""
-    shelf = shelves()
-    steps = st.sampled_from(("write", "write", "append", "rewrite", "delete", "forget"))
-    for step in data.draw(st.lists(steps, min_size=1, max_size=7)):
-        name = data.draw(st.sampled_from(sorted(files)))
-        _do(shelf, step, name, _placed(name, files[name]), data)
-        with shelf.open() as library:
-            library.refresh(with_text=False)
-            grown = _tables(library)
-            _check_sums(library)
-        with shelf.rebuilt().open() as library:
-            assert _tables(library) == grown
-
-
-def _do(shelf: Shelf, step: str, name: str, rows: list[dict[str, Any]], data: st.DataObject) -> None:
-    path = shelf.home / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if step == "write":
-        path.write_bytes(jsonl(rows[: data.draw(st.integers(0, len(rows)))]))
-    elif step == "append":
-        have = len(path.read_bytes().splitlines()) if path.exists() else 0
-        with path.open("ab") as file:
-            file.write(jsonl(rows[have:]))
-    elif step == "rewrite":
-        path.write_bytes(jsonl(rows[::-1]))
-    elif step == "delete":
-        path.unlink(missing_ok=True)
-    elif archive_folder(shelf.settings).exists():
-        with Writer(archive_folder(shelf.settings)) as writer:
-            gone = [file for file in writer.files.values() if not file.source.exists()]
-            writer.forget(gone, [forget_key(machine_name(), str(shelf.home), file.path) for file in gone])
-
-
-def _tables(library: Library) -> tuple[list[Any], list[Any]]:
-    counted, spent = (library.sql(statement, limit=100_000).rows for statement in (COUNTED, SPENT))
-    return sorted(counted, key=repr), sorted(spent, key=repr)
-
-
-def _check_sums(library: Library) -> None:
-    """The sums are those of the answers, and no row is left over."""
-    names = ("input", "output", "cache_write", "cache_read", "web_searches", "records", "cost", "reported_cost")
-    sums = ", ".join(f"coalesce(sum({name}), 0)" for name in names)
-    summed = library.sql(f"select coalesce(sum(messages), 0), {sums} from spent").rows
-    assert summed == library.sql(f"select count(*), {sums} from counted").rows
-    assert library.sql("select count(*) from spent where messages <= 0").rows == [(0,)]
-
-
-def test_json_of_the_recount_is_read_as_it_stands(tmp_path: Path) -> None:
-    """Two objects on a line, and one that is torn."""
-    row = {"type": "assistant", "uuid": "a", "timestamp": "2026-01-05T10:00:00Z", "message": {"usage": {}}}
-    path = tmp_path / session_path("S1")
-    path.parent.mkdir(parents=True)
-    path.write_text(json.dumps(row) + json.dumps(row | {"uuid": "b"}) + "\n" + json.dumps(row)[:20])
-    assert {name: min(told.times).astimezone(UTC).hour for name, told in recount(tmp_path).items()} == {
-        "a": 10,
-        "b": 10,
-    }
