@@ -193,10 +193,8 @@ class Tree:
             return node, True
         node.copies.append(row)
         self.has_copies = True
-        if row.transcript != node.row.transcript:
-            best = _original([node.row, row])
-        else:
-            best = _original(node.copies)  # a later row of a file replaces an earlier one
+        # A later row of a file replaces an earlier one: then all have to be looked at.
+        best = _original(node.copies if row.transcript == node.row.transcript else [node.row, row])
         if best is not node.row:
             # Where the parent is lost, the place depends on the file: another file, another place.
             goes_on = best.kind in GOES_ON or best.uuid in self._continued or node.row.uuid in self._continued

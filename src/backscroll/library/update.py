@@ -93,12 +93,12 @@ def update(
     prices = load_prices(settings)
     store.use_prices(cost_with(prices), prices.fingerprint)
     store.note("price table", price_table(settings))
-    archive = find_archive(settings)
+    archive: Archive | None = None
+    is_first = not (archive_folder(settings) / "catalogue.jsonl").exists()
     with _beside() as (pool, stop):
         keeping = pool.submit(_keep, settings, discoveries, done, stop) if keeps else None
-        if keeping and archive is not None:
-            keeping.result()  # what is gone or has moved is read from where it is kept
-            archive = find_archive(settings)
+        if not is_first:  # what is gone or has moved is read from where it is kept
+            archive = (keeping.result() if keeping else None) or find_archive(settings)
         work = plan(store.known(), discoveries, archive)
         if not work.is_empty:
             progress.begin("reading", work.size)
@@ -174,7 +174,9 @@ def _beside() -> Iterator[tuple[ThreadPoolExecutor, threading.Event]]:
             raise
 
 
-def _keep(settings: Settings, discoveries: Sequence[Discovery], done: Updated, stop: threading.Event) -> None:
+def _keep(settings: Settings, discoveries: Sequence[Discovery], done: Updated, stop: threading.Event) -> Archive | None:
+    """Keep what is new; the archive as it is then, unless somebody else is at it."""
+
     def go_on(_: int) -> None:
         if stop.is_set():
             raise _StoppedError
@@ -185,6 +187,8 @@ def _keep(settings: Settings, discoveries: Sequence[Discovery], done: Updated, s
             kept = capture(writer, discovery.home, machine_name(), on_bytes=go_on, discovery=discovery)
             done.kept += kept.size
             done.unreadable += kept.unreadable
+        return writer
+    return None
 
 
 class _StoppedError(Exception):
