@@ -4,13 +4,14 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Final, NamedTuple
 
 from backscroll.query.tree import Phrase, Query, Word, leaves
 from backscroll.query.words import split_scripts
 
 WIDTH: Final = 240
-MOST_MATCHES: Final = 500
+MOST_MATCHES: Final = 120
 """How many matches are looked at: the first ones of a long text are as good as any."""
 
 
@@ -40,18 +41,19 @@ class Highlighter:
         shown = f"{before}{piece}{after}"
         return Snippet(shown, tuple((start, stop) for start, stop, _ in self._matches(shown)))
 
+    def _found(self, text: str) -> list[tuple[int, int, int]]:
+        matches = self._pattern.finditer(text) if self._pattern is not None else iter(())
+        return [(match.start(), match.end(), match.lastindex or 0) for match in islice(matches, MOST_MATCHES)]
+
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Where the words stand."""
         return [(start, end) for start, end, _ in self._matches(text)]
 
     def _matches(self, text: str) -> list[tuple[int, int, int]]:
         """Each match with the number of its word."""
-        found = []
-        if self._pattern is not None:
-            for match in self._pattern.finditer(fold(text)):
-                found.append((match.start(), match.end(), match.lastindex or 0))
-                if len(found) >= MOST_MATCHES:
-                    break
+        found = self._found(text.lower()) if not text.isascii() and len(text.lower()) == len(text) else []
+        if not found:  # to take the accents from a long text costs more than to look through it twice
+            found = self._found(fold(text))
         for number, regex in enumerate(self._regexes, start=1000):
             first = regex.search(text)
             if first is not None and first.end() > first.start():
