@@ -548,3 +548,22 @@ def test_an_ingest_that_lives_on_notices_that_a_file_is_only_kept_any_more(shelf
             assert not work.is_empty
             ingest.run(work.tasks, work.removed, work.archived)
     assert shelf.rows("select archived from v_chats") == [(1,)]
+
+
+def test_what_a_list_shows_may_come_later_and_is_not_lost_if_it_never_does(shelf: Shelf) -> None:
+    shelf.write({session_path("S1"): jsonl(draw("a <- - user: hello"))}).update()
+    with shelf.open() as library:
+        store = library.store.writing()
+        ingest = Ingest(store)
+        for number, (before, name) in enumerate((("a", "b"), ("b", "c"), ("c", "d"))):
+            with (shelf.home / session_path("S1")).open("ab") as file:
+                file.write(jsonl(draw(f"{name} <- {before} user: again {name}")))
+            work = plan(store.known(), [discover(Home(shelf.home))], None)
+            ingest.run(work.tasks, later=number > 0)
+        # The first round wrote the chat; the others left it for later, and that never came.
+        assert [chat.overview.prompts for chat in library.chats()] == [2]
+        assert store.noted("overdue")
+    with shelf.open() as library:
+        library.refresh(with_text=False)
+        assert [chat.overview.prompts for chat in library.chats()] == [4]
+        assert not library.store.noted("overdue")

@@ -52,6 +52,7 @@ def follow(library: Library, stop: threading.Event | None = None) -> Iterator[Fo
                 _take(ingest, library, homes, batch, writer)
                 store.note("catalogue", catalogue_stamp(settings))
                 passages = index_texts(store, writer, Silent())
+                ingest.finish()
                 files, records, lines, size = (
                     now - then
                     for now, then in zip((work.files, work.records, work.lines, work.size), before, strict=True)
@@ -72,7 +73,7 @@ def _take(ingest: Ingest, library: Library, homes: Sequence[Home], batch: Sequen
         if files:
             known = library.store.known_at(_names(files))
             fresh = [file for file in files if not _is_the_same(file, known.get(str(file.path)))]
-            ingest.run(tasks_for(fresh, known, _around(home, files), str(home.path)))
+            ingest.run(tasks_for(fresh, known, _around(home, files), str(home.path)), later=True)
 
 
 def _settle(ingest: Ingest, library: Library, homes: Sequence[Home], archive: Archive) -> None:

@@ -6,7 +6,6 @@ it was saved, and only what changed of it is written.
 
 import gc
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
@@ -16,6 +15,7 @@ from backscroll.conversation import Chat, Chats, Place, Transcript, has_picture,
 from backscroll.errors import BackscrollError
 from backscroll.files import TRANSCRIPTS, Bookmark, FileKind, Reading, Unreadable
 from backscroll.library.reading import Kept, Source, bookmark_of, in_pieces, records_on, whole_of
+from backscroll.library.tasks import Task, Work, new_bytes
 from backscroll.records import Problem, Record, agent_meta, custom_title
 from backscroll.store import (
     FileColumns,
@@ -38,30 +38,6 @@ MOST_ROWS: Final = 100_000
 RECORDS_AT_ONCE: Final = 1000
 
 
-@dataclass(frozen=True)
-class Task:
-    """A file to be looked at: to read what is new in it, or only for what stands in the small files beside it."""
-
-    source: Source
-    home: str
-    known: Known | None
-    beside: tuple[Source, ...] = ()
-    """The small files that say something of a transcript."""
-    only_beside: bool = False
-
-
-@dataclass
-class Work:
-    """What was done, counted."""
-
-    files: int = 0
-    lines: int = 0
-    size: int = 0
-    records: int = 0
-    chats: int = 0
-    unreadable: list[Unreadable] = field(default_factory=list)
-
-
 class Ingest:
     """Fills a store. Holds on to the chats that it has met, so that following a session costs what is new in it."""
 
@@ -71,8 +47,20 @@ class Ingest:
         self._on_bytes = on_bytes
         self._forget()
 
-    def run(self, tasks: Iterable[Task], removed: Iterable[Known] = (), archived: Iterable[Known] = ()) -> None:
-        """Do all of it, batch by batch. `archived` are files that are only kept any more."""
+    def run(
+        self,
+        tasks: Iterable[Task],
+        removed: Iterable[Known] = (),
+        archived: Iterable[Known] = (),
+        *,
+        later: bool = False,
+    ) -> None:
+        """Do all of it, batch by batch. `archived` are files that are only kept any more.
+
+        With `later`, what a list shows of chats that only have more in them is left to `finish`: it costs more the
+        longer a chat is, and nobody who searches needs it. If that never comes, the next run does it.
+        """
+        self._later = later
         gone = list(removed)
         kept = list(archived)
         some: list[Task] = []
@@ -83,8 +71,13 @@ class Ingest:
             if size >= BATCH_BYTES or len(some) >= BATCH_FILES:
                 self._take(some, gone, kept)
                 some, size, gone, kept = [], 0, [], []
-        if some or gone or kept:
+        if some or gone or kept or (not later and self._store.noted("overdue")):
             self._take(some, gone, kept)
+
+    def finish(self) -> None:
+        """Do what was left for later."""
+        if self._is_overdue:
+            self.run([])
 
     def _take(self, tasks: list[Task], removed: list[Known], archived: list[Known]) -> None:
         batch = self._store.begin()
@@ -92,7 +85,8 @@ class Ingest:
         self._keys = Keys(set(), set(), {})
         self._fresh: set[str] = {known.path for known in removed}
         """Files that are not to be taken up as they were saved."""
-        self._load(self._store.chats_of(known.id for known in [*_known(tasks), *removed, *archived]))
+        overdue = [] if self._later else msgspec.json.decode(self._store.noted("overdue") or "[]", type=list[int])
+        self._load(self._store.chats_of([*(known.id for known in [*_known(tasks), *removed, *archived]), *overdue]))
         for known in removed:
             self._drop(known.path, known.id)
             batch.removed.append(known.id)
@@ -109,9 +103,9 @@ class Ingest:
                 self.work.unreadable.append(Unreadable(task.source.path, error.message))
         self._load(self._store.related(self._keys))
         self._chats.entitle_rows(self._still_given(self._store.titles_of(self._keys.rows)))
-        self._gather_chats()
+        self._gather_chats(later=self._later)
         self._store.write(batch)
-        if self._rows > MOST_ROWS:
+        if self._rows > MOST_ROWS and not self._is_overdue:
             self._forget()
             gc.collect()  # chats are full of circles, and a command looks for those hardly ever
 
@@ -306,17 +300,29 @@ class Ingest:
             )
         )
 
-    def _gather_chats(self) -> None:
-        """Write every chat that is other than it was."""
+    def _gather_chats(self, *, later: bool) -> None:
+        """Write every chat that is other than it was; with `later` not yet those that only have more in them."""
         changed = [chat for chat in self._chats.chats() if self._is_other(chat)]
+        waiting = [chat for chat in changed if later and self._has_same_files(chat)]
+        self._batch.overdue = [self._numbers[chat.transcripts[0].place.file] for chat in waiting]
+        self._is_overdue = bool(waiting)
         files: set[int] = set()
         for chat in changed:
+            if chat in waiting:
+                continue
             files.update(self._numbers[transcript.place.file] for transcript in chat.transcripts)
             self._batch.chats.append(change_of(chat, self._numbers))
             for transcript in chat.transcripts:
                 self._written[transcript.place.file] = chat
+            self.work.chats += 1
         self._batch.stale_chats |= self._store.chats_of([*files, *self._batch.removed])
-        self.work.chats += len(changed)
+
+    def _has_same_files(self, chat: Chat) -> bool:
+        """Whether it is written already, with the same files: then its rows are found without it."""
+        before = self._written.get(chat.transcripts[0].place.file)
+        if before is None:
+            return False
+        return {one.place.file for one in before.transcripts} == {one.place.file for one in chat.transcripts}
 
     def _is_other(self, chat: Chat) -> bool:
         return any(self._written.get(transcript.place.file) is not chat for transcript in chat.transcripts)
@@ -369,15 +375,8 @@ class Ingest:
         self._loaded: set[int] = set()
         self._written: dict[str, Chat] = {}
         self._rows = 0
+        self._later = self._is_overdue = False
 
 
 def _known(tasks: Iterable[Task]) -> Iterator[Known]:
     return (task.known for task in tasks if task.known is not None)
-
-
-def new_bytes(task: Task) -> int:
-    """How many bytes are to be read."""
-    mark = task.known.bookmark if task.known else None
-    if task.only_beside:
-        return 0
-    return task.source.size - (min(mark[0], task.source.size) if mark else 0)

@@ -7,8 +7,8 @@ from typing import Final
 
 from backscroll.archive import Archive
 from backscroll.files import TRANSCRIPTS, Bookmark, Discovery, FileKind, find_changes
-from backscroll.library.ingest import Task, new_bytes
 from backscroll.library.reading import Kept, Source
+from backscroll.library.tasks import Task, new_bytes
 from backscroll.store import Known
 
 TITLE_FILE: Final = "custom-title.json"

@@ -12,10 +12,11 @@ from backscroll.archive import Archive, Writer, capture
 from backscroll.errors import Busy
 from backscroll.files import Discovery, Home, Unreadable, discover
 from backscroll.library.costs import cost_with
-from backscroll.library.ingest import Ingest, Work
+from backscroll.library.ingest import Ingest
 from backscroll.library.plan import Plan, plan
 from backscroll.library.preserve import archive_folder, find_archive, machine_name
 from backscroll.library.prices import load_prices
+from backscroll.library.tasks import Work
 from backscroll.library.texts import Texts
 from backscroll.settings import Settings
 from backscroll.store import Document, Store
@@ -71,6 +72,8 @@ def look(store: LocalStore, settings: Settings, homes: Sequence[Home]) -> tuple[
         return discoveries, True
     if store.noted("catalogue") != catalogue_stamp(settings) or store.noted("price table") != price_table(settings):
         return discoveries, True
+    if store.noted("overdue"):
+        return discoveries, True
     return discoveries, not plan(store.known(), discoveries, None, archived_stay=True).is_empty
 
 
@@ -100,7 +103,7 @@ def update(
         if not is_first:  # what is gone or has moved is read from where it is kept
             archive = (keeping.result() if keeping else None) or find_archive(settings)
         work = plan(store.known(), discoveries, archive)
-        if not work.is_empty:
+        if not work.is_empty or store.noted("overdue"):
             progress.begin("reading", work.size)
             done.work = ingest(store, work, progress.add)
             done.removed, done.archived = len(work.removed), len(work.archived)

@@ -159,6 +159,8 @@ class Batch:
     stale_chats: set[int] = field(default_factory=set)
     """Chats that may not be what they were; those that are not among `chats` again are gone."""
     chats: list[ChatChange] = field(default_factory=list)
+    overdue: list[int] = field(default_factory=list)
+    """A file of each chat that has more in it than what is written of it says."""
 
     def new_file(self) -> int:
         """The id of one more file."""

@@ -74,6 +74,10 @@ class Rows:
             counting.note_records(columns.record for columns in batch.usage)
             counting.count()
             write_chats(self._connection, batch)
+            self._connection.execute(
+                "insert or replace into marks values ('note overdue', ?)",
+                (array(batch.overdue) if batch.overdue else "",),
+            )
             self._connection.execute(ADOPT)
 
     def related(self, keys: Keys) -> set[int]:
