@@ -1,13 +1,13 @@
 """The entry of the command line: finds the command, runs it, and turns every error into one shape and one exit code."""
 
 import gc
-import importlib
 import os
 import sys
 
 import click
 
 from backscroll import __version__
+from backscroll.cli.groups import LazyGroup
 from backscroll.cli.options import global_options
 from backscroll.cli.output import write_error
 from backscroll.errors import INTERRUPTED, BackscrollError, UsageError
@@ -41,23 +41,12 @@ COMMANDS = {
 """Each command's module, which has it as `command`."""
 
 
-class Commands(click.Group):
-    """The commands, each imported when it is asked for."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Every name, in the order of the help."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """The command of this name, if there is one."""
-        module = COMMANDS.get(cmd_name)
-        if module is None:
-            return None
-        command: click.Command = importlib.import_module(module).command
-        return command
-
-
-@click.command(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    cls=LazyGroup,
+    modules=COMMANDS,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="backscroll", message="%(prog)s %(version)s")
 @global_options
 @click.pass_context

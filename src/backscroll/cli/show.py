@@ -10,11 +10,10 @@ import click
 from backscroll.cli.options import global_options, request
 from backscroll.cli.output import open_library, write_json
 from backscroll.errors import UsageError
-from backscroll.render.terminal import clean_line, moment
 
 if TYPE_CHECKING:
     from backscroll.library import Branch, Chat, Library, OpenedChat, StoredChat
-    from backscroll.render.parts import Choice, Part
+    from backscroll.render.parts import Choice
 
 
 @click.command("show", short_help="Read a chat.")
@@ -86,38 +85,17 @@ def _branches(chat: "Chat", wanted: str) -> "list[Branch]":
 
 
 def _pages(reading: "OpenedChat", branches: "list[Branch]", choice: "Choice", *, agents: bool) -> Iterator[str]:
-    parts = _parts(reading, branches, choice, agents=agents)
+    from backscroll.render.documents import document_parts, markdown_of
+
     if sys.stdout.isatty():
         from backscroll.render.pretty import pretty
 
         width = min(shutil.get_terminal_size().columns, 120)
         context = click.get_current_context()
+        parts = document_parts(reading, branches, choice, agents=agents)
         yield from pretty(parts, width, color=context.find_root().color is not False)
     else:
-        from backscroll.render.markdown import markdown
-
-        yield f"# {clean_line(reading.title)}\n\n"
-        yield from markdown(parts)
-
-
-def _parts(reading: "OpenedChat", branches: "list[Branch]", choice: "Choice", *, agents: bool) -> "Iterator[Part]":
-    from backscroll.render.parts import Part, parts_of
-
-    chat = reading.chat
-    title = clean_line(reading.title)
-    yield Part("divider", title=title if len(title) <= 70 else title[:69] + "…")
-    told = [chat.id, chat.project, " – ".join(moment(when) for when in (chat.started, chat.last_active) if when)]
-    told += [", ".join(chat.models), f"{len(chat.branches)} branches" if len(chat.branches) > 1 else ""]
-    yield Part("output", " · ".join(word for word in told if word))
-    for branch in branches:
-        if len(branches) > 1:
-            yield Part("divider", title=f"branch {branch.number} of {len(chat.branches)}")
-        yield from parts_of(reading.messages(branch), choice)
-    if agents:
-        for agent in chat.agents:
-            if not agent.is_stub and not agent.is_side_copy:
-                yield Part("divider", title=f"agent {agent.id}: {agent.type or ''} {agent.description or ''}")
-                yield from parts_of(reading.agent_messages(agent), choice)
+        yield from markdown_of(reading, branches, choice, agents=agents)
 
 
 def _raw_rows(branches: "list[Branch]") -> Iterator[bytes]:

@@ -1,9 +1,8 @@
 """`backscroll stats …`: numbers one can trust and audit."""
 
-import importlib
-
 import click
 
+from backscroll.cli.groups import LazyGroup
 from backscroll.cli.options import global_options
 
 COMMANDS = {
@@ -23,24 +22,12 @@ COMMANDS = {
 """Each report's module, which has it as `command`."""
 
 
-class Reports(click.Group):
-    """The reports, each imported when it is asked for."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Every name, in the order of the help."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """The report of this name, if there is one."""
-        module = COMMANDS.get(cmd_name)
-        if module is None:
-            return None
-        command: click.Command = importlib.import_module(module).command
-        return command
-
-
 @click.command(
-    "stats", cls=Reports, invoke_without_command=True, short_help="Tokens, costs, tools, errors and time, counted."
+    "stats",
+    cls=LazyGroup,
+    modules=COMMANDS,
+    invoke_without_command=True,
+    short_help="Tokens, costs, tools, errors and time, counted.",
 )
 @click.option("--since", metavar="TIME", help="From then on: 2026-01-05, yesterday, 7d.")
 @click.option("--until", metavar="TIME", help="Up to the end of that day, or that time.")
