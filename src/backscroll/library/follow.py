@@ -10,10 +10,10 @@ from backscroll.files import Changed, Home, HomeFile, discover, look, watch
 from backscroll.library.costs import cost_with
 from backscroll.library.ingest import Ingest
 from backscroll.library.library import Library
-from backscroll.library.plan import TITLE_FILE, is_tracked, plan, tasks_for
+from backscroll.library.plan import is_tracked, plan, tasks_for, transcript_of
 from backscroll.library.preserve import archive_folder, machine_name
 from backscroll.library.prices import load_prices
-from backscroll.library.reading import Source
+from backscroll.library.reading import Source, beside_paths
 from backscroll.library.update import Silent, catalogue_stamp, index_texts
 from backscroll.store import Known
 
@@ -85,9 +85,7 @@ def _names(files: Sequence[HomeFile]) -> set[str]:
     """The files, and the transcripts and small files beside them."""
     names = set()
     for file in files:
-        stem = file.path.with_suffix("")
-        names |= {str(file.path), str(stem.with_suffix(".meta.json")), str(stem / TITLE_FILE)}
-        names |= {str(file.path.parent.with_suffix(".jsonl")), str(file.path).removesuffix(".meta.json") + ".jsonl"}
+        names |= {str(path) for path in (file.path, transcript_of(file.path), *beside_paths(file.path))}
     return names
 
 

@@ -14,9 +14,9 @@ from backscroll.archive import KeptReading
 from backscroll.conversation import Chat, Chats, Place, Transcript, has_picture, save
 from backscroll.errors import BackscrollError
 from backscroll.files import TRANSCRIPTS, Bookmark, FileKind, Reading, Unreadable
-from backscroll.library.reading import Kept, Source, bookmark_of, in_pieces, records_on, whole_of
+from backscroll.library.reading import Kept, bookmark_of, in_pieces, records_on, tail_of, take_beside
 from backscroll.library.tasks import Task, Work, new_bytes
-from backscroll.records import Problem, Record, agent_meta, custom_title
+from backscroll.records import Problem, Record
 from backscroll.store import (
     FileColumns,
     Flags,
@@ -139,7 +139,7 @@ class Ingest:
                 before = 0 if starts_over or task.known is None else task.known.lines
                 lines = self._read(place, reading, number, flags, before)
                 bookmark = reading.bookmark
-        self._take_beside(place, task.beside)
+        take_beside(self._chats, place, task.beside)
         transcript = self._transcript(place)
         self._batch.withdrawn += [(number, uuid) for uuid in transcript.withdrawn]
         transcript.withdrawn.clear()
@@ -196,14 +196,11 @@ class Ingest:
             if len(chunk) >= RECORDS_AT_ONCE:
                 self._add(place, chunk, number, flags)
                 chunk = []
-        if tail := reading.tail:
-            items = list(records_on(reading, tail))
-            # A whole record may lack only its newline. Half a record is still being written, or never will be.
-            if not any(isinstance(item, Problem) for item, _, _ in items):
-                self._take_line(items, chunk, number, line_number + 1)
-                self.work.lines += 1  # not counted as a line of the file yet: its newline is
-                if isinstance(reading, Reading):
-                    reading.take_tail()
+        if tail := tail_of(reading):
+            chunk += tail
+            self.work.lines += 1  # not counted as a line of the file yet: its newline is
+            if isinstance(reading, Reading):
+                reading.take_tail()
         self.work.lines += line_number - lines
         self._add(place, chunk, number, flags)
         return line_number
@@ -245,18 +242,6 @@ class Ingest:
             known.update(row.message_id for row in transcript.rows if row.message_id)
         self._rows += len(chunk)
         self.work.records += len(chunk)
-
-    def _take_beside(self, place: Place, beside: Iterable[Source]) -> None:
-        self._chats.entitle(place, None)
-        for source in beside:
-            try:
-                data = whole_of(source)
-            except (OSError, BackscrollError):
-                continue  # gone since we looked, or not to be read: it only adds to what the rows say
-            if source.kind is FileKind.AGENT_META:
-                self._chats.add(place, (), agent_meta(data))
-            else:
-                self._chats.entitle(place, custom_title(data))
 
     def _take_spilled(self, task: Task) -> None:
         """What a tool wrote into a file of its own, in pieces that end with a line."""

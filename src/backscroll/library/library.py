@@ -10,17 +10,16 @@ from typing import Self
 from backscroll.archive import Archive, KeptReading
 from backscroll.conversation import Agent, Branch, Chat, Chats, Message, Place, Result, messages_of, results_of, walk
 from backscroll.errors import BackscrollError, Busy, NothingFound, UsageError
-from backscroll.files import TRANSCRIPTS, Discovery, FileKind, Home, HomeFile, Reading, discover, is_running, read_small
+from backscroll.files import TRANSCRIPTS, Discovery, Home, HomeFile, Reading, discover, is_running, read_small
 from backscroll.files import look as look_at
 from backscroll.library.marks import Marks, read_marks
-from backscroll.library.plan import beside_of
 from backscroll.library.preserve import find_archive
-from backscroll.library.reading import Kept, records_on, whole_of
+from backscroll.library.reading import Kept, beside_paths, records_on, tail_of, take_beside
 from backscroll.library.searching import Found, around, search, text_of
 from backscroll.library.texts import Texts
 from backscroll.library.update import Progress, Updated, look, update
 from backscroll.query import Highlighter, Query, parse
-from backscroll.records import Problem, Record, agent_meta, custom_title, live_session
+from backscroll.records import Problem, Record, live_session
 from backscroll.settings import Settings
 from backscroll.store import DamagedStoreError, Hit, Passing, StoredChat, Table
 from backscroll.store.local import LocalStore
@@ -263,19 +262,7 @@ class Library:
 
     def _add(self, chats: Chats, path: Path, source: HomeFile | Kept) -> None:
         place = Place(str(path), source.place.session_id, source.place.agent_id)
-        stem = path.with_suffix("")
-        names = (stem.with_suffix(".meta.json"), stem / "custom-title.json")
-        present = {name: found for name in names if (found := self._source(name)) is not None}
-        chats.add(place, ())
-        for beside in beside_of(path, present):
-            try:
-                data = whole_of(beside)
-            except (OSError, BackscrollError):
-                continue
-            if beside.kind is FileKind.AGENT_META:
-                chats.add(place, (), agent_meta(data))
-            else:
-                chats.entitle(place, custom_title(data))
+        take_beside(chats, place, filter(None, map(self._source, beside_paths(path))))
         if isinstance(source, Kept):
             chats.add(place, _records(KeptReading(source.archive, source.version)))
         else:
@@ -285,14 +272,7 @@ class Library:
 
 def _records(reading: Reading | KeptReading) -> list[Record]:
     found = [item for line in reading for item, _, _ in records_on(reading, line) if not isinstance(item, Problem)]
-    if reading.tail is not None:
-        last = [item for item, _, _ in records_on(reading, reading.tail)]
-        found += (
-            []
-            if any(isinstance(item, Problem) for item in last)
-            else [item for item in last if not isinstance(item, Problem)]
-        )
-    return found
+    return [*found, *(record for record, _, _ in tail_of(reading))]
 
 
 def _sort(name: str) -> str:

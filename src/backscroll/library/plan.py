@@ -3,15 +3,12 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
 from backscroll.archive import Archive
 from backscroll.files import TRANSCRIPTS, Bookmark, Discovery, FileKind, find_changes
-from backscroll.library.reading import Kept, Source
+from backscroll.library.reading import TITLE_FILE, Kept, Source, beside_paths
 from backscroll.library.tasks import Task, new_bytes
 from backscroll.store import Known
-
-TITLE_FILE: Final = "custom-title.json"
 
 
 @dataclass
@@ -79,8 +76,7 @@ def plan(
 
 def beside_of(path: Path, present: dict[Path, Source]) -> tuple[Source, ...]:
     """The small files that say something of a transcript."""
-    stem = path.with_suffix("")
-    return tuple(present[name] for name in (stem.with_suffix(".meta.json"), stem / TITLE_FILE) if name in present)
+    return tuple(present[name] for name in beside_paths(path) if name in present)
 
 
 def transcript_of(path: Path) -> Path:

@@ -118,15 +118,6 @@ def answers(library: Library, asked: Asked) -> Report:
     return Report(columns, rows)
 
 
-def total_of(library: Library, asked: Asked) -> Sums:
-    """All usage together, without what the client itself made up."""
-    total = Sums()
-    for model, *values in ask(library, "usage by model", asked):
-        if model != SYNTHETIC:
-            total.add(tuple(values))
-    return total
-
-
 def _report(
     library: Library, by: str, groups: dict[str, Sums], total: Sums, synthetic: Sums, unknown: dict[str, int]
 ) -> Report:
