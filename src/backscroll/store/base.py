@@ -192,7 +192,7 @@ class Store(Protocol):
         """These chats."""
 
     def report(
-        self, name: str, query: Query | None, passing: Passing, *, since: int | None, until: int | None
+        self, name: str, query: Query | None, passing: Passing, *, since: int | None, until: int | None, ahead: int = 0
     ) -> list[tuple[Any, ...]]:
         """The rows of a report by its name, of the chats that a query accepts, and of a time in microseconds."""
 

@@ -46,7 +46,7 @@ def usage_by_period(library: Library, asked: Asked, by: str) -> Iterator[tuple[A
             since=max(filter(None, (asked.since, since)), default=None),
             until=min(filter(None, (asked.until, until)), default=None),
         )
-        for number, *values in ask(library, f"usage by {unit} {stretch.ahead:+}", part):
+        for number, *values in ask(library, f"usage by {unit}", part, ahead=stretch.ahead):
             if number not in names:
                 names[number] = name(EPOCH + number * step)
             yield (names[number], *values)

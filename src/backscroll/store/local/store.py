@@ -318,12 +318,12 @@ class LocalStore:
 
     @guarded
     def report(
-        self, name: str, query: Query | None, passing: Passing, *, since: int | None, until: int | None
+        self, name: str, query: Query | None, passing: Passing, *, since: int | None, until: int | None, ahead: int = 0
     ) -> list[tuple[Any, ...]]:
         """The rows of a report, of the chats that a query accepts, and of a time."""
         rows = ChatRows(self.connection, passing)
         files = rows.files(query.root) if query and not query.is_empty else rows.files_in_homes()
-        return run_report(self.connection, name, array(files) if files is not None else None, since, until)
+        return run_report(self.connection, name, array(files) if files is not None else None, since, until, ahead)
 
     @guarded
     def similar(self, word: str) -> list[str]:

@@ -1,7 +1,7 @@
 """Questions about the whole library, each a statement with a name.
 
 Every statement may use `:since` and `:until` (microseconds, or null) and `:files` (a JSON array of files that count, or
-null for all): see `INSIDE`.
+null for all), and `:ahead`, how many quarters of an hour a zone is ahead of UTC.
 """
 
 from typing import Any, Final
@@ -22,7 +22,8 @@ STATEMENTS: Final[dict[str, str]] = {
 
 
 def run_report(
-    connection: apsw.Connection, name: str, files: str | None, since: int | None, until: int | None
+    connection: apsw.Connection, name: str, files: str | None, since: int | None, until: int | None, ahead: int
 ) -> list[tuple[Any, ...]]:
     """The rows of a report."""
-    return select(connection, STATEMENTS[name], {"files": files, "since": since, "until": until})
+    values = {"files": files, "since": since, "until": until, "ahead": ahead}
+    return select(connection, STATEMENTS[name], values)

@@ -22,9 +22,9 @@ FILES: Final = "join files f on f.id = s.file"
 CHATS: Final = f"{FILES} left join chats c on c.id = f.chat"
 STATEMENTS: Final = {
     "usage by quarter": _by("s.quarter, s.model"),
-    # Local hours and days, in a zone so many quarters of an hour ahead of UTC; see `library.analytics.periods`.
-    **{f"usage by hour {ahead:+}": _by(f"(s.quarter + {ahead}) / 4, s.model") for ahead in range(-48, 57)},
-    **{f"usage by day {ahead:+}": _by(f"(s.quarter + {ahead}) / 96, s.model") for ahead in range(-48, 57)},
+    # Local hours and days; see `library.analytics.periods`.
+    "usage by hour": _by("(s.quarter + :ahead) / 4, s.model"),
+    "usage by day": _by("(s.quarter + :ahead) / 96, s.model"),
     "usage span": "select min(quarter), max(quarter) from spent where quarter > 0",
     "usage by model": _by("s.model"),
     "usage by project": _by("f.project, s.model", FILES),
