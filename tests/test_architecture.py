@@ -18,14 +18,17 @@ IMPORTS: dict[str, set[str]] = {
     "conversation": {"records"},
     "pricing": {"records"},
     "query": set(),
+    "redaction": set(),
     "archive": {"files"},
     "store": {"records", "conversation", "query"},
-    "library": {"records", "files", "conversation", "pricing", "query", "archive", "store"},
+    "library": {"records", "files", "conversation", "pricing", "query", "redaction", "archive", "store"},
     "render": {"records", "conversation"},
     "api": {"library", "render"},
-    "cli": {"library", "render", "query"},
+    "web": {"library", "render", "query"},
+    "mcp": {"library", "render", "query"},
+    "cli": {"library", "render", "query", "web", "mcp"},
 }
-PURE = {"records", "conversation", "pricing", "query", "render"}
+PURE = {"records", "conversation", "pricing", "query", "redaction", "render"}
 IMPURE_MODULES = {"os", "pathlib", "time", "subprocess", "socket", "tempfile", "shutil", "random", "threading"}
 IMPURE_FUNCTIONS = {"open", "print", "input"}
 IMPURE_METHODS = {"now", "today", "utcnow", "open", "read_text", "write_text", "read_bytes", "write_bytes"}

@@ -376,6 +376,66 @@ def test_which_of_two_like_calls_an_agent_belongs_to_does_not_depend_on_what_cam
     growing.check()
 
 
+def grow(*steps: tuple[str, str, str]) -> None:
+    """Add rows to a session, drawn from a time on, and look after each step."""
+    growing = Growing()
+    for session, time, drawing in steps:
+        rows = draw(drawing, session=session, time=f"2026-01-05T{time}")
+        growing.add(Place(session, session_uuid(session)), records_of(rows))
+        growing.check()
+
+
+SAID_TWICE: Final = {
+    "an answer": "assistant(m1): done",
+    "a result": "result t1: done",
+    "an answer of an agent": 'assistant(m1): done {"isSidechain": true}',
+}
+
+
+@pytest.mark.parametrize("said", SAID_TWICE.values(), ids=SAID_TWICE.keys())
+def test_what_sessions_of_one_chat_both_say_is_a_copy_however_they_began(said: str) -> None:
+    grow(
+        ("S1", "10:00", "a <- gone user: one"),
+        ("S2", "11:00", f"b <- gone user: two\nc <- b {said}"),
+        ("S1", "10:01", f"d <- a {said}"),
+    )
+
+
+def test_sessions_in_which_nothing_was_typed_may_have_the_same_answers() -> None:
+    grow(
+        ("S1", "10:00", "a <- - compact(logical=gone)"),
+        ("S2", "11:00", "b <- - compact(logical=gone)\nc <- b assistant(m1): done"),
+        ("S1", "10:01", "d <- a assistant(m1): done"),
+    )
+
+
+def test_a_session_may_be_known_before_its_first_row_and_then_say_what_another_says() -> None:
+    grow(
+        ("S1", "10:00", "custom-title: The first"),
+        ("S2", "11:00", f'a <- - user: two {{"sessionId": "{session_uuid("S1")}"}}\nb <- a assistant(m1): done'),
+        ("S1", "10:01", "c <- - user: one"),
+        ("S1", "10:02", "d <- c assistant(m1): done"),
+    )
+
+
+def test_a_row_may_turn_out_to_be_the_original_of_one_before_the_rest_of_a_message() -> None:
+    begun = "a <- - user: one\nb <- a assistant(m1): well"
+    grow(
+        ("S1", "10:00:00", begun),
+        ("S2", "10:00:00", f"{begun}\nc <- b meta: look\nd <- c assistant(m1): done"),
+        ("S1", "10:00:02", "e <- b meta: look"),
+    )
+
+
+def test_which_rows_are_copies_changes_with_which_of_two_sessions_ended_first() -> None:
+    begun = "a <- - user: one\nb <- a assistant(m1): well"
+    grow(
+        ("S1", "10:00", f"{begun}\nc <- b user: more\nd <- c assistant(m1): done"),
+        ("S2", "10:00", f"{begun}\ne <- b user: more\nf <- e user: next\ng <- f user: last"),
+        ("S1", "10:01", "h <- d user: end"),
+    )
+
+
 def growing_sessions(corpus: Path) -> list[Path]:
     return sorted(path for path in (corpus / "growing").iterdir() if path.is_dir())
 
@@ -464,6 +524,21 @@ def test_a_new_session_beside_a_long_one_does_not_build_its_tree_anew(
     chats.add(Place("x", None, "x1"), records_of(draw("b <- - user: look", session="S1", agent="x1")))
     assert {chat.id: chat.tree for chat in chats.chats()}.items() >= trees.items()
     assert len(chats.chats()) == 2
+
+
+def test_one_more_answer_in_a_chat_of_two_sessions_does_not_build_its_tree_anew(
+    long_records: list[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chats = Chats()
+    for name in ("S1", "S2"):
+        chats.add(Place(name, session_uuid(name)), long_records)
+    (before,) = chats.chats()
+    monkeypatch.setattr(Tree, "of", _never)
+    rows = draw("p <- q2499 user: next\nq <- p assistant: done", session="S2", time="2026-01-06T10:00")
+    for record in records_of(rows):
+        chats.add(Place("S2", session_uuid("S2")), [record])
+        (after,) = chats.chats()
+        assert after.tree is before.tree
 
 
 def test_a_chat_to_which_nothing_was_added_is_the_same_chat() -> None:

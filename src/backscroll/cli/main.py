@@ -13,11 +13,13 @@ from backscroll.cli.output import write_error
 from backscroll.errors import INTERRUPTED, BackscrollError, UsageError
 
 COMMANDS = {
+    "open": "backscroll.cli.open",
     "search": "backscroll.cli.search",
     "find": "backscroll.cli.find",
     "list": "backscroll.cli.list",
     "show": "backscroll.cli.show",
     "tree": "backscroll.cli.tree",
+    "export": "backscroll.cli.export",
     "resume": "backscroll.cli.resume",
     "pin": "backscroll.cli.pin",
     "tag": "backscroll.cli.tag",

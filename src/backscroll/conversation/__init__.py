@@ -4,13 +4,25 @@ from backscroll.conversation.agents import Agent
 from backscroll.conversation.chat import Branch, Chat
 from backscroll.conversation.chats import Chats
 from backscroll.conversation.kinds import HUMAN, Kind
-from backscroll.conversation.messages import Message, Result, State, ToolCall, messages_of, results_of, state_of
+from backscroll.conversation.messages import (
+    Message,
+    Result,
+    State,
+    ToolCall,
+    gather,
+    is_shown,
+    message_of,
+    messages_of,
+    results_of,
+    state_of,
+)
 from backscroll.conversation.overview import Overview, overview_of
 from backscroll.conversation.passages import Passage, Role, has_picture, passages_of, text_of_block
+from backscroll.conversation.pictures import bytes_of, pictures_of
 from backscroll.conversation.rows import Call, Row
-from backscroll.conversation.saved import SavedRow, restore, save
+from backscroll.conversation.saved import restore, save, saved_row
 from backscroll.conversation.signatures import signature_of
-from backscroll.conversation.transcripts import Place, Transcript
+from backscroll.conversation.transcripts import Place, Transcript, queued_row
 from backscroll.conversation.tree import Tree, Turn, walk
 from backscroll.conversation.usage import SYNTHETIC, total
 
@@ -30,19 +42,25 @@ __all__ = [
     "Result",
     "Role",
     "Row",
-    "SavedRow",
     "State",
     "ToolCall",
     "Transcript",
     "Tree",
     "Turn",
+    "bytes_of",
+    "gather",
     "has_picture",
+    "is_shown",
+    "message_of",
     "messages_of",
     "overview_of",
     "passages_of",
+    "pictures_of",
+    "queued_row",
     "restore",
     "results_of",
     "save",
+    "saved_row",
     "signature_of",
     "state_of",
     "text_of_block",

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from backscroll.conversation.chat import Chat
-from backscroll.conversation.copies import copied_rows
+from backscroll.conversation.copies import Copies
 from backscroll.conversation.rows import Row
 from backscroll.conversation.transcripts import Place, Transcript
 from backscroll.conversation.tree import FAR, Tree
@@ -134,7 +134,6 @@ class Chats:
         self._group_of[transcript.place.file] = group
         group.members[transcript.place.file] = transcript
         group.changed()
-        group.tree.stale |= group.has_new_uuids
         for name in transcript.linked:
             group = self._link(group, f"session {name}")
         if transcript.place.agent_id is not None:
@@ -143,6 +142,7 @@ class Chats:
             if row.message_id and not row.is_sidechain:
                 group = self._link_message(group, transcript, row.message_id)
         for row in rows:
+            group.tree.stale |= group.copies is not None and group.copies.change_with(row)
             if not row.is_sidechain:
                 # A row that stands for another may be withdrawn, and then nothing may be linked by it.
                 if not row.uuid.startswith("queued "):
@@ -167,9 +167,7 @@ class Chats:
         other = self._first_holders.setdefault((message_id, transcript.first_typed), transcript)
         if other is transcript:
             return group
-        group = group.join(self._group_of[other.place.file].found())
-        group.tree.stale = True  # which of its rows are copies is found out when the tree is built
-        return group
+        return group.join(self._group_of[other.place.file].found())
 
 
 class _Group:
@@ -178,7 +176,8 @@ class _Group:
     def __init__(self) -> None:
         self.members: dict[str, Transcript] = {}
         self.tree = Tree()
-        self.has_new_uuids = False
+        self.copies: Copies | None = None
+        """Which rows are copies, if the tree was built of several sessions."""
         self._merged_into: _Group | None = None
         self.summaries: dict[str, str] = {}
         """The titles that were given to its rows."""
@@ -201,9 +200,9 @@ class _Group:
             return other.join(self)
         self.members |= other.members
         self.summaries |= other.summaries
-        self.has_new_uuids |= other.has_new_uuids
         goes_on = any(member.continued_in or member.derived_from for member in self.members.values())
-        self.tree.stale |= bool(other.tree.nodes) or other.tree.stale or goes_on or self.has_new_uuids
+        has_session = any(member.place.agent_id is None for member in other.members.values())
+        self.tree.stale |= has_session or other.tree.stale or goes_on
         other._merged_into = self
         self.changed()
         return self
@@ -217,11 +216,11 @@ class _Group:
         if self._chat is None:
             members = sorted(self.members.values(), key=_age)
             sessions = [member for member in members if member.place.agent_id is None]
-            if self.tree.stale:
-                aliases = copied_rows(sessions) if len(sessions) > 1 else {}
-                self.has_new_uuids |= bool(aliases)
-                rows = {member.place.file: member.rows for member in sessions}
-                self.tree = Tree.of(rows, aliases, _earlier(sessions))
+            rows = {member.place.file: member.rows for member in sessions}
+            # Which of two rows is the copy depends on which session is older, and that may change.
+            if self.tree.stale or (self.copies is not None and self.copies.files != list(rows)):
+                self.copies = Copies(sessions) if len(sessions) > 1 else None
+                self.tree = Tree.of(rows, self.copies.aliases if self.copies else {}, _earlier(sessions))
             agents = [member for member in members if member.place.agent_id is not None]
             self._chat = Chat(sessions, agents, self.tree, self.summaries)
         return self._chat

@@ -5,38 +5,61 @@ their call's; anything else is known by what it hangs on and what it says. Copie
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
+from typing import Final
 
 from backscroll.conversation.rows import Row
 from backscroll.conversation.transcripts import Transcript
 
 Key = tuple[object, ...]
 
-
-def copied_rows(transcripts: Sequence[Transcript]) -> dict[str, str]:
-    """Of each row that is such a copy, the row it is a copy of. The transcripts come oldest first."""
-    aliases: dict[str, str] = {}
-    originals: dict[Key, str] = {}
-    known: set[str] = set()
-    said: set[Key] = set()
-    for transcript in transcripts:
-        rows = sorted((*transcript.rows, *transcript.sidechains), key=lambda row: row.position)
-        own = {row.uuid for row in rows}
-        copied = _end_of_copies(rows, known, said)
-        seen: Counter[Key] = Counter()
-        for number, row in enumerate(rows):
-            key = _key(row, aliases)
-            # The second row of a message, or the second prompt that says the same, is not the first.
-            seen[key] += 1
-            original = originals.setdefault((*key, seen[key]), row.uuid)
-            if number < copied and original not in own and not _is_usual_copy(row, known):
-                aliases[row.uuid] = original
-        known |= own
-        said.update(name for row in rows if (name := _id_of(row)))
-    return aliases
+SEVERAL: Final = ""
+"""Stands for the name of a file where there is more than one."""
 
 
-def _end_of_copies(rows: Sequence[Row], known: set[str], said: set[Key]) -> int:
+class Copies:
+    """The rows of some transcripts that are such copies. The transcripts come oldest first."""
+
+    def __init__(self, transcripts: Sequence[Transcript]) -> None:
+        self.files = [transcript.place.file for transcript in transcripts]
+        self.aliases: dict[str, str] = {}
+        """Of each copy, the row it is a copy of."""
+        self._are_open = False
+        """Whether a file begins with copies: then any row may turn out to be the original of one."""
+        self._said_in: dict[Key, str] = {}
+        originals: dict[Key, str] = {}
+        known: set[str] = set()
+        for transcript in transcripts:
+            rows = sorted((*transcript.rows, *transcript.sidechains), key=lambda row: row.position)
+            own = {row.uuid for row in rows}
+            copied = _end_of_copies(rows, known, self._said_in)
+            self._are_open |= copied > 0
+            seen: Counter[Key] = Counter()
+            for number, row in enumerate(rows):
+                key = _key(row, self.aliases)
+                # The second row of a message, or the second prompt that says the same, is not the first.
+                seen[key] += 1
+                original = originals.setdefault((*key, seen[key]), row.uuid)
+                if number < copied and original not in own and not _is_usual_copy(row, known):
+                    self.aliases[row.uuid] = original
+            known |= own
+            for row in rows:
+                self._is_said_elsewhere(row)
+
+    def change_with(self, row: Row) -> bool:
+        """Whether there may be other copies when one of the files has this row too."""
+        return self._are_open or self._is_said_elsewhere(row)
+
+    def _is_said_elsewhere(self, row: Row) -> bool:
+        """Note what the row says, and whether another file says the same."""
+        name = _id_of(row)
+        if name is None or self._said_in.setdefault(name, row.transcript) == row.transcript:
+            return False
+        self._said_in[name] = SEVERAL
+        return True
+
+
+def _end_of_copies(rows: Sequence[Row], known: set[str], said: Container[Key | None]) -> int:
     """How many rows at the beginning are copies, by the last one that has the id of an earlier file's row."""
     copies = (
         number for number, row in enumerate(rows, start=1) if _id_of(row) in said and not _is_usual_copy(row, known)

@@ -4,12 +4,12 @@ Needs rows that kept their records.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from backscroll.conversation.kinds import SILENT, Kind, kind_of_text, typed_text
+from backscroll.conversation.kinds import SILENT, Kind, typed_text
 from backscroll.conversation.rows import Row, text_of
 from backscroll.conversation.tree import Turn
 from backscroll.conversation.usage import largest
@@ -80,6 +80,22 @@ class Message:
         self.calls: dict[str, ToolCall] = {}
 
     @property
+    def key(self) -> str:
+        """What tells it from all other messages of its chat: its first row. Ids are given twice by some APIs."""
+        return self.rows[0].uuid
+
+    def settle(self, results: Mapping[str, Result], *, was_interrupted: bool, is_live: bool) -> None:
+        """Find out what came of its calls. In a turn that was interrupted, or still goes on, some have no result."""
+        # What the API carried out itself is answered in the same message.
+        answered = {block.tool_use_id for block in self.blocks if isinstance(block, WebSearchResult)}
+        for block in self.blocks:
+            if isinstance(block, ToolUse):
+                result = results.get(block.id or "")
+                state = _state(result, was_interrupted=was_interrupted, is_live=is_live)
+                state = State.DONE if block.id in answered else state
+                self.calls[block.id or ""] = ToolCall(block, result, state)
+
+    @property
     def when(self) -> datetime | None:
         """When its first row was written."""
         return self.rows[0].when
@@ -118,55 +134,59 @@ def results_of(rows: Iterable[Row]) -> dict[str, Result]:
 
 def messages_of(turn: Turn, results: Mapping[str, Result], *, is_live: bool = False) -> list[Message]:
     """The messages of a turn in their order. `is_live` says that the client may still be at work on it."""
-    messages = _gather(turn)
+    gathered = gather(node.row for node in turn.in_order())
+    messages = [message for rows in gathered if (message := message_of(rows)) is not None]
     was_interrupted = any(message.kind is Kind.INTERRUPTION for message in messages)
     for message in messages:
-        # What the API carried out itself is answered in the same message.
-        answered = {block.tool_use_id for block in message.blocks if isinstance(block, WebSearchResult)}
-        for block in message.blocks:
-            if isinstance(block, ToolUse):
-                result = results.get(block.id or "")
-                state = _state(result, was_interrupted=was_interrupted, is_live=is_live)
-                state = State.DONE if block.id in answered else state
-                message.calls[block.id or ""] = ToolCall(block, result, state)
+        message.settle(results, was_interrupted=was_interrupted, is_live=is_live)
     return messages
 
 
-def _gather(turn: Turn) -> list[Message]:
-    answers: dict[str, Message] = {}
-    messages: list[Message] = []
-    for node in turn.in_order():
-        row = node.row
-        if row.kind in SILENT or row.record is None:
+def gather(rows: Iterable[Row]) -> list[list[Row]]:
+    """The rows of a turn as messages: each by its rows, an answer however many it was written in."""
+    answers: dict[str, list[Row]] = {}
+    gathered: list[list[Row]] = []
+    for row in rows:
+        if not is_shown(row):
             continue
-        if row.kind is Kind.TOOL_RESULT:
-            messages += _said_with_result(row)
-        elif isinstance(row.record, Assistant):
-            name = row.message_id or row.uuid
-            if name in answers:
-                answers[name].rows.append(row)
-            else:
-                answers[name] = Message(name, row.kind, row)
-                messages.append(answers[name])
-            answers[name].blocks.extend(_blocks(row.record))
-        else:
-            message = Message(row.uuid, row.kind, row)
-            message.text = text_of(row.record) or _attachment_text(row.record)
-            message.blocks = [block for block in _blocks(row.record) if not isinstance(block, Text)]
-            messages.append(message)
-    return messages
+        if row.message_id in answers:
+            answers[row.message_id].append(row)
+            continue
+        gathered.append([row])
+        if row.message_id is not None:
+            answers[row.message_id] = gathered[-1]
+    return gathered
 
 
-def _said_with_result(row: Row) -> Iterator[Message]:
+def is_shown(row: Row) -> bool:
+    """Whether a row is a message, or part of one: the result of a tool is shown with its call."""
+    return row.kind not in SILENT and (row.kind is not Kind.TOOL_RESULT or bool(row.text))
+
+
+def message_of(rows: Sequence[Row]) -> Message | None:
+    """The message that these rows are, as `gather` puts them together; None where their records are not at hand."""
+    rows = [row for row in rows if row.record is not None]
+    if not rows or (first := rows[0].record) is None:
+        return None
+    row = rows[0]
+    if row.kind is Kind.TOOL_RESULT:
+        return _said_with_result(row)
+    message = Message(row.message_id or row.uuid, row.kind, row)
+    if isinstance(first, Assistant):
+        message.rows = list(rows)
+        message.blocks = [block for part in rows for block in _blocks(part.record)]
+    else:
+        message.text = text_of(first) or _attachment_text(first)
+        message.blocks = [block for block in _blocks(first) if not isinstance(block, Text)]
+    return message
+
+
+def _said_with_result(row: Row) -> Message:
     """What a person typed while a tool ran: some versions put it into the row of the tool's result."""
     record = row.record
-    text = typed_text(record.message.content) if isinstance(record, User) and record.message else ""
-    if text.strip():
-        kind = kind_of_text(text)
-        kind = Kind.QUEUED if kind is Kind.PROMPT else kind
-        message = Message(row.uuid, kind, row)
-        message.text = text
-        yield message
+    message = Message(row.uuid, Kind.QUEUED, row)
+    message.text = typed_text(record.message.content) if isinstance(record, User) and record.message else ""
+    return message
 
 
 def _blocks(record: ChainRecord | None) -> list[Block]:

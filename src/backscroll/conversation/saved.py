@@ -47,24 +47,6 @@ class Saved(Struct, kw_only=True, omit_defaults=True):
     absorbed: list[str] = field(default_factory=list)
 
 
-class SavedRow(Struct, kw_only=True):
-    """A row, without what only a reader needs."""
-
-    uuid: str
-    position: int
-    kind: str
-    when: datetime | None
-    parent: str | None
-    is_sidechain: bool
-    message_id: str | None
-    model: str | None
-    text: str
-    results: tuple[str, ...]
-    calls: tuple[Call, ...]
-    forked_session: str | None
-    forked_uuid: str | None
-
-
 def save(transcript: Transcript) -> bytes:
     """The transcript without its rows."""
     checkpoint = transcript.checkpoint
@@ -103,7 +85,45 @@ def save(transcript: Transcript) -> bytes:
     )
 
 
-def restore(place: Place, saved: bytes, rows: Iterable[SavedRow]) -> Transcript:
+def saved_row(
+    file: str,
+    position: int,
+    uuid: str,
+    parent: str | None,
+    kind: str,
+    when: datetime | None,
+    is_sidechain: bool,
+    message_id: str | None,
+    model: str | None,
+    text: str,
+    results: tuple[str, ...],
+    calls: tuple[Call, ...],
+    forked_session: str | None,
+    forked_uuid: str | None,
+) -> Row:
+    """A row as it was, without what only a reader needs."""
+    row = Row.__new__(Row)
+    row.uuid = uuid
+    row.transcript = file
+    row.position = position
+    row.kind = KINDS[kind]
+    row.when = when
+    row.is_sidechain = is_sidechain
+    row.forked_from = None
+    if forked_session or forked_uuid:
+        row.forked_from = ForkedFrom(session_id=forked_session, message_uuid=forked_uuid)
+    row.record = None
+    row.parent = parent
+    row.message_id = message_id
+    row.model = model
+    row.usage = None
+    row.calls = calls
+    row.results = results
+    row.text = text
+    return row
+
+
+def restore(place: Place, saved: bytes, rows: Iterable[Row]) -> Transcript:
     """The transcript as it was saved, with its rows in their order."""
     known = DECODER.decode(saved)
     transcript = Transcript(place, meta=known.meta)
@@ -131,38 +151,16 @@ def restore(place: Place, saved: bytes, rows: Iterable[SavedRow]) -> Transcript:
     transcript._session_of_rows = known.session_of_rows
     transcript._queue = known.queue
     transcript._queued_at = known.queued_at
-    for saved_row in rows:
-        _put_back(transcript, saved_row)
+    for row in rows:
+        is_beside = row.is_sidechain and place.agent_id is None
+        (transcript.sidechains if is_beside else transcript.rows).append(row)
+        for call in row.calls:
+            transcript._calls.add(call.id)
+            if call.agent is not None:
+                transcript._agent_calls.add(call.id)
     absorbed = set(known.absorbed)
     transcript._absorbed = [row for row in transcript.rows if row.uuid in absorbed]
     return transcript
-
-
-def _put_back(transcript: Transcript, saved: SavedRow) -> None:
-    row = Row.__new__(Row)
-    row.uuid = saved.uuid
-    row.transcript = transcript.place.file
-    row.position = saved.position
-    row.kind = Kind(saved.kind)
-    row.when = saved.when
-    row.is_sidechain = saved.is_sidechain
-    row.forked_from = None
-    if saved.forked_session or saved.forked_uuid:
-        row.forked_from = ForkedFrom(session_id=saved.forked_session, message_uuid=saved.forked_uuid)
-    row.record = None
-    row.parent = saved.parent
-    row.message_id = saved.message_id
-    row.model = saved.model
-    row.usage = None
-    row.calls = saved.calls
-    row.results = saved.results
-    row.text = saved.text
-    is_beside = row.is_sidechain and transcript.place.agent_id is None
-    (transcript.sidechains if is_beside else transcript.rows).append(row)
-    for call in row.calls:
-        transcript._calls.add(call.id)
-        if call.agent is not None:
-            transcript._agent_calls.add(call.id)
 
 
 def _light(context: ForkContextRef | None) -> ForkContextRef | None:
@@ -177,3 +175,4 @@ def _light(context: ForkContextRef | None) -> ForkContextRef | None:
 
 
 DECODER = Decoder(Saved)
+KINDS = {str(kind): kind for kind in Kind}

@@ -150,15 +150,7 @@ class Transcript:
             since = self.rows[self._queued_at.get(text, 0) :]
             is_written = any(row.text == text[:LONGEST_TEXT] for row in since if not row.uuid.startswith("queued "))
             if record.operation == "remove" and text and self.rows and not is_written:
-                body = AttachmentBody(type="queued_command", prompt=text)
-                name = f"queued {record.timestamp} {text[:40]}"
-                return Attachment(
-                    raw=record.raw,
-                    uuid=name,
-                    parent_uuid=self.rows[-1].uuid,
-                    timestamp=record.timestamp,
-                    attachment=body,
-                )
+                return queued_row(record, f"queued {record.timestamp} {text[:40]}", self.rows[-1].uuid, text)
         return None
 
     def _see_row(self, row: Row, record: ChainRecord) -> None:
@@ -239,6 +231,14 @@ class Transcript:
             self.linked |= dict.fromkeys(self.derived_from)
         elif isinstance(record, ForkContextRef):
             self.fork_context = record
+
+
+def queued_row(record: QueueOperation, uuid: str, parent: str | None, text: str) -> Attachment:
+    """The row that stands for what was taken from the queue."""
+    body = AttachmentBody(type="queued_command", prompt=text)
+    return Attachment(
+        raw=record.raw, uuid=uuid, parent_uuid=parent, timestamp=record.timestamp, attachment=body
+    )  # fmt: skip
 
 
 def _is_outside(record: ChainRecord) -> bool:

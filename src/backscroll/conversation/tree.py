@@ -78,6 +78,8 @@ class Turn:
 
     def in_order(self) -> list[Node]:
         """Its rows: a parent before its child, and else as they stand in the file."""
+        if self._is_in_order():
+            return list(self.nodes)
         children = _children_in(self)
         tops = (node for node in self.nodes if node.parent is None or node.parent.turn is not self)
         ready = [(node.position, node.row.uuid, node) for node in tops]
@@ -89,6 +91,17 @@ class Turn:
             for child in children.get(id(node), ()):
                 heapq.heappush(ready, (child.position, child.row.uuid, child))
         return ordered
+
+
+    def _is_in_order(self) -> bool:
+        """Whether its rows came as they stand in the file, each behind its parent: so it is nearly always."""
+        last: tuple[int, str] = (-1, "")
+        for node in self.nodes:
+            position, parent = node.position, node.parent
+            if position <= last or (parent is not None and parent.turn is self and parent.position >= position):
+                return False
+            last = position
+        return True
 
 
 class Tree:

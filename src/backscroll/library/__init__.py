@@ -1,11 +1,13 @@
 """What one can do. The only way in: a door calls this, and nothing below it."""
 
-from backscroll.conversation import Agent, Branch, Chat, Overview, overview_of
+from backscroll.conversation import Agent, Branch, Chat, Message, Overview, bytes_of, overview_of, pictures_of
+from backscroll.files import Home
+from backscroll.library.browse import CHUNK, Browsed, Browser, Changes
 from backscroll.library.doctor import Health, HomeHealth, Sighting, examine
-from backscroll.library.follow import Followed, follow
+from backscroll.library.follow import WATCHING, Followed, follow, observe
 from backscroll.library.homes import open_homes
 from backscroll.library.inspect import Inspection, Trouble, find_transcripts, inspect
-from backscroll.library.library import SORTS, Library, OpenedChat
+from backscroll.library.library import CHAT_SORTS, SORTS, Library, OpenedChat
 from backscroll.library.marks import Mark, Marks, change_marks, new_note
 from backscroll.library.preserve import (
     Proof,
@@ -23,12 +25,20 @@ from backscroll.library.preserve import (
 )
 from backscroll.library.searching import Found, FoundChat, FoundPassage
 from backscroll.library.update import Updated
+from backscroll.records import AGENT_TOOLS, LiveSession, Record
 from backscroll.store import Hit, StoredChat, Table
 
 __all__ = [
+    "AGENT_TOOLS",
+    "CHAT_SORTS",
+    "CHUNK",
     "SORTS",
+    "WATCHING",
     "Agent",
     "Branch",
+    "Browsed",
+    "Browser",
+    "Changes",
     "Chat",
     "Followed",
     "Found",
@@ -36,14 +46,18 @@ __all__ = [
     "FoundPassage",
     "Health",
     "Hit",
+    "Home",
     "HomeHealth",
     "Inspection",
     "Library",
+    "LiveSession",
     "Mark",
     "Marks",
+    "Message",
     "OpenedChat",
     "Overview",
     "Proof",
+    "Record",
     "Sighting",
     "Status",
     "StoredChat",
@@ -51,6 +65,7 @@ __all__ = [
     "Trouble",
     "Updated",
     "back_up",
+    "bytes_of",
     "change_marks",
     "examine",
     "find_archive",
@@ -62,8 +77,10 @@ __all__ = [
     "keep",
     "keep_watching",
     "new_note",
+    "observe",
     "open_homes",
     "overview_of",
+    "pictures_of",
     "prove",
     "put_back",
     "restore_backup",

@@ -1,9 +1,11 @@
 """Follow homes as they change: every change is kept, read and made findable as it comes."""
 
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from backscroll.archive import Archive, Writer, capture_changed
 from backscroll.files import Changed, Home, HomeFile, discover, look, watch
@@ -14,8 +16,12 @@ from backscroll.library.plan import is_tracked, plan, tasks_for, transcript_of
 from backscroll.library.preserve import archive_folder, machine_name
 from backscroll.library.prices import load_prices
 from backscroll.library.reading import Source, beside_paths
-from backscroll.library.update import Silent, catalogue_stamp, index_texts
+from backscroll.library.update import Progress, Silent, catalogue_stamp, index_texts
 from backscroll.store import Known
+
+WATCHING: Final = "watching"
+"""What is done once everything is up to date."""
+RECENT_NS: Final = 60_000_000_000
 
 
 @dataclass(frozen=True)
@@ -27,15 +33,20 @@ class Followed:
     passages: int
     lines: int
     size: int
+    paths: tuple[Path, ...] = ()
+    """The files that changed."""
 
 
-def follow(library: Library, stop: threading.Event | None = None) -> Iterator[Followed]:
+def follow(
+    library: Library, stop: threading.Event | None = None, progress: Progress | None = None
+) -> Iterator[Followed]:
     """Bring a library up to date and keep it so, until `stop` is set; tells of every round that had something new.
 
     Holds the archive and the index all the time: opening them for each change would cost more the more there is.
     """
     settings, homes = library.settings, library.homes
-    library.update()
+    library.update(progress)
+    (progress or Silent()).begin(WATCHING, 0)
     store = library.store.writing()
     try:
         with Writer(archive_folder(settings)) as writer:
@@ -58,9 +69,19 @@ def follow(library: Library, stop: threading.Event | None = None) -> Iterator[Fo
                     for now, then in zip((work.files, work.records, work.lines, work.size), before, strict=True)
                 )
                 if files or passages:
-                    yield Followed(files, records, passages, lines, size)
+                    yield Followed(files, records, passages, lines, size, tuple(one.file.path for one in batch))
     finally:
         store.close()
+
+
+def observe(library: Library, stop: threading.Event) -> Iterator[Followed]:
+    """Tell of changes until `stop` is set, and leave it to another process to read them into the library."""
+    since = time.time_ns() - RECENT_NS
+    for batch in watch(library.homes, stop=stop):
+        paths = tuple(one.file.path for one in batch if one.gone or one.file.modified_ns >= since)
+        since = 0  # the first batch is everything there is
+        if paths:
+            yield Followed(len(paths), 0, 0, 0, 0, paths)
 
 
 def _take(ingest: Ingest, library: Library, homes: Sequence[Home], batch: Sequence[Changed], archive: Archive) -> None:

@@ -17,14 +17,15 @@ from backscroll.library.preserve import find_archive
 from backscroll.library.reading import Kept, beside_paths, records_on, tail_of, take_beside
 from backscroll.library.searching import Found, around, search, text_of
 from backscroll.library.texts import Texts
-from backscroll.library.update import Progress, Updated, look, update
+from backscroll.library.update import Progress, Updated, catalogue_stamp, look, update
 from backscroll.query import Highlighter, Query, parse
-from backscroll.records import Problem, Record, live_session
+from backscroll.records import LiveSession, Problem, Record, live_session
 from backscroll.settings import Settings
 from backscroll.store import DamagedStoreError, Hit, Passing, StoredChat, Table
 from backscroll.store.local import LocalStore
 
 SORTS = ("relevance", "newest", "oldest")
+CHAT_SORTS = ("newest", "oldest", "title", "messages", "cost")
 
 
 class OpenedChat:
@@ -72,6 +73,7 @@ class Library:
         self.store = LocalStore(index or settings.library / "index")
         self._keeps = keeps
         self._discoveries: list[Discovery] | None = None
+        self._catalogue = ""
 
     def close(self) -> None:
         """Let go of it."""
@@ -131,6 +133,12 @@ class Library:
             progress=progress,
         )
 
+    def renew(self) -> None:
+        """Know what has happened since: marks, live sessions, what is kept. For whoever holds it for long."""
+        for name in ("marks", "passing", "live"):
+            self.__dict__.pop(name, None)
+        self.store.renew()
+
     # Asking it
 
     def search(
@@ -157,7 +165,8 @@ class Library:
         self, query: str | Query = "", *, limit: int | None = None, offset: int = 0, sort: str = "newest"
     ) -> list[StoredChat]:
         """The chats that a query accepts by its fields, and by its words in their titles."""
-        return self.store.chats(self.parse(query), self.passing, sort=_sort(sort), limit=limit, offset=offset)
+        order = _sort(sort, (*CHAT_SORTS, "relevance"))
+        return self.store.chats(self.parse(query), self.passing, sort=order, limit=limit, offset=offset)
 
     def find(self, name: str) -> StoredChat:
         """The chat that this is the id of, or of a session, message or agent in it; the beginning is enough."""
@@ -176,7 +185,7 @@ class Library:
         stored = self.find(chat) if isinstance(chat, str) else chat
         chats = Chats(keep=with_records)
         files = {Path(path): is_archived for path, is_archived in self.store.paths(stored.key)}
-        sources = {path: source for path in files if (source := self._source(path)) is not None}
+        sources = {path: source for path in files if (source := self.source(path)) is not None}
         for path, source in sources.items():
             if source.kind in TRANSCRIPTS:
                 self._add(chats, path, source)
@@ -217,6 +226,7 @@ class Library:
     @cached_property
     def archive(self) -> Archive | None:
         """What is kept."""
+        self._catalogue = catalogue_stamp(self.settings)
         return find_archive(self.settings)
 
     @cached_property
@@ -229,14 +239,16 @@ class Library:
         """What only this moment knows."""
         homes = {str(home.path) for home in self.homes}
         return Passing(
-            live=self._live(),
+            live=frozenset(self.live),
             pinned=self.marks.pinned(),
             tagged=self.marks.tagged(),
             homes=() if self.store.homes() <= homes else tuple(sorted(homes)),
         )
 
-    def _live(self) -> frozenset[str]:
-        live = set()
+    @cached_property
+    def live(self) -> dict[str, LiveSession]:
+        """The sessions that a client has open now."""
+        live = {}
         for home in self.homes:
             for path in sorted((home.path / "sessions").glob("*.json")) if home.exists else ():
                 try:
@@ -244,13 +256,17 @@ class Library:
                 except OSError:
                     continue
                 if session and session.session_id and is_running(session.pid, session.process_start):
-                    live.add(session.session_id.lower())
-        return frozenset(live)
+                    live[session.session_id.lower()] = session
+        return live
 
-    def _source(self, path: Path) -> HomeFile | Kept | None:
+    def source(self, path: Path) -> HomeFile | Kept | None:
+        """A file of a home, or what is kept of it."""
         for home in self.homes:
             if path.is_relative_to(home.path) and (found := look_at(home, path)) is not None:
                 return found
+        if path not in self._kept and path.suffix == ".jsonl" and self._catalogue != catalogue_stamp(self.settings):
+            for name in ("archive", "_kept"):  # perhaps it was kept since we looked
+                self.__dict__.pop(name, None)
         return self._kept.get(path)
 
     @cached_property
@@ -262,7 +278,7 @@ class Library:
 
     def _add(self, chats: Chats, path: Path, source: HomeFile | Kept) -> None:
         place = Place(str(path), source.place.session_id, source.place.agent_id)
-        take_beside(chats, place, filter(None, map(self._source, beside_paths(path))))
+        take_beside(chats, place, filter(None, map(self.source, beside_paths(path))))
         if isinstance(source, Kept):
             chats.add(place, _records(KeptReading(source.archive, source.version)))
         else:
@@ -275,7 +291,7 @@ def _records(reading: Reading | KeptReading) -> list[Record]:
     return [*found, *(record for record, _, _ in tail_of(reading))]
 
 
-def _sort(name: str) -> str:
-    if name not in SORTS:
-        raise UsageError(f"there is no order {name}", f"the orders are {', '.join(SORTS)}")
+def _sort(name: str, orders: Sequence[str] = SORTS) -> str:
+    if name not in orders:
+        raise UsageError(f"there is no order {name}", f"the orders are {', '.join(orders)}")
     return name

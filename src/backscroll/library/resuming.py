@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from backscroll.conversation import Chat
 from backscroll.errors import NothingFound
 from backscroll.library.library import Library
 from backscroll.store import StoredChat
@@ -21,7 +22,12 @@ class Resume(NamedTuple):
 
 def resume_of(library: Library, stored: StoredChat, name: str = "") -> Resume:
     """Of a chat with several leaves the one that was last active, or the one that a name is the beginning of."""
-    leaves = library.open(stored, with_records=False).chat.leaves
+    return resume_in(library.open(stored, with_records=False).chat, stored, name)
+
+
+def resume_in(chat: Chat, stored: StoredChat, name: str = "") -> Resume:
+    """The same of a chat that is open."""
+    leaves = chat.leaves
     named = [leaf for leaf in leaves if name and (leaf.session_id or "").startswith(name.lower())]
     leaf = next(iter([*named, *leaves]), None)
     if leaf is None or not leaf.session_id:

@@ -13,9 +13,11 @@ def report_lines(
     columns: Sequence[str], rows: Sequence[Sequence[Any]], bar: str | None, width: int | None
 ) -> Iterator[str]:
     """A table whose first line is its head; with bars for one of the columns."""
-    names = [_heading(name) for name in columns]
+    names = [heading(name) for name in columns]
     right = [is_numeric(row[number] for row in rows) for number in range(len(columns))]
-    texts: list[list[Any]] = [[_text(name, value) for name, value in zip(columns, row, strict=True)] for row in rows]
+    texts: list[list[Any]] = [
+        [value_text(name, value) for name, value in zip(columns, row, strict=True)] for row in rows
+    ]
     if bar is not None and bar in columns and rows:
         at = list(columns).index(bar)
         most = max((row[at] or 0 for row in rows), default=0)
@@ -62,13 +64,13 @@ def duration(seconds: float | None) -> str:
     return f"{whole // 3600:,}h {whole % 3600 // 60:02}m"
 
 
-def _heading(name: str) -> str:
+def heading(name: str) -> str:
     for suffix in ("_tokens", "_bytes", "_characters", "_microdollars", "_share", "_seconds"):
         name = HEADINGS.get(name, name.removesuffix(suffix))
     return name.replace("_", " ").upper()
 
 
-def _text(name: str, value: Any) -> Any:  # noqa: ANN401 - whatever a report holds
+def value_text(name: str, value: Any) -> Any:  # noqa: ANN401 - whatever a report holds
     if name.endswith("_microdollars") or name == "cost_microdollars":
         return dollars(value)
     if name.endswith("_seconds"):

@@ -11,6 +11,8 @@ from typing import Final
 
 def clean(text: str) -> str:
     """The text without escape sequences, control characters (but tab and newline) and direction overrides."""
+    if text.isascii() and text.isprintable():
+        return text
     return UNSAFE.sub("", SEQUENCES.sub("", text))
 
 

@@ -2,7 +2,9 @@
 
 from backscroll.store.base import (
     Answer,
+    AnswerCost,
     ChatHits,
+    ChatShape,
     DamagedStoreError,
     Document,
     Hit,
@@ -20,9 +22,11 @@ from backscroll.store.columns import Flags, add_record, add_spilled, change_of, 
 __all__ = [
     "EPOCH",
     "Answer",
+    "AnswerCost",
     "Batch",
     "ChatChange",
     "ChatHits",
+    "ChatShape",
     "DamagedStoreError",
     "Document",
     "FileColumns",

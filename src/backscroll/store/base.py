@@ -79,6 +79,9 @@ class StoredChat(NamedTuple):
     key: int
     overview: Overview
     archived: bool
+    tokens: int = 0
+    cost: int | None = None
+    """In nanodollars; None where no price is known."""
 
 
 class Hit(NamedTuple):
@@ -123,6 +126,24 @@ class Answer(NamedTuple):
     total_chats: int
     total: int
     """How many passages."""
+
+
+class ChatShape(NamedTuple):
+    """A chat without its records, as it was at one moment."""
+
+    files: list[tuple[Known, Transcript]]
+    titles: dict[str, dict[str, str]]
+    """The titles that its rows were given, by row and by the path of who gives it."""
+
+
+class AnswerCost(NamedTuple):
+    """What an answer took."""
+
+    context: int
+    """The tokens that it had before it."""
+    output: int
+    cost: int | None
+    """In nanodollars; None where no price is known."""
 
 
 class Pending(NamedTuple):
@@ -213,6 +234,24 @@ class Store(Protocol):
 
     def noted(self, name: str) -> str | None:
         """What was remembered."""
+
+    def shape(self, chat: int) -> ChatShape | None:
+        """A chat without its records, all of it as it was at one moment; None if there is no such chat."""
+
+    def places(self, path: str, numbers: Iterable[int]) -> dict[int, tuple[int, int]]:
+        """Where records of a file stand, by their numbers: where each begins, and how long it is."""
+
+    def outside_before(self, path: str, number: int) -> list[tuple[int, int]]:
+        """Where records that are no rows stand, those before a number in the same file, the nearest first."""
+
+    def chats_at(self, paths: Iterable[str]) -> dict[str, str]:
+        """The ids of the chats that these files are part of, by path."""
+
+    def answers(self, messages: Iterable[str]) -> dict[str, AnswerCost]:
+        """What these answers took; those that nothing is known of are left out."""
+
+    def failed(self, chat: int) -> set[str]:
+        """The calls of a chat that ended in an error."""
 
     def sql(self, statement: str, limit: int, seconds: float) -> "Table":
         """Run a statement that only reads."""

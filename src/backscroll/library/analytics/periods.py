@@ -5,7 +5,7 @@ The store sums up by local hours or days itself, once for each stretch of time i
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 from backscroll.library.analytics.reports import QUARTER, Asked, ask
@@ -18,9 +18,13 @@ PERIODS: Final[dict[str, Callable[[datetime], str]]] = {
     "week": lambda when: f"{when.isocalendar().year}-W{when.isocalendar().week:02}",
     "month": lambda when: f"{when:%Y-%m}",
 }
+END: Final = datetime.max.replace(tzinfo=UTC)
+LAST: Final = (END - EPOCH) // timedelta(microseconds=QUARTER) - 2 * 96
 NO_TIME: Final = "-"
 """Where answers without a time stand; the store has them in the first quarter of an hour of 1970."""
 A_DAY: Final = 96
+FAR: Final = 130 * 365 * A_DAY
+"""About 2100. Beyond it no clock is changed: nobody meant such a time, and it must not cost anything."""
 
 
 class Stretch(NamedTuple):
@@ -48,14 +52,14 @@ def usage_by_period(library: Library, asked: Asked, by: str) -> Iterator[tuple[A
         )
         for number, *values in ask(library, f"usage by {unit}", part, ahead=stretch.ahead):
             if number not in names:
-                names[number] = name(EPOCH + number * step)
+                names[number] = name(EPOCH + min(number * step, END - EPOCH))
             yield (names[number], *values)
 
 
 def _stretches(asked: Asked, first: int, last: int) -> list[Stretch]:
     stretches = []
     since, ahead = first, _ahead(asked, first)
-    for quarter in range(first, last + A_DAY, A_DAY):
+    for quarter in range(first, min(last, FAR) + A_DAY, A_DAY):
         if _ahead(asked, quarter + A_DAY) != ahead:
             changed = next(at for at in range(quarter, quarter + A_DAY + 1) if _ahead(asked, at) != ahead)
             stretches.append(Stretch(since, changed, ahead))
@@ -69,4 +73,4 @@ def _ahead(asked: Asked, quarter: int) -> int:
 
 
 def _moment(quarter: int) -> datetime:
-    return EPOCH + timedelta(microseconds=quarter * QUARTER)
+    return EPOCH + timedelta(microseconds=min(quarter, LAST) * QUARTER)

@@ -44,7 +44,10 @@ class Asked:
 
     def local(self, moment: datetime) -> datetime:
         """A moment in that time zone."""
-        return moment.astimezone(self.zone)
+        try:
+            return moment.astimezone(self.zone)
+        except OverflowError:  # in the first or last hours of the calendar; some clock has gone mad
+            return moment
 
 
 def ask(library: Library, name: str, asked: Asked, *, ahead: int = 0) -> list[tuple[Any, ...]]:

@@ -13,10 +13,13 @@ from backscroll.store.local.rows import decode_overview
 
 Condition = tuple[str, list[Any]]
 """A condition on `chats c`, and the values bound in it."""
+COLUMNS: Final = "c.id, c.overview, c.archived, c.tokens, c.cost"
 ORDERS: Final = {
     "newest": "c.last_active desc, c.name desc",
     "oldest": "coalesce(c.started, c.last_active), c.name",
     "title": "c.title collate nocase, c.name",
+    "messages": "json_extract(c.overview, '$.messages') desc, c.name",
+    "cost": "c.cost desc, c.name",
     "relevance": "c.last_active desc, c.name desc",
 }
 
@@ -33,7 +36,7 @@ class ChatRows:
         where, values = self.condition(query.root) if query else ("1", [])
         inside, homes = self._in_homes()
         return self._read(
-            f"select c.id, c.overview, c.archived from chats c where not c.silent and {where} and {inside}"  # noqa: S608
+            f"select {COLUMNS} from chats c where not c.silent and {where} and {inside}"  # noqa: S608
             f" order by {ORDERS[sort]} limit ? offset ?",
             [*values, *homes, -1 if limit is None else limit, offset],
         )
@@ -41,7 +44,7 @@ class ChatRows:
     def of(self, chats: list[int]) -> dict[int, StoredChat]:
         """These chats."""
         found = self._read(
-            "select c.id, c.overview, c.archived from chats c where c.id in (select value from json_each(?))",
+            f"select {COLUMNS} from chats c where c.id in (select value from json_each(?))",  # noqa: S608
             [msgspec.json.encode(chats).decode()],
         )
         return {chat.key: chat for chat in found}
@@ -51,7 +54,7 @@ class ChatRows:
         lower, upper = name, name + "\U0010ffff"
         inside, homes = self._in_homes()
         return self._read(
-            f"select c.id, c.overview, c.archived from chats c where c.id in ({FIND}) and {inside}"  # noqa: S608
+            f"select {COLUMNS} from chats c where c.id in ({FIND}) and {inside}"  # noqa: S608
             f" order by {ORDERS['newest']}",
             [*([lower, upper] * FIND.count("between")), *homes],
         )
@@ -141,7 +144,10 @@ class ChatRows:
 
     def _read(self, statement: str, values: list[Any]) -> list[StoredChat]:
         found = self._connection.execute(statement, values)
-        return [StoredChat(number, decode_overview(overview), bool(archived)) for number, overview, archived in found]
+        return [
+            StoredChat(number, decode_overview(overview), bool(archived), tokens, cost)
+            for number, overview, archived, tokens, cost in found
+        ]
 
 
 def _comparison(field: Field) -> str:

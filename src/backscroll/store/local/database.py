@@ -161,3 +161,12 @@ def plainly(value: Any) -> Any:  # noqa: ANN401
     if isinstance(value, dict):
         return {plainly(name): plainly(part) for name, part in value.items()}
     return value
+
+
+def identity(file: Path) -> tuple[int, int] | None:
+    """What tells a file from another one that stands in its place."""
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

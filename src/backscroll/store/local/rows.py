@@ -8,7 +8,7 @@ from typing import Any, Final
 import apsw
 import msgspec
 
-from backscroll.conversation import Call, Overview, Place, Role, SavedRow, Transcript, restore
+from backscroll.conversation import Call, Overview, Place, Role, Row, Transcript, restore, saved_row
 from backscroll.records import FILE_TOOLS
 from backscroll.store.base import Known
 from backscroll.store.batches import EPOCH, Batch, Keys, readable
@@ -118,7 +118,8 @@ class Rows:
                 "select id, path, session, agent, state from files where chat = ? and state is not null", chat
             )
             for number, path, session, agent, state in found:
-                yield number, restore(Place(readable(path), session, agent), state, self._rows(number))
+                path = readable(path)
+                yield number, restore(Place(path, session, agent), state, self._rows(number, path))
 
     def titled_by(self, file: int) -> set[int]:
         """The chats of rows that a file gives titles to."""
@@ -144,7 +145,7 @@ class Rows:
                 titles[readable(row)][readable(path)] = title
         return titles
 
-    def _rows(self, file: int) -> Iterator[SavedRow]:
+    def _rows(self, file: int, path: str) -> Iterator[Row]:
         calls: dict[int, list[Call]] = defaultdict(list)
         results: dict[int, list[str]] = defaultdict(list)
         for record, role, call, tool, touched, detail in self._connection.execute(
@@ -159,13 +160,13 @@ class Rows:
             elif call:
                 results[record].append(call)
         for (
+            record,
             number,
-            position,
             uuid,
             parent,
             kind,
             time,
-            is_sidechain,
+            sidechain,
             message,
             model,
             text,
@@ -176,20 +177,21 @@ class Rows:
             " forked_uuid from records where file = ? and kind <> 'outside' order by number",
             (file,),
         ):
-            yield SavedRow(
-                uuid=readable(uuid),
-                position=position,
-                kind=kind,
-                when=EPOCH + timedelta(microseconds=time) if time is not None else None,
-                parent=readable(parent) if parent else None,
-                is_sidechain=bool(is_sidechain),
-                message_id=message,
-                model=model,
-                text=readable(text or ""),
-                results=tuple(results.get(number, ())) if kind == "tool-result" else (),
-                calls=tuple(calls.get(number, ())),
-                forked_session=session,
-                forked_uuid=origin,
+            yield saved_row(
+                path,
+                number,
+                readable(uuid),
+                readable(parent) if parent else None,
+                kind,
+                EPOCH + timedelta(microseconds=time) if time is not None else None,
+                bool(sidechain),
+                message,
+                model,
+                readable(text) if text else "",
+                tuple(results[record]) if kind == "tool-result" and record in results else (),
+                tuple(calls[record]) if record in calls else (),
+                session,
+                origin,
             )
 
     def _empty(self, files: list[int]) -> None:
@@ -298,3 +300,16 @@ update files set chat = (select s.chat from files s where s.session = files.sess
 where kind = 'tool-result' and chat is null
 """
 INSERT_USAGE: Final = "insert into usage values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+WAITING: Final = """
+select b.id, b.role, f.path, r.start, r.length, b.number,
+  coalesce(f.id, c.title_file),
+  coalesce(r.time, c.started),
+  coalesce(b.tool, (select tool from blocks i where i.call = b.call and i.role = 'input' limit 1)), b.state = 'error',
+  f.agent is not null or coalesce(r.sidechain, 0), c.title
+from blocks b
+left join records r on r.id = b.record
+left join files f on f.id = r.file
+left join chats c on c.id = b.chat
+where b.id > ? and b.role in ({roles})
+order by b.id limit ?
+"""

@@ -1,21 +1,20 @@
 """The store of one machine: rows in a SQLite file, words in a text index beside it."""
 
-import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property, wraps
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, ParamSpec, Self, TypeVar
+from typing import Any, Self
 
 import apsw
-from msgspec import MsgspecError
 
 from backscroll.conversation import Role, Transcript
 from backscroll.errors import NothingFound
 from backscroll.query import Query
 from backscroll.store.base import (
     Answer,
-    DamagedStoreError,
+    AnswerCost,
+    ChatShape,
     Document,
     Hit,
     Known,
@@ -33,6 +32,7 @@ from backscroll.store.local.database import (
     array,
     connect,
     create,
+    identity,
     is_older,
     is_ours,
     remove,
@@ -40,36 +40,13 @@ from backscroll.store.local.database import (
     set_aside,
     transaction,
 )
+from backscroll.store.local.guarding import guarded
 from backscroll.store.local.reports import run_report
-from backscroll.store.local.rows import Rows
+from backscroll.store.local.rows import WAITING, Rows
 from backscroll.store.local.search import Search, Shape
+from backscroll.store.local.shapes import Shapes
 from backscroll.store.local.sql import run_sql
 from backscroll.store.local.text import STAGES, TextIndex
-
-ENGINE_COMPLAINTS: Final = re.compile("corrupt|io error|failed to|open file|unexpected end", re.IGNORECASE)
-Parameters = ParamSpec("Parameters")
-Returned = TypeVar("Returned")
-
-
-def guarded(method: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
-    """Turn what the engines say of damaged files into one error that somebody can act on."""
-
-    @wraps(method)
-    def run(*arguments: Parameters.args, **named: Parameters.kwargs) -> Returned:
-        try:
-            return method(*arguments, **named)
-        except (apsw.CorruptError, apsw.NotADBError, UnicodeDecodeError, MsgspecError) as error:
-            raise DamagedStoreError(str(error)) from error
-        except ValueError as error:
-            if not ENGINE_COMPLAINTS.search(str(error)):
-                raise
-            raise DamagedStoreError(str(error)) from error
-        except BaseException as error:
-            if type(error).__name__ != "PanicException":  # the engine's own, when a file has what it cannot have
-                raise
-            raise DamagedStoreError(str(error)) from error
-
-    return run
 
 
 class LocalStore:
@@ -81,6 +58,7 @@ class LocalStore:
         """What the user should know of: a file that was set aside."""
         self._lock: WriteLock | None = None
         self._connection: apsw.Connection | None = None
+        self._identity: tuple[int, int] | None = None
         self._price: Price = unpriced
         self._marks: list[int] | None = None
         self._shape: tuple[object, Shape] | None = None
@@ -120,6 +98,11 @@ class LocalStore:
             self._lock.release()
             self._lock = None
 
+    def renew(self) -> None:
+        """Open it again if it was made anew meanwhile. For whoever reads for long."""
+        if self._connection is not None and self._lock is None and self._identity != identity(self.file):
+            self._let_go()
+
     def _let_go(self) -> None:
         """Close what is open; it is opened again when needed."""
         if "text" in self.__dict__:
@@ -142,6 +125,7 @@ class LocalStore:
         if self._connection is None:
             if self._lock is None and not is_ours(self.file):
                 raise NothingFound("there is no index yet", "run backscroll update")
+            self._identity = identity(self.file)
             self._connection = connect(self.file, write=self._lock is not None)
             if self._lock is not None:
                 # A crash of the machine may cost the last batch, which is then read again; never the file.
@@ -346,6 +330,36 @@ class LocalStore:
         found = select(self.connection, "select path, archived from files where chat = ? order by id", (chat,))
         return [(readable(path), bool(archived)) for path, archived in found]
 
+    @guarded
+    def shape(self, chat: int) -> ChatShape | None:
+        """A chat without its records, all of it as it was at one moment."""
+        return Shapes(self.connection).shape(chat)
+
+    @guarded
+    def places(self, path: str, numbers: Iterable[int]) -> dict[int, tuple[int, int]]:
+        """Where records of a file stand, by their numbers: where each begins, and how long it is."""
+        return Shapes(self.connection).places(path, numbers)
+
+    @guarded
+    def outside_before(self, path: str, number: int) -> list[tuple[int, int]]:
+        """Where records that are no rows stand, those before a number in the same file, the nearest first."""
+        return Shapes(self.connection).outside_before(path, number)
+
+    @guarded
+    def chats_at(self, paths: Iterable[str]) -> dict[str, str]:
+        """The ids of the chats that these files are part of, by path."""
+        return Shapes(self.connection).chats_at(paths)
+
+    @guarded
+    def answers(self, messages: Iterable[str]) -> dict[str, AnswerCost]:
+        """What these answers took; those that nothing is known of are left out."""
+        return Shapes(self.connection).answers(messages)
+
+    @guarded
+    def failed(self, chat: int) -> set[str]:
+        """The calls of a chat that ended in an error."""
+        return Shapes(self.connection).failed(chat)
+
     def sql(self, statement: str, limit: int, seconds: float) -> Table:
         """Run one statement that only reads."""
         if not self.exists:
@@ -375,18 +389,3 @@ class LocalStore:
 
 def _quoted(roles: Iterable[Role]) -> str:
     return ", ".join(f"'{role}'" for role in roles)
-
-
-WAITING: Final = """
-select b.id, b.role, f.path, r.start, r.length, b.number,
-  coalesce(f.id, c.title_file),
-  coalesce(r.time, c.started),
-  coalesce(b.tool, (select tool from blocks i where i.call = b.call and i.role = 'input' limit 1)), b.state = 'error',
-  f.agent is not null or coalesce(r.sidechain, 0), c.title
-from blocks b
-left join records r on r.id = b.record
-left join files f on f.id = r.file
-left join chats c on c.id = b.chat
-where b.id > ? and b.role in ({roles})
-order by b.id limit ?
-"""

@@ -1,0 +1,187 @@
+"""`backscroll export`: chats as files to be given away."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from backscroll.cli.options import PATH, global_options, request
+from backscroll.cli.output import Progress, open_library, tell
+from backscroll.errors import NothingFound, UsageError
+from backscroll.render.terminal import clean_line, plural
+
+if TYPE_CHECKING:
+    from backscroll.library import Library, StoredChat
+    from backscroll.library.sharing import Redactor
+    from backscroll.render.html.export_site import Listed
+    from backscroll.render.html.shown import Detail
+
+Form = Literal["html", "md", "json", "jsonl"]
+FORMS = ("html", "md", "json", "jsonl")
+
+
+@click.command("export", short_help="Chats as files to be given away.")
+@click.argument("names", metavar="[ID]...", nargs=-1)
+@click.option("--format", "form", type=click.Choice(FORMS), default="html", help="What to make of them.")
+@click.option("--out", type=PATH, metavar="FILE|DIR", help="Where to write it; - is standard output.")
+@click.option("--detail", type=click.Choice(["everything", "normal", "talk"]), help="How much html and md hold.")
+@click.option("--redact/--no-redact", default=None, help="Mask secrets. Default: html and md yes, json and jsonl no.")
+@click.option("--emails", is_flag=True, help="Mask e-mail addresses too.")
+@click.option("--query", metavar="QUERY", help="All chats that a query of `backscroll list` finds.")
+@click.option("--project", metavar="TEXT", help="All chats of projects whose path has this in it.")
+@click.option("--force", is_flag=True, help="Write over files that are there.")
+@global_options
+def command(
+    names: tuple[str, ...],
+    form: Form,
+    out: Path | None,
+    detail: "Detail | None",
+    redact: bool | None,
+    emails: bool,
+    query: str | None,
+    project: str | None,
+    force: bool,
+) -> None:
+    """Write chats into files that others can read.
+
+    html is one page that looks like the viewer's and needs nothing else, with all branches and agents. md is for
+    people and models, json is what `show --json` prints, jsonl the rows as Claude Code wrote them. Several chats
+    become a folder with a page that lists them.
+
+    Secrets that are recognised, such as keys, tokens and passwords, are masked in html and md unless you say
+    --no-redact. Read what you share all the same: no rule knows every secret.
+
+    \b
+    Examples:
+      backscroll export 4f8c
+      backscroll export 4f8c --format md --detail talk --out - | pbcopy
+      backscroll export --project shop --out shop-chats
+      backscroll export 4f8c --format jsonl --redact --out shared.jsonl
+    """
+    from backscroll.library.sharing import redactor, told
+
+    if emails and redact is False:
+        raise UsageError("--emails masks, and --no-redact does not", "leave one of them out")
+    if detail and form in ("json", "jsonl"):
+        raise UsageError(f"--detail is for html and md: {form} always has everything", "leave --detail out")
+    asked = request()
+    masks = redact if redact is not None else form in ("html", "md") or emails
+    library = open_library(asked)
+    chats = _chosen(library, names, query, project)
+    hiding = redactor(emails=emails) if masks else None
+    if names and len(chats) == 1 and query is None and project is None:
+        _export_one(library, chats[0], form, out, detail, hiding, force=force)
+    else:
+        _export_all(library, chats, form, out, detail, hiding, force=force, quiet=asked.quiet)
+    if hiding is not None and not asked.quiet:
+        tell(told(hiding))
+
+
+def _chosen(library: "Library", names: tuple[str, ...], query: str | None, project: str | None) -> "list[StoredChat]":
+    from backscroll.query import All, Field, Query
+
+    if names and (query is not None or project is not None):
+        raise UsageError("give ids, or --query and --project", "leave one of them out")
+    if names:
+        return list({chat.key: chat for chat in map(library.find, names)}.values())
+    if query is None and project is None:
+        raise UsageError("say which chats", "give an id from backscroll list, or --project, or --query")
+    wanted = library.parse(query or "")
+    fields = [Field("project", "=", project)] if project else []
+    chats = library.chats(Query(wanted.text, All((*fields, *wanted.root.parts))))
+    if not chats:
+        raise NothingFound("no chats", "see backscroll list for what there is")
+    return chats
+
+
+def _export_one(
+    library: "Library",
+    stored: "StoredChat",
+    form: Form,
+    out: Path | None,
+    detail: "Detail | None",
+    hiding: "Redactor | None",
+    *,
+    force: bool,
+) -> None:
+    from backscroll.cli.writing import write_new
+
+    if str(out) == "-" or (out is None and not sys.stdout.isatty()):
+        for piece in _pieces(library, stored, form, detail, hiding):
+            click.echo(piece, nl=False)
+        return
+    name = f"{_file_name(stored)}.{form}"
+    path = Path(name) if out is None else out / name if out.is_dir() else out
+    write_new(path, _pieces(library, stored, form, detail, hiding), force=force, private=hiding is None)
+    tell(f"wrote {clean_line(str(path))}")
+
+
+def _export_all(
+    library: "Library",
+    chats: "list[StoredChat]",
+    form: Form,
+    out: Path | None,
+    detail: "Detail | None",
+    hiding: "Redactor | None",
+    *,
+    force: bool,
+    quiet: bool,
+) -> None:
+    from backscroll.cli.writing import make_folder, write_new
+    from backscroll.render.html.export_site import index_page
+    from backscroll.web.export_assets import export_assets
+
+    if out is None or str(out) == "-":
+        raise UsageError(f"{plural(len(chats), 'chat')} need a folder", "name one: --out FOLDER")
+    make_folder(out, force=force, private=hiding is None)
+    entries: list[Listed] = []
+    with Progress("exporting", quiet=quiet) as progress:
+        progress.begin("exporting", sum(chat.overview.messages for chat in chats), "messages")
+        for stored in chats:
+            name = f"{_file_name(stored)}.{form}"
+            pieces = _pieces(library, stored, form, detail, hiding, entries=entries, name=name)
+            write_new(out / name, pieces, force=force, private=hiding is None)
+            progress.add(stored.overview.messages)
+    if form == "html":
+        projects = {stored.overview.project for stored in chats}
+        title = (
+            f"Chats of {entries[0].overview.project}" if len(projects) == 1 and entries[0].overview.project else "Chats"
+        )
+        pieces = index_page(entries, export_assets(), title=title, is_redacted=hiding is not None)
+        write_new(out / "index.html", pieces, force=force, private=hiding is None)
+    tell(f"wrote {plural(len(chats), 'chat')} to {clean_line(str(out / 'index.html' if form == 'html' else out))}")
+
+
+def _pieces(
+    library: "Library",
+    stored: "StoredChat",
+    form: Form,
+    detail: "Detail | None",
+    hiding: "Redactor | None",
+    *,
+    entries: "list[Listed] | None" = None,
+    name: str = "",
+) -> Iterator[str | bytes]:
+    """The file; where there is a list of them, it gets its entry."""
+    from backscroll.library.sharing import rows_of, share
+    from backscroll.render.html.export import exported
+    from backscroll.render.html.export_site import listed
+    from backscroll.web.export_assets import export_assets
+
+    if form == "jsonl":
+        yield from rows_of(library, stored, hiding)
+        return
+    shared = share(library, stored, hiding)
+    if entries is not None and form == "html":
+        entries.append(listed(name, shared, shared.overview))
+    back = "index.html" if entries is not None else None
+    yield from exported(shared, form, export_assets(), detail=detail, back=back)
+
+
+def _file_name(stored: "StoredChat") -> str:
+    """When it began and which it is: no words of the chat, which may be secret or no name for a file."""
+    started = stored.overview.started
+    kept = "".join(letter for letter in stored.overview.id if letter.isalnum() or letter == "-")
+    return f"{started:%Y-%m-%d}-{kept[:36]}" if started else kept[:36] or "chat"

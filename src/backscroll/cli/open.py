@@ -1,0 +1,129 @@
+"""`backscroll open`: read in the browser."""
+
+import os
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+import click
+
+from backscroll.cli.options import Request, global_options, request
+from backscroll.cli.output import Progress, tell, write, write_json
+from backscroll.errors import NothingFound
+
+if TYPE_CHECKING:
+    from backscroll.library import Library
+    from backscroll.web.desk import Desk
+
+
+@click.command("open", short_help="Read in the browser, live.")
+@click.argument("name", metavar="[ID]", default="")
+@click.option("--port", type=click.IntRange(1, 65535), metavar="NUMBER", help="Default: 8420, or the next free one.")
+@click.option("--host", metavar="ADDRESS", help="Where to listen. Default: 127.0.0.1, for this machine alone.")
+@click.option("--token", metavar="TEXT", help="A key for programs, and for the first link. Default: a random one.")
+@click.option("--no-browser", is_flag=True, help="Only print the address.")
+@global_options
+def command(name: str, port: int | None, host: str | None, token: str | None, no_browser: bool) -> None:
+    """Serve your chats to your browser, and open it. Runs until it is stopped; where one runs already, opens that.
+
+    With ID, the beginning of the id of a chat, session, message or agent, the browser opens that chat. The library is
+    brought up to date meanwhile, and sessions that are being written are followed.
+
+    Only this machine can reach it. With another --host everybody needs a key: the link that is printed has one, and
+    opens once; `backscroll open` prints another. Programs send --token as `Authorization: Bearer TEXT`. What is sent is
+    not encrypted.
+
+    \b
+    Examples:
+      backscroll open
+      backscroll open 4f8c
+      backscroll open --host 0.0.0.0 --no-browser
+      backscroll open --no-browser --json | jq -r .link
+    """
+    from backscroll.library import open_homes
+    from backscroll.web.desk import Desk
+    from backscroll.web.running import find_running
+    from backscroll.web.serving import LOOPBACK, serve
+
+    asked = request()
+    settings = asked.settings()
+    desk = Desk(settings, open_homes(settings))
+    try:
+        path = _address_of(desk, name, quiet=asked.quiet) if name else "/"
+        running = find_running(desk, host, port) if token is None else None
+        if running is not None:
+            _tell(asked, running.url, running.link(path), running.pid, None, browser=not no_browser)
+            return
+        serve(
+            desk,
+            host=host or LOOPBACK,
+            port=port,
+            token=token,
+            on_ready=lambda served: _tell(
+                asked,
+                served.url,
+                served.first_link(path),
+                os.getpid(),
+                served.access.keys.token if served.access.needs_key else None,
+                browser=not no_browser,
+            ),
+        )
+    finally:
+        desk.close()
+
+
+def _address_of(desk: "Desk", name: str, *, quiet: bool) -> str:
+    """Where a chat is shown. What is not known yet may have been written since the library was last used."""
+    from backscroll.web.addresses import chat_address
+
+    with desk.library() as library:
+        try:
+            return chat_address(library.find(name).overview.id)
+        except NothingFound:
+            _refresh(library, quiet=quiet)
+            return chat_address(library.find(name).overview.id)
+
+
+def _refresh(library: "Library", *, quiet: bool) -> None:
+    with Progress(quiet=quiet) as progress:
+        library.refresh(with_text=False, progress=progress)
+
+
+def _tell(asked: Request, url: str, link: str, pid: int, token: str | None, *, browser: bool) -> None:
+    """Say where it is, and open it."""
+    is_own = pid == os.getpid()
+    if asked.json:
+        write_json({"url": url, "link": link, "pid": pid, "token": token, "reused": not is_own})
+    else:
+        write(link)
+    sys.stdout.flush()
+    if not asked.quiet:
+        if token is not None:
+            tell("The link opens once; run backscroll open for another. What is sent is not encrypted.")
+        tell("Ctrl-C ends it." if is_own else "It was running already.")
+    if browser and not _has_display():
+        if not asked.quiet:
+            tell("There is no display here to open a browser on: open the address yourself.")
+    elif browser:
+        opening = threading.Thread(target=_open, args=(link,), daemon=True)
+        opening.start()
+        if not is_own:
+            opening.join(PATIENCE)  # it would end with us
+
+
+def _has_display() -> bool:
+    """Without one, what is found may be a browser for terminals, which would take ours."""
+    if sys.platform in ("darwin", "win32"):
+        return True
+    return any(os.environ.get(name) for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"))
+
+
+def _open(link: str) -> None:
+    import webbrowser
+
+    if not webbrowser.open(link):
+        tell("No browser was found: open the address yourself.")
+
+
+PATIENCE = 10.0
+"""How long to wait for a browser to take an address, in seconds."""

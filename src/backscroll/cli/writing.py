@@ -1,0 +1,67 @@
+"""Files that a command writes for the user: never over what is there, never through a link, never half."""
+
+import os
+import secrets
+from collections.abc import Iterable
+from pathlib import Path
+
+from backscroll.errors import BackscrollError, UsageError
+
+
+def write_new(path: Path, pieces: Iterable[str | bytes], *, force: bool, private: bool) -> None:
+    """Write a file under a name of its own and then move it to its place. `private` is for the user's eyes only."""
+    _check(path, force=force)
+    if not path.parent.is_dir():
+        raise UsageError(f"there is no folder {path.parent}", "make it first, or name another one")
+    temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.part")
+    # Not through a link, and not onto anything that somebody put there meanwhile.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    try:
+        with os.fdopen(os.open(temporary, flags, 0o600 if private else 0o666), "wb") as file:
+            for piece in pieces:
+                file.write(piece if isinstance(piece, bytes) else piece.encode("utf-8", "backslashreplace"))
+            file.flush()
+            os.fsync(file.fileno())
+        if force:
+            _check(path, force=True)
+            temporary.replace(path)
+        else:
+            # A link to the same file fails where the name is taken, which a mere rename does not.
+            try:
+                os.link(temporary, path)
+            except FileExistsError:
+                raise _exists(path) from None
+            except OSError:  # a file system without such links
+                _check(path, force=False)
+                temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def make_folder(path: Path, *, force: bool, private: bool) -> None:
+    """Make a folder, or take an empty one; one with something in it only if that was asked for."""
+    if path.is_symlink():
+        raise UsageError(f"{path} is a link", "name the folder itself")
+    if path.exists():
+        if not path.is_dir():
+            raise UsageError(f"{path} is no folder", "name another one")
+        if not force and any(path.iterdir()):
+            raise UsageError(f"{path} is not empty", "name another folder, or say --force to write over what is there")
+        return
+    try:
+        path.mkdir(mode=0o700 if private else 0o777)
+    except FileNotFoundError:
+        raise BackscrollError(f"there is no folder {path.parent}", "make it first, or name another one") from None
+
+
+def _check(path: Path, *, force: bool) -> None:
+    if path.is_symlink():
+        raise UsageError(f"{path} is a link", "name the file itself, or another one")
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder", "name a file in it")
+    if path.exists() and not (force and path.is_file()):
+        raise _exists(path)
+
+
+def _exists(path: Path) -> UsageError:
+    return UsageError(f"{path} is there already", "name another file, or say --force to write over it")

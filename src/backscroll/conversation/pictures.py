@@ -1,0 +1,33 @@
+"""Pictures in rows: which there are, in which order, and their bytes."""
+
+import binascii
+
+from backscroll.records import Assistant, Attachment, Image, Record, ToolResult, User, value_of
+
+
+def pictures_of(record: Record | None) -> list[Image]:
+    """Every picture of a row in its order, also those inside of tool results."""
+    if isinstance(record, (User, Assistant)):
+        content = record.message.content if record.message else ""
+    elif isinstance(record, Attachment):
+        content = (record.attachment.prompt if record.attachment else None) or ""
+    else:
+        content = ""
+    found: list[Image] = []
+    for block in () if isinstance(content, str) else content:
+        if isinstance(block, Image):
+            found.append(block)
+        elif isinstance(block, ToolResult) and not isinstance(block.content, str):
+            found += [inner for inner in block.content if isinstance(inner, Image)]
+    return found
+
+
+def bytes_of(picture: Image) -> bytes | None:
+    """What it is written with; None where it is not there, or is no base64."""
+    value = value_of(picture.source.data) if picture.source else None
+    if not isinstance(value, str):
+        return None
+    try:
+        return binascii.a2b_base64(value.encode("ascii", "replace"))
+    except binascii.Error:
+        return None

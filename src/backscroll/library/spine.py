@@ -1,0 +1,156 @@
+"""The messages of a branch in the order of reading, each by the rows that it is made of; without their records."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from backscroll.conversation import Kind, Row, Tree, Turn, is_shown
+
+
+class Entry(NamedTuple):
+    """A message."""
+
+    rows: list[Row]
+    turn: Turn
+
+    @property
+    def key(self) -> str:
+        """What tells it from all others."""
+        return self.rows[0].uuid
+
+
+class Spine:
+    """Grows at its end as the branch does."""
+
+    def __init__(self, turns: Iterable[Turn], results: Mapping[str, Row]) -> None:
+        """`results` are the rows of results by the calls that they belong to, wherever in the chat they stand."""
+        self.entries: list[Entry] = []
+        self.turns: list[Turn] = []
+        self.at: dict[str, int] = {}
+        """Where a message stands, by its key."""
+        self.results = results
+        self.caller: dict[str, str] = {}
+        """The message that made a call."""
+        self.owner: dict[str, str] = {}
+        """The message that a row belongs to, by the row's uuid or the message's id."""
+        self.interrupted: set[Turn] = set()
+        self.broken = 0
+        """The change after which it no longer began with what it had begun with."""
+        self._changed: dict[str, int] = {}
+        self._answers: dict[str, Entry] = {}
+        self._last: tuple[int, str] = (-1, "")
+        for turn in turns:
+            self._add_turn(turn)
+
+    @property
+    def keys(self) -> list[str]:
+        """All messages."""
+        return [entry.key for entry in self.entries]
+
+    def entry(self, key: str) -> Entry:
+        """A message."""
+        return self.entries[self.at[key]]
+
+    def before(self, key: str) -> str | None:
+        """The message before one."""
+        at = self.at[key]
+        return self.entries[at - 1].key if at else None
+
+    def message_with(self, uuid: str) -> str | None:
+        """The message that a row is part of, or the result of whose call it is; also by the id of a call or message."""
+        return self.owner.get(uuid) or self.caller.get(uuid)
+
+    def changed_since(self, version: int) -> list[str]:
+        """The messages that are new or another since a change, in their order."""
+        found = []
+        for key in reversed(self._changed):
+            if self._changed[key] <= version:
+                break
+            found.append(key)
+        return sorted(found, key=self.at.__getitem__)
+
+    def extend(self, tree: Tree, rows: Iterable[Row], version: int) -> bool:
+        """Take rows that were added at its end; False if they do not stand there."""
+        for row in rows:
+            node = tree.find(row.uuid)
+            turn = node.turn if node else None
+            if node is None or turn is None:
+                continue  # of an agent
+            if node.row is not row or (node.position < self._last and self.turns):
+                return False
+            if not self.turns or turn is not self.turns[-1]:
+                if self.turns and (turn.parent is not self.turns[-1] or turn.nodes[0] is not node):
+                    return False
+                self._begin(turn)
+            self._last = node.position
+            self._touch(self._add(row, turn), row, version)
+        return True
+
+    def follows(self, old: "Spine", rows: Iterable[Row], version: int) -> None:
+        """Take the place of what the branch was: what begins as that did is the same, but for what was touched."""
+        begins_alike = len(old.entries) <= len(self.entries) and all(
+            one.key == other.key for one, other in zip(old.entries, self.entries, strict=False)
+        )
+        self.broken = old.broken if begins_alike else version
+        self._changed = {key: since for key, since in old._changed.items() if key in self.at}
+        for row in rows:
+            for key in self._touched(row):
+                self._mark(key, version)
+        for entry in self.entries[len(old.entries) :]:
+            self._mark(entry.key, version)
+
+    def touch(self, call: str, version: int) -> None:
+        """Something came of a call that is not in a row of this branch, such as more of an agent."""
+        if call in self.caller:
+            self._mark(self.caller[call], version)
+
+    def _touch(self, key: str | None, row: Row, version: int) -> None:
+        for touched in (key, *self._touched(row)):
+            if touched is not None:
+                self._mark(touched, version)
+
+    def _touched(self, row: Row) -> list[str]:
+        found = [self.caller[call] for call in row.results if call in self.caller]
+        entry = self._answers.get(row.message_id or "")
+        if entry is not None and row in entry.rows:
+            found.append(entry.key)
+        return found + ([row.uuid] if row.uuid in self.at else [])
+
+    def _mark(self, key: str, version: int) -> None:
+        self._changed.pop(key, None)  # so that the last change is always last
+        self._changed[key] = version
+
+    def _add_turn(self, turn: Turn) -> None:
+        self._begin(turn)
+        nodes = turn.in_order()
+        for node in nodes:
+            self._add(node.row, turn)
+        self._last = max(self._last, *(node.position for node in nodes))
+
+    def _begin(self, turn: Turn) -> None:
+        self.turns.append(turn)
+        self._answers = {}
+
+    def _add(self, row: Row, turn: Turn) -> str | None:
+        """Put a row where it belongs; the message that it begins, if it does."""
+        for call in row.results:
+            if call in self.caller:
+                self.owner[row.uuid] = self.caller[call]
+        if row.kind is Kind.INTERRUPTION:
+            self.interrupted.add(turn)
+        if not is_shown(row):
+            return None
+        entry = self._answers.get(row.message_id or "")
+        if entry is None:
+            entry = Entry([row], turn)
+            self.at[entry.key] = len(self.entries)
+            self.entries.append(entry)
+            if row.message_id is not None:
+                self._answers[row.message_id] = entry
+        else:
+            entry.rows.append(row)
+        self.owner[row.uuid] = entry.key
+        if row.message_id:
+            self.owner.setdefault(row.message_id, entry.key)
+        for made in row.calls:
+            self.caller[made.id] = entry.key
+        return entry.key

@@ -1,0 +1,107 @@
+"""Whether what stands beside the right word is a secret, or only code, prose or a stand-in for one."""
+
+import base64
+import binascii
+import math
+import re
+from collections import Counter
+from typing import Final
+
+from backscroll.redaction.keys import key_end
+
+__all__ = [
+    "entropy",
+    "is_account",
+    "is_bearer",
+    "is_chosen",
+    "is_cookie",
+    "is_drawn",
+    "is_mail",
+    "is_password",
+    "key_end",
+]
+
+
+def entropy(value: bytes) -> float:
+    """How many bits each character tells, by how often each is there."""
+    size = len(value)
+    return -sum(count / size * math.log2(count / size) for count in Counter(value).values()) if size else 0.0
+
+
+def is_password(value: bytes) -> bool:
+    """For places where nothing but a password stands: all but what names one that stands elsewhere."""
+    return not STAND_IN.search(value)
+
+
+def is_bearer(value: bytes) -> bool:
+    """For what follows the name of a scheme, where prose may go on too."""
+    return not STAND_IN.search(value) and not _is_code(value) and bool(DIGIT.search(value)) and entropy(value) > 2.5
+
+
+def is_account(value: bytes) -> bool:
+    """Whether it is base64 of a name, a colon and a password."""
+    try:
+        told = base64.b64decode(value + b"=" * (-len(value) % 4), validate=True)
+    except binascii.Error:
+        return False
+    return b":" in told and told.isascii() and told.decode("ascii").isprintable()
+
+
+def is_drawn(value: bytes) -> bool:
+    """For what is set as a token or key: it must look as if it was drawn at random."""
+    if len(value) < 12 or STAND_IN.search(value) or _is_code(value):
+        return False
+    letters, digits = LETTERS.findall(value), DIGITS.findall(value)
+    if not letters or sum(map(len, digits)) < 2 or entropy(value) < 3.0:
+        return False
+    return not all(WORD.fullmatch(part) for part in PARTS.split(value))
+
+
+def is_chosen(value: bytes) -> bool:
+    """For what is set as a password: somebody may have made it up, so that a digit or a sign is enough."""
+    if len(value) < 6 or STAND_IN.search(value) or _is_code(value):
+        return False
+    if not LETTERS.search(value) or not (DIGIT.search(value) or SIGN.search(value)):
+        return False
+    parts = PARTS.split(value)
+    return len(parts) < 3 or not all(WORD.fullmatch(part) for part in parts)
+
+
+def is_cookie(value: bytes) -> bool:
+    """Whether any of them has a value that was given out."""
+    return any(
+        len(told) >= 8 and not STAND_IN.search(told) and bool(DIGIT.search(told))
+        for told in (cookie.partition(b"=")[2] for cookie in value.split(b";"))
+    )
+
+
+def is_mail(value: bytes) -> bool:
+    """All but those that are no person's."""
+    name = value.partition(b"@")[0].lower()
+    return name not in NOBODY and not FILE_END.search(value)
+
+
+def _is_code(value: bytes) -> bool:
+    return bool(CODE.search(value))
+
+
+DIGIT: Final = re.compile(rb"[0-9]")
+DIGITS: Final = re.compile(rb"[0-9]+")
+LETTERS: Final = re.compile(rb"[A-Za-z]+")
+SIGN: Final = re.compile(rb"[!@#$%^&*+?~].")
+PARTS: Final = re.compile(rb"[_.:/=@+-]+")
+WORD: Final = re.compile(rb"(?:[A-Za-z][a-z]*|[A-Z]+)?[0-9]{0,4}|(?:[A-Z]?[a-z]+){1,4}[0-9]{0,3}")
+"""A part that is a word, perhaps with a number behind it."""
+STAND_IN: Final = re.compile(
+    rb"\A[$%&@#*<{(\[|=]|\$\{|\{\{|%\(|\*{3}|\.{3}|\xe2\x80\xa6|\xff"
+    rb"|(?i:x{4,}|\byour|placeholder|change[_-]?me|redacted|\bexample\b|dummy|undefined|\bnull\b)"
+)
+"""What stands where a secret will be put, or was."""
+CODE: Final = re.compile(
+    rb"\A(?:[~.]{0,2}/|[a-z]+://|[0-9.,:]+\Z|(?:0x)?[0-9]+\Z|(?:[A-Za-z_]\w*[.:]){1,9}[A-Za-z_]\w*\Z|-)"
+    rb"|\A[\w.-]+(?:/[\w.-]+)+\.[a-z]{1,4}\Z|->|=>|&&|\|\||::|\Aos\.|\Aprocess\.|getenv|environ"
+)
+"""A path, an address, a number, a name with dots in it, or an expression."""
+NOBODY: Final = frozenset({b"git", b"noreply", b"no-reply"})
+FILE_END: Final = re.compile(rb"\.(?:png|svg|jpe?g|gif|webp|js|css|py|ts)\Z", re.IGNORECASE)
+"""A name such as `icon@2x.png` is no address."""

@@ -1,0 +1,25 @@
+"""Where a private key ends: behind its last line, also where lines are numbered, quoted, escaped or missing."""
+
+from typing import Final
+
+from backscroll.redaction.patterns import compiled
+
+LONGEST: Final = 64 * 1024
+MATERIAL: Final = r"[A-Za-z0-9+/=]{24,}"
+NEXT: Final = r"-----(BEGIN|END) (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
+# What stands between the lines of a key: their ends, numbers that a tool put before them, quotes, headers.
+BODY: Final = (
+    r"(?:[\s\"'`+,>|#*;:-]|\\+[nrt\"']?|\xe2\x86\x92|[0-9]{1,6}(?:\xe2\x86\x92|[\t:|])"
+    rf"|(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset): ?[^\n\\\xff]*|{MATERIAL})*"
+    r"[A-Za-z0-9+/=]*"
+)
+
+
+def key_end(data: bytes, begin: int) -> int:
+    """The end of the key whose first line ends at `begin`; `begin` itself if no key follows."""
+    end = min(len(data), begin + LONGEST)
+    following = compiled(NEXT).search(data, begin, end)
+    if following is not None and following[1] == b"END":
+        return following.end() if compiled(MATERIAL).search(data, begin, following.start()) else begin
+    body = compiled(BODY).match(data, begin, following.start() if following is not None else end)
+    return body.end() if body is not None and compiled(MATERIAL).search(body[0]) else begin

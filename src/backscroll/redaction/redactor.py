@@ -1,0 +1,208 @@
+"""Hides secrets in texts and JSON values, and knows which it has hidden.
+
+What is hidden is replaced by the name of its rule, and by a number from the second one on: the same secret reads the
+same wherever it stood. Hiding twice is hiding once. The time it takes is in proportion to the text.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import Any, Final
+
+from backscroll.redaction.checks import is_chosen, is_drawn
+from backscroll.redaction.patterns import compiled
+from backscroll.redaction.rules import CHOSEN_FIELD, FIELD, HIDDEN_FIELD, RULES, Rule
+
+HIDDEN: Final = b"\xff"
+"""Stands for a mask while the rules are run: no text has this byte, and no rule looks across it."""
+MOST_ROUNDS: Final = 4
+LONGEST_RETRY: Final = 512
+DEEPEST: Final = 200
+MOST_NAMES: Final = 10_000
+TOO_DEEP: Final = "[nested too deep to be shared]"
+
+
+def usual_rules(*, emails: bool = False) -> tuple[Rule, ...]:
+    """The rules that are always used, and those that are asked for."""
+    return tuple(rule for rule in RULES if not rule.optional or (emails and rule.name == "email"))
+
+
+def redact(text: str, rules: Sequence[Rule] | None = None) -> tuple[str, Counter[str]]:
+    """The text with its secrets hidden, and how many places were, by rule."""
+    redactor = Redactor(rules)
+    return redactor.text(text), redactor.places
+
+
+def redacted_value(value: Any, rules: Sequence[Rule] | None = None) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """A JSON value with the secrets in all its strings and keys hidden."""
+    return Redactor(rules).value(value)
+
+
+class Redactor:
+    """Hides what some rules find. One for everything that is shared together, so that its numbers hold throughout."""
+
+    def __init__(self, rules: Sequence[Rule] | None = None) -> None:
+        self._rules = tuple(usual_rules() if rules is None else rules)
+        self._hint = compiled(_any_of(hint for rule in self._rules for hint in rule.hints)) if self._rules else None
+        self._masks: dict[tuple[str, bytes], str] = {}
+        self._numbers: Counter[str] = Counter()
+        self._names: set[str] = set()
+        self.places: Counter[str] = Counter()
+        """How many places were hidden, by rule."""
+
+    @property
+    def secrets(self) -> Counter[str]:
+        """How many different secrets were hidden, by rule."""
+        return Counter(self._numbers)
+
+    def text(self, text: str) -> str:
+        """The text with its secrets hidden."""
+        if len(text) < SHORTEST or self._hint is None:
+            return text
+        found = self._hide(text)
+        # What is not seen can stand in the middle of a secret: colours, say. Whoever shows the text leaves it out.
+        if UNSEEN.search(found):
+            plain = UNSEEN.sub("", found)
+            hidden = self._hide(plain)
+            return found if hidden == plain else hidden
+        return found
+
+    def value(self, value: Any) -> Any:  # noqa: ANN401
+        """A JSON value with the secrets in all its strings and keys hidden; the same object if there are none."""
+        return self._value(value, 0)
+
+    def _value(self, value: Any, depth: int) -> Any:  # noqa: ANN401
+        if isinstance(value, str):
+            return self.text(value)
+        if not isinstance(value, (dict, list)) or not value:
+            return value
+        if depth > DEEPEST:
+            return TOO_DEEP
+        if isinstance(value, list):
+            items = [self._value(item, depth + 1) for item in value]
+            return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
+        # A list of settings has the name of each beside its value.
+        name = value.get("name") or value.get("key")
+        fields = {}
+        is_same = True
+        for key, item in value.items():
+            about = name if key == "value" and isinstance(name, str) else key
+            new = self._field(about, item) if isinstance(item, str) else self._value(item, depth + 1)
+            new_key = key if key in self._names else self._name(key)
+            is_same = is_same and new is item and new_key is key
+            fields[new_key] = new
+        return value if is_same else fields
+
+    def _name(self, key: str) -> str:
+        """The name of a field. There are few of them, and they come again and again."""
+        hidden = self.text(key)
+        if hidden is key and len(self._names) < MOST_NAMES:
+            self._names.add(key)
+        return hidden
+
+    def _field(self, name: str, value: str) -> str:
+        """The text of a field, whose name may tell that it is a secret."""
+        if len(name) > LONGEST_NAME or not FIELD.search(name):
+            return self.text(value)
+        before = f"{name}: "
+        told = self.text(before + value)
+        if told != before + value:
+            # The name itself may be one, and is hidden elsewhere.
+            return told.removeprefix(before) if told.startswith(before) else self.text(value)
+        data = value.encode("utf-8", "surrogatepass")
+        check = is_chosen if CHOSEN_FIELD.search(name) else is_drawn
+        if HIDDEN_FIELD.search(name) and not SPACE.search(value) and not MASK.search(data) and check(data):
+            return self._mask("assigned-secret", data)
+        return value
+
+    def _mask(self, rule: str, secret: bytes) -> str:
+        self.places[rule] += 1
+        mask = self._masks.get((rule, secret))
+        if mask is None:
+            self._numbers[rule] += 1
+            number = self._numbers[rule]
+            mask = self._masks[rule, secret] = f"[redacted: {rule}{f' {number}' if number > 1 else ''}]"
+        return mask
+
+    def _hide(self, text: str) -> str:
+        data = text.encode("utf-8", "surrogatepass")
+        if self._hint is None or self._hint.search(data) is None:
+            return text
+        masks = [mask.decode() for mask in MASK.findall(data)]
+        data = MASK.sub(HIDDEN, data) if masks else data
+        before = len(masks), len(data)
+        for _ in range(MOST_ROUNDS):
+            lowered = data.lower()
+            rules = [rule for rule in self._rules if any(hint in lowered for hint in _encoded(rule))]
+            size = len(data), len(masks)
+            for rule in rules:
+                for pattern in rule.patterns:
+                    data, masks = self._apply(rule, pattern, data, masks)
+            if size == (len(data), len(masks)):
+                break
+        if before == (len(masks), len(data)):
+            return text
+        return _joined(data.split(HIDDEN), masks)
+
+    def _apply(self, rule: Rule, pattern: str, data: bytes, masks: list[str]) -> tuple[bytes, list[str]]:
+        """The data with what this pattern finds hidden, and the masks that stand in it, in their order."""
+        pieces: list[bytes] = []
+        kept: list[str] = []
+        done = used = 0
+        for start, end in _found(rule, pattern, data):
+            before = data[done:start]
+            count = before.count(HIDDEN)
+            kept += masks[used : used + count]
+            used += count + data.count(HIDDEN, start, end)
+            kept.append(self._mask(rule.name, data[start:end]))
+            pieces += [before, HIDDEN]
+            done = end
+        if not pieces:
+            return data, masks
+        return b"".join([*pieces, data[done:]]), kept + masks[used:]
+
+
+def _found(rule: Rule, pattern: str, data: bytes) -> Iterator[tuple[int, int]]:
+    """Where the secrets stand that a pattern finds, one behind the other."""
+    expression = compiled(pattern)
+    group = 1 if expression.groups else 0
+    at = 0
+    while (match := expression.search(data, at)) is not None:
+        start, end = match.span(group)
+        if rule.extend is not None:
+            until = rule.extend(data, end)
+            is_one, end = until > end, until
+        else:
+            is_one = rule.check is None or rule.check(data[start:end])
+        if is_one:
+            yield start, end
+        elif end - start <= LONGEST_RETRY and start > match.start():
+            end = start  # the value may be the name of another: `token: password=…`
+        at = max(end, at + 1)
+
+
+def _joined(pieces: list[bytes], masks: list[str]) -> str:
+    texts = [piece.decode("utf-8", "surrogatepass") for piece in pieces]
+    return texts[0] + "".join(mask + text for mask, text in zip(masks, texts[1:], strict=True))
+
+
+def _any_of(hints: Iterable[str]) -> str:
+    return f"(?i:{'|'.join(sorted({re.escape(hint) for hint in hints}))})"
+
+
+@cache
+def _encoded(rule: Rule) -> tuple[bytes, ...]:
+    return tuple(hint.encode() for hint in rule.hints)
+
+
+SHORTEST: Final = 6
+LONGEST_NAME: Final = 100
+MASK: Final = re.compile(rb"\[redacted: [a-z-]+(?: [0-9]+)?\]")
+SPACE: Final = re.compile(r"\s")
+UNSEEN: Final = re.compile(
+    r"\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|\x1b\[[0-?]*[ -/]*[@-~]?|\x1b[ -/]*[0-~]?"
+    "|[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
+    r"|\\(?=[_-])"
+)
+"""Escape sequences, characters without width, and what Markdown drops."""

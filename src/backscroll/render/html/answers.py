@@ -1,0 +1,121 @@
+"""What the model said: text, thinking and calls of tools."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from backscroll.conversation import SYNTHETIC, Message
+from backscroll.records import (
+    Assistant,
+    Block,
+    Document,
+    Image,
+    RedactedThinking,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    UnknownBlock,
+    WebSearchResult,
+    value_of,
+)
+from backscroll.render.html.element import Html, el
+from backscroll.render.html.pictures import document_note, picture, pictures_of
+from backscroll.render.html.plain import as_typed, json_of, one_line
+from backscroll.render.html.prose import prose
+from backscroll.render.html.shown import Detail, View
+from backscroll.render.html.tools import section, user_words
+
+
+def answer_parts(message: Message, view: View) -> Iterator[Html]:
+    """Everything in an answer, in its order."""
+    for block in message.blocks:
+        yield from _part(block, message, view)
+    yield from _how_it_ended(message)
+
+
+def answer_detail(message: Message) -> Detail:
+    """From which level on an answer is shown: as soon as one of its parts is."""
+    if any(isinstance(block, Text) and block.text.strip() for block in message.blocks):
+        return "talk"
+    is_thought = all(_is_empty(block) for block in message.blocks)
+    if any(user_words(call) for call in message.calls.values()):
+        return "talk"
+    return "everything" if is_thought and not _ended_oddly(message) else "normal"
+
+
+def _part(block: Block, message: Message, view: View) -> Iterator[Html]:
+    if isinstance(block, Text):
+        if block.text.strip():
+            yield el("div", prose(block.text), class_="part text", data_detail="talk")
+    elif isinstance(block, Thinking):
+        yield _thinking(block.thinking)
+    elif isinstance(block, RedactedThinking):
+        yield _thinking("")
+    elif isinstance(block, ToolUse):
+        if (block.id or "") in message.calls:
+            call = message.calls[block.id or ""]
+            yield section(call, message, view)
+            words = user_words(call)
+            if words:
+                who = el("p", "You, instead", class_="part-label")
+                yield el("div", who, as_typed(words), class_="part said", data_detail="talk")
+    elif isinstance(block, WebSearchResult):
+        if (block.tool_use_id or "") not in message.calls:
+            yield _odd("the result of a search", json_of(value_of(block.content), view.whole))
+    elif isinstance(block, Image):
+        yield _image(block, message, view)
+    elif isinstance(block, Document):
+        yield document_note(block)
+    elif isinstance(block, UnknownBlock):
+        yield _odd(block.name, json_of(block.fields, view.whole))
+    elif not isinstance(block, ToolResult):
+        yield _odd(str(block.__struct_config__.tag), json_of(None))
+
+
+def _thinking(text: str) -> Html:
+    if not text.strip():
+        return el("p", "Thought, and did not write it down", class_="part thinking empty", data_detail="everything")
+    begin = el("span", one_line(text), class_="thinking-begin")
+    summary = el("summary", el("span", "Thinking", class_="part-name"), " ", begin)
+    return el("details", summary, prose(text), class_="part thinking", data_detail="normal")
+
+
+def _image(block: Image, message: Message, view: View) -> Html:
+    for row in message.rows:
+        for number, found in enumerate(pictures_of(row.record)):
+            if found is block:
+                return picture(block, row.uuid, number, view)
+    return picture(block, message.rows[0].uuid, 0, view)
+
+
+def _odd(name: str, shown: Html) -> Html:
+    summary = el("summary", "Unknown block ", el("code", name))
+    return el("details", summary, shown, class_="part odd", data_detail="everything")
+
+
+def _how_it_ended(message: Message) -> Iterator[Html]:
+    told = _ended_oddly(message)
+    if told:
+        yield el("p", told, class_="part aside", data_detail="normal")
+
+
+def _ended_oddly(message: Message) -> str:
+    reason = message.stop_reason
+    if any(isinstance(row.record, Assistant) and row.record.is_aborted_mid_stream for row in message.rows):
+        return "The answer was broken off."
+    if message.model == SYNTHETIC or reason in (None, *USUAL):
+        return ""
+    return STOPS.get(reason or "", f"The answer stopped: {reason}.")
+
+
+def _is_empty(block: Block) -> bool:
+    return isinstance(block, RedactedThinking) or (isinstance(block, Thinking) and not block.thinking.strip())
+
+
+USUAL: Final = ("end_turn", "tool_use", "stop_sequence")
+STOPS: Final = {
+    "max_tokens": "The answer reached its greatest length and stopped.",
+    "refusal": "The model refused to go on.",
+    "pause_turn": "The answer paused.",
+    "model_context_window_exceeded": "The context was full, so the answer stopped.",
+}

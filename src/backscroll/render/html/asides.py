@@ -1,0 +1,218 @@
+"""What the client did or noticed, one quiet line each: compactions, hooks, notifications, errors, notes."""
+
+import re
+from typing import Any, Final, NamedTuple
+
+from backscroll.conversation import Kind, Message
+from backscroll.records import Attachment, ChainRecord, System, User, fields_of, type_of, value_of
+from backscroll.render.html.ansi import terminal
+from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.html.plain import cut, first_line, json_of, readable
+from backscroll.render.html.prose import prose
+from backscroll.render.html.shown import Detail, View
+from backscroll.render.reports import duration, short
+
+
+class Aside(NamedTuple):
+    """A line, and what is folded below it."""
+
+    line: Html | str
+    folded: Html = NOTHING
+    detail: Detail = "everything"
+    tone: str = ""
+
+
+def aside_of(message: Message, view: View) -> Aside:
+    """What a message that is neither prompt nor answer says."""
+    record = message.rows[0].record
+    kind = message.kind
+    if kind is Kind.INTERRUPTION:
+        return Aside("Interrupted by the user", detail="normal", tone="warn")
+    if kind in (Kind.COMPACTION, Kind.MICROCOMPACTION) and isinstance(record, System):
+        return _compaction(record)
+    if kind is Kind.COMPACT_SUMMARY:
+        line = f"Summary of what was said before ({len(message.text):,} characters)"
+        return Aside(line, _cut(message.text, view, prose), "normal")
+    if kind is Kind.NOTIFICATION:
+        return _notification(message, view)
+    if kind is Kind.API_ERROR and isinstance(record, System):
+        return _api_error(record, view)
+    if kind is Kind.HOOK:
+        return _hook(message, record, view)
+    if isinstance(record, System):
+        return _note(message, record, view)
+    if isinstance(record, Attachment):
+        name = (record.attachment.type if record.attachment else None) or "attachment"
+        shown = _cut(message.text, view) if message.text else json_of(fields_of(record).get("attachment"), view.whole)
+        return Aside(join(["Attached for the model: ", el("code", name), _hint(message.text)]), shown)
+    if kind is Kind.META or isinstance(record, User):
+        text = message.text if message.text.strip() else _raw_text(record)
+        return Aside(join(["Told to the model by the client", _hint(text)]), _cut(text, view))
+    name = type_of(record) if record is not None else "record"
+    shown = json_of(fields_of(record), view.whole) if record is not None else NOTHING
+    return Aside(join(["Unknown record ", el("code", name or "without a type")]), shown)
+
+
+def _compaction(record: System) -> Aside:
+    metadata = record.compact_metadata
+    small = value_of(record.microcompact_metadata)
+    if metadata is None and isinstance(small, dict):
+        had, saved = _number(small.get("preTokens")), _number(small.get("tokensSaved"))
+        told = [f"{short(had)} tokens before" if had else "", f"{short(saved)} saved" if saved else ""]
+        return Aside(
+            _dotted("Old results of tools were taken out of the context", *told), detail="normal", tone="divider"
+        )
+    trigger = {"auto": "by itself", "manual": "by /compact"}.get((metadata.trigger if metadata else None) or "", "")
+    before, after = (metadata.pre_tokens, metadata.post_tokens) if metadata else (None, None)
+    tokens = f"{before:,} → {after:,} tokens" if before and after else f"{before:,} tokens before" if before else ""
+    count = metadata.messages_summarized if metadata else None
+    summed = f"{count:,} messages summed up" if count else ""
+    return Aside(_dotted("Compacted", trigger, tokens, summed), detail="normal", tone="divider")
+
+
+def _notification(message: Message, view: View) -> Aside:
+    text = _raw_text(message.rows[0].record) or message.text
+    fields = {name: _tagged(text, name) for name in ("summary", "status", "result")}
+    sender = SENDER.search(text[:1000])
+    name = f"From {sender[1]}" if sender else "Notification"
+    about = fields["summary"] or first_line(TAG.sub("", message.text or text))
+    status = fields["status"]
+    result = fields["result"] or TAG.sub("", text).strip()
+    told = status if status and status not in about else ""
+    return Aside(join([el("span", name, class_="aside-name"), " ", about, f" · {told}" if told else ""]),
+                 _cut(result, view, prose) if len(result) > len(about) else NOTHING, "normal")  # fmt: skip
+
+
+def _api_error(record: System, view: View) -> Aside:
+    error = value_of(record.error)
+    attempt, most = record.retry_attempt, record.max_retries
+    told = [el("span", "The API did not answer", class_="aside-name"), _error_name(error) or record.content or ""]
+    if attempt:
+        told.append(f"try {attempt:.0f}{f' of {most:.0f}' if most else ''}")
+    if record.retry_in_ms:
+        told.append(f"again after {duration(record.retry_in_ms / 1000)}")
+    return Aside(_dotted(*told), json_of(error, view.whole) if error else NOTHING, "normal", "error")
+
+
+def _error_name(error: Any) -> str:  # noqa: ANN401 - whatever JSON holds
+    """What an error calls itself, wherever in it that stands."""
+    for _ in range(4):
+        if not isinstance(error, dict):
+            return error if isinstance(error, str) else ""
+        status = error.get("status")
+        message = error.get("message")
+        if isinstance(message, str) and message:
+            return first_line(message)
+        if isinstance(error.get("code"), str):
+            return str(error["code"])
+        if isinstance(status, int) and not isinstance(error.get("error"), dict):
+            return str(status)
+        error = error.get("error") or error.get("cause")
+    return ""
+
+
+def _hook(message: Message, record: ChainRecord | None, view: View) -> Aside:
+    if isinstance(record, System):
+        return _hooks(record, view)
+    if not isinstance(record, Attachment):
+        is_blocking = message.text.lstrip().startswith(("Stop hook", "PreToolUse", "PostToolUse"))
+        line = join(["Hook", _hint(message.text)])
+        return Aside(line, _cut(message.text, view, terminal), "normal" if is_blocking else "everything")
+    body = fields_of(record).get("attachment")
+    body = body if isinstance(body, dict) else {}
+    kind = str(body.get("type") or "hook")
+    name = str(body.get("hookName") or body.get("hookEvent") or kind)
+    how = kind.removeprefix("hook_").replace("_", " ")
+    is_blocking = "block" in kind or "stopped" in kind
+    line = join(["Hook ", el("code", name), f" · {how}", _hint(message.text)])
+    shown = _cut(message.text, view, terminal) if message.text else json_of(body, view.whole)
+    return Aside(line, shown, "normal" if is_blocking else "everything", "warn" if is_blocking else "")
+
+
+def _hooks(record: System, view: View) -> Aside:
+    """What ran when an answer was at its end."""
+    infos, errors = value_of(record.hook_infos), value_of(record.hook_errors)
+    commands = [str(info.get("command", "")) for info in _list(infos) if isinstance(info, dict)]
+    wrong = [str(error) for error in _list(errors)]
+    is_stopped = fields_of(record).get("preventedContinuation") is True
+    count = record.hook_count or len(commands)
+    told = [f"{count} ran" if count else "", f"{len(wrong)} failed" if wrong else ""]
+    listed = el("ul", [el("li", el("code", command)) for command in commands], class_="plain-list")
+    shown = join([listed if commands else NOTHING, *[_cut(error, view, terminal) for error in wrong]])
+    line = _dotted("Hooks", *told, "held the model back" if is_stopped else "")
+    return Aside(line, shown, "normal" if is_stopped else "everything")
+
+
+def _note(message: Message, record: System, view: View) -> Aside:
+    name = record.subtype or "note"
+    if name == "turn_duration" and record.duration_ms:
+        return Aside(f"The turn took {duration(record.duration_ms / 1000)}")
+    is_loud = name in LOUD or record.level in ("warning", "error")
+    detail: Detail = "normal" if is_loud else "everything"
+    text = message.text.strip()
+    line = join([el("span", name.replace("_", " "), class_="aside-name"), _hint(text)])
+    is_long = "\n" in text or len(text) > LONG_LINE
+    return Aside(
+        line, _cut(text, view) if is_long else NOTHING if text else json_of(_own_fields(record), view.whole), detail
+    )
+
+
+def _own_fields(record: ChainRecord) -> dict[str, Any]:
+    return {name: value for name, value in fields_of(record).items() if name not in ENVELOPE}
+
+
+def _raw_text(record: ChainRecord | None) -> str:
+    content: Any = ""
+    if isinstance(record, User) and record.message:
+        content = record.message.content
+    elif isinstance(record, Attachment) and record.attachment:
+        content = record.attachment.prompt or ""
+    if isinstance(content, str):
+        return content
+    return "\n".join(text for block in content if isinstance(text := getattr(block, "text", None), str))
+
+
+def _tagged(text: str, name: str) -> str:
+    """What stands in a tag."""
+    begin = text.find(f"<{name}>")
+    end = text.find(f"</{name}>", begin)
+    return text[begin + len(name) + 2 : end].strip() if 0 <= begin < end else ""
+
+
+def _cut(text: str, view: View, show: Any = readable) -> Html:  # noqa: ANN401 - any of the ways to show a text
+    if not text.strip():
+        return NOTHING
+    shown, lines = (text, 0) if view.whole else cut(text, 200, 20_000)
+    more = el("p", f"{lines:,} lines in all; the rest is in the raw row", class_="more muted") if lines else NOTHING
+    return join([show(shown), more])
+
+
+def _hint(text: str) -> Html:
+    begin = first_line(TAG.sub("", text[:2000]), LONG_LINE)
+    return join([": ", el("span", begin, class_="aside-begin")]) if begin else NOTHING
+
+
+def _list(value: Any) -> list[Any]:  # noqa: ANN401
+    return value if isinstance(value, list) else []
+
+
+def _dotted(*words: str) -> Html:
+    return join([word for word in words if word], " · ")
+
+
+def _number(value: Any) -> float:  # noqa: ANN401
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e15 else 0
+
+
+LONG_LINE: Final = 160
+LOUD: Final = frozenset({
+    "model_fallback", "model_refusal_fallback", "agents_killed", "scheduled_task_fire", "permission_retry",
+    "away_summary",
+})  # fmt: skip
+"""Notes that say something of the conversation itself."""
+ENVELOPE: Final = frozenset({
+    "uuid", "parentUuid", "logicalParentUuid", "sessionId", "session_id", "timestamp", "type", "version", "cwd",
+    "userType", "gitBranch", "isSidechain", "isMeta", "slug", "entrypoint", "level",
+})  # fmt: skip
+TAG: Final = re.compile(r"</?[a-z][a-z_-]{0,40}(?: [^<>\n]{0,200})?>")
+SENDER: Final = re.compile(r"<teammate-message[^>]*?teammate_id=\"([^\"]{1,80})\"")

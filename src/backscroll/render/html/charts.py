@@ -1,0 +1,222 @@
+"""Charts, drawn as SVG by the server: nothing else is needed to see them. `stats.css` gives them their colours.
+
+Their width is that of the page, so what lies along it is in parts of a hundred; their height is in pixels. Text keeps
+its size this way on every screen.
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from backscroll.render.html.axes import largest, percent, pixels, shown_names, tick_text, ticks, told_as
+from backscroll.render.html.element import NOTHING, Html, el
+from backscroll.render.html.figures import figure, figures_table, series_class
+from backscroll.render.html.heatmaps import heatmap as heatmap
+from backscroll.render.html.heatmaps import hours as hours
+
+HEIGHT: Final = 200
+HEAD: Final = 8
+FOOT: Final = 22
+NAMES: Final = 8
+NAMES_ON_A_PHONE: Final = 4
+DENSE: Final = 100
+"""From so many columns on there is no space between them."""
+
+
+class Series(NamedTuple):
+    """Values under a name, one for each place of the axis; None where there is none."""
+
+    name: str
+    values: Sequence[float | None]
+
+
+class Bar(NamedTuple):
+    """A row of horizontal bars. Several parts stand behind one another."""
+
+    name: str
+    parts: Sequence[float]
+    told: str
+    """The figure as it reads."""
+    link: str | None = None
+    hint: str = ""
+    """The whole name, where it was shortened."""
+
+
+class Axis(NamedTuple):
+    """What lies along a chart: names, and of each from when until when it is, for zooming in."""
+
+    names: Sequence[str]
+    spans: Sequence[tuple[str, str]] = ()
+
+
+def stacked_bars(axis: Axis, series: Sequence[Series], *, label: str, measure: str) -> Html:
+    """Columns along an axis, of which each shows all series on top of one another.
+
+    `measure` is the name of what is measured, as reports have it: it says how the numbers read.
+    """
+    totals = [sum(values) for values in _columns(axis, series)]
+    marks, top = _scale(totals, measure)
+    drawn = []
+    space = 0.0 if len(axis.names) > DENSE else 0.14
+    for place, column in enumerate(_columns(axis, series)):
+        left, width = (place + space / 2) / len(axis.names), (1 - space) / len(axis.names)
+        rects, base = [], 0.0
+        for number, value in enumerate(column):
+            height = HEIGHT * value / top
+            if value > 0:
+                rects.append(
+                    el("rect", x=percent(left), width=percent(width), y=pixels(HEAD + HEIGHT - base - height),
+                       height=pixels(max(0.5, height)), class_=series_class(number), data_series=number)
+                )  # fmt: skip
+            base += height
+        drawn.append(_column(axis, place, rects, _told_column(axis, series, place, measure, with_total=True)))
+    return _along("stacked", axis, series, drawn, marks, totals, label, measure)
+
+
+def lines(axis: Axis, series: Sequence[Series], *, label: str, measure: str) -> Html:
+    """A line for each series. Where a value is missing, the line has a gap."""
+    every = [value for one in series for value in one.values if value is not None]
+    marks, top = _scale(every, measure)
+    drawn = []
+    for place in range(len(axis.names)):
+        parts = []
+        for number, one in enumerate(series):
+            if (value := one.values[place]) is None:
+                continue
+            x, y = percent((place + 0.5) / len(axis.names)), pixels(HEAD + HEIGHT * (1 - value / top))
+            before = one.values[place - 1] if place else None
+            if before is not None:
+                parts.append(
+                    el("line", x1=percent((place - 0.5) / len(axis.names)), x2=x,
+                       y1=pixels(HEAD + HEIGHT * (1 - before / top)), y2=y, class_=series_class(number),
+                       data_series=number)
+                )  # fmt: skip
+            if before is None or len(axis.names) <= DENSE // 2:
+                parts.append(el("circle", cx=x, cy=y, r="2.5", class_=series_class(number), data_series=number))
+        drawn.append(_column(axis, place, parts, _told_column(axis, series, place, measure, with_total=False)))
+    return _along("lines", axis, series, drawn, marks, every, label, measure)
+
+
+def bars(rows: Sequence[Bar], *, label: str, legend: Sequence[str] = ()) -> Html:
+    """Bars below one another, each with its name and its figure as text."""
+    if not rows:
+        return figure("bars", label, el("p", "Nothing to show.", class_="muted"), NOTHING)
+    most = largest([sum(row.parts) for row in rows]) or 1.0
+    items = []
+    for row in rows:
+        name = el("span", row.name, title=row.hint or None, class_="bar-name")
+        items.append(
+            el("li", el("a", name, href=row.link) if row.link else name, bar(row.parts, most),
+               el("span", row.told, class_="bar-value"))
+        )  # fmt: skip
+    return figure("bars", label, el("ul", items, class_="bars"), NOTHING, legend=legend)
+
+
+def bar(parts: Sequence[float], most: float) -> Html:
+    """One bar, as long as it is part of the most there is; what it says stands beside it as text."""
+    drawn, left = [], 0.0
+    for number, part in enumerate(parts):
+        width = max(0.0, part) / most if most > 0 else 0.0
+        if width > 0:
+            drawn.append(
+                el("rect", x=percent(left), width=percent(max(width, 0.004)), y=0, height="100%",
+                   class_=series_class(number), data_series=number)
+            )  # fmt: skip
+        left += width
+    return el("svg", drawn, class_="bar-drawing", aria_hidden="true", focusable="false")
+
+
+def sparkline(values: Sequence[float | None], *, label: str) -> Html:
+    """A small row of columns in a line of text."""
+    most = largest(values) or 1.0
+    drawn = [
+        el("rect", x=percent(place / len(values)), width=percent(0.8 / len(values)),
+           y=pixels(24 * (1 - max(0.04, (value or 0) / most))), height=pixels(24 * max(0.04, (value or 0) / most)),
+           class_="series-1" if value else "level-0")
+        for place, value in enumerate(values)
+    ]  # fmt: skip
+    return el("svg", el("title", label), drawn, class_="sparkline", role="img", height=24)
+
+
+def _scale(values: Sequence[float], measure: str) -> tuple[list[float], float]:
+    is_whole = not measure.endswith(("_share", "_seconds", "_microdollars"))
+    marks = ticks(largest(values), seconds=measure.endswith("_seconds"), whole=is_whole)
+    return marks, marks[-1]
+
+
+def _columns(axis: Axis, series: Sequence[Series]) -> list[list[float]]:
+    return [[max(0.0, one.values[place] or 0) for one in series] for place in range(len(axis.names))]
+
+
+def _column(axis: Axis, place: int, drawn: Sequence[Html], told: str) -> Html:
+    """What stands at one place of the axis, with a field over all of its height that a pointer finds."""
+    span = axis.spans[place] if axis.spans else (None, None)
+    field = el("rect", x=percent(place / len(axis.names)), width=percent(1 / len(axis.names)), y=HEAD, height=HEIGHT,
+               class_="field")  # fmt: skip
+    return el("g", el("title", told), field, drawn, class_="column", data_since=span[0], data_until=span[1])
+
+
+def _told_column(axis: Axis, series: Sequence[Series], place: int, measure: str, *, with_total: bool) -> str:
+    told = told_as(measure)
+    known = [(one.name, value) for one in series if (value := one.values[place]) is not None]
+    some = [(name, value) for name, value in known if value or not with_total]
+    told_lines = [f"{name}: {told(value)}" for name, value in some]
+    if with_total and len(some) != 1:
+        told_lines.append(f"All: {told(sum(value for _, value in some))}")
+    return "\n".join([axis.names[place], *told_lines])
+
+
+def _along(
+    kind: str, axis: Axis, series: Sequence[Series], drawn: Sequence[Html], marks: Sequence[float],
+    values: Sequence[float], label: str, measure: str,
+) -> Html:  # fmt: skip
+    """A chart with a scale at its left and names below it."""
+    if not axis.names:
+        return figure(kind, label, el("p", "Nothing to show.", class_="muted"), NOTHING)
+    height, top = HEAD + HEIGHT + FOOT, marks[-1]
+    levels = [(HEAD + HEIGHT * (1 - mark / top), mark) for mark in marks]
+    left = el(
+        "svg",
+        [el("text", tick_text(measure, mark), x="100%", y=pixels(y + 4), class_="tick end") for y, mark in levels],
+        class_="scale-left", height=height, aria_hidden="true", focusable="false",
+    )  # fmt: skip
+    grid = [el("line", x1=0, x2="100%", y1=pixels(y), y2=pixels(y), class_="grid") for y, _ in levels]
+    right = el(
+        "svg", el("title", label), el("desc", _described(axis, values, measure)), grid, drawn, _names_below(axis),
+        class_="drawing", height=height, role="img", focusable="false",
+    )  # fmt: skip
+    told = told_as(measure)
+    rows = [
+        (name, *("" if (value := one.values[place]) is None else told(value) for one in series))
+        for place, name in enumerate(axis.names)
+    ]
+    return figure(
+        kind,
+        label,
+        el("div", left, right, class_="plot"),
+        figures_table(("", *(one.name for one in series)), rows[::-1], label),
+        legend=[one.name for one in series] if len(series) > 1 else (),
+    )
+
+
+def _names_below(axis: Axis) -> list[Html]:
+    """The names of some places; every other is only for wide screens."""
+    count = len(axis.names)
+    is_sparse = count <= NAMES
+    names = []
+    for number, place in enumerate(shown_names(count, NAMES)):
+        if place > 0.93 * count and not is_sparse:
+            continue  # it would not fit
+        is_wide = (number % 2 and count > NAMES_ON_A_PHONE) or (place > 0.82 * count and not is_sparse)
+        classes = f"tick{' middle' if is_sparse else ''}{' wide' if is_wide else ''}"
+        x = (place + (0.5 if is_sparse else 0)) / count
+        names.append(el("text", axis.names[place], x=percent(x), y=HEAD + HEIGHT + 16, class_=classes))
+    return names
+
+
+def _described(axis: Axis, values: Sequence[float], measure: str) -> str:
+    told = told_as(measure)
+    span = axis.names[0] if len(axis.names) == 1 else f"{axis.names[0]} to {axis.names[-1]}"
+    most = largest(values)
+    is_of_columns = len(values) == len(axis.names)
+    where = f" ({axis.names[list(values).index(most)]})" if is_of_columns and most in values else ""
+    return f"{span}; at most {told(most)}{where}. The figures are in the table below."

@@ -1,0 +1,409 @@
+"""A chat as a file to be given away: one page that needs nothing else, Markdown, or JSON.
+
+The page looks like the viewer's and works from a disk, offline: its style and its script stand in it and are named by
+their checksums in its Content-Security-Policy, so that nothing else can run in it or be loaded by it.
+"""
+
+import base64
+import binascii
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import islice
+from typing import Final, Literal, Protocol
+
+from backscroll.conversation import Agent, Branch, Chat, Kind, Message, Overview
+from backscroll.records import Record, Text, value_of
+from backscroll.render.chats import agent_as_json, branch_as_json, chat_as_json, message_as_json
+from backscroll.render.documents import Readable, document_parts
+from backscroll.render.html.element import NOTHING, Html, el, text, trusted
+from backscroll.render.html.export_branches import Segment, forks_of, outline_of, segments_of
+from backscroll.render.html.images import sniffed
+from backscroll.render.html.messages import messages_html
+from backscroll.render.html.outline import first_words, gauge, minimap, money, outline_list
+from backscroll.render.html.pictures import pictures_of
+from backscroll.render.html.shown import Detail, View
+from backscroll.render.markdown import markdown
+from backscroll.render.parts import Choice
+from backscroll.render.terminal import clean_line, moment, plural
+
+Format = Literal["html", "md", "json"]
+LEVELS: Final = (("everything", "Everything"), ("normal", "Normal"), ("talk", "Prompts and answers"))
+CHUNK: Final = 50
+MOST_STRIPS: Final = 20
+"""How many branches have their own curves."""
+
+
+@dataclass(frozen=True)
+class Assets:
+    """What a page brings with it."""
+
+    style: str
+    script: str
+
+
+class Shareable(Readable, Protocol):
+    """A chat that was opened to be given away."""
+
+    @property
+    def overview(self) -> Overview:
+        """What one knows of it without reading it."""
+
+    @property
+    def costs(self) -> Mapping[str, int | None]:
+        """What its answers cost, by message id, in nanodollars."""
+
+    @property
+    def is_archived(self) -> bool:
+        """Whether Claude Code has deleted it."""
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether the user pinned it."""
+
+    @property
+    def tags(self) -> Sequence[str]:
+        """The user's own words for it."""
+
+    @property
+    def is_redacted(self) -> bool:
+        """Whether its secrets were hidden."""
+
+
+def exported(
+    shared: Shareable, form: Format, assets: Assets, *, detail: Detail | None = None, back: str | None = None
+) -> Iterator[str]:
+    """The file, piece by piece. `back` is where the list of chats lies that it is one of."""
+    if form == "html":
+        return page_of(shared, assets, detail=detail or "everything", back=back)
+    if form == "md":
+        return markdown_document(shared, detail or "normal")
+    return json_document(shared)
+
+
+def markdown_document(shared: Shareable, detail: Detail) -> Iterator[str]:
+    """Markdown for people and for models: the active branch, or with everything all branches and agents."""
+    chat, overview = shared.chat, shared.overview
+    times = [moment(when) for when in (overview.started, overview.last_active) if when]
+    yield f"# {clean_line(shared.title)}\n\n"
+    facts = {
+        "Project": overview.project or "",
+        "When": " – ".join(dict.fromkeys(times)),
+        "Models": ", ".join(overview.models),
+        "Claude Code": ", ".join(overview.versions),
+        "Chat": overview.id,
+    }
+    yield "".join(f"- {name}: {clean_line(fact)}\n" for name, fact in facts.items() if fact) + "\n"
+    branches = chat.branches if detail == "everything" else chat.branches[:1]
+    parts = document_parts(shared, branches, CHOICES[detail], agents=detail == "everything")
+    yield from markdown(islice(parts, 2, None))  # it begins with what stands here already
+
+
+def json_document(shared: Shareable) -> Iterator[str]:
+    """All of a chat as JSON, for programs: what `show --json` prints, piece by piece."""
+    chat = shared.chat
+    head = chat_as_json(shared.overview, archived=shared.is_archived, pinned=shared.is_pinned, tags=shared.tags)
+    yield f'{{\n  "chat": {_indented(head, 2)},\n  "branches": '
+    yield _indented([branch_as_json(branch) for branch in chat.branches], 2)
+    messages = (
+        {"branch": branch.number, **message_as_json(message)}
+        for branch in chat.branches
+        for message in shared.messages(branch)
+    )
+    yield ',\n  "messages": '
+    yield from _listed(messages)
+    agents = (
+        {**agent_as_json(agent), "messages": [message_as_json(message) for message in shared.agent_messages(agent)]}
+        for agent in chat.agents
+    )
+    yield ',\n  "agents": '
+    yield from _listed(agents)
+    yield "\n}\n"
+
+
+def _listed(items: Iterable[object]) -> Iterator[str]:
+    is_empty = True
+    for item in items:
+        yield f"{'[' if is_empty else ','}\n    {_indented(item, 4)}"
+        is_empty = False
+    yield "[]" if is_empty else "\n  ]"
+
+
+def _indented(value: object, spaces: int) -> str:
+    # No newline stands inside a string of JSON.
+    return json.dumps(value, ensure_ascii=False, indent=2).replace("\n", "\n" + " " * spaces)
+
+
+def page_of(shared: Shareable, assets: Assets, *, detail: Detail, back: str | None = None) -> Iterator[str]:
+    """The chat as one page. `detail` is the most that is in it; a reader can choose to see less."""
+    chat, costs = shared.chat, shared.costs
+    messages = {branch.number: _only(shared.messages(branch), detail) for branch in chat.branches}
+    segments = segments_of(chat, messages)
+    agents = {} if detail == "talk" else {agent.id: agent for agent in chat.agents}
+    inline = Inline(shared, agents)
+    view = View(
+        links=FileLinks(chat),
+        costs=costs,
+        agents={agent.call.id: agent for agent in agents.values() if agent.call},
+        inline=inline,
+        whole=True,
+        forks=forks_of(chat, (message for each in messages.values() for message in each)),
+    )
+    inline.view = view
+    yield from _begin(shared.title, assets, branch_style(chat.branches), back)
+    yield text(_head(shared, detail))
+    yield '<div class="chat-body">'
+    yield text(_side(chat.branches, segments, costs))
+    level = "normal" if detail == "everything" else detail
+    yield f'<div class="chat-middle"><div id="messages" data-level="{level}">'
+    for segment in segments:
+        yield from _segment(segment, view, chat)
+    lost = [agent for agent in agents.values() if agent.id not in inline.shown]
+    yield from _lost_agents([agent for agent in lost if not agent.is_stub and not agent.is_side_copy], inline)
+    yield "</div></div></div>"
+    yield text(footer(is_redacted=shared.is_redacted))
+    yield "</div></main></body></html>\n"
+
+
+def _begin(title: str, assets: Assets, style: str, back: str | None) -> Iterator[str]:
+    """Everything before what a page is about, up to the beginning of its `div.chat`."""
+    yield from page_head(title, assets, style)
+    way = el("nav", el("a", "All chats", href=back)) if back else NOTHING
+    theme = el("button", "◐", type="button", class_="quiet", id="theme", aria_label="Dark or light", hidden=True)
+    yield '<body class="exported">'
+    yield el("a", "Skip to content", class_="skip", href="#main")
+    yield el(
+        "header", el("span", "backscroll", class_="brand"), way, el("div", theme, class_="bar-tools"), class_="bar"
+    )
+    yield '<main id="main" tabindex="-1"><div class="chat" id="chat">'
+
+
+def page_head(title: str, assets: Assets, style: str = "") -> Iterator[str]:
+    """The head of a page that may load and run nothing but what stands in it."""
+    styles = [sheet for sheet in (assets.style, style) if sheet]
+    policy = (
+        f"default-src 'none'; style-src {' '.join(map(checksum, styles))}; script-src {checksum(assets.script)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    yield '<!doctype html>\n<html lang="en"><head>'
+    yield el("meta", charset="utf-8")
+    yield el("meta", http_equiv="Content-Security-Policy", content=policy)
+    yield el("meta", name="viewport", content="width=device-width, initial-scale=1")
+    yield el("meta", name="color-scheme", content="light dark")
+    yield el("meta", name="referrer", content="no-referrer")
+    yield el("meta", name="generator", content="backscroll")
+    yield el("title", first_words(title, 200))
+    yield '<link rel="icon" href="data:,">'  # else a browser may look for one beside the file
+    for sheet in styles:
+        yield el("style", trusted(sheet))  # our own files, and numbers
+    yield el("script", trusted(assets.script))
+    yield "</head>"
+
+
+def checksum(content: str) -> str:
+    """How a policy names a style or script that stands in the page."""
+    return f"'sha256-{base64.b64encode(sha256(content.encode()).digest()).decode()}'"
+
+
+def branch_style(branches: Sequence[Branch]) -> str:
+    """What is not seen of a file while one branch is read. Without scripts nothing is chosen, and all of it is seen."""
+    rules = (
+        f':root[data-branch="{branch.number}"] [data-branches]:not([data-branches~="{branch.number}"])'
+        for branch in branches
+    )
+    return "".join(f"{rule} {{ display: none; }}\n" for rule in rules) if len(branches) > 1 else ""
+
+
+def footer(*, is_redacted: bool) -> Html:
+    """What a reader should know of the file."""
+    told = "Secrets that were recognised are masked." if is_redacted else "Secrets were not masked."
+    return el("footer", el("p", f"Exported by backscroll. {told}"), class_="export-foot muted")
+
+
+def _head(shared: Shareable, detail: Detail) -> Html:
+    chat = shared.overview
+    times = list(
+        dict.fromkeys(moment(when)[:16].replace("T", " ") for when in (chat.started, chat.last_active) if when)
+    )
+    cost = sum(spent for spent in shared.costs.values() if spent)
+    facts: list[object] = [
+        el("span", chat.project, class_="mono") if chat.project else None,
+        " – ".join(times),
+        ", ".join(chat.models[:3]),
+        f"version {' – '.join(dict.fromkeys([chat.versions[0], chat.versions[-1]]))}" if chat.versions else None,
+        plural(chat.messages, "message"),
+        money(cost) if cost else None,
+    ]
+    tags = [el("span", tag, class_="tag") for tag in dict.fromkeys([*chat.tags, *shared.tags])]
+    return el(
+        "header",
+        el("h1", el("span", first_words(shared.title, 300), class_="title")),
+        el("p", [el("span", fact) for fact in facts if fact], class_="chat-facts"),
+        el("div", tags, class_="chat-marks") if tags else NOTHING,
+        el("div", _branch_choice(shared.chat), _levels(detail), class_="chat-tools"),
+        class_="chat-head",
+    )
+
+
+def _branch_choice(chat: Chat) -> Html:
+    if len(chat.branches) < 2:
+        return NOTHING
+    options = []
+    for branch in chat.branches:
+        asked = (turn.head.row.text for turn in branch.turns if turn.head and turn.head.row.text.strip())
+        words = first_words(next(asked, ""), 60) or "goes on without a prompt"
+        name = f"{branch.number} of {len(chat.branches)}{' (active)' if branch.number == 1 else ''}: {words}"
+        options.append(el("option", name, value=branch.number))
+    select = el("select", options, id="branch", autocomplete="off")
+    return el("label", "Branch ", select, class_="branch-choice", hidden=True)
+
+
+def _levels(detail: Detail) -> Html:
+    names = [name for name, _ in LEVELS]
+    levels = LEVELS[names.index(detail) :]
+    if len(levels) < 2:
+        return NOTHING
+    chosen = "normal" if detail == "everything" else detail
+    return el(
+        "fieldset",
+        el("legend", "Detail"),
+        [
+            el("label", el("input", type="radio", name="level", value=name, checked=name == chosen), el("span", told))
+            for name, told in levels
+        ],
+        id="levels",
+        class_="levels",
+        hidden=True,
+    )
+
+
+def _side(branches: Sequence[Branch], segments: Sequence[Segment], costs: Mapping[str, int | None]) -> Html:
+    strips = []
+    for branch in branches[:MOST_STRIPS]:
+        items = [
+            item
+            for segment in segments
+            if branch.number in segment.branches
+            for item in outline_of(segment.messages, costs)
+        ]
+        strips.append(el("div", minimap(items), gauge(items), data_branches=branch.number))
+    lists = [
+        el("div", outline_list(outline_of(segment.messages, costs), "", (0,)), data_branches=segment.names)
+        for segment in segments
+        if segment.messages
+    ]
+    button = el("button", "Outline", type="button", popovertarget="side", class_="side-button")
+    parts = [*strips[:1], *[strip for strip in strips[1:] if len(branches) > 1], el("h2", "Prompts"), *lists]
+    side = el("nav", parts, id="side", popover="auto", class_="side", aria_label="Outline of this chat")
+    return el("div", button, side, class_="chat-side")
+
+
+def _segment(segment: Segment, view: View, chat: Chat) -> Iterator[str]:
+    yield f'<section class="segment" data-branches="{segment.names}">'
+    if segment.is_beginning:
+        number = segment.branches[0]
+        name = f"Branch {number} of {len(chat.branches)}"
+        yield el("p", name, class_="branch-mark muted", id=f"branch-{number}")
+    before: Message | None = None
+    messages = iter(segment.messages)
+    while part := list(islice(messages, CHUNK)):
+        yield '<div class="chunk">'
+        yield messages_html(part, view, before)
+        yield "</div>"
+        before = part[-1]
+    yield "</section>"
+
+
+def _lost_agents(agents: Sequence[Agent], inline: "Inline") -> Iterator[str]:
+    """What agents said whose call is not known."""
+    if not agents:
+        return
+    yield '<section class="lost-agents" data-detail="normal"><h2>Other agents</h2>'
+    for agent in agents:
+        said = inline.get(agent.id)
+        name = f"{agent.type or 'agent'}: {first_words(agent.description or agent.prompt) or agent.id}"
+        if said is not None:
+            yield el("details", el("summary", name), el("div", said, class_="agent-messages"), class_="agent-talk")
+    yield "</section>"
+
+
+class FileLinks:
+    """In a file there is nowhere to go but to its own messages; pictures stand in it."""
+
+    def __init__(self, chat: Chat) -> None:
+        self._records: dict[str, Record | None] = {uuid: node.row.record for uuid, node in chat.tree.nodes.items()}
+        self._records |= {row.uuid: row.record for agent in chat.agents for row in agent.rows}
+
+    def message(self, message: str) -> str:
+        """A message of this file."""
+        return f"#m-{message}"
+
+    def picture(self, row: str, number: int) -> str | None:
+        """The picture itself, if it is one."""
+        found = pictures_of(self._records.get(row))
+        source = found[number].source if 0 <= number < len(found) else None
+        data = value_of(source.data) if source else None
+        try:
+            content = base64.b64decode(data, validate=True) if isinstance(data, str) else b""
+        except (binascii.Error, ValueError):
+            return None
+        kind = sniffed(content)
+        return f"data:{kind};base64,{base64.b64encode(content).decode()}" if kind else None
+
+    def agent(self, agent: str) -> None:
+        """There is no page of its own."""
+
+    agent_messages = raw = whole = file = agent
+
+
+class Inline(Mapping[str, Html]):
+    """What agents said, made when it is asked for; each only once, so that no message is there twice."""
+
+    def __init__(self, shared: Shareable, agents: Mapping[str, Agent]) -> None:
+        self.view: View | None = None
+        self.shown: set[str] = set()
+        self._shared = shared
+        self._agents = agents
+
+    def __getitem__(self, name: str) -> Html:
+        if name in self.shown or name not in self._agents or self.view is None or len(self.shown) > MOST_AGENTS:
+            raise KeyError(name)
+        self.shown.add(name)
+        return messages_html(self._shared.agent_messages(self._agents[name]), self.view)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._agents)
+
+    def __len__(self) -> int:
+        return len(self._agents)
+
+
+def _only(messages: Iterable[Message], detail: Detail) -> list[Message]:
+    """What there is to be seen at this level of detail."""
+    if detail == "everything":
+        return list(messages)
+    if detail == "normal":
+        return [message for message in messages if message.kind not in QUIET]
+    kept = []
+    for message in messages:
+        if message.kind in TALK:
+            if message.kind is Kind.ANSWER:
+                said = Message(message.id, message.kind, message.rows[0])
+                said.rows = message.rows
+                said.blocks = [block for block in message.blocks if isinstance(block, Text) and block.text.strip()]
+                if not said.blocks:
+                    continue
+                message = said
+            kept.append(message)
+    return kept
+
+
+CHOICES: Final[Mapping[Detail, Choice]] = {
+    "talk": Choice(tools="none"),
+    "normal": Choice(tools="short"),
+    "everything": Choice(tools="full", thinking=True, everything=True),
+}
+QUIET: Final = frozenset({Kind.HOOK, Kind.META, Kind.NOTE, Kind.ATTACHMENT, Kind.PROGRESS, Kind.UNKNOWN})
+TALK: Final = frozenset({Kind.PROMPT, Kind.QUEUED, Kind.COMMAND, Kind.SHELL, Kind.ANSWER, Kind.COMPACTION})
+MOST_AGENTS: Final = 10_000

@@ -1,0 +1,57 @@
+"""What every chart has around its drawing: a name, a legend, and the same figures as a table.
+
+Charts are drawn with the classes of `stats.css`, which gives them their colours; no colour says anything alone.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from backscroll.render.html.element import NOTHING, Html, el
+
+SERIES: Final = 8
+"""How many series can be told apart by their colours."""
+FIGURES: Final = "The figures as a table"
+
+
+def figure(kind: str, label: str, drawing: Html, figures: Html, *, legend: Sequence[str] = ()) -> Html:
+    """A chart with its name, its legend, and its figures folded below it."""
+    return el(
+        "figure",
+        el("figcaption", label),
+        legend_of(legend) if legend else NOTHING,
+        drawing,
+        el("details", el("summary", FIGURES), figures, class_="chart-figures") if figures else NOTHING,
+        class_=f"chart chart-{kind}",
+        data_chart=kind,
+    )
+
+
+def legend_of(names: Sequence[str]) -> Html:
+    """The names of the series, each with its colour, in the order in which they are drawn."""
+    items = [
+        el("li", el("span", class_=f"swatch {series_class(number)}", aria_hidden="true"), el("span", name),
+           data_series=number)
+        for number, name in enumerate(names)
+    ]  # fmt: skip
+    return el("ul", items, class_="legend")
+
+
+def figures_table(columns: Sequence[str], rows: Sequence[Sequence[object]], caption: str) -> Html:
+    """A table whose first column names its rows and whose others are numbers."""
+    head = [el("th", name, scope="col", class_="number" if place else None) for place, name in enumerate(columns)]
+    body = [
+        el("tr", el("th", row[0], scope="row"), [el("td", value, class_="number") for value in row[1:]]) for row in rows
+    ]
+    return el(
+        "div",
+        el("table", el("caption", caption, class_="unseen"), el("thead", el("tr", head)), el("tbody", body)),
+        class_="scroll",
+        tabindex=0,
+        role="region",
+        aria_label=caption,
+    )
+
+
+def series_class(number: int) -> str:
+    """The class with the colour of a series, from 0."""
+    return f"series-{number % SERIES + 1}"

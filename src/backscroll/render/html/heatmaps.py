@@ -1,0 +1,138 @@
+"""Heatmaps: the days of a year, and the hours of a week. Darker is more, and every square says how much."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, timedelta
+from typing import Final
+
+from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.html.figures import figure, figures_table
+
+CELL: Final = 14
+GAP: Final = 3
+LEVELS: Final = 4
+WEEKS: Final = 53
+FIRST_PART: Final = 27
+"""Weeks in the first of two parts, which stand side by side, or below one another on a phone."""
+TOP: Final = 16
+SIDE: Final = 34
+WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+DAY: Final = timedelta(days=1)
+LATEST: Final = date(9000, 1, 1)
+"""What is later was written by a clock that is out of order."""
+
+
+def heatmap(days: Mapping[date, int], *, label: str, link: Callable[[date], str] | None = None) -> Html:
+    """A year of days that ends with the last one given (give today, if need be with 0), a column for each week.
+
+    Of each day its number is shown; `link` is where a day leads that has one.
+    """
+    if not days:
+        return figure("calendar", label, el("p", "Nothing yet.", class_="muted"), NOTHING)
+    last = min(max(days), LATEST)
+    monday = last - last.weekday() * DAY - (WEEKS - 1) * 7 * DAY
+    shown = {day: count for day, count in days.items() if monday <= day <= last}
+    most = max(shown.values(), default=0)
+    parts = [
+        _part([monday + week * 7 * DAY for week in weeks], shown, last, most, link, is_first=not weeks.start)
+        for weeks in (range(FIRST_PART), range(FIRST_PART, WEEKS))
+    ]
+    total, active = sum(shown.values()), sum(1 for count in shown.values() if count)
+    told = f"{label}: {total:,} on {active:,} days from {monday} to {last}, at most {most:,} on a day"
+    drawing = join([
+        # Links inside an image would be there for nobody who hears the page.
+        el("div", parts, class_="calendar", role="group" if link else "img", aria_label=told),
+        scale(most),
+    ])  # fmt: skip
+    rows = [
+        (el("a", day.isoformat(), href=link(day)) if link else day.isoformat(), f"{count:,}")
+        for day, count in sorted(shown.items(), reverse=True)
+        if count
+    ]
+    return figure("calendar", label, drawing, figures_table(("Day", label), rows, label))
+
+
+def hours(rows: Sequence[tuple[str, Sequence[int]]], *, label: str, unit: str = "") -> Html:
+    """Weekdays below one another and their 24 hours side by side."""
+    most = max((count for _, counts in rows for count in counts), default=0)
+    width, height = SIDE + 24 * (CELL + GAP), TOP + len(rows) * (CELL + GAP)
+    drawn: list[Html] = [
+        el("text", f"{hour}", x=SIDE + hour * (CELL + GAP), y=11, class_="tick") for hour in range(0, 24, 3)
+    ]
+    for line, (name, counts) in enumerate(rows):
+        y = TOP + line * (CELL + GAP)
+        drawn.append(el("text", name[:3], x=0, y=y + 11, class_="tick"))
+        drawn += [
+            _square(SIDE + hour * (CELL + GAP), y, count, most, f"{name} {hour:02}:00 to {hour + 1:02}:00", unit)
+            for hour, count in enumerate(counts)
+        ]
+    total = sum(count for _, counts in rows for count in counts)
+    drawing = join([
+        el("svg", el("title", label), el("desc", f"{total:,} in all, at most {most:,} in an hour of the week"), drawn,
+           viewBox=f"0 0 {width} {height}", role="img", class_="hours"),
+        scale(most),
+    ])  # fmt: skip
+    table = figures_table(
+        ("", *(f"{hour:02}" for hour in range(24)), "All"),
+        [(name, *(count or "" for count in counts), f"{sum(counts):,}") for name, counts in rows],
+        label,
+    )
+    return figure("hours", label, drawing, table)
+
+
+def scale(most: int) -> Html:
+    """What the shades stand for."""
+    bounds = sorted({-(-most * level // LEVELS) for level in range(1, LEVELS + 1)} - {0})
+    steps = [(0, "0"), *((level_of(bound, most), f"to {bound:,}") for bound in bounds)]
+    items = [
+        el("li", el("span", class_=f"swatch level-{level}", aria_hidden="true"), el("span", name))
+        for level, name in steps
+    ]
+    return el("ul", items, class_="legend scale")
+
+
+def level_of(count: int, most: int) -> int:
+    """How dark: 0 for nothing, up to 4."""
+    return 0 if count <= 0 else min(LEVELS, 1 + (LEVELS * (count - 1)) // max(1, most))
+
+
+def _part(
+    weeks: Sequence[date], days: Mapping[date, int], last: date, most: int, link: Callable[[date], str] | None,
+    *, is_first: bool,
+) -> Html:  # fmt: skip
+    """Some of the weeks of a year, with the names of months above and of weekdays beside them."""
+    drawn: list[Html] = []
+    for column, monday in enumerate(weeks):
+        x = SIDE + column * (CELL + GAP)
+        if (first := monday + 6 * DAY).day <= 7 and column < len(weeks) - 1:
+            drawn.append(el("text", f"{first:%b}", x=x, y=11, class_="tick"))
+        for weekday in range(7):
+            if (day := monday + weekday * DAY) > last:
+                break
+            count = days.get(day, 0)
+            square = _square(x, TOP + weekday * (CELL + GAP), count, most, f"{day:%a} {day}", "")
+            if link and count:
+                square = el("a", square, href=link(day), tabindex=-1, aria_label=f"{day}: {count:,}")
+            drawn.append(square)
+    names = [
+        el("text", WEEKDAYS[weekday], x=0, y=TOP + weekday * (CELL + GAP) + 11, class_="tick weekday")
+        for weekday in (0, 2, 4)
+    ]
+    width, height = SIDE + len(weeks) * (CELL + GAP), TOP + 7 * (CELL + GAP)
+    # Beside the first part, the second need not name the weekdays again.
+    return el(
+        "svg",
+        names,
+        drawn,
+        viewBox=f"0 0 {width} {height}",
+        width=width,
+        height=height,
+        focusable="false",
+        class_=None if is_first else "again",
+    )
+
+
+def _square(x: int, y: int, count: int, most: int, name: str, unit: str) -> Html:
+    told = f"{name}: {count:,}{f' {unit}' if unit else ''}"
+    return el(
+        "rect", el("title", told), x=x, y=y, width=CELL, height=CELL, rx=2, class_=f"level-{level_of(count, most)}"
+    )

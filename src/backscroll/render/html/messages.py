@@ -1,0 +1,245 @@
+"""Messages: who spoke, when, at what cost, and what was said."""
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from backscroll.conversation import SYNTHETIC, Kind, Message
+from backscroll.records import Assistant, ChainRecord, Usage
+from backscroll.render.html.ansi import terminal
+from backscroll.render.html.answers import answer_detail, answer_parts
+from backscroll.render.html.asides import aside_of
+from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.html.pictures import media
+from backscroll.render.html.plain import as_typed, cut, is_document, time_of
+from backscroll.render.html.prose import prose
+from backscroll.render.html.shown import Detail, Fork, View
+from backscroll.render.html.tools import call_html
+from backscroll.render.html.tools.shell import command_line
+from backscroll.render.reports import dollars, short
+from backscroll.render.terminal import moment
+
+__all__ = ["call_html", "message_html", "messages_html"]
+
+
+class Before(NamedTuple):
+    """What a reader knows from the messages before: what stays the same is not said again."""
+
+    is_answer: bool = False
+    model: str | None = None
+    version: str | None = None
+
+
+class Told(NamedTuple):
+    """What stands in the article of a message."""
+
+    who: str
+    parts: Iterable[Html]
+    detail: Detail
+    tone: str = ""
+
+
+def message_html(message: Message, view: View, before: Message | None = None) -> Html:
+    """A message. `before` is the one before it, or None where that is not known: then nothing is a change."""
+    return _message(message, view, _behind(before, Before()) if before else Before())
+
+
+def messages_html(messages: Iterable[Message], view: View, before: Message | None = None) -> Html:
+    """Messages behind one another."""
+    known = _behind(before, Before()) if before else Before()
+    shown = []
+    for message in messages:
+        shown.append(_message(message, view, known))
+        known = _behind(message, known)
+    return join(shown)
+
+
+def _behind(message: Message, known: Before) -> Before:
+    is_answer = message.kind is Kind.ANSWER or (message.kind in UNSEEN and known.is_answer)
+    model = message.model if message.model and message.model != SYNTHETIC else known.model
+    return Before(is_answer, model, _version(message) or known.version)
+
+
+def _message(message: Message, view: View, before: Before) -> Html:
+    told = _told(message, view)
+    is_continued = message.kind is Kind.ANSWER and before.is_answer
+    classes = ["message", str(message.kind), told.tone, "continued" if is_continued else ""]
+    return el(
+        "article",
+        _fork(view.forks[message.key]) if message.key in view.forks else NOTHING,
+        _head(message, view, before, told.who),
+        el("div", told.parts, class_="message-body"),
+        class_=" ".join(filter(None, classes)),
+        id=f"m-{message.key}",
+        data_kind=str(message.kind),
+        data_detail=told.detail,
+        data_time=moment(message.when) if message.when else None,
+    )
+
+
+def _told(message: Message, view: View) -> Told:
+    kind, text = message.kind, message.text
+    row = message.rows[0]
+    if kind is Kind.ANSWER or (kind is Kind.API_ERROR and message.blocks):
+        is_own = message.model == SYNTHETIC
+        detail = "normal" if kind is Kind.API_ERROR else answer_detail(message)
+        return Told(
+            "Claude Code" if is_own else "Claude",
+            answer_parts(message, view),
+            detail,
+            "error" if kind is Kind.API_ERROR else "",
+        )
+    if kind in (Kind.PROMPT, Kind.QUEUED):
+        is_task = row.is_sidechain
+        shown = prose(text) if is_task or is_document(text) else _typed(text, view)
+        who = "Task" if is_task else "You"
+        return Told(who, [shown if text.strip() else NOTHING, *media(message.blocks, row.uuid, view)], "talk")
+    if kind is Kind.COMMAND:
+        name, _, arguments = text.partition(" ")
+        shown = el("p", el("code", name, class_="command-name"), " ", arguments, class_="typed-text")
+        return Told("You", [shown, *media(message.blocks, row.uuid, view)], "talk")
+    if kind is Kind.SHELL:
+        return Told("You", [command_line(text)], "talk")
+    if kind in (Kind.COMMAND_OUTPUT, Kind.SHELL_OUTPUT):
+        return Told("Output", [_output(text, view)], "normal" if _says_something(text) else "everything")
+    aside = aside_of(message, view)
+    line = el("summary", aside.line) if aside.folded else el("p", aside.line, class_="aside-line")
+    shown = el("details", line, el("div", aside.folded, class_="aside-body")) if aside.folded else line
+    return Told("", [shown], aside.detail, f"aside {aside.tone}".strip())
+
+
+def _typed(text: str, view: View) -> Html:
+    begin, lines = (text, 0) if view.whole else cut(text, MOST_TYPED_LINES, MOST_TYPED)
+    if not lines:
+        return as_typed(text)
+    rest = text[len(begin) :]
+    shown, cut_lines = cut(rest, 5000, 200_000)
+    more = el("p", "The rest is in the raw row.", class_="muted") if cut_lines else NOTHING
+    left = lines - begin.count("\n") - 1
+    folded = el("details", el("summary", f"{left:,} more lines" if left > 1 else f"{len(rest):,} more characters"),
+                as_typed(shown), more, class_="typed-rest")  # fmt: skip
+    return join([as_typed(begin), folded])
+
+
+def _output(text: str, view: View) -> Html:
+    if not _says_something(text):
+        return el("p", "no output", class_="muted aside-line")
+    shown, lines = (text, 0) if view.whole else cut(text)
+    if not lines:
+        return terminal(shown)
+    return join(
+        [terminal(shown), el("details", el("summary", f"All {lines:,} lines"), terminal(cut(text, 5000, 200_000)[0]))]
+    )
+
+
+def _says_something(text: str) -> bool:
+    return text.strip() not in ("", "(no content)")  # the client's own words for nothing
+
+
+def _head(message: Message, view: View, before: Before, who: str) -> Html:
+    model, version = message.model, _version(message)
+    facts = []
+    if message.kind is Kind.QUEUED:
+        facts.append(el("span", "while Claude was at work", class_="badge"))
+    if model and model not in (SYNTHETIC, before.model):
+        facts.append(el("span", _model_name(model), class_="model", title=_model_title(message, before)))
+    if version and before.version and version != before.version:
+        title = f"Claude Code changed from {before.version} to {version}"
+        facts.append(el("span", f"Claude Code {version}", class_="version", title=title))
+    name = el("span", who, class_="who") if who else NOTHING
+    when = (
+        el("a", time_of(message.when), href=view.links.message(message.key), class_="when") if message.when else NOTHING
+    )
+    spent = _spent(message, view)
+    return el(
+        "header",
+        name,
+        facts,
+        el("span", when, spent, class_="when-and-cost"),
+        _tools(message, view),
+        class_="message-head",
+    )
+
+
+def _spent(message: Message, view: View) -> Html:
+    usage = message.usage
+    if usage is None or message.model == SYNTHETIC:
+        return NOTHING
+    context = usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens
+    known = message.id in view.costs
+    cost = view.costs.get(message.id)
+    told = f"{short(context)} in · {short(usage.output_tokens)} out"
+    if known:
+        told += f" · {dollars(cost // 1000) if cost is not None else 'no price known'}"
+    return el("span", told, class_="spent", title=_usage_title(usage))
+
+
+def _usage_title(usage: Usage) -> str:
+    return (
+        f"Tokens of this answer: {usage.input_tokens:,} input, {usage.cache_read_input_tokens:,} read from the cache, "
+        f"{usage.cache_creation_input_tokens:,} written to the cache, {usage.output_tokens:,} output"
+    )
+
+
+def _tools(message: Message, view: View) -> Html:
+    addresses = [address for row in message.rows if (address := view.links.raw(row.uuid))]
+    raw = [
+        el(
+            "a",
+            f"{number}" if number > 1 else "raw",
+            href=address,
+            data_raw=True,
+            title=f"Row {number} as it was written",
+        )
+        for number, address in enumerate(addresses, 1)
+    ]
+    link = el("a", "#", href=view.links.message(message.key), aria_label="Link to this message", data_link=True)
+    return el("div", link, raw, class_="message-tools")
+
+
+def _fork(fork: Fork) -> Html:
+    """The ways from here, one beside the other."""
+    ways = list(fork.ways)
+    here = min(max(fork.here, 0), len(ways) - 1)
+
+    def step(to: int, sign: str, name: str) -> Html:
+        if not 0 <= to < len(ways):
+            return el("span", sign, class_="step", aria_hidden="true")
+        branch, first, text = ways[to]
+        return el("a", sign, href=_way(branch, first), class_="step", title=text, aria_label=name)
+
+    items = [
+        el(
+            "li",
+            el("a", text or "(no text)", href=_way(branch, first), aria_current="true" if number == here else None),
+        )
+        for number, (branch, first, text) in enumerate(ways)
+    ]
+    count = el("details", el("summary", f"{here + 1} of {len(ways)}"), el("ol", items))
+    return el("nav", step(here - 1, "‹", "The way before"), count, step(here + 1, "›", "The next way"),
+              el("span", "You went back here", class_="muted"), class_="fork", aria_label="Ways from here")  # fmt: skip
+
+
+def _way(branch: int, message: str) -> str:
+    return f"?branch={branch}#m-{message}"
+
+
+def _version(message: Message) -> str | None:
+    record = message.rows[0].record
+    return record.version if isinstance(record, ChainRecord) else None
+
+
+def _model_name(model: str) -> str:
+    return model.removeprefix("claude-")
+
+
+def _model_title(message: Message, before: Before) -> str:
+    record = message.rows[0].record
+    effort = record.effort if isinstance(record, Assistant) else None
+    told = [model for model in (before.model, message.model) if model]
+    return " → ".join(told) + (f", effort {effort}" if effort else "")
+
+
+UNSEEN: Final = frozenset({Kind.HOOK, Kind.META, Kind.NOTE, Kind.ATTACHMENT, Kind.PROGRESS, Kind.UNKNOWN})
+"""What stands between two answers without parting them."""
+MOST_TYPED_LINES: Final = 40
+MOST_TYPED: Final = 5000

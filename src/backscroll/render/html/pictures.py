@@ -1,0 +1,40 @@
+"""Pictures in rows: which there are, and how one is shown."""
+
+from backscroll.conversation import pictures_of
+from backscroll.records import Block, Document, Image
+from backscroll.render.html.element import Html, el
+from backscroll.render.html.shown import View
+
+__all__ = ["document_note", "media", "picture", "pictures_of"]
+
+
+def picture(block: Image, row: str, number: int, view: View) -> Html:
+    """A picture, or a note that there is one."""
+    kind = (block.source.media_type if block.source else None) or "picture"
+    if block.source is not None and block.source.url:
+        return el("p", f"[picture at {block.source.url}]", class_="picture-note muted")  # never fetched from outside
+    address = view.links.picture(row, number)
+    if address is None:
+        return el("p", f"[{kind}, not shown here]", class_="picture-note muted")
+    shown = el("img", src=address, alt=f"Picture {number + 1} ({kind})", loading="lazy", class_="picture")
+    # What stands in the page itself is not said twice, and no browser follows such a link.
+    return shown if address.startswith("data:") else el("a", shown, href=address, class_="picture-link")
+
+
+def document_note(block: Document) -> Html:
+    """A note that there was a document."""
+    kind = (block.source.media_type if block.source else None) or "document"
+    return el("p", f"[{kind}{f': {block.title}' if block.title else ''}]", class_="picture-note muted")
+
+
+def media(blocks: list[Block], row: str, view: View) -> list[Html]:
+    """The pictures and documents among some blocks of a row that holds no other pictures."""
+    shown: list[Html] = []
+    number = 0
+    for block in blocks:
+        if isinstance(block, Image):
+            shown.append(picture(block, row, number, view))
+            number += 1
+        elif isinstance(block, Document):
+            shown.append(document_note(block))
+    return shown

@@ -1,0 +1,146 @@
+"""Small things that many parts of a message are made of: texts as they are, times, links, JSON, and how much of it."""
+
+import json
+import re
+from datetime import datetime
+from typing import Any, Final
+
+from backscroll.render.html.code import code
+from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.html.prose import prose, safe_link
+from backscroll.render.terminal import moment
+
+CUT_LINES: Final = 40
+CUT_BYTES: Final = 6000
+SLACK: Final = 1.5
+"""What is only a little too long is shown whole: nobody wants to unfold three lines."""
+
+
+def cut(text: str, lines: int = CUT_LINES, characters: int = CUT_BYTES) -> tuple[str, int]:
+    """As much of a text as is shown at first, and how many lines it has in all if that is not all of it."""
+    count = text.count("\n") + 1
+    if count <= lines * SLACK and len(text) <= characters * SLACK:
+        return text, 0
+    return "\n".join(text[:characters].split("\n", lines)[:lines]), count
+
+
+def as_typed(text: str) -> Html:
+    """What a person typed, as it was typed: line by line, with what stands in fences as code."""
+    parts: list[Html] = []
+    lines: list[str] = []
+    fence = language = ""
+    begun = 0
+    for line in text.split("\n"):
+        mark = FENCE.match(line)
+        if fence and line.rstrip() == fence:
+            parts += [_typed(lines[:begun]), code("\n".join(lines[begun + 1 :]), language)]
+            fence, lines = "", []
+            continue
+        if not fence and mark:
+            fence, language, begun = mark[1], mark[2], len(lines)
+        lines.append(line)
+    return el("div", parts, _typed(lines), class_="typed")
+
+
+def is_document(text: str) -> bool:
+    """Whether what was typed is a whole document, such as a plan: then its headings stand by themselves."""
+    return len(HEADING.findall(text[:20_000])) > 1
+
+
+def json_of(value: Any, whole: bool = False) -> Html:  # noqa: ANN401 - whatever JSON holds
+    """A value as JSON that can be read, without the long strings that nobody reads, such as pictures."""
+    try:
+        written = json.dumps(value if whole else _shortened(value), ensure_ascii=False, indent=2)
+    except (RecursionError, ValueError, TypeError):
+        written = "(nested too deep to be shown)"
+    shown, lines = (written, 0) if whole else cut(written, MOST_JSON_LINES, MOST_JSON)
+    more = el("p", f"{lines:,} lines in all; the rest is in the raw row", class_="more muted") if lines else NOTHING
+    return join([code(shown, "json"), more])
+
+
+def readable(text: str) -> Html:
+    """A text of which nobody says what it is: as JSON or prose if it looks like it, else as it is."""
+    written = indented(text)
+    if written is not None:
+        return code(written, "json")
+    return prose(text) if MARKDOWN.search(text) else el("pre", text, class_="plain")
+
+
+def indented(text: str) -> str | None:
+    """A text that is JSON, so that it can be read; None if it is none."""
+    if len(text) > MOST_INDENTED or text.lstrip()[:1] not in ("{", "["):
+        return None
+    try:
+        return json.dumps(json.loads(text), ensure_ascii=False, indent=2)
+    except (ValueError, RecursionError):
+        return None
+
+
+def outside(address: str, name: str = "") -> Html:
+    """A link out of the house; where the address is not one of the web's, only its text."""
+    link = safe_link(address)
+    if link is None:
+        return el("span", name or address)
+    return el("a", name or link, href=link, rel="noopener noreferrer nofollow", target="_blank",
+              title=link if name else None)  # fmt: skip
+
+
+def without_reminders(text: str) -> str:
+    """A tool's output without what the client added for the model."""
+    pieces, behind = [], 0
+    while (begin := text.find(REMINDER, behind)) >= 0 and (end := text.find(REMINDER_END, begin)) >= 0:
+        pieces.append(text[behind:begin].rstrip())
+        behind = end + len(REMINDER_END)
+    return "".join([*pieces, text[behind:] if not pieces else text[behind:].rstrip()])
+
+
+def time_of(when: datetime | None) -> Html:
+    """A moment."""
+    if when is None:
+        return NOTHING
+    exact = moment(when)
+    return el("time", exact[:16].replace("T", " "), datetime=exact)
+
+
+def first_line(text: str, length: int = 120) -> str:
+    """The beginning of a text, on one line."""
+    line = next((line for line in text.split("\n") if line.strip()), "").strip()
+    return line if len(line) <= length else f"{line[: length - 1]}…"
+
+
+def one_line(text: str, length: int = 160) -> str:
+    """The beginning of a text as one line, over the ends of its own."""
+    words = " ".join(text[: 2 * length].split())
+    return words if len(words) <= length else f"{words[: length - 1]}…"
+
+
+def _typed(lines: list[str]) -> Html:
+    text = "\n".join(lines).strip("\n")
+    return el("div", text, class_="typed-text") if text.strip() else NOTHING
+
+
+def _shortened(value: Any, depth: int = 0) -> Any:  # noqa: ANN401
+    if isinstance(value, str):
+        return value if len(value) <= LONGEST_STRING else f"{value[:200]}… ({len(value):,} characters)"
+    if depth > DEEPEST:
+        return "…"
+    if isinstance(value, dict):
+        return {key: _shortened(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_shortened(item, depth + 1) for item in value]
+    return value
+
+
+LONGEST_STRING: Final = 4000
+DEEPEST: Final = 60
+MOST_JSON: Final = 30_000
+MOST_INDENTED: Final = 1_000_000
+MOST_JSON_LINES: Final = 400
+FENCE: Final = re.compile(r"(`{3,}|~{3,})[ \t]*([\w+#.-]{0,40})[^\n`]*$")
+HEADING: Final = re.compile(r"^\n?#{1,4} [^\n]{1,200}\n\s*\n", re.MULTILINE)
+MARKDOWN: Final = re.compile(
+    r"^(?:#{1,6} \S|```|[-*] \S|\d{1,3}\. \S|\|.+\|$)|\*\*\S[^*\n]{0,200}\*\*|\[[^\]\n]{1,200}\]\(https?:",
+    re.MULTILINE,
+)
+REMINDER: Final = "<system-reminder>"
+REMINDER_END: Final = "</system-reminder>"

@@ -1,0 +1,146 @@
+"""Reports as tables of a page: the same numbers, written the same way, as in a terminal."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from backscroll.render.charts import measure_text
+from backscroll.render.html.axes import largest
+from backscroll.render.html.charts import bar as drawn_bar
+from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.reports import heading as plain_heading
+from backscroll.render.reports import value_text
+from backscroll.render.tables import is_numeric
+from backscroll.render.terminal import clean_line
+
+Linker = Callable[[str, Mapping[str, Any]], str | None]
+"""Where a cell leads: its column, and its row."""
+SHORT: Final = 8
+"""How much of an id is enough for people."""
+LONGEST: Final = 110
+MOST_OF_A_TITLE: Final = 1_000
+IDS: Final = frozenset({"chat", "message", "session", "agent", "example_chat", "example_message"})
+PATHS: Final = frozenset({"file", "project", "path"})
+
+
+def report_table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    *,
+    caption: str,
+    bar: str | None = None,
+    link: Linker | None = None,
+    more: Sequence[Mapping[str, Any]] = (),
+) -> Html:
+    """A table with numbers at the right, and bars for one of the columns.
+
+    `more` are the whole rows, where links need what is not shown of them.
+    """
+    if not rows:
+        return el("p", "Nothing to show.", class_="muted")
+    right = [is_numeric(row[place] for row in rows) for place in range(len(columns))]
+    at = list(columns).index(bar) if bar is not None and bar in columns else None
+    most = largest([row[at] for row in rows]) if at is not None else 0.0
+    head = [
+        el("th", heading(name), scope="col", class_="number" if side else None)
+        for name, side in zip(columns, right, strict=True)
+    ]
+    if at is not None:
+        head.insert(at + 1, el("th", el("span", f"{heading(columns[at])} as a bar", class_="unseen"), scope="col"))
+    body = []
+    for number, row in enumerate(rows):
+        named = dict(zip(columns, row, strict=True))
+        whole = more[number] if more else named
+        cells = [
+            _cell(name, value, link(name, whole) if link else None, is_right=side)
+            for (name, value), side in zip(named.items(), right, strict=True)
+        ]
+        if at is not None:
+            cells.insert(at + 1, el("td", drawn_bar([max(0.0, float(row[at] or 0))], most), class_="bar-cell"))
+        body.append(el("tr", cells))
+    return _scrolling(el("thead", el("tr", head)), el("tbody", body), caption)
+
+
+def compared_table(rows: Sequence[Sequence[Any]], first: str, second: str) -> Html:
+    """Measures of two sides with their differences, and both as bars."""
+    head = [
+        el("th", el("span", "Measure", class_="unseen"), scope="col"),
+        *(
+            el(
+                "th",
+                el("span", class_=f"swatch series-{number}", aria_hidden="true"),
+                " ",
+                name,
+                scope="col",
+                class_="number",
+            )
+            for number, name in enumerate((first, second), start=1)
+        ),
+        el("th", el("span", "Both as bars", class_="unseen"), scope="col"),
+        *(el("th", name, scope="col", class_="number") for name in ("Difference", "Change")),
+    ]
+    body = []
+    for name, one, other, difference, change in rows:
+        most = max(one or 0, other or 0)
+        body.append(
+            el(
+                "tr",
+                el(
+                    "th",
+                    name.removesuffix("_microdollars").removesuffix("_seconds").replace("_", " ").capitalize(),
+                    scope="row",
+                ),
+                el("td", measure_text(name, one), class_="number"),
+                el("td", measure_text(name, other), class_="number"),
+                el("td", drawn_bar([one or 0], most), drawn_bar([0, other or 0], most), class_="bar-cell pair"),
+                el("td", measure_text(name, difference, signed=True), class_="number"),
+                el("td", "-" if change is None else f"{100 * change:+.1f} %", class_="number"),
+            )
+        )
+    return _scrolling(el("thead", el("tr", head)), el("tbody", body), f"{first} and {second}")
+
+
+def notes_list(notes: Sequence[str]) -> Html:
+    """What was counted, and what was left out."""
+    return el("ul", [el("li", note) for note in notes], class_="notes muted") if notes else NOTHING
+
+
+def heading(name: str) -> str:
+    """The name of a column, as people read it."""
+    return plain_heading(name).capitalize()
+
+
+def _cell(name: str, value: Any, address: str | None, *, is_right: bool) -> Html:  # noqa: ANN401 - whatever it holds
+    text = value_text(name, value)
+    whole = "" if text is None else str(text)
+    shown: str = whole
+    if name in IDS and len(whole) > SHORT + 4:
+        shown = whole[:SHORT]
+    elif name in LONG:
+        line = clean_line(whole)
+        shown = line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
+    elif name in PATHS:
+        # A line ends behind a slash, if it has to end.
+        *folders, last = whole.split("/")
+        shown = join(el("span", f"{part}/" if place < len(folders) else part)
+                     for place, part in enumerate((*folders, last)))  # fmt: skip
+    elif name in MOMENTS and (time := MOMENT.match(whole)):
+        shown = f"{time[1]} {time[2]}"
+    kind = "path" if name in PATHS else "long" if name in LONG else "name" if name in NAMES else ""
+    classes = " ".join(filter(None, ("number" if is_right else "", kind)))
+    inner = el("a", shown, href=address) if address and shown else shown
+    is_whole = shown == whole or name in PATHS
+    return el("td", inner, class_=classes or None, title=None if is_whole else whole[:MOST_OF_A_TITLE])
+
+
+def _scrolling(head: Html, body: Html, caption: str) -> Html:
+    table = el("table", el("caption", caption, class_="unseen"), head, body, class_="report")
+    return el("div", table, class_="scroll", tabindex=0, role="region", aria_label=caption)
+
+
+LONG: Final = frozenset({"title", "signature", "example", "prompt", "sequence", "models"})
+"""Columns whose texts may take several lines, but not many."""
+NAMES: Final = frozenset({"tool", "model", "mcp-server", "git-branch"})
+"""Columns with names that are seldom long, but can be."""
+MOMENTS: Final = frozenset({"first", "last", "time"})
+MOMENT: Final = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)")

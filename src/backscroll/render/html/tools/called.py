@@ -1,0 +1,179 @@
+"""A tool call as the views need it: what was asked, what came of it, and how its long parts are cut."""
+
+import re
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, Final, NamedTuple
+
+from backscroll.conversation import Message, Row, State, ToolCall
+from backscroll.records import Block, ChainRecord, Image, ToolResult, User, value_of
+from backscroll.render.html.code import code
+from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.html.pictures import picture, pictures_of
+from backscroll.render.html.plain import CUT_BYTES, CUT_LINES, cut, indented, readable, without_reminders
+from backscroll.render.html.prose import prose
+from backscroll.render.html.shown import View
+from backscroll.render.parts import call_title, result_text
+
+
+class Seen(NamedTuple):
+    """How a call is shown."""
+
+    about: str = ""
+    """What it is about, on one line: a file, a command, a pattern."""
+    parts: Sequence[Html] = ()
+    """What stands below it when it is unfolded."""
+    facts: str = ""
+    """What came of it, in a few words."""
+    words: str = ""
+    """What it is about, as the model says it."""
+    is_open: bool = False
+    says_error: bool = False
+    """Whether the parts have in them what went wrong; else it is put below them."""
+    path: str = ""
+    """The file that it is about."""
+
+
+class Called:
+    """A call, with what views ask of it."""
+
+    def __init__(self, call: ToolCall, message: Message, view: View) -> None:
+        self.call = call
+        self.message = message
+        self.view = view
+        self.state = call.state
+
+    @cached_property
+    def input(self) -> dict[str, Any]:
+        """What the tool was asked, as far as that is an object."""
+        value = value_of(self.call.block.input)
+        return value if isinstance(value, dict) else {}
+
+    @cached_property
+    def result(self) -> Any:  # noqa: ANN401 - whatever JSON holds
+        """What the client wrote down of the result beside what it told the model."""
+        record = self.call.result.row.record if self.call.result else None
+        return value_of(record.tool_use_result) if isinstance(record, User) else None
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The same, as far as it is an object."""
+        return self.result if isinstance(self.result, dict) else {}
+
+    @cached_property
+    def output(self) -> str:
+        """What the model was told, without what the client put around it."""
+        return WRAPPING.sub("", without_reminders(result_text(self.call)))
+
+    @property
+    def result_blocks(self) -> list[Block]:
+        """What the model was told, as blocks."""
+        content = self.call.result.block.content if self.call.result else ""
+        return [] if isinstance(content, str) else content
+
+    @cached_property
+    def row(self) -> Row:
+        """The row that it was called in."""
+        rows = (row for row in self.message.rows for made in row.calls if made.id == self.call.id)
+        return next(rows, self.message.rows[0])
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it took, from the call to the result."""
+        begun, ended = self.row.when, self.call.result.row.when if self.call.result else None
+        seconds = (ended - begun).total_seconds() if begun and ended else None
+        return seconds if seconds is not None and seconds >= 0 else None
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it did not do what it was asked."""
+        return self.state in (State.ERROR, State.DENIED, State.INTERRUPTED)
+
+    @property
+    def about(self) -> str:
+        """What it is about, by the names that most tools use."""
+        return call_title(self.call)[len(self.call.name or "tool") + 1 : -1]
+
+    @property
+    def whole_link(self) -> str | None:
+        """Where all of it is."""
+        return self.view.links.whole(self.call.id)
+
+    def asked(self, *names: str) -> str:
+        """A text of what was asked, under the first of these names that has one."""
+        return text_in(self.input, *names)
+
+    def told(self, *names: str) -> str:
+        """The same of what the client wrote down of the result."""
+        return text_in(self.fields, *names)
+
+    def short_path(self, path: str) -> str:
+        """A path as it is seen from the folder that the work was in."""
+        record = self.row.record
+        folder = record.cwd if isinstance(record, ChainRecord) else None
+        return (
+            path[len(folder) :].lstrip("/\\") or path
+            if folder and path.startswith((f"{folder}/", f"{folder}\\"))
+            else path
+        )
+
+    def cut(self, text: str, show: Callable[[str], Html], lines: int = CUT_LINES, characters: int = CUT_BYTES) -> Html:
+        """A text, shown to its end or, where it is long, as far as fits, with a way to all of it."""
+        shown, count = (text, 0) if self.view.whole else cut(text, lines, characters)
+        return join([show(shown), self.more(count)]) if count else show(shown)
+
+    def prose(self, text: str) -> Html:
+        """What somebody wrote to be read: of that, more is shown."""
+        return self.cut(text, prose, PROSE_LINES, PROSE_BYTES)
+
+    def more(self, lines: int) -> Html:
+        """The way to all of something of which only the beginning is shown."""
+        label = f"Show all {lines:,} lines" if lines > 1 else "Show all of it"
+        link = self.whole_link
+        if link is None:
+            return el("p", f"{lines:,} lines in all; the rest is not shown here", class_="more muted")
+        return el("a", label, class_="more", href=link, data_fill=link)
+
+    def code(self, text: str, language: str = "", file: str = "", first_line: int | None = None) -> Html:
+        """Code, cut where it is long."""
+        return self.cut(text, lambda shown: code(shown, language, file, first_line))
+
+    def readable(self, text: str) -> Html:
+        """A text of which nobody says what it is. It is made readable before it is cut: half of JSON is none."""
+        written = indented(text)
+        return self.cut(text, readable) if written is None else self.code(written, "json")
+
+    def pictures(self) -> list[Html]:
+        """The pictures in the result."""
+        if self.call.result is None:
+            return []
+        row, here = self.call.result.row, [block for block in self.result_blocks if isinstance(block, Image)]
+        if not here:
+            return []
+        numbers = {id(block): number for number, block in enumerate(pictures_of(row.record))}
+        return [picture(block, row.uuid, numbers.get(id(block), 0), self.view) for block in here]
+
+    def answered_here(self) -> list[Block]:
+        """What the API itself answered in the same message: a search or a page that it fetched."""
+        return [
+            block
+            for block in self.message.blocks
+            if not isinstance(block, ToolResult) and getattr(block, "tool_use_id", None) == self.call.id
+        ]
+
+
+def text_in(fields: dict[str, Any], *names: str) -> str:
+    """The first of these fields that is a text and says something."""
+    return next((value for name in names if isinstance(value := fields.get(name), str) and value), "")
+
+
+def label(name: str, content: Html | str, *, title: str | None = None) -> Html:
+    """A part with a small heading."""
+    return (
+        el("div", el("p", name, class_="part-label", title=title), content, class_="labelled") if content else NOTHING
+    )
+
+
+PROSE_LINES: Final = 100
+PROSE_BYTES: Final = 12_000
+WRAPPING: Final = re.compile(r"</?tool_use_error>")

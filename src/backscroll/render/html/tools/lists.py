@@ -1,0 +1,155 @@
+"""Tools that keep a list of what is to be done, ask the user, or propose a plan."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from backscroll.render.html.element import NOTHING, Html, el
+from backscroll.render.html.plain import first_line
+from backscroll.render.html.prose import prose
+from backscroll.render.html.tools.called import Called, Seen, label, text_in
+
+
+def todos(called: Called) -> Seen:
+    """TodoWrite: the list, and what changed in it."""
+    items = _items(called.fields.get("newTodos")) or _items(called.input.get("todos"))
+    old = {text_in(item, "content"): _status(item) for item in _items(called.fields.get("oldTodos"))}
+    shown = [_item(text_in(item, "content"), _status(item), _changed(item, old)) for item in items]
+    now = {text_in(item, "content") for item in items}
+    gone = [_item(text, "deleted", "taken off the list") for text in old if text and text not in now]
+    done = sum(_status(item) == "completed" for item in items)
+    doing = next((text_in(item, "activeForm", "content") for item in items if _status(item) == "in_progress"), "")
+    return Seen(
+        "", [_checklist([*shown, *gone])], f"{done} of {len(items)} done", words=first_line(doing) or "the list"
+    )
+
+
+def made(called: Called) -> Seen:
+    """TaskCreate: one more thing to be done."""
+    subject, description = called.asked("subject"), called.asked("description")
+    task = called.fields.get("task")
+    number = text_in(task, "id") if isinstance(task, dict) else ""
+    item = _item(subject, "pending", "new", number)
+    more = prose(description) if description else NOTHING
+    return Seen("", [_checklist([item]), more], f"#{number}" if number else "", words=first_line(subject))
+
+
+def changed(called: Called) -> Seen:
+    """TaskUpdate: how far something came."""
+    number = called.asked("taskId") or str(called.input.get("taskId", ""))
+    change = called.fields.get("statusChange")
+    change = change if isinstance(change, dict) else {}
+    before, after = text_in(change, "from"), text_in(change, "to") or called.asked("status")
+    told = " → ".join(WORDS.get(word, word) for word in (before, after) if word)
+    others = {name: value for name, value in called.input.items() if name not in ("taskId", "status")}
+    subject = called.asked("subject")
+    shown = _checklist([_item(subject or f"Task {number}", after or "pending", told, number)])
+    rest = [
+        label(name, str(value) if not isinstance(value, list) else ", ".join(map(str, value)))
+        for name, value in others.items()
+    ]
+    words = f"#{number} {first_line(subject)}".strip()
+    return Seen("", [shown, *rest], told or ", ".join(others), words=words)
+
+
+def tasks(called: Called) -> Seen:
+    """TaskList, TaskGet: what is to be done."""
+    one = called.fields.get("task")
+    items = _items(called.fields.get("tasks")) or _items([one])
+    shown = [_item(text_in(item, "subject"), _status(item), "", text_in(item, "id")) for item in items]
+    done = sum(_status(item) == "completed" for item in items)
+    if not items:
+        return Seen(called.about, [el("p", called.output, class_="muted")] if called.output else [])
+    return Seen("", [_checklist(shown)], f"{done} of {len(items)} done", words="the list")
+
+
+def questions(called: Called) -> Seen:
+    """AskUserQuestion: what was asked, and what was chosen."""
+    answers = called.fields.get("answers")
+    answers = answers if isinstance(answers, dict) else {}
+    asked = _items(called.input.get("questions")) or _items(called.fields.get("questions"))
+    shown = [_question(one, answers, is_answered=bool(called.call.result) and not called.has_failed) for one in asked]
+    heads = ", ".join(text_in(one, "header", "question") for one in asked)
+    return Seen("", shown, is_open=True, words=first_line(heads))
+
+
+def _question(one: dict[str, Any], answers: Mapping[str, Any], *, is_answered: bool) -> Html:
+    question = text_in(one, "question")
+    answer = answers.get(question)
+    answer = ", ".join(map(str, answer)) if isinstance(answer, list) else answer if isinstance(answer, str) else ""
+    items, rest = [], answer
+    for option in _items(one.get("options")):
+        name = text_in(option, "label")
+        is_chosen = bool(name) and (answer == name or name in answer.split(", "))
+        rest = "" if answer == name else rest.replace(name, "", 1) if is_chosen else rest
+        items.append(_option(name, text_in(option, "description"), is_chosen=is_chosen))
+    own = rest.strip(", ")
+    if own:
+        items.append(_option(own, "", is_chosen=True, is_own=True))
+    unanswered = el("p", "not answered", class_="muted") if not answer and not is_answered else NOTHING
+    return el(
+        "div", el("p", question, class_="asked"), el("ul", items, class_="options"), unanswered, class_="question"
+    )
+
+
+def _option(name: str, description: str, *, is_chosen: bool, is_own: bool = False) -> Html:
+    mark = el("span", "●" if is_chosen else "○", class_="mark", aria_hidden="true")
+    told = el("span", "in your own words" if is_own else "chosen", class_="badge live") if is_chosen else NOTHING
+    more = el("span", description, class_="muted option-more") if description else NOTHING
+    return el(
+        "li",
+        mark,
+        el("span", el("span", name, class_="option"), " ", told, more),
+        class_="chosen" if is_chosen else None,
+    )
+
+
+def plan(called: Called) -> Seen:
+    """ExitPlanMode: a plan, for the user to accept."""
+    text = called.asked("plan") or called.told("plan")
+    accepted = called.call.result is not None and not called.has_failed
+    allowed = [
+        f"{text_in(one, 'tool')}: {text_in(one, 'prompt')}" for one in _items(called.input.get("allowedPrompts"))
+    ]
+    may = label("also allowed", el("ul", [el("li", one) for one in allowed])) if allowed else NOTHING
+    shown = [called.prose(text)] if text else [el("p", "the plan is in a file of its own", class_="muted")]
+    return Seen("", [*shown, may], "accepted" if accepted else "", words="a plan", is_open=bool(text))
+
+
+def quiet(called: Called) -> Seen:
+    """EnterPlanMode and others that say nothing to a reader."""
+    said = called.told("message") or ("" if called.has_failed else called.output)
+    return Seen(called.about, [el("p", said, class_="muted")] if said else [])
+
+
+def _checklist(items: list[Html]) -> Html:
+    return el("ul", items, class_="checklist")
+
+
+def _item(text: str, status: str, change: str = "", number: str = "") -> Html:
+    known = status if status in MARKS else "pending"
+    mark = el("span", MARKS[known], class_="mark", aria_hidden="true")
+    word = el("span", f"{WORDS.get(status, status)}: ", class_="unseen")
+    told = el("span", change, class_="change") if change else NOTHING
+    name = el("span", f"#{number} ", class_="muted") if number else NOTHING
+    return el("li", mark, el("span", word, name, el("span", text, class_="todo-text"), " ", told), class_=known)
+
+
+def _changed(item: dict[str, Any], old: Mapping[str, str]) -> str:
+    text, status = text_in(item, "content"), _status(item)
+    if not old:
+        return ""
+    if text not in old:
+        return "new"
+    return "" if old[text] == status else {"completed": "done now", "in_progress": "begun"}.get(status, status)
+
+
+def _items(value: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - whatever JSON holds
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _status(item: dict[str, Any]) -> str:
+    return text_in(item, "status") or "pending"
+
+
+MARKS: Final = {"pending": "○", "in_progress": "◐", "completed": "✓", "deleted": "×"}
+WORDS: Final = {"pending": "to do", "in_progress": "in progress", "completed": "done", "deleted": "taken off"}

@@ -1,0 +1,36 @@
+"""Where things stand in the viewer."""
+
+from urllib.parse import quote, urlencode
+
+
+def address(path: str, /, **fields: str | int | None) -> str:
+    """An address with its fields; those that are empty are left out."""
+    # Not every text is one: half a surrogate pair in a transcript must not cost the page.
+    pairs = [(name, str(value).encode("utf-8", "replace")) for name, value in fields.items() if value not in (None, "")]
+    return f"{path}?{urlencode(pairs)}" if pairs else path
+
+
+def chat_address(chat: str, message: str | None = None) -> str:
+    """A chat, or a message in it."""
+    where = f"/chats/{_part(chat)}"
+    return f"{where}?at={_part(message)}#m-{_part(message)}" if message else where
+
+
+def agent_address(chat: str, agent: str, message: str | None = None) -> str:
+    """A sub-agent's page, or a message on it."""
+    where = f"/chats/{_part(chat)}/agents/{_part(agent)}"
+    return f"{where}#m-{_part(message)}" if message else where
+
+
+def search_address(query: str = "", sort: str = "", page: int = 1) -> str:
+    """What a query finds."""
+    return address("/search", q=query, sort="" if sort == "relevance" else sort, page=page if page > 1 else None)
+
+
+def chats_address(query: str = "", **fields: str | int | None) -> str:
+    """The list of chats."""
+    return address("/chats", q=query, **fields)
+
+
+def _part(text: str) -> str:
+    return quote(text, safe="", errors="replace")

@@ -1,0 +1,1 @@
+"""The HTTP API: the library for programs, under `/api/v1`."""

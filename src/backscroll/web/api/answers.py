@@ -1,0 +1,255 @@
+"""What is answered: the shapes that `--json` prints, written down so that the API can describe itself.
+
+Handlers answer with what `render` makes; the tests hold both together. What each key means is in
+docs/reference/json.md.
+"""
+
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType
+
+
+class Answer(Struct, forbid_unknown_fields=True):
+    """An object with these keys and no others."""
+
+
+class PullRequest(Answer):
+    """A pull request that a chat made."""
+
+    number: int | None
+    url: str | None
+    repository: str | None
+
+
+class Todo(Answer):
+    """Something that was to be done."""
+
+    text: str
+    status: str
+
+
+class Chat(Answer):
+    """What one knows of a chat without reading it."""
+
+    id: str
+    title: str
+    project: str | None
+    archived: bool
+    pinned: bool
+    sessions: list[str]
+    leaves: list[str]
+    branches: int
+    agents: int
+    messages: int
+    prompts: int
+    started: str | None
+    last_active: str | None
+    active_seconds: int
+    models: list[str]
+    versions: list[str]
+    git_branches: list[str]
+    compactions: int
+    copies: int
+    tags: list[str]
+    pull_requests: list[PullRequest]
+    files_touched: list[str]
+    todos: list[Todo]
+
+
+class Chats(Answer):
+    """Some chats, and whether there are more behind them."""
+
+    chats: list[Chat]
+    more: bool
+
+
+class OneChat(Answer):
+    """A chat."""
+
+    chat: Chat
+
+
+class Branch(Answer):
+    """A branch and where it left."""
+
+    number: int
+    active: bool
+    leaf: str
+    left_at: str | None
+    turns: int
+    sessions: list[str]
+
+
+class Branches(Answer):
+    """The branches of a chat, the active one first."""
+
+    branches: list[Branch]
+
+
+class Usage(Answer):
+    """The four counts of tokens."""
+
+    input_tokens: int
+    output_tokens: int
+    cache_creation_input_tokens: int
+    cache_read_input_tokens: int
+
+
+class ForkContext(Answer):
+    """The conversation that a forked agent began with."""
+
+    session: str | None
+    last: str | None
+
+
+class Agent(Answer):
+    """A sub-agent and the call that started it."""
+
+    id: str
+    type: str | None
+    description: str | None
+    call: str | None
+    parent: str | None
+    models: list[str]
+    rows: int
+    started: str | None
+    usage: Usage
+    fork_context: ForkContext | None
+    is_stub: bool
+    is_side_copy: bool
+
+
+class Agents(Answer):
+    """The agents of a chat."""
+
+    agents: list[Agent]
+
+
+class Compaction(Answer):
+    """Why the context was summed up, what that saved, and which rows stayed in it."""
+
+    trigger: str | None
+    tokens_before: int | None
+    tokens_after: int | None
+    preserved: list[str]
+    preserved_from: str | None
+    preserved_to: str | None
+
+
+class Call(Answer):
+    """A call of a tool, with its result."""
+
+    id: str
+    name: str
+    input: Any
+    state: str
+    result: str | None
+    result_uuid: str | None
+    diff: str | None
+
+
+class Message(Answer):
+    """A message with its calls."""
+
+    id: str
+    kind: str
+    uuids: list[str | None]
+    when: str | None
+    text: str
+    thinking: str
+    model: str | None
+    usage: Usage | None
+    stop_reason: str | None
+    compaction: Compaction | None
+    calls: list[Call]
+    branch: int | UnsetType = UNSET
+    """Not of an agent's messages."""
+
+
+class Messages(Answer):
+    """Some messages of a branch or an agent, in the order of reading, and how many there are."""
+
+    messages: list[Message]
+    offset: int
+    total: int
+
+
+class Hit(Answer):
+    """A passage that was found."""
+
+    chat: str
+    title: str
+    project: str | None
+    session: str | None
+    agent: str | None
+    message: str | None
+    message_id: str | None
+    block: int
+    kind: str
+    tool: str | None
+    error: bool
+    abandoned: bool
+    time: str | None
+    snippet: str
+    highlights: list[tuple[int, int]]
+    score: float
+
+
+class FoundChat(Answer):
+    """A chat that something was found in."""
+
+    id: str
+    title: str
+    project: str | None
+    archived: bool
+    pinned: bool
+    tags: list[str]
+    found: int
+    words: int
+
+
+class Found(Answer):
+    """What a search found."""
+
+    hits: list[Hit]
+    chats: list[FoundChat]
+    total: int
+    total_chats: int
+    pending: int
+    complete: bool
+
+
+class Report(Struct, frozen=True):
+    """A report: its rows, and beside them what was counted and left out. `overview` has no rows."""
+
+    rows: list[dict[str, Any]] | UnsetType = UNSET
+
+
+class Project(Answer):
+    """A project, with what there is of it."""
+
+    project: str | None
+    chats: int
+    messages: int
+    last_active: str | None
+
+
+class Projects(Answer):
+    """All projects, the one that was last active first."""
+
+    projects: list[Project]
+
+
+class Status(Answer):
+    """What is served, and how far it is read."""
+
+    backscroll: str
+    """The version."""
+    library: str
+    homes: list[str]
+    indexed: bool
+    """Whether there is anything to ask yet."""
+    pending: int
+    """Passages that cannot be found yet."""
+    live: list[str]
+    """Sessions that a client has open."""

@@ -1,0 +1,112 @@
+"""Every address of the API: what it takes, who answers, and in which shape. The description is made from this table."""
+
+import json
+import math
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from backscroll.errors import BackscrollError, Busy, NothingFound, UsageError
+from backscroll.web.api import answers, handlers, parameters
+from backscroll.web.api.errors import problem_response
+from backscroll.web.api.stats import stats
+from backscroll.web.asking import Endpoint as Answering
+from backscroll.web.asking import status_of
+from backscroll.web.desk import Desk
+
+
+class Endpoint(NamedTuple):
+    """An address. What it is for is the first line of the docstring of who answers."""
+
+    path: str
+    answer: Callable[..., dict[str, Any]]
+    """Gets a library, what is asked, and where it reads chats piece by piece those that are open."""
+    takes: type[msgspec.Struct]
+    gives: type[msgspec.Struct]
+    fails: tuple[type[BackscrollError], ...]
+    browses: bool = False
+    """Whether it reads chats piece by piece."""
+    is_early: bool = False
+    """Whether it answers before anything was read."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in the description."""
+        return self.answer.__name__
+
+    @property
+    def summary(self) -> str:
+        """What it is for."""
+        return (self.answer.__doc__ or "").splitlines()[0]
+
+    def route(self) -> Route:
+        """The route to it."""
+        return Route(self.path, _answering(self), methods=["GET"], name=f"api-{self.name}")
+
+
+def encode(value: object) -> bytes:
+    """JSON of anything that a transcript may hold."""
+    try:
+        return msgspec.json.encode(value)
+    except (UnicodeEncodeError, OverflowError, ValueError):
+        # Half a character, or a number of more than 64 bits: the slower way writes both so that others can read them.
+        return json.dumps(_finite(value), separators=(",", ":")).encode()
+
+
+def _answering(endpoint: Endpoint) -> Answering:
+    async def answering(request: Request) -> Response:
+        desk: Desk = request.app.state.desk
+
+        def run() -> Response:
+            try:
+                wanted = parameters.read_parameters(
+                    endpoint.takes, request.path_params, request.scope.get("query_string", b"")
+                )
+                with desk.library() as library:
+                    if not library.store.exists and not endpoint.is_early:
+                        raise Busy("nothing has been read yet", "try again in a moment; see /api/v1/status")
+                    answer = endpoint.answer(library, wanted, *((desk.browser,) if endpoint.browses else ()))
+            except BackscrollError as error:
+                return problem_response(error, status_of(error))
+            return Response(encode(answer), HTTPStatus.OK, media_type="application/json")
+
+        return await run_in_threadpool(run)
+
+    return answering
+
+
+def _finite(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """The same without numbers that JSON does not have."""
+    if isinstance(value, dict):
+        return {str(key): _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+ENDPOINTS: Final = (
+    Endpoint("/chats", handlers.chats, parameters.ChatsWanted, answers.Chats, (UsageError, Busy)),
+    Endpoint("/chats/{id}", handlers.chat, parameters.ChatWanted, answers.OneChat, (UsageError, NothingFound, Busy)),
+    Endpoint(
+        "/chats/{id}/messages", handlers.messages, parameters.MessagesWanted, answers.Messages,
+        (UsageError, NothingFound, Busy), browses=True,
+    ),
+    Endpoint(
+        "/chats/{id}/branches", handlers.branches, parameters.ChatWanted, answers.Branches,
+        (UsageError, NothingFound, Busy), browses=True,
+    ),
+    Endpoint(
+        "/chats/{id}/agents", handlers.agents, parameters.ChatWanted, answers.Agents,
+        (UsageError, NothingFound, Busy), browses=True,
+    ),
+    Endpoint("/search", handlers.search, parameters.Searched, answers.Found, (UsageError, Busy)),
+    Endpoint("/stats/{report}", stats, parameters.ReportWanted, answers.Report, (UsageError, NothingFound, Busy)),
+    Endpoint("/projects", handlers.projects, parameters.Nothing, answers.Projects, (UsageError, Busy)),
+    Endpoint("/status", handlers.status, parameters.Nothing, answers.Status, (UsageError,), is_early=True),
+)  # fmt: skip

@@ -1,0 +1,121 @@
+"""Who answers: each asks the library and answers with what `--json` prints."""
+
+from typing import Any
+
+from backscroll import __version__
+from backscroll.errors import UsageError
+from backscroll.library import Browser, Found, Library, StoredChat
+from backscroll.library.marked import marked_chat
+from backscroll.render.chats import agent_as_json, branch_as_json, chat_as_json, message_as_json
+from backscroll.render.found import passage_as_json
+from backscroll.render.terminal import moment
+from backscroll.web.api.parameters import ChatsWanted, ChatWanted, MessagesWanted, Nothing, Searched
+
+
+def chats(library: Library, wanted: ChatsWanted) -> dict[str, Any]:
+    """The chats that a query accepts by its fields, and by its words in their titles."""
+    found = library.chats(wanted.q, limit=wanted.limit + 1, offset=wanted.offset, sort=wanted.sort)
+    return {"chats": [_chat(library, one) for one in found[: wanted.limit]], "more": len(found) > wanted.limit}
+
+
+def chat(library: Library, wanted: ChatWanted) -> dict[str, Any]:
+    """One chat."""
+    return {"chat": _chat(library, library.find(wanted.id))}
+
+
+def messages(library: Library, wanted: MessagesWanted, browser: Browser) -> dict[str, Any]:
+    """What was said on a branch, or by an agent, page by page."""
+    browsed = browser.open(library, wanted.id)
+    if wanted.agent:
+        spine, beside = browsed.agent_spine(browsed.agent(wanted.agent)), {}
+        entries = spine.entries
+    else:
+        spine, beside = browsed.spine(wanted.branch), {"branch": wanted.branch}
+        # What it shares with the branches before it is said there, as in `show --json`.
+        entries = [entry for entry in spine.entries if browsed.owners.get(entry.turn) == wanted.branch]
+    keys = [entry.key for entry in entries[wanted.offset : wanted.offset + wanted.limit]]
+    return {
+        "messages": [{**beside, **message_as_json(message)} for message in browsed.messages(library, spine, keys)],
+        "offset": wanted.offset,
+        "total": len(entries),
+    }
+
+
+def branches(library: Library, wanted: ChatWanted, browser: Browser) -> dict[str, Any]:
+    """The branches of a chat, the active one first."""
+    return {"branches": [branch_as_json(branch) for branch in browser.open(library, wanted.id).chat.branches]}
+
+
+def agents(library: Library, wanted: ChatWanted, browser: Browser) -> dict[str, Any]:
+    """The sub-agents of a chat, also those that were only warmed up."""
+    browsed = browser.open(library, wanted.id)
+    found = browsed.chat.agents
+    browsed.read(library, [row for agent in found for row in agent.rows if row.message_id])  # for what they took
+    return {"agents": [agent_as_json(agent) for agent in found]}
+
+
+def search(library: Library, wanted: Searched) -> dict[str, Any]:
+    """Find what was said, thought, run and returned."""
+    if not wanted.q.strip():
+        raise UsageError("nothing to search for", "write words or fields into q")
+    found = library.search(wanted.q, limit=wanted.limit, offset=wanted.offset, sort=wanted.sort, hits=wanted.hits)
+    return _found(library, found)
+
+
+def projects(library: Library, _: Nothing) -> dict[str, Any]:
+    """Every project, with what there is of it."""
+    counts: dict[str | None, list[Any]] = {}
+    for stored in library.chats():  # the newest first, so the first time of a project is its latest
+        about = stored.overview
+        last = moment(about.last_active) if about.last_active else None
+        count = counts.setdefault(about.project, [0, 0, last])
+        count[0] += 1
+        count[1] += about.messages
+    names = ("project", "chats", "messages", "last_active")
+    return {"projects": [dict(zip(names, (name, *count), strict=True)) for name, count in counts.items()]}
+
+
+def status(library: Library, _: Nothing) -> dict[str, Any]:
+    """What is served, and how far it is read."""
+    exists = library.store.exists
+    return {
+        "backscroll": __version__,
+        "library": str(library.settings.library),
+        "homes": [str(home.path) for home in library.homes],
+        "indexed": exists,
+        "pending": library.store.pending().passages if exists else 0,
+        "live": sorted(library.passing.live) if exists else [],
+    }
+
+
+def _chat(library: Library, stored: StoredChat) -> dict[str, Any]:
+    mark = marked_chat(library, stored).mark
+    return chat_as_json(stored.overview, archived=stored.archived, pinned=mark.pinned, tags=mark.tags)
+
+
+def _found(library: Library, found: Found) -> dict[str, Any]:
+    marks = [marked_chat(library, one.chat).mark for one in found.chats]
+    return {
+        "hits": [
+            passage_as_json(one.chat.overview, passage.hit, passage.snippet, None)
+            for one in found.chats
+            for passage in one.passages
+        ],
+        "chats": [
+            {
+                "id": one.chat.overview.id,
+                "title": one.chat.overview.title,
+                "project": one.chat.overview.project,
+                "archived": one.chat.archived,
+                "pinned": mark.pinned,
+                "tags": [*one.chat.overview.tags, *mark.tags],
+                "found": one.found,
+                "words": one.words,
+            }
+            for one, mark in zip(found.chats, marks, strict=True)
+        ],
+        "total": found.total,
+        "total_chats": found.total_chats,
+        "pending": found.pending,
+        "complete": found.is_whole,
+    }

@@ -1,0 +1,101 @@
+"""The API describes itself: OpenAPI 3.1, made from the table of endpoints and the shapes of parameters and answers."""
+
+from functools import cache
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from backscroll import __version__
+from backscroll.web.api.endpoints import ENDPOINTS, Endpoint
+from backscroll.web.api.errors import Error
+from backscroll.web.asking import STATUS
+
+BASE: Final = "/api/v1"
+REFERENCE: Final = "#/components/schemas/{name}"
+
+
+async def describe(_: Request) -> Response:
+    """The description."""
+    return Response(msgspec.json.encode(description()), media_type="application/json")
+
+
+@cache
+def description() -> dict[str, Any]:
+    """All of it. Whoever gets it must not change it."""
+    shapes = [endpoint.gives for endpoint in ENDPOINTS]
+    schemas, components = msgspec.json.schema_components([*shapes, Error], ref_template=REFERENCE)
+    *given, error = schemas
+    paths = {
+        endpoint.path: {"get": _operation(endpoint, schema, error)}
+        for endpoint, schema in zip(ENDPOINTS, given, strict=True)
+    }
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "backscroll",
+            "version": __version__,
+            "summary": "Every conversation you had with Claude Code.",
+            "description": "Answers are what the command line prints with --json. Nothing is changed by any of it.",
+            "license": {"name": "MIT"},
+        },
+        "servers": [{"url": BASE}],
+        "security": [{}, {"token": []}],
+        "paths": {**paths, "/events": {"get": EVENTS}, "/openapi.json": {"get": ITSELF}},
+        "components": {"schemas": components, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+    }
+
+
+def _operation(endpoint: Endpoint, schema: dict[str, Any], error: dict[str, Any]) -> dict[str, Any]:
+    failures = {str(int(STATUS[kind])): _answer(HTTPStatus(STATUS[kind]).phrase, error) for kind in endpoint.fails}
+    return {
+        "operationId": endpoint.name,
+        "summary": endpoint.summary,
+        "parameters": list(_parameters(endpoint)),
+        "responses": {"200": _answer(endpoint.summary, schema), **failures, "default": _answer("Refused", error)},
+    }
+
+
+def _parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
+    _, components = msgspec.json.schema_components([endpoint.takes], ref_template=REFERENCE)
+    shape = components[endpoint.takes.__name__]
+    return [_parameter(endpoint, name, dict(schema), shape) for name, schema in shape["properties"].items()]
+
+
+def _parameter(endpoint: Endpoint, name: str, schema: dict[str, Any], shape: dict[str, Any]) -> dict[str, Any]:
+    described = {"description": text} if (text := schema.pop("description", "")) else {}
+    return {
+        "name": name,
+        "in": "path" if f"{{{name}}}" in endpoint.path else "query",
+        "required": name in shape.get("required", ()),
+        **described,
+        "schema": schema,
+    }
+
+
+def _answer(text: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"description": text, "content": {"application/json": {"schema": schema}}}
+
+
+EVENTS: Final = {
+    "operationId": "events",
+    "summary": "What changes, as it changes: server-sent events.",
+    "description": (
+        '`hello` says where the stream begins; with `{"again": true}` something may have been missed: ask anew.'
+        ' `changed` has `{"chats": [ids]}`; what is new in them is to be asked for. While the library is brought up to'
+        ' date, `progress` has `{"what", "done", "total", "unit"}`. Who comes back with Last-Event-ID misses nothing.'
+    ),
+    "parameters": [{"name": "Last-Event-ID", "in": "header", "required": False, "schema": {"type": "string"}}],
+    "responses": {
+        "200": {"description": "The stream", "content": {"text/event-stream": {"schema": {"type": "string"}}}}
+    },
+}
+ITSELF: Final = {
+    "operationId": "openapi",
+    "summary": "This description.",
+    "responses": {
+        "200": {"description": "This description.", "content": {"application/json": {"schema": {"type": "object"}}}}
+    },
+}

@@ -1,0 +1,111 @@
+"""What can be asked for, with its limits: handlers and the description of the API have it from here."""
+
+from typing import Annotated, Any, Final, Literal, TypeVar
+from urllib.parse import parse_qsl
+
+import msgspec
+from msgspec import Meta, Struct
+
+from backscroll.errors import UsageError
+
+Name = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=128,
+        pattern="^[A-Za-z0-9][A-Za-z0-9_.:-]*$",
+        description="The id of a chat, or of a session, message or agent in it; the beginning is enough.",
+    ),
+]
+Text = Annotated[str, Meta(max_length=4096)]
+Query = Annotated[Text, Meta(description="A query, as `backscroll search` takes it.")]
+Offset = Annotated[int, Meta(ge=0, le=10_000_000, description="Leave out so many.")]
+Since = Annotated[str, Meta(max_length=64, description="From then on: 2026-01-05, yesterday, 7d.")]
+Until = Annotated[str, Meta(max_length=64, description="Up to the end of that day, or that time.")]
+ReportName = Literal[
+    "overview", "usage", "blocks", "time", "prompts", "activity", "tools", "errors", "sequences", "files", "context",
+    "cache",
+]  # fmt: skip
+
+
+class Nothing(Struct, frozen=True, forbid_unknown_fields=True):
+    """No parameters."""
+
+
+class ChatsWanted(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which chats."""
+
+    q: Query = ""
+    limit: Annotated[int, Meta(ge=1, le=1000, description="At most so many.")] = 100
+    offset: Offset = 0
+    sort: Literal["newest", "oldest"] = "newest"
+
+
+class ChatWanted(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which chat."""
+
+    id: Name
+
+
+class MessagesWanted(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which messages of a chat."""
+
+    id: Name
+    branch: Annotated[int, Meta(ge=1, le=1_000_000, description="1 is the active one.")] = 1
+    agent: Annotated[str, Meta(max_length=128, description="Those of this agent, by its whole id.")] = ""
+    offset: Offset = 0
+    limit: Annotated[int, Meta(ge=1, le=500, description="At most so many.")] = 100
+
+
+class Searched(Struct, frozen=True, forbid_unknown_fields=True):
+    """What to look for."""
+
+    q: Annotated[Query, Meta(min_length=1)]
+    limit: Annotated[int, Meta(ge=1, le=100, description="At most so many chats.")] = 20
+    offset: Offset = 0
+    sort: Literal["relevance", "newest", "oldest"] = "relevance"
+    hits: Annotated[int, Meta(ge=1, le=100, description="Passages of each chat.")] = 3
+
+
+class ReportWanted(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which report, of what."""
+
+    report: ReportName
+    q: Query = ""
+    by: Annotated[str, Meta(max_length=32, description="What to add up by, as on the command line.")] = ""
+    period: Annotated[
+        str, Meta(max_length=64, description="2026, 2026-01, 2026-W05, 2026-01-05, today, yesterday, or from..to.")
+    ] = ""
+    since: Since = ""
+    until: Until = ""
+    limit: Annotated[int, Meta(ge=1, le=10_000, description="At most so many rows.")] = 1000
+
+
+Wanted = TypeVar("Wanted", bound=Struct)
+
+
+def read_parameters(kind: type[Wanted], path: dict[str, Any], query: bytes) -> Wanted:
+    """The parameters of a request, or an error that says which one is wrong."""
+    given = dict(parse_qsl(query.decode("latin-1"), keep_blank_values=True, errors="replace"))
+    if doubled := sorted(path.keys() & given.keys()):
+        raise UsageError(f"{doubled[0]} is part of the address", "leave it out behind the ?")
+    try:
+        return msgspec.convert({**given, **path}, kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise UsageError(_plainly(str(error)), HINT) from error
+
+
+def _plainly(problem: str) -> str:
+    """What is wrong, as one says it of an address."""
+    what, _, where = problem.partition(" - at `$.")
+    for start, words in WORDS.items():
+        if what.startswith(start):
+            return f"{what.removeprefix(start).strip('`')} {words}"
+    return f"{where.strip('`')}: {what[:1].lower()}{what[1:]}" if where else what
+
+
+WORDS: Final = {
+    "Object missing required field ": "is missing in the address",
+    "Object contains unknown field ": "is no parameter of this address",
+}
+HINT: Final = "see /api/v1/openapi.json for what can be asked"

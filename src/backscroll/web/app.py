@@ -1,0 +1,55 @@
+"""The application: every address, and who answers it."""
+
+from importlib.resources import files
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.routing import BaseRoute, Mount, Route
+
+from backscroll.web.api.errors import HANDLERS
+from backscroll.web.api.routes import ROUTES as API
+from backscroll.web.asking import page
+from backscroll.web.assets import KnownFiles
+from backscroll.web.desk import Desk
+from backscroll.web.live import Live
+from backscroll.web.pages import chat, chats, export, home, palette, projects, search, settings, stats
+from backscroll.web.pages import files as file_pages
+from backscroll.web.security import Access, Guard
+
+
+def make_app(desk: Desk, access: Access | None = None, live: Live | None = None) -> Guard:
+    """The application over what the desk holds, behind its wall; without `access` for this machine alone."""
+    app = Starlette(routes=ROUTES, exception_handlers=HANDLERS)
+    app.state.desk = desk
+    app.state.live = live or Live(desk)
+    return Guard(app, access or Access())
+
+
+ROUTES: list[BaseRoute] = [
+    Route("/", page(home.show)),
+    Route("/chats", page(chats.show)),
+    Route("/chats/{chat}", page(chat.show)),
+    Route("/chats/{chat}/chunks/{number}", page(chat.chunk)),
+    Route("/chats/{chat}/changes", page(chat.changes)),
+    Route("/chats/{chat}/find", page(chat.find)),
+    Route("/chats/{chat}/agents/{agent}", page(chat.agent)),
+    Route("/chats/{chat}/agents/{agent}/messages", page(chat.agent_messages)),
+    Route("/chats/{chat}/whole/{call}", page(chat.whole)),
+    Route("/chats/{chat}/rows/{row:path}", page(chat.row)),
+    Route("/chats/{chat}/pictures/{row:path}/{number}", page(chat.shown_picture)),
+    Route("/chats/{chat}/markdown", page(chat.as_markdown)),
+    Route("/chats/{chat}/messages/{message:path}/markdown", page(chat.message_as_markdown)),
+    Route("/chats/{chat}/export", page(export.show)),
+    Route("/chats/{chat}/marks", page(chat.marks), methods=["POST"]),
+    Route("/search", page(search.show)),
+    Route("/searches", page(search.save), methods=["POST"]),
+    Route("/live", page(home.live)),
+    Route("/palette", page(palette.show)),
+    Route("/projects", page(projects.show)),
+    Route("/stats", page(stats.show)),
+    Route("/stats/{report}", page(stats.report)),
+    Route("/files", page(file_pages.show)),
+    Route("/settings", page(settings.show)),
+    Mount("/api/v1", routes=API),
+    Mount("/static", KnownFiles(Path(str(files("backscroll.web") / "static")))),
+]

@@ -1,0 +1,86 @@
+"""From a request to an answer: every handler is a function that is asked and gives a page, or data.
+
+Handlers run in threads, each with a library of its own; what goes wrong becomes a page or a JSON error here, and only
+here.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import wraps
+from http import HTTPStatus
+from urllib.parse import parse_qsl
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from backscroll.errors import BackscrollError, Busy, NothingFound, UsageError
+from backscroll.library import Library
+from backscroll.render.html.element import Html
+from backscroll.web.desk import Desk
+from backscroll.web.layout import error_page
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request, and what it is answered from."""
+
+    request: Request
+    desk: Desk
+    library: Library
+    form: Mapping[str, str] = field(default_factory=dict)
+    """The fields of a form that was sent."""
+
+    def path(self, name: str) -> str:
+        """A part of the address."""
+        return str(self.request.path_params[name])
+
+    def get(self, name: str, default: str = "") -> str:
+        """A parameter of the query string; the last one, if it is there several times."""
+        return str(self.request.query_params.get(name, default))
+
+    def number(self, name: str, default: int, least: int = 0, most: int = 1_000_000) -> int:
+        """A parameter that is a number."""
+        value = self.get(name, str(default))
+        if not value.isascii() or not value.isdecimal() or not least <= int(value[:12]) <= most:
+            raise UsageError(f"{name} is not a number between {least} and {most}", f"leave {name} out of the address")
+        return int(value)
+
+
+def page(answer: Callable[[Asked], Html | Response]) -> Endpoint:
+    """An endpoint that shows a page."""
+
+    @wraps(answer)
+    async def endpoint(request: Request) -> Response:
+        desk: Desk = request.app.state.desk
+        body = await request.body() if request.method == "POST" else b""
+        form = dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
+
+        def run() -> Response:
+            try:
+                with desk.library() as library:
+                    shown = answer(Asked(request, desk, library, form))
+            except BackscrollError as error:
+                return HTMLResponse(error_page(error), status_code=status_of(error))
+            return HTMLResponse(shown) if isinstance(shown, Html) else shown
+
+        return await run_in_threadpool(run)
+
+    return endpoint
+
+
+def status_of(error: BackscrollError) -> int:
+    """The HTTP status that says the same."""
+    for kind, status in STATUS.items():
+        if isinstance(error, kind):
+            return status
+    return HTTPStatus.INTERNAL_SERVER_ERROR
+
+
+STATUS: dict[type[BackscrollError], HTTPStatus] = {
+    UsageError: HTTPStatus.BAD_REQUEST,
+    NothingFound: HTTPStatus.NOT_FOUND,
+    Busy: HTTPStatus.SERVICE_UNAVAILABLE,
+}

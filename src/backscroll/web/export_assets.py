@@ -1,0 +1,20 @@
+"""The files of `static`, for pages that have to bring them along."""
+
+from functools import cache
+from importlib.resources import files
+
+from backscroll.render.html.export import Assets
+
+STYLES = ("base.css", "code.css", "messages.css", "chat.css", "export.css")
+
+
+@cache
+def asset(name: str) -> str:
+    """The text of a file."""
+    return (files("backscroll.web") / "static" / name).read_text(encoding="utf-8").replace("\r\n", "\n")
+
+
+@cache
+def export_assets() -> Assets:
+    """What an exported page needs."""
+    return Assets(style="\n".join(map(asset, STYLES)), script=asset("export.js"))

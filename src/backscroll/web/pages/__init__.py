@@ -1,0 +1,1 @@
+"""The pages. Each is a function that is asked and gives HTML."""

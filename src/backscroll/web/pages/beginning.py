@@ -1,0 +1,29 @@
+"""Before the first chats can be shown: what is happening, and that it need not be waited for."""
+
+from backscroll.library import Library
+from backscroll.render.html.element import Html, el, join
+from backscroll.web.layout import document
+
+
+def is_beginning(library: Library) -> bool:
+    """Whether there is no chat because everything was never read to the end yet: an update notes when it was."""
+    if not library.store.exists:
+        return True
+    return library.store.noted("catalogue") is None and not library.chats("", limit=1)
+
+
+def told() -> Html:
+    """What is happening; the page then says how far it has come."""
+    lines = join([
+        el("p", el("strong", "Reading your Claude Code sessions for the first time.")),
+        el("p", "Each is kept byte for byte and made findable, on this machine only. Chats appear here as they are",
+           " read; you need not wait for the end.", class_="muted"),
+        el("p", el("a", "Look again", href="", class_="button")),
+    ])  # fmt: skip
+    return el("div", lines, id="progress", class_="progress card", role="status")
+
+
+def page(title: str, here: str) -> Html:
+    """A page that will show something soon."""
+    main = join([el("h1", title), told()])
+    return document(title, main, here=here, scripts=("home.js",), styles=("pages.css",))

@@ -1,0 +1,249 @@
+"""The list of chats: all of them, those that a query accepts, or by project."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from starlette.responses import HTMLResponse, Response
+
+from backscroll.errors import UsageError
+from backscroll.library import Library, StoredChat
+from backscroll.query import All, Field, Not, Query, QueryError, field_text
+from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.terminal import plural
+from backscroll.web.addresses import chats_address, search_address
+from backscroll.web.asking import Asked, status_of
+from backscroll.web.layout import document, error_told
+from backscroll.web.pages import beginning
+from backscroll.web.pages.rows import listed, names_of, project_name, table_of
+
+PAGE: Final = 50
+GROUPS: Final = 20
+IN_A_GROUP: Final = 5
+SORTS: Final = {
+    "newest": "Last active first",
+    "oldest": "Oldest first",
+    "messages": "Most messages",
+    "cost": "Most expensive",
+    "title": "By title",
+}
+QUICK: Final = (
+    ("is:live", "Live"),
+    ("is:pinned", "Pinned"),
+    ("since:7d", "Last 7 days"),
+    ("is:error", "With errors"),
+    ("is:agent", "With agents"),
+    ("is:archived", "Only kept here"),
+)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What of the chats is asked for, and how."""
+
+    text: str
+    project: str
+    sort: str
+    by: str
+    offset: int
+
+    @classmethod
+    def of(cls, asked: Asked) -> "Wanted":
+        """As the address has it."""
+        sort, by = asked.get("sort", "newest"), asked.get("by")
+        if sort not in SORTS:
+            raise UsageError(f"there is no order {sort}", f"the orders are {', '.join(SORTS)}")
+        if by not in ("", "project"):
+            raise UsageError(f"chats are not grouped by {by}", "leave it out, or group them by project")
+        return cls(asked.get("q").strip(), asked.get("project"), sort, by, asked.number("offset", 0))
+
+    def address(self, **changed: str | int | None) -> str:
+        """The same with something else; always from the beginning, unless an offset is given."""
+        fields: dict[str, str | int | None] = {"project": self.project, "sort": self.sort, "by": self.by, **changed}
+        text = str(fields.pop("text", self.text) or "")
+        return chats_address(text, **{**fields, "sort": None if fields["sort"] == "newest" else fields["sort"]})
+
+    def accepts(self, chat: StoredChat) -> bool:
+        """Whether it is of the project that is asked for; the field of a query also accepts longer paths."""
+        return not self.project or chat.overview.project == self.project
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing is left out."""
+        return not self.text and not self.project
+
+
+def show(asked: Asked) -> Html | Response:
+    """The list."""
+    wanted = Wanted.of(asked)
+    if beginning.is_beginning(asked.library):
+        return beginning.page("Chats", "/chats")
+    try:
+        query = asked.library.parse(wanted.text)
+    except QueryError as error:
+        shown = _page(asked.library, wanted, el("div", error_told(error), id="chats"))
+        return HTMLResponse(shown, status_code=status_of(error))
+    if wanted.project:
+        query = Query(query.text, All((Field("project", "=", wanted.project), *query.root.parts)))
+    fill = _by_project if wanted.by == "project" else _all
+    return _page(asked.library, wanted, el("div", fill(asked.library, wanted, query), id="chats"))
+
+
+def _page(library: Library, wanted: Wanted, found: Html) -> Html:
+    project = el("p", wanted.project, class_="mono muted path") if wanted.project else NOTHING
+    title = project_name(wanted.project) if wanted.project else "Chats"
+    main = join([
+        el("div", el("h1", title), _tabs(wanted), class_="head"), project,
+        _filter(wanted), _quick(library, wanted), found,
+    ])  # fmt: skip
+    return document(title, main, here="/chats", scripts=("lists.js",), styles=("pages.css",))
+
+
+def _tabs(wanted: Wanted) -> Html:
+    tabs = [
+        (wanted.address(by=None), "All", wanted.by == ""),
+        (wanted.address(by="project", project=None), "By project", wanted.by == "project"),
+        ("/projects", "Projects", False),
+    ]
+    links = [el("a", name, href=where, aria_current="true" if is_here else None) for where, name, is_here in tabs]
+    return el("nav", links, class_="tabs", aria_label="How to list them")
+
+
+def _filter(wanted: Wanted) -> Html:
+    options = [
+        el("option", name, value=sort, selected=True if sort == wanted.sort else None) for sort, name in SORTS.items()
+    ]
+    kept = [("project", wanted.project), ("by", wanted.by)]
+    return el(
+        "form",
+        el("input", type="search", name="q", value=wanted.text or None, aria_label="Filter the chats",
+           placeholder="Filter: words of a title, project:shop, since:7d, is:pinned …", autocomplete="off",
+           spellcheck="false"),
+        el("select", options, name="sort", aria_label="Order", data_submits=True),
+        [el("input", type="hidden", name=name, value=value) for name, value in kept if value],
+        el("button", "Filter"),
+        action="/chats", class_="filter", role="search", aria_label="Filter the chats",
+    )  # fmt: skip
+
+
+def _quick(library: Library, wanted: Wanted) -> Html:
+    """Filters for one click: those that everybody has, one's own tags, one's saved searches."""
+    parts: list[Html] = []
+    for query, name in (*QUICK, *((field_text("tag", tag), f"#{tag}") for tag in sorted(library.marks.tagged()))):
+        is_here = wanted.text == query
+        where = wanted.address(text="" if is_here else query)
+        parts.append(el("a", name, href=where, class_="chip", aria_current="true" if is_here else None))
+    for name, query in sorted(library.marks.searches.items()):
+        parts.append(el("a", f"⌕ {name}", href=search_address(query), class_="chip saved", title=query))
+    return el("nav", parts, class_="chips", aria_label="Quick filters")
+
+
+def _all(library: Library, wanted: Wanted, query: Query) -> Html:
+    pinned: list[StoredChat] = []
+    if wanted.sort == "newest":
+        if wanted.offset == 0:
+            pinned = [chat for chat in library.chats(_and(query, PINNED)) if wanted.accepts(chat)]
+        query = _and(query, Not(PINNED))
+    chats, total = _chats(library, wanted, query)
+    if not chats and not pinned:
+        return _nothing(wanted)
+    parts = []
+    if pinned:
+        rows = listed(library, pinned)
+        parts.append(join([el("h2", "Pinned"), table_of(rows, _headings(wanted), with_project=not wanted.project)]))
+        parts.append(el("h2", "All the others") if chats else NOTHING)
+    shown = listed(library, chats[:PAGE])
+    if shown:
+        parts.append(table_of(shown, _headings(wanted), with_project=not wanted.project))
+    parts.append(_pages(wanted, len(shown), PAGE, has_more=len(chats) > PAGE, total=total))
+    return join(parts)
+
+
+def _chats(library: Library, wanted: Wanted, query: Query) -> tuple[list[StoredChat], int | None]:
+    """One page and one chat more, if there is one; and how many there are, where that is known."""
+    if not wanted.project:
+        return library.chats(query, sort=wanted.sort, limit=PAGE + 1, offset=wanted.offset), None
+    chats = [chat for chat in library.chats(query, sort=wanted.sort) if wanted.accepts(chat)]
+    return chats[wanted.offset : wanted.offset + PAGE + 1], len(chats)
+
+
+def _by_project(library: Library, wanted: Wanted, query: Query) -> Html:
+    groups: dict[str | None, list[StoredChat]] = {}
+    for chat in library.chats(query, sort=wanted.sort):
+        groups.setdefault(chat.overview.project, []).append(chat)
+    if not groups:
+        return _nothing(wanted)
+    page = list(groups.items())[wanted.offset : wanted.offset + GROUPS]
+    names = names_of(project for project in groups if project)
+    parts = []
+    for project, chats in page:
+        where = wanted.address(by=None, project=project)
+        name = el("a", names[project], href=where, title=project) if project else "No project"
+        parts.append(el("h2", name, " ", el("span", plural(len(chats), "chat"), class_="badge")))
+        parts.append(table_of(listed(library, chats[:IN_A_GROUP]), _headings(wanted), with_project=False))
+        if len(chats) > IN_A_GROUP and project:
+            parts.append(el("p", el("a", f"All {len(chats):,} chats of {names[project]}", href=where)))
+    has_more = wanted.offset + GROUPS < len(groups)
+    parts.append(_pages(wanted, len(page), GROUPS, has_more=has_more, total=len(groups), what="projects"))
+    return join(parts)
+
+
+def _headings(wanted: Wanted) -> Html:
+    def heading(name: str, sort: str, *, number: bool = False) -> Html:
+        is_here = wanted.sort == sort
+        mark = el("span", " ↓", aria_hidden="true") if is_here else NOTHING
+        return el(
+            "th",
+            el("a", name, mark, href=wanted.address(sort=sort)),
+            scope="col",
+            class_="number" if number else None,
+            aria_sort=("ascending" if sort == "title" else "descending") if is_here else None,
+        )
+
+    return el(
+        "tr",
+        el("td"),
+        heading("Chat", "title"),
+        heading("Last active", "newest"),
+        heading("Messages", "messages", number=True),
+        el("th", "Prompts", scope="col", class_="number"),
+        heading("Cost", "cost", number=True),
+    )
+
+
+def _pages(wanted: Wanted, shown: int, size: int, *, has_more: bool, total: int | None, what: str = "chats") -> Html:
+    if not wanted.offset and not has_more:
+        return NOTHING
+    first = f"{wanted.offset + 1:,}–{wanted.offset + shown:,}"
+    before = wanted.address(offset=max(0, wanted.offset - size) or None)
+    after = wanted.address(offset=wanted.offset + size)
+    return el(
+        "nav",
+        el("a", "← Earlier in the list", href=before, rel="prev", class_="button") if wanted.offset else NOTHING,
+        el("span", f"{what} {first}" + (f" of {total:,}" if total is not None else ""), class_="muted"),
+        el("a", "Further down →", href=after, rel="next", class_="button") if has_more else NOTHING,
+        class_="pages", aria_label="Pages",
+    )  # fmt: skip
+
+
+def _nothing(wanted: Wanted) -> Html:
+    if wanted.offset:
+        return el(
+            "p", "The list ends before this. ", el("a", "To its beginning", href=wanted.address()), class_="empty"
+        )
+    if not wanted.is_plain:
+        hints: Sequence[object] = (
+            "No chat is like that. Words are looked for in titles here; ",
+            el("a", "look for them in everything that was said", href=search_address(wanted.text)),
+            ", or ", el("a", "show all chats", href="/chats"), ".",
+        )  # fmt: skip
+        return el("p", hints, class_="empty")
+    return el("p", "No chats yet. Start Claude Code in a project: what you say there appears here by itself.",
+              class_="empty")  # fmt: skip
+
+
+def _and(query: Query, part: Field | Not) -> Query:
+    return Query(query.text, All((part, *query.root.parts)))
+
+
+PINNED: Final = Field("is", "=", "pinned")

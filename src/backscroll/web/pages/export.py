@@ -1,0 +1,39 @@
+"""A chat as a file, to be kept or given away."""
+
+from typing import Final, get_args
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from backscroll.errors import UsageError
+from backscroll.library.sharing import redactor, rows_of, share
+from backscroll.render.html.export import Format, exported
+from backscroll.web.asking import Asked
+from backscroll.web.export_assets import export_assets
+
+KINDS: Final = {
+    "html": "text/html; charset=utf-8",
+    "md": "text/markdown; charset=utf-8",
+    "json": "application/json",
+    "jsonl": "application/x-ndjson",
+}
+REDACTED: Final = frozenset({"html", "md"})
+"""What is made for others to read; secrets are masked in it unless `redact=0` says otherwise."""
+
+
+def show(asked: Asked) -> Response:
+    """The file, to be downloaded."""
+    form = asked.get("format", "html")
+    if form not in KINDS:
+        raise UsageError(f"there is no format {form}", f"the formats are {', '.join(KINDS)}")
+    stored = asked.library.find(asked.path("chat"))
+    hiding = redactor() if asked.get("redact", "1" if form in REDACTED else "0") != "0" else None
+    if form == "jsonl":
+        content = b"".join(rows_of(asked.library, stored, hiding))
+    else:
+        shared = share(asked.library, stored, hiding)
+        kind = next(one for one in get_args(Format) if one == form)
+        content = "".join(exported(shared, kind, export_assets())).encode("utf-8", "replace")
+    name = f"{quote(stored.overview.id[:8], safe='')}.{form}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(content, media_type=KINDS[form], headers=headers)

@@ -1,0 +1,103 @@
+"""What the passages that were found have in common, to narrow a search with one click."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import Final, NamedTuple
+
+from backscroll.library import Found, Hit, Library, StoredChat
+from backscroll.query import Field, QueryError, Regex, leaves, with_field
+from backscroll.render.found import moment_of
+from backscroll.render.html.element import NOTHING, Html, el
+from backscroll.render.terminal import clean_line
+from backscroll.web.addresses import search_address
+from backscroll.web.pages.rows import names_of
+
+LOOKED_AT: Final = 500
+"""How many passages are counted, the newest ones: as many as the store gives at once."""
+SHOWN: Final = 7
+SPANS: Final = (
+    ("1d", 1, "last day"),
+    ("7d", 7, "last 7 days"),
+    ("30d", 30, "last 30 days"),
+    ("365d", 365, "last year"),
+)
+
+
+class Value(NamedTuple):
+    """What a field can be narrowed to."""
+
+    field: str
+    value: str
+    name: str
+    found: int
+
+
+def facets(library: Library, found: Found, text: str, sort: str) -> Html:
+    """The links, by field; nothing where there is nothing to choose from."""
+    if any(isinstance(part, Regex) for part in leaves(found.query.root, negated=True)):
+        hits = [passage.hit for chat in found.chats for passage in chat.passages]  # others would have to be read first
+    else:
+        hits = list(islice(library.store.passages(found.query, library.passing), LOOKED_AT))
+    if not hits:
+        return NOTHING
+    chats = library.store.chats_by_key(sorted({hit.chat for hit in hits}))
+    asked = {part.name for part in found.query.root.parts if isinstance(part, Field)}
+    groups = [
+        # What holds for all of them narrows nothing.
+        _group(title, [value for value in values if value.found < len(hits)], text, sort)
+        for title, name, values in _counted(hits, chats)
+        if name not in asked
+    ]
+    if not any(groups):
+        return NOTHING
+    told = (
+        f"Counted over the {len(hits):,} newest passages." if len(hits) < found.total else "Counted over all of them."
+    )
+    return el("aside", el("h2", "Narrow it down"), groups, el("p", told, class_="muted note"), class_="facets",
+              aria_label="Narrow it down")  # fmt: skip
+
+
+def _counted(hits: list[Hit], chats: dict[int, StoredChat]) -> list[tuple[str, str, list[Value]]]:
+    overviews = [chats[hit.chat].overview for hit in hits if hit.chat in chats]
+    projects = Counter(overview.project for overview in overviews if overview.project)
+    models = Counter(model for overview in overviews for model in overview.models)
+    roles = Counter(str(hit.role) for hit in hits)
+    tools = Counter(hit.tool for hit in hits if hit.tool)
+    return [
+        ("When", "after", _spans(hits)),
+        ("Project", "project", _values("project", projects, names_of(projects).__getitem__)),
+        ("Part", "role", _values("role", roles)),
+        ("Tool", "tool", _values("tool", tools)),
+        ("Model of the chat", "model", _values("model", models, lambda name: name.removeprefix("claude-"))),
+    ]
+
+
+def _spans(hits: Iterable[Hit]) -> list[Value]:
+    now = datetime.now(UTC)
+    ages = [now - time for hit in hits if (time := moment_of(hit.time)) is not None]
+    counts = [(code, name, sum(1 for age in ages if age <= timedelta(days=days))) for code, days, name in SPANS]
+    told, before = [], 0
+    for code, name, count in counts:
+        if before < count < len(ages):  # else it would leave nothing out, or not more than a shorter one
+            told.append(Value("since", code, name, count))
+        before = max(before, count)
+    return told
+
+
+def _values(field: str, counts: Counter[str], name_of: Callable[[str], str] = str) -> list[Value]:
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return [Value(field, value, clean_line(name_of(value)), count) for value, count in ordered[:SHOWN]]
+
+
+def _group(title: str, values: list[Value], text: str, sort: str) -> Html:
+    items = []
+    for value in values:
+        try:
+            query = with_field(text, value.field, value.value)
+        except QueryError:
+            continue  # no query can ask for such a name
+        link = el("a", value.name or value.value, href=search_address(query, sort), title=value.value)
+        items.append(el("li", link, " ", el("span", f"{value.found:,}", class_="count")))
+    return el("section", el("h3", title), el("ul", items)) if items else NOTHING

@@ -1,0 +1,137 @@
+"""The pages about files: those that were changed most, and what happened to one.
+
+A path from an address is only ever compared with those that the library knows. Nothing is opened by it.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from backscroll.errors import NothingFound, UsageError
+from backscroll.library import Library
+from backscroll.library.analytics.files import SORTS, files
+from backscroll.library.analytics.reports import Asked as About
+from backscroll.library.analytics.touched import FileCall, file_calls, is_end_of
+from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.html.reports import notes_list, report_table
+from backscroll.render.terminal import plural
+from backscroll.web.asking import Asked
+from backscroll.web.layout import document
+from backscroll.web.pages.files_changes import changes
+from backscroll.web.pages.files_versions import lines, versions
+from backscroll.web.pages.rows import when
+from backscroll.web.pages.stats_kinds import about_of
+from backscroll.web.pages.stats_links import file_address, file_search, link_of
+
+SHOWN: Final = 50
+VIEWS: Final = {"changes": "Changes", "versions": "Versions", "lines": "Line by line"}
+
+
+def show(asked: Asked) -> Html:
+    """Files, or one of them."""
+    path = asked.get("path").strip()
+    if not path:
+        return _most_changed(asked)
+    calls = file_calls(asked.library, About())
+    found = matching(path, calls)
+    if len(found) != 1:
+        return _choice(path, found)
+    return _one(asked, found[0], [call for call in calls if call.file == found[0]])
+
+
+def matching(path: str, calls: Sequence[FileCall]) -> list[str]:
+    """The files that a path means: itself, those that it is the end of, else those that have it in their paths."""
+    names = list(dict.fromkeys(call.file for call in reversed(calls)))
+    if path in names:
+        return [path]
+    ends = [name for name in names if is_end_of(path, name)]
+    return ends or [name for name in names if path.lower() in name.lower()]
+
+
+def _most_changed(asked: Asked) -> Html:
+    about, _ = about_of(asked)
+    sort = asked.get("sort") or SORTS[0]
+    if sort not in SORTS:
+        raise UsageError(f"files have no order {sort}", f"the orders are {', '.join(SORTS)}")
+    limit = asked.number("limit", SHOWN, 1, 10_000)
+    report = files(asked.library, about, sort, limit)
+    orders = [
+        el("a", name, href=f"/files?sort={order}", aria_current="true" if order == sort else None)
+        for order, name in zip(SORTS, ("Most changed", "Most read", "In most chats", "Latest"), strict=True)
+    ]
+    left = len(report.rows) - limit
+    main = join([
+        el("h1", "Files"),
+        el("p", "What was read and changed, by which chats, and what was asked for.", class_="muted"),
+        _search(""),
+        el("nav", orders, class_="ranges", aria_label="Order"),
+        report_table(report.columns, report.rows[:limit], caption="Files", bar=report.bar, link=link_of),
+        el("p", f"{left:,} more. ", el("a", "Show them", href=f"/files?sort={sort}&limit=10000")) if left > 0 else None,
+        notes_list(report.notes),
+    ])  # fmt: skip
+    return _page("Files", main)
+
+
+def _choice(path: str, found: Sequence[str]) -> Html:
+    if not found:
+        raise NothingFound(f"no chat read or changed {path}", "see all files at /files")
+    some = found[: 4 * SHOWN]
+    note = f"{len(found):,} files have this in their paths" + (f"; the latest {len(some):,}:" if some != found else ":")
+    main = join([
+        el("h1", "Files"),
+        _search(path),
+        el("p", note),
+        el("ul", [el("li", el("a", name, href=file_address(name), class_="mono")) for name in some], class_="paths"),
+    ])  # fmt: skip
+    return _page("Files", main)
+
+
+def _one(asked: Asked, file: str, calls: Sequence[FileCall]) -> Html:
+    view = asked.get("view") or "changes"
+    if view not in VIEWS:
+        raise UsageError(f"a file has no view {view}", f"the views are {', '.join(VIEWS)}")
+    shown = {"changes": changes, "versions": versions, "lines": lines}[view]
+    tabs = [
+        el("a", name, href=file_address(file, view=key) if key != "changes" else file_address(file),
+           aria_current="page" if key == view else None)
+        for key, name in VIEWS.items()
+    ]  # fmt: skip
+    folder, _, name = file.rpartition("/")
+    main = join([
+        el("p", el("a", "Files", href="/files"), class_="muted crumbs"),
+        el("h1", name or file),
+        el("p", el("code", f"{folder}/"), class_="muted file-path") if folder else NOTHING,
+        _summary(asked.library, file, calls),
+        el("nav", tabs, class_="tabs", aria_label="What to see of it"),
+        shown(asked, file, calls),
+    ])  # fmt: skip
+    return _page(name or file, main)
+
+
+def _summary(library: Library, file: str, calls: Sequence[FileCall]) -> Html:
+    del library
+    done = [call for call in calls if call.is_done]
+    edits, chats = sum(call.changes for call in done), {call.chat for call in calls if call.chat}
+    times = [call.when for call in calls if call.when]
+    failed = len(calls) - len(done)
+    parts = [
+        plural(edits, "change"),
+        plural(len(done) - edits, "read"),
+        f"{failed:,} failed or denied" if failed else None,
+        el("a", f"in {plural(len(chats), 'chat')}", href=file_search(file)),
+        join([when(min(times)), " to ", when(max(times))]) if times else None,
+    ]
+    return el("p", join([part for part in parts if part], " · "), class_="muted")
+
+
+def _search(path: str) -> Html:
+    return el(
+        "form",
+        el("input", type="search", name="path", value=path or None, placeholder="A path, its end, or a part of it",
+           aria_label="Which file", autocomplete="off", spellcheck="false"),
+        el("button", "Find", type="submit"),
+        action="/files", class_="find-file", role="search", aria_label="Files",
+    )  # fmt: skip
+
+
+def _page(title: str, main: Html) -> Html:
+    return document(title, main, here="/files", styles=("code.css", "stats.css"), scripts=("stats.js",))

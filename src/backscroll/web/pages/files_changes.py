@@ -1,0 +1,156 @@
+"""Every change of a file: when, in which chat, what was asked for, and the lines."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from backscroll.library import Library
+from backscroll.library.analytics.touched import FileCall, Prompt, Prompts, input_of, reading, result_of
+from backscroll.library.texts import Texts
+from backscroll.render.html.code import code
+from backscroll.render.html.diffs import DiffHunk, diff, diff_of_texts
+from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.terminal import clean_line, moment
+from backscroll.web.asking import Asked
+from backscroll.web.pages.rows import when
+from backscroll.web.pages.stats_links import call_address, chat_address, file_address
+
+ON_A_PAGE: Final = 30
+OPEN_LINES: Final = 40
+"""A change with more lines is folded."""
+KEPT: Final = 200
+"""Characters of a prompt that the library keeps at hand; one with as many goes on."""
+LONGEST_TEXT: Final = 60_000
+ENDS: Final = {"error": "failed", "denied": "was denied", "interrupted": "was interrupted", None: "has no result"}
+
+
+class Turn(NamedTuple):
+    """What was done to a file for one prompt, in the chat itself or by an agent."""
+
+    chat: str | None
+    agent: str | None
+    prompt: Prompt | None
+    calls: list[FileCall]
+
+
+def changes(asked: Asked, file: str, calls: Sequence[FileCall]) -> Html:
+    """The changes, the newest first; with `reads` in the address also who only read it."""
+    with_reads = asked.get("reads") == "1"
+    wanted = [call for call in calls if call.changes or with_reads]
+    wanted.sort(key=lambda call: call.time or 0, reverse=True)
+    page = asked.number("page", 1, 1, 100_000)
+    here = wanted[(page - 1) * ON_A_PAGE : page * ON_A_PAGE]
+    titles = titles_of(asked.library)
+    with reading(asked.library) as texts:
+        shown = [_turn(texts, file, turn, titles) for turn in _turns(asked.library, here)]
+    more = {"reads": "1"} if with_reads else {}
+    switch = el("a", "Without reads" if with_reads else "Also reads",
+                href=file_address(file) if with_reads else file_address(file, reads="1"), class_="button")  # fmt: skip
+    steps = [
+        el("a", "Newer", class_="button", href=file_address(file, page=str(page - 1), **more)) if page > 1 else None,
+        el("a", "Older", class_="button", href=file_address(file, page=str(page + 1), **more))
+        if page * ON_A_PAGE < len(wanted)
+        else None,
+    ]
+    nothing = el("p", "No change of it is known: it was only read.", class_="muted") if not here else NOTHING
+    return join([
+        el("p", switch),
+        nothing,
+        shown,
+        el("nav", [step for step in steps if step], class_="steps", aria_label="Pages") if any(steps) else NOTHING,
+    ])  # fmt: skip
+
+
+def titles_of(library: Library) -> dict[str, str]:
+    """The titles of all chats, by their ids."""
+    return dict(library.store.report("titles", None, library.passing, since=None, until=None))
+
+
+def prompt_text(prompt: Prompt) -> str:
+    """How what was typed begins, on one line."""
+    return clean_line(prompt.text) + ("…" if len(prompt.text) >= KEPT else "")
+
+
+def _turns(library: Library, calls: Sequence[FileCall]) -> list[Turn]:
+    """Calls that follow one another for the same prompt, together."""
+    prompts = Prompts(library)
+    turns: list[Turn] = []
+    for call in calls:
+        prompt = prompts.of(call)
+        last = turns[-1] if turns else None
+        if last and (last.chat, last.agent, last.prompt) == (call.chat, call.agent, prompt):
+            last.calls.append(call)
+        else:
+            turns.append(Turn(call.chat, call.agent, prompt, [call]))
+    return turns
+
+
+def _turn(texts: Texts, file: str, turn: Turn, titles: dict[str, str]) -> Html:
+    title = clean_line(titles.get(turn.chat or "", "")) or (turn.chat or "a chat that is not known")[:8]
+    link = el("a", title[:120], href=chat_address(turn.chat)) if turn.chat else el("span", title)
+    prompt = NOTHING
+    if turn.prompt and turn.chat:
+        prompt = el(
+            "blockquote",
+            el("a", prompt_text(turn.prompt) or "(empty)", href=chat_address(turn.chat, turn.prompt.uuid)),
+            class_="asked-for",
+        )
+    head = el(
+        "header",
+        link,
+        el("span", "by an agent", class_="badge") if turn.agent else None,
+        el("span", "taken back", class_="badge warn") if all(call.abandoned for call in turn.calls) else None,
+    )
+    return el("article", head, prompt, [_change(texts, file, call) for call in turn.calls], class_="turn card")
+
+
+def _change(texts: Texts, file: str, call: FileCall) -> Html:
+    where = call_address(call)
+    then = file_address(file, view="versions", at=moment(call.when)) if call.when and call.changes else None
+    links = [
+        el("a", "in the chat", href=where) if where else None,
+        el("a", "the file then", href=then) if then and call.is_done else None,
+    ]
+    led = el("span", join(_kept(links), " · "), class_="links")
+    if not call.is_done or not call.changes:
+        ended = NOTHING if call.is_done else el("span", ENDS.get(call.state, "did not go well"), class_="badge error")
+        return el("div", led, join([el("strong", call.tool), when(call.when), ended], " "), class_="change")
+    got = result_of(texts, call)
+    count = sum(len(hunk.lines) for hunk in got.hunks)
+    if got.hunks:
+        body = diff(_numbered(got.hunks), file)
+    else:
+        body, count = _asked_for(texts, file, call)
+    head = [
+        el("strong", call.tool),
+        when(call.when),
+        el("span", f"+{got.added}", class_="added-lines"),
+        el("span", f"−{got.removed}", class_="removed-lines"),
+        el("span", "you changed what was proposed", class_="badge") if got.by_user else None,
+    ]
+    shown = el("details", el("summary", join(_kept(head), " ")), body, open=count <= OPEN_LINES)
+    return el("div", led, shown, class_="change")
+
+
+def _numbered(hunks: Iterable[tuple[int, tuple[str, ...]]]) -> Iterator[DiffHunk]:
+    """Hunks with the numbers of their lines after the change too."""
+    moved = 0
+    for start, lines in hunks:
+        yield DiffHunk(start, start + moved, lines)
+        moved += sum(line.startswith("+") for line in lines) - sum(line.startswith("-") for line in lines)
+
+
+def _asked_for(texts: Texts, file: str, call: FileCall) -> tuple[Html, int]:
+    """The change as it was asked for, where the result does not tell its lines; and how many lines it has."""
+    asked = input_of(texts, call)
+    if asked.content is not None:
+        text = asked.content[:LONGEST_TEXT]
+        cut = el("p", "The rest is left out here.", class_="muted") if len(text) < len(asked.content) else NOTHING
+        return join([code(text, file=file, first_line=1), cut]), text.count("\n") + 1
+    if not asked.replacements:
+        return el("p", "What changed is not told.", class_="muted"), 0
+    shown = [diff_of_texts(one.old[:LONGEST_TEXT], one.new[:LONGEST_TEXT], file) for one in asked.replacements]
+    return join(shown), sum(one.old.count("\n") + one.new.count("\n") + 2 for one in asked.replacements)
+
+
+def _kept(parts: Sequence[Html | None]) -> Iterator[Html]:
+    return (part for part in parts if part is not None)

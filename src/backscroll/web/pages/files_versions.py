@@ -1,0 +1,231 @@
+"""A file as it was: version by version, and line by line with the change that brought each line."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from difflib import SequenceMatcher
+from itertools import groupby
+from typing import Final
+
+from backscroll.errors import NothingFound
+from backscroll.library.analytics.touched import FileCall, Prompts
+from backscroll.library.file_versions import History, Seen, history, seen_at
+from backscroll.render.html.code import code, markup, pieces, plain
+from backscroll.render.html.diffs import diff_of_texts
+from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.terminal import clean_line, plural
+from backscroll.web.asking import Asked
+from backscroll.web.pages.files_changes import prompt_text, titles_of
+from backscroll.web.pages.rows import when
+from backscroll.web.pages.stats_links import call_address, cut_name, file_address
+
+MOST_LINES: Final = 5_000
+LARGEST_MATCH: Final = 4_000_000
+"""Lines times lines that are compared; what is beyond that counts as new."""
+
+
+def versions(asked: Asked, file: str, calls: Sequence[FileCall]) -> Html:
+    """One version, and the way to the others; `at` is its number, a message or a time."""
+    del calls
+    found = history(asked.library, file)
+    seen = _seen(asked, found)
+    as_diff = asked.get("show") == "diff"
+    how = {"show": "diff"} if as_diff else {}
+    switch = el(
+        "a", "The whole file" if as_diff else "What changed", class_="button",
+        href=file_address(file, view="versions", at=str(seen.number), **({} if as_diff else {"show": "diff"})),
+    )  # fmt: skip
+    return join([
+        _steps(file, "versions", seen, found, how),
+        _told(file, seen, found),
+        el("p", switch, " ", el("a", "Line by line", class_="button",
+                                href=file_address(file, view="lines", at=str(seen.number)))),
+        _body(file, seen, as_diff=as_diff),
+        _every_version(file, found, seen),
+    ])  # fmt: skip
+
+
+def lines(asked: Asked, file: str, calls: Sequence[FileCall]) -> Html:
+    """A version line by line, each with the change that brought it."""
+    del calls
+    found = history(asked.library, file)
+    seen = _seen(asked, found)
+    steps = _steps(file, "lines", seen, found, {})
+    if seen.version.content is None:
+        return join([steps, _told(file, seen, found)])
+    contents = [version.content for version, _ in found.versions[: seen.number]]
+    return join([steps, _told(file, seen, found), _origins(asked, file, found, seen, contents)])
+
+
+def origins(contents: Sequence[str | None]) -> list[int]:
+    """Of each line of the last text: which text brought it, from 1. A text that is not known brings nothing."""
+    known: list[str] = []
+    brought: list[int] = []
+    for number, content in enumerate(contents, start=1):
+        if content is not None:
+            fresh = plain(content).split("\n")
+            brought = _carried(known, brought, fresh, number)
+            known = fresh
+    return brought
+
+
+def _carried(old: list[str], brought: list[int], new: list[str], number: int) -> list[int]:
+    start, most = 0, min(len(old), len(new))
+    while start < most and old[start] == new[start]:
+        start += 1
+    end = 0
+    while end < most - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    before, after = old[start : len(old) - end], new[start : len(new) - end]
+    middle = [number] * len(after)
+    if before and after and len(before) * len(after) <= LARGEST_MATCH:
+        for block in SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks():
+            middle[block.b : block.b + block.size] = brought[start + block.a : start + block.a + block.size]
+    return [*brought[:start], *middle, *brought[len(old) - end :]]
+
+
+def _seen(asked: Asked, found: History) -> Seen:
+    now = datetime.now().astimezone()
+    at = asked.get("at").strip()
+    if not (at.isascii() and at.isdecimal() and len(at) <= 6 and 1 <= int(at) <= len(found.versions)):
+        try:
+            return seen_at(asked.library, found, at or None, now)
+        except NothingFound as error:
+            raise NothingFound(error.message, "see its changes, or another version") from error
+    number = int(at)
+    version, call = found.versions[number - 1]
+    before = found.versions[number - 2][0].content if number > 1 else None
+    return Seen(found.file, number, version, call, version.certain, version.basis, before)
+
+
+def _steps(file: str, view: str, seen: Seen, found: History, more: dict[str, str]) -> Html:
+    def step(number: int, name: str) -> Html:
+        if not 1 <= number <= len(found.versions) or number == seen.number:
+            return el("span", name, class_="button off", aria_disabled="true")
+        return el("a", name, class_="button", href=file_address(file, view=view, at=str(number), **more))
+
+    return el(
+        "nav",
+        step(1, "First"),
+        step(seen.number - 1, "Before"),
+        el("strong", f"Version {seen.number:,} of {len(found.versions):,}"),
+        step(seen.number + 1, "Next"),
+        step(len(found.versions), "Last"),
+        class_="steps",
+        aria_label="Versions",
+    )
+
+
+def _told(file: str, seen: Seen, found: History) -> Html:
+    del file, found
+    where = call_address(seen.call) if seen.call else None
+    parts = [
+        when(seen.version.when),
+        el("a", seen.version.touch.tool or "see it in the chat", href=where) if where else None,
+        el("span", "certain", class_="badge") if seen.certain else el("span", "not certain", class_="badge warn"),
+        f"based on {seen.basis}",
+    ]
+    return el("p", join([part for part in parts if part], " · "), class_="muted")
+
+
+def _body(file: str, seen: Seen, *, as_diff: bool) -> Html:
+    content = seen.version.content
+    if content is None:
+        return el("p", "What was in it then cannot be told.", class_="muted")
+    if as_diff:
+        if seen.before is None:
+            return join([el("p", "No version before this one is known.", class_="muted"), _text(file, content)])
+        if seen.before == content:
+            return el("p", "Nothing changed.", class_="muted")
+        return diff_of_texts(seen.before, content, file)
+    return _text(file, content)
+
+
+def _text(file: str, content: str) -> Html:
+    kept = content.split("\n")[: MOST_LINES + 1]
+    if len(kept) <= MOST_LINES:
+        return code(content, file=file, first_line=1)
+    note = el("p", f"The first {MOST_LINES:,} lines.", class_="muted")
+    return join([note, code("\n".join(kept[:MOST_LINES]), file=file, first_line=1)])
+
+
+def _every_version(file: str, found: History, seen: Seen) -> Html:
+    rows = []
+    for number, (version, call) in reversed(list(enumerate(found.versions, start=1))):
+        where = call_address(call) if call else None
+        tool = version.touch.tool or "copy"
+        counts = "" if version.added is None else f"+{version.added} −{version.removed}"
+        rows.append(
+            el(
+                "tr",
+                el(
+                    "td",
+                    el("a", f"{number}", href=file_address(file, view="versions", at=str(number))),
+                    class_="number",
+                ),
+                el("td", when(version.when)),
+                el("td", el("a", tool, href=where) if where else tool),
+                el("td", counts, class_="number"),
+                el("td", "yes" if version.certain else "no"),
+                el("td", version.basis, class_="long"),
+                aria_current="true" if number == seen.number else None,
+            )
+        )
+    names = (
+        ("Version", "number"),
+        ("Time", None),
+        ("Tool", None),
+        ("Lines", "number"),
+        ("Certain", None),
+        ("Basis", None),
+    )
+    head = el("tr", [el("th", name, scope="col", class_=style) for name, style in names])
+    table = el("table", el("thead", head), el("tbody", rows), class_="report")
+    return el(
+        "details",
+        el("summary", f"All {plural(len(found.versions), 'version')}"),
+        el("div", table, class_="scroll", tabindex=0, role="region", aria_label="All versions"),
+        class_="chart-figures",
+    )
+
+
+def _origins(asked: Asked, file: str, found: History, seen: Seen, contents: Sequence[str | None]) -> Html:
+    drawn = [markup(line) for line in pieces(seen.version.content or "", file=file)]
+    brought = origins(contents)[: len(drawn)]
+    titles, prompts = titles_of(asked.library), Prompts(asked.library)
+    names: dict[int, Html] = {}
+    rows, place = [], 0
+    for number, some in groupby(brought[:MOST_LINES]):
+        count = len(list(some))
+        if number not in names:
+            names[number] = _origin(file, found, number, titles, prompts)
+        # The numbers are drawn by the style sheet, so that they are not copied along.
+        part = [
+            el("span", line, class_="line", data_line=place + offset + 1)
+            for offset, line in enumerate(drawn[place : place + count])
+        ]
+        rows.append(
+            el("tr", el("th", names[number], scope="row"),
+               el("td", el("pre", el("code", join(part, "\n")), class_="code numbered")))
+        )  # fmt: skip
+        place += count
+    cut = el("p", f"The first {MOST_LINES:,} lines.", class_="muted") if len(drawn) > MOST_LINES else NOTHING
+    table = el("table", el("caption", "Each line with the change that brought it", class_="unseen"),
+               el("tbody", rows), class_="origins")  # fmt: skip
+    return join([cut, el("div", table, class_="scroll", tabindex=0, role="region", aria_label="Line by line")])
+
+
+def _origin(file: str, found: History, number: int, titles: dict[str, str], prompts: Prompts) -> Html:
+    """The change that brought some lines: when, and what was asked for."""
+    version, call = found.versions[number - 1]
+    link = el("a", f"{number}", href=file_address(file, view="versions", at=str(number), show="diff"),
+              title=f"Version {number:,}: {version.basis}")  # fmt: skip
+    told = NOTHING
+    if call is not None and version.touch.tool and version.added is not None:
+        prompt = prompts.of(call)
+        text = prompt_text(prompt) if prompt else clean_line(titles.get(call.chat or "", ""))
+        where = call_address(call)
+        shown = cut_name(text) or call.tool
+        told = el("a", shown, href=where, title=text) if where else el("span", shown)
+    else:
+        told = el("span", "there before" if number == 1 else "by somebody else, or as it was read", class_="muted")
+    return join([link, " ", when(version.when), el("br"), told])

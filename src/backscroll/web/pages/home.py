@@ -1,0 +1,143 @@
+"""The first page: search, what is live, what was last, how much, and what is kept."""
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
+
+from backscroll.library import Library
+from backscroll.library.analytics.reports import Asked as About
+from backscroll.library.analytics.usage import usage
+from backscroll.render.html.charts import heatmap
+from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.reports import dollars, short
+from backscroll.web.addresses import search_address
+from backscroll.web.asking import Asked
+from backscroll.web.layout import document, search_box
+from backscroll.web.pages import beginning
+from backscroll.web.pages.kept import kept_section
+from backscroll.web.pages.live import live_chats, live_section
+from backscroll.web.pages.rows import item_of, listed
+
+RECENT: Final = 8
+CHIPS: Final = 5
+YEAR: Final = timedelta(days=371)
+
+
+def show(asked: Asked) -> Html:
+    """The page."""
+    library = asked.library
+    # Where the page says how far the library has come; empty unless it is on its way.
+    progress = el("div", id="progress", class_="progress", role="status", hidden=True)
+    if beginning.is_beginning(library):
+        main = join([_search(library, is_ready=False), beginning.told()])
+    elif not library.chats("", limit=1):
+        main = join([_search(library, is_ready=False), progress, _nothing_yet(library)])
+    else:
+        recent = [item_of(row) for row in listed(library, library.chats("-is:live", limit=RECENT))]
+        days = _days(library)
+        main = join([
+            _search(library, is_ready=True),
+            progress,
+            el("div", live_section(live_chats(library)), id="live"),
+            el(
+                "div",
+                el("section", el("h2", "Last chats ", el("a", "all", href="/chats", class_="more")),
+                   el("ul", recent, class_="items"), aria_label="Last chats"),
+                el("div", _spend(days), kept_section(library), class_="side"),
+                class_="columns",
+            ),
+            _activity(days),
+        ])  # fmt: skip
+    return document("", main, here="/", scripts=("home.js",), styles=("stats.css", "pages.css"), bar_search=False,
+                    body_class="home")  # fmt: skip
+
+
+def live(asked: Asked) -> Html:
+    """What is live now, as a fragment."""
+    return live_section(live_chats(asked.library)) if asked.library.store.exists else NOTHING
+
+
+def _search(library: Library, *, is_ready: bool) -> Html:
+    saved = [
+        el("a", f"⌕ {name}", href=search_address(query), class_="chip saved", title=query)
+        for name, query in sorted(library.marks.searches.items())
+    ]
+    examples = [el("a", el("code", query), href=search_address(query), class_="chip") for query in EXAMPLES if is_ready]
+    chips = [*saved, *examples][: max(len(saved), CHIPS)]
+    return el(
+        "section",
+        el("h1", "Find what was said, thought, run and returned", class_="lead"),
+        search_box(),
+        el("nav", chips, class_="chips", aria_label="Searches") if chips else NOTHING,
+        class_="hero",
+    )
+
+
+def _nothing_yet(library: Library) -> Html:
+    """What to do where there are no chats."""
+    homes = [home for home in library.homes if home.exists]
+    places = [el("li", el("code", str(home.path))) for home in library.homes]
+    if homes:
+        steps = el(
+            "p", "There are no sessions in it yet. Start ", el("code", "claude"), " in a project and say something:",
+            " the chat appears here by itself, while it goes on.",
+        )  # fmt: skip
+    else:
+        steps = el(
+            "p", "No Claude Code home is there. If yours is somewhere else, name it: ",
+            el("code", "backscroll --home /path/to/.claude open"),
+        )  # fmt: skip
+    return el(
+        "section",
+        el("h2", "Nothing to read yet"),
+        el("p", "Looked at:"),
+        el("ul", places),
+        steps,
+        class_="card nothing",
+    )
+
+
+def _days(library: Library) -> dict[date, tuple[int, int, int]]:
+    """Answers, tokens and microdollars of each day of the last year."""
+    report = usage(library, About(since=datetime.now(UTC) - YEAR), "day")
+    days = {}
+    for row in report.as_dicts():
+        try:
+            day = date.fromisoformat(row["day"])
+        except ValueError:
+            continue  # what has no time belongs to no day
+        tokens = sum(value for name, value in row.items() if name.endswith("_tokens"))
+        days[day] = (row["messages"], tokens, row["cost_microdollars"] or 0)
+    return days
+
+
+def _spend(days: dict[date, tuple[int, int, int]]) -> Html:
+    today = datetime.now().astimezone().date()
+    parts = []
+    for name, length in (("Today", 1), ("7 days", 7), ("30 days", 30), ("365 days", 365)):
+        inside = [sums for day, sums in days.items() if today - timedelta(days=length) < day <= today]
+        cost, tokens = sum(sums[2] for sums in inside), sum(sums[1] for sums in inside)
+        parts.append(
+            el("div", el("dt", name), el("dd", dollars(cost), el("small", f"{short(tokens)} tokens", class_="muted")))
+        )
+    return el(
+        "section",
+        el("h2", "Spend ", el("a", "stats", href="/stats", class_="more")),
+        el("dl", parts, class_="figures"),
+        class_="card",
+        aria_label="Spend",
+    )
+
+
+def _activity(days: dict[date, tuple[int, int, int]]) -> Html:
+    today = datetime.now().astimezone().date()
+    counts = {day: sums[0] for day, sums in days.items() if day <= today}
+    counts.setdefault(today, 0)
+
+    def link(day: date) -> str:
+        return search_address(f"after:{day} before:{day + timedelta(days=1)}", sort="oldest")
+
+    shown = heatmap(counts, label="Activity: answers by day", link=link)
+    return el("section", shown, class_="activity", aria_label="Activity")
+
+
+EXAMPLES: Final = ("is:error since:7d", "role:prompt since:30d", "has:image", "file:README.md", '"connection reset"')

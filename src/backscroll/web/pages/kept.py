@@ -1,0 +1,113 @@
+"""What Claude Code is about to delete, and that it is kept.
+
+To know it means to look at every file, so it is counted beside the requests, and a page shows what was counted last.
+"""
+
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from backscroll.errors import BackscrollError
+from backscroll.library import Home, Library
+from backscroll.library.analytics.overview import deletion
+from backscroll.render.html.element import Html, el
+from backscroll.render.terminal import plural
+from backscroll.settings import Settings
+from backscroll.web.addresses import chats_address
+from backscroll.web.pages.rows import when
+
+STALE: Final = 30.0
+"""For how many seconds it is not counted anew."""
+PATIENCE: Final = 0.2
+"""How long a page waits for the first count."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What was counted."""
+
+    found: dict[str, Any] | None
+    """None where nothing was ever kept."""
+
+
+@dataclass(frozen=True)
+class Count:
+    """A count that is under way or done, and the one before it."""
+
+    since: float
+    work: "Future[Counted]"
+    before: Counted | None
+
+
+def kept_section(library: Library) -> Html:
+    """What the first page says of it."""
+    counted = _counted(library)
+    told: object
+    if counted is None:
+        told = el("p", "Counting what is kept …", class_="muted counting")
+    elif counted.found is None:
+        told = el("p", "Nothing is kept yet; that begins with the first update.")
+    else:
+        told = _lines(counted.found)
+    return el(
+        "section",
+        el("h2", "Due for deletion, kept ", el("a", "details", href="/settings", class_="more")),
+        told,
+        class_="card kept",
+        aria_label="Due for deletion, kept",
+    )
+
+
+def _lines(found: dict[str, Any]) -> list[Html]:
+    lines = []
+    if found["due"]:
+        first = el("span", " (the first: ", when(datetime.fromisoformat(found["first_due"])), ")")
+        due = el("strong", plural(found["due"], "session"))
+        lines.append(el("p", due, " will be deleted by Claude Code within 7 days", first, "."))
+        if found["not_kept"]:
+            lines.append(
+                el("p", f"{found['kept']:,} of them are wholly kept; the rest is kept with the next update.",
+                   class_="warn")
+            )  # fmt: skip
+        else:
+            lines.append(el("p", "All of them are kept here, byte for byte.", class_="good"))
+    else:
+        lines.append(el("p", "Claude Code deletes nothing of yours within the next 7 days."))
+    gone = found["only_in_archive"]
+    kept = [el("strong", plural(found["sessions_kept"], "session")), " kept"]
+    if gone:
+        kept += ["; ", el("a", f"{gone:,} of them only here", href=chats_address("is:archived"))]
+    lines.append(el("p", kept, "."))
+    return lines
+
+
+def _counted(library: Library) -> Counted | None:
+    """As it was when it was last counted; None before the first count is done."""
+    at, now = library.settings.library, time.monotonic()
+    with _lock:
+        count = _counts.get(at)
+        if count is None or (count.work.done() and now - count.since > STALE):
+            work = _pool.submit(_count, library.settings, library.homes)
+            count = _counts[at] = Count(now, work, count.work.result() if count else None)
+    try:
+        return count.work.result(0 if count.before else PATIENCE)
+    except TimeoutError:
+        return count.before
+
+
+def _count(settings: Settings, homes: Sequence[Home]) -> Counted:
+    try:
+        with Library(settings, homes) as library:  # of its own: it is for one thread at a time
+            return Counted(deletion(library, datetime.now(UTC)))
+    except (BackscrollError, OSError):
+        return Counted(None)
+
+
+_lock: Final = threading.Lock()
+_pool: Final = ThreadPoolExecutor(1, "counting")
+_counts: Final[dict[Path, Count]] = {}

@@ -1,0 +1,107 @@
+"""What goes on just now: the chats that a client has open, and the last thing that happened in each."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from backscroll.errors import BackscrollError
+from backscroll.library import FoundPassage, Library, StoredChat
+from backscroll.query import All, Field, Query
+from backscroll.render.found import moment_of
+from backscroll.render.html.element import NOTHING, Html, el
+from backscroll.render.terminal import clean_line, plural
+from backscroll.web.addresses import chat_address
+from backscroll.web.pages.rows import project_link, title_of, when
+from backscroll.web.viewing import WORKING
+
+MOST: Final = 12
+WIDTH: Final = 200
+
+
+@dataclass(frozen=True)
+class LiveChat:
+    """A chat that is being written."""
+
+    stored: StoredChat
+    last: FoundPassage | None
+    """The last thing that happened; None before anything can be found."""
+    status: str | None = None
+    """What its client says of itself."""
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it is the user's turn: as the client says, else by what happened last."""
+        if self.status:
+            return self.status not in WORKING
+        return self._role in ("answer", "title", "other")
+
+    @property
+    def state(self) -> str:
+        """What it is at, in words."""
+        tool = clean_line(self.last.hit.tool or "a tool") if self.last and self._role == "input" else ""
+        if self.is_waiting:
+            return f"waits for you: {tool}" if tool else "your turn"
+        if not self.last and not self.status:
+            return "live"
+        return f"running {tool}" if tool else "working"
+
+    @property
+    def _role(self) -> str:
+        return str(self.last.hit.role) if self.last else ""
+
+
+def live_chats(library: Library) -> list[LiveChat]:
+    """All of them, the one that was last active first."""
+    if not library.live:
+        return []
+    return [
+        LiveChat(stored, _last(library, stored), _status(library, stored))
+        for stored in library.chats("is:live", limit=MOST)
+    ]
+
+
+def live_section(chats: list[LiveChat]) -> Html:
+    """What the first page shows of them."""
+    if not chats:
+        return NOTHING
+    title = el("h2", "Live now ", el("span", plural(len(chats), "chat"), class_="badge live"), id="live-title")
+    return el("section", title, el("ul", [_item(chat) for chat in chats], class_="live"), aria_labelledby="live-title")
+
+
+def _item(chat: LiveChat) -> Html:
+    overview = chat.stored.overview
+    last = chat.last
+    said = NOTHING
+    if last is not None:
+        label = clean_line(last.hit.tool or "") or ROLES.get(str(last.hit.role), "")
+        said = el("p", el("span", label, class_="role"), " ", clean_line(last.snippet.text) or "…", class_="last")
+    return el(
+        "li",
+        el("div", el("a", title_of(overview), href=chat_address(overview.id), class_="open"), class_="chat-title"),
+        said,
+        el(
+            "div",
+            el("span", chat.state, class_="badge" if chat.is_waiting else "badge live busy"),
+            el("span", project_link(overview.project)),
+            el("span", when(moment_of(last.hit.time) if last and last.hit.time else overview.last_active)),
+            class_="meta",
+        ),
+        class_="card",
+        data_chat=overview.id,
+    )
+
+
+def _status(library: Library, stored: StoredChat) -> str | None:
+    names = (name.lower() for name in stored.overview.leaves)
+    return next((library.live[name].status for name in names if name in library.live), None)
+
+
+def _last(library: Library, stored: StoredChat) -> FoundPassage | None:
+    query = Query("", All((Field("chat", "=", stored.overview.id),)))
+    try:
+        found = library.search(query, limit=1, sort="newest", hits=1, width=WIDTH)
+    except BackscrollError:
+        return None  # what was said is not to be found yet
+    return next((passage for chat in found.chats for passage in chat.passages), None)
+
+
+ROLES: Final = {"prompt": "You", "answer": "Claude", "thinking": "Thinking", "title": "Title", "other": "Client"}

@@ -1,0 +1,92 @@
+"""The projects: where the chats were."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from backscroll.library import Library
+from backscroll.render.html.element import Html, el, join
+from backscroll.render.terminal import plural
+from backscroll.web.addresses import chats_address
+from backscroll.web.asking import Asked
+from backscroll.web.layout import document
+from backscroll.web.pages import beginning
+from backscroll.web.pages.rows import money, names_of, when
+
+
+@dataclass
+class Project:
+    """A project, and what was done in it."""
+
+    path: str | None
+    chats: int = 0
+    messages: int = 0
+    prompts: int = 0
+    cost: int | None = None
+    """In nanodollars; None where nothing of it has a price."""
+    last_active: datetime | None = None
+
+
+def show(asked: Asked) -> Html:
+    """The page."""
+    if beginning.is_beginning(asked.library):
+        return beginning.page("Projects", "/chats")
+    found = projects(asked.library)
+    tabs = el(
+        "nav",
+        el("a", "All", href="/chats"),
+        el("a", "By project", href=chats_address(by="project")),
+        el("a", "Projects", href="/projects", aria_current="page"),
+        class_="tabs", aria_label="How to list them",
+    )  # fmt: skip
+    head = el("div", el("h1", "Projects"), tabs, class_="head")
+    if not found:
+        told = el("p", "No projects yet. Start Claude Code in a folder: it appears here by itself.", class_="empty")
+        return document("Projects", join([head, told]), here="/chats", styles=("pages.css",))
+    names = names_of(project.path for project in found if project.path)
+    headings = [el("th", name, scope="col", class_="number" if number else None) for name, number in COLUMNS]
+    table = el(
+        "table",
+        el("thead", el("tr", headings)),
+        el("tbody", [_row(project, names) for project in found]),
+        class_="chats projects",
+    )
+    main = join([head, el("p", plural(len(found), "project"), class_="muted"), table])
+    return document("Projects", main, here="/chats", scripts=("lists.js",), styles=("pages.css",))
+
+
+def projects(library: Library) -> list[Project]:
+    """All of them, the one that was last active first."""
+    found: dict[str | None, Project] = {}
+    for stored in library.chats(""):
+        chat = stored.overview
+        project = found.setdefault(chat.project, Project(chat.project))
+        project.chats += 1
+        project.messages += chat.messages
+        project.prompts += chat.prompts
+        if stored.cost is not None:
+            project.cost = (project.cost or 0) + stored.cost
+        times = [time for time in (project.last_active, chat.last_active) if time is not None]
+        project.last_active = max(times, default=None)
+    return list(found.values())
+
+
+def _row(project: Project, names: Mapping[str, str]) -> Html:
+    if project.path:
+        name = el("a", names[project.path], href=chats_address(project=project.path), class_="open")
+    else:
+        name = el("span", "No project")
+    return el(
+        "tr",
+        el("td", name, el("div", project.path or "", class_="meta mono path"), class_="about"),
+        el("td", when(project.last_active), class_="when"),
+        el("td", f"{project.chats:,}", el("span", " chats", class_="unit"), class_="number"),
+        el("td", f"{project.messages:,}", el("span", " messages", class_="unit"), class_="number"),
+        el("td", f"{project.prompts:,}", el("span", " prompts", class_="unit"), class_="number"),
+        el("td", "–" if project.cost is None else money(project.cost), class_="number"),
+    )
+
+
+COLUMNS = (
+    ("Project", False), ("Last active", False), ("Chats", True), ("Messages", True), ("Prompts", True), ("Cost", True),
+)  # fmt: skip

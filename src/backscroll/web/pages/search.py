@@ -1,0 +1,267 @@
+"""What a query finds: the passages by chat, what they have in common, and how to ask."""
+
+import time
+from typing import Final
+
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from backscroll.errors import UsageError
+from backscroll.library import Found, FoundChat, FoundPassage, Library, Marks, change_marks
+from backscroll.query import FIELDS, All, Field, Highlighter, Not, Query, QueryError, Snippet, Word, write
+from backscroll.render.found import highlighted, moment_of
+from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.terminal import clean_line, plural
+from backscroll.web.addresses import agent_address, chat_address, search_address
+from backscroll.web.asking import Asked, status_of
+from backscroll.web.layout import document, error_told, search_box
+from backscroll.web.pages import beginning
+from backscroll.web.pages.facets import facets
+from backscroll.web.pages.rows import badges_of, listed, project_link, title_of, when
+
+PAGE: Final = 20
+HITS: Final = 3
+HITS_OF_ONE: Final = 50
+"""Passages of a chat where the query is about one."""
+WIDTH: Final = 320
+SORTS: Final = {"relevance": "Best first", "newest": "Newest first", "oldest": "Oldest first"}
+LONGEST_NAME: Final = 80
+
+
+def show(asked: Asked) -> Html | Response:
+    """The page."""
+    text, sort = asked.get("q").strip(), asked.get("sort", "relevance")
+    if sort not in SORTS:
+        raise UsageError(f"there is no order {sort}", f"the orders are {', '.join(SORTS)}")
+    if text and beginning.is_beginning(asked.library):
+        return beginning.page("Search", "/search")
+    if not text:
+        return _page("", sort, _help(asked.library))
+    number = asked.number("page", 1, least=1, most=1000)
+    try:
+        started = time.perf_counter()
+        query = asked.library.parse(text)
+        hits = HITS_OF_ONE if _is_of_one(query) else HITS + 1
+        offset = (number - 1) * PAGE
+        found = asked.library.search(query, limit=PAGE, offset=offset, sort=sort, hits=hits, width=WIDTH)
+        seconds = time.perf_counter() - started
+    except QueryError as error:
+        return HTMLResponse(_page(text, sort, error_told(error)), status_code=status_of(error))
+    return _page(text, sort, _results(asked.library, found, text, sort, number, seconds))
+
+
+def save(asked: Asked) -> Response:
+    """Remember a search under a name, or forget it."""
+    name, query = clean_line(asked.form.get("name", ""))[:LONGEST_NAME], asked.form.get("query", "").strip()
+    if not name:
+        raise UsageError("a search needs a name", "write one beside “Save”")
+    forget = asked.form.get("forget") == "1"
+    if not forget:
+        asked.library.parse(query)
+
+    def change(marks: Marks) -> None:
+        if forget:
+            marks.searches.pop(name, None)
+        else:
+            marks.searches[name] = query
+
+    change_marks(asked.library.settings.library, change)
+    return RedirectResponse(search_address("" if forget else query), status_code=303)
+
+
+def _page(text: str, sort: str, shown: Html) -> Html:
+    options = [el("option", name, value=key, selected=True if key == sort else None) for key, name in SORTS.items()]
+    form = search_box(text, el("select", options, name="sort", aria_label="Order", data_submits=True))
+    main = join([el("h1", "Search", class_="unseen"), form, shown])
+    return document(text or "Search", main, here="/search", scripts=("lists.js",), styles=("pages.css",),
+                    bar_search=False, body_class="searching")  # fmt: skip
+
+
+def _results(library: Library, found: Found, text: str, sort: str, number: int, seconds: float) -> Html:
+    side = facets(library, found, text, sort)
+    parts = [_chips(found.query, sort), _told(found, seconds), _warnings(found)]
+    if not found.chats:
+        parts.append(_nothing(library, found, text, sort))
+    else:
+        shown = [_chat(library, chat, found.query, sort) for chat in found.chats]
+        parts.append(el("ol", shown, class_="results"))
+        parts.append(_pages(found, text, sort, number))
+    if found.chats or text in library.marks.searches.values():
+        parts.append(_saving(library, text))
+    return el("div", side, el("div", parts, class_="found"), class_="with-facets" if side else None)
+
+
+def _chips(query: Query, sort: str) -> Html:
+    """The fields of the query, each to be taken out of it."""
+    chips = []
+    for part in query.root.parts:
+        inner = part.part if isinstance(part, Not) else part
+        if isinstance(inner, Field):
+            rest = Query("", All(tuple(other for other in query.root.parts if other is not part)))
+            told = write(Query("", All((part,))))
+            chips.append(
+                el("a", el("code", told), el("span", " ✕", aria_hidden="true"), href=search_address(write(rest), sort),
+                   class_="chip", aria_label=f"Leave out {told}")
+            )  # fmt: skip
+    return el("nav", chips, class_="chips", aria_label="Fields of this query") if chips else NOTHING
+
+
+def _told(found: Found, seconds: float) -> Html:
+    least = "at least " if not found.is_whole else ""
+    count = f"{least}{plural(found.total, 'passage')} in {plural(found.total_chats, 'chat')}"
+    return el("p", count, el("span", f" · {seconds * 1000:,.0f} ms"), class_="muted told", role="status")
+
+
+def _warnings(found: Found) -> Html:
+    lines = []
+    if found.pending:
+        what = ", ".join(found.pending_roles)
+        lines.append(f"{plural(found.pending, 'passage')} cannot be found yet ({what}); they are about to be.")
+    if not found.is_whole:
+        lines.append(NOT_WHOLE)
+    return join([el("p", line, class_="warn") for line in lines])
+
+
+def _chat(library: Library, found: FoundChat, asked: Query, sort: str) -> Html:
+    overview, is_of_one = found.chat.overview, _is_of_one(asked)
+    row = listed(library, [found.chat])[0]
+    # A title mostly is the first prompt: what was found in it is marked in the heading.
+    passages = [passage for passage in found.passages if str(passage.hit.role) != "title"]
+    titles = len(found.passages) - len(passages)
+    passages = passages if is_of_one else passages[:HITS]
+    more = found.found - titles - len(passages)
+    rest = NOTHING
+    if more > 0 and not is_of_one:
+        where = search_address(f"chat:{overview.id} {asked.text}", sort)
+        rest = el("p", el("a", f"{more:,} more in this chat", href=where), class_="rest")
+    return el(
+        "li",
+        el("h2", el("a", _marked(title_of(overview), asked), href=chat_address(overview.id), class_="open"),
+           class_="chat-title"),
+        el("div", badges_of(row), el("span", project_link(overview.project)), el("span", when(overview.last_active)),
+           el("span", plural(found.found, "passage")), class_="meta"),
+        el("ul", [_passage(overview.id, passage) for passage in passages], class_="passages"),
+        rest,
+        data_chat=overview.id,
+    )  # fmt: skip
+
+
+def _passage(chat: str, passage: FoundPassage) -> Html:
+    hit = passage.hit
+    role = str(hit.role)
+    label = f"{clean_line(hit.tool)} {role}" if hit.tool else ROLES.get(role, role)
+    marks = [name for name, is_so in (("agent", hit.agent), ("taken back", hit.is_abandoned)) if is_so]
+    where = agent_address(chat, hit.agent, hit.uuid) if hit.agent else chat_address(chat, hit.uuid)
+    return el(
+        "li",
+        el(
+            "a",
+            el("span", label, class_=f"role role-{role}"),
+            [el("span", mark, class_="badge") for mark in marks],
+            el("span", "failed", class_="badge error") if hit.is_error else NOTHING,
+            when(moment_of(hit.time)) if hit.time is not None else NOTHING,
+            el("span", _highlighted(passage.snippet), class_="snippet"),
+            href=where,
+        ),
+    )
+
+
+def _marked(title: str, asked: Query) -> Html:
+    return _highlighted(Snippet(title, tuple(Highlighter(asked).spans(title))))
+
+
+def _highlighted(snippet: Snippet) -> Html:
+    return join([el("mark", part) if kind == "match" else part for kind, part in highlighted(snippet)])
+
+
+def _pages(found: Found, text: str, sort: str, number: int) -> Html:
+    last = -(-found.total_chats // PAGE)
+    if last <= 1 and number == 1:
+        return NOTHING
+    return el(
+        "nav",
+        el("a", "← Before", href=search_address(text, sort, number - 1), rel="prev", class_="button")
+        if number > 1
+        else NOTHING,
+        el("span", f"page {number:,} of {max(last, number):,}", class_="muted"),
+        el("a", "More chats →", href=search_address(text, sort, number + 1), rel="next", class_="button")
+        if number < last
+        else NOTHING,
+        class_="pages",
+        aria_label="Pages",
+    )
+
+
+def _nothing(library: Library, found: Found, text: str, sort: str) -> Html:
+    meant = [
+        el("a", el("strong", word), href=search_address(text.replace(wanted, word), sort), class_="chip")
+        for wanted in found.query.words
+        for word in library.similar(Query("", All((Word(wanted),))))
+    ]
+    if meant:
+        return el("div", el("p", "Nothing was found. Did you mean"), el("p", meant, class_="chips"), class_="empty")
+    return el("div", el("p", "Nothing was found."),
+              el("p", "Try fewer or other words, part of a word with a *, or leave out a field.", class_="hint"),
+              class_="empty")  # fmt: skip
+
+
+def _saving(library: Library, text: str) -> Html:
+    name = next((name for name, query in library.marks.searches.items() if query == text), None)
+    if name is not None:
+        fields = join([
+            el("span", "Saved as ", el("strong", name), " "), el("input", type="hidden", name="name", value=name),
+            el("button", "Forget it", name="forget", value="1", class_="quiet"),
+        ])  # fmt: skip
+    else:
+        fields = join([
+            el("input", type="text", name="name", placeholder="Name for this search", aria_label="Name for this search",
+               required=True, maxlength=LONGEST_NAME, autocomplete="off"),
+            el("button", "Save this search"),
+        ])  # fmt: skip
+    kept = el("input", type="hidden", name="query", value=text)
+    return el("form", fields, kept, method="post", action="/searches", class_="saving")
+
+
+def _help(library: Library) -> Html:
+    searches = [
+        el("li", el("a", name, href=search_address(query)), " ", el("code", query, class_="muted"))
+        for name, query in sorted(library.marks.searches.items())
+    ]
+    saved = join([el("h2", "Your searches"), el("ul", searches)]) if searches else NOTHING
+    basics = [
+        el("tr", el("td", el("a", el("code", query), href=search_address(query))), el("td", told))
+        for query, told in BASICS
+    ]
+    fields = []
+    for info in FIELDS:
+        choices = [
+            el("a", choice.name, href=search_address(f"{info.name}:{choice.name}"), title=choice.help, class_="chip")
+            for choice in info.choices
+        ]
+        example = el("a", el("code", info.example), href=search_address(info.example))
+        more = el("div", choices, class_="chips") if choices else NOTHING
+        fields.append(el("tr", el("td", example), el("td", info.help, more)))
+    return el(
+        "div", saved,
+        el("h2", "How to ask"), el("table", el("tbody", basics), class_="asking"),
+        el("h2", "Fields"), el("table", el("tbody", fields), class_="asking"), class_="help",
+    )  # fmt: skip
+
+
+def _is_of_one(query: Query) -> bool:
+    """Whether it is about one chat."""
+    return any(isinstance(part, Field) and part.name in ("chat", "session") for part in query.root.parts)
+
+
+NOT_WHOLE: Final = (
+    "Not everything was looked through for the regular expression: narrow the search with words or fields."
+)
+ROLES: Final = {"prompt": "You", "answer": "Claude", "thinking": "Thinking", "title": "Title", "other": "Client"}
+BASICS: Final = (
+    ("flaky test", "both words, anywhere in a chat; the chats with both come first"),
+    ('"connection reset"', "a phrase"),
+    ("migrat*", "words that begin like this"),
+    ("timeout OR deadlock", "one of the two"),
+    ("cache -redis", "without that word"),
+    ("/user_[0-9]+/", "a regular expression"),
+    ("role:prompt since:30d", "what you typed in the last 30 days"),
+)

@@ -1,0 +1,241 @@
+"""Settings and health: what is read, what is kept, what it takes, and whether all is well. Nothing is changed here."""
+
+import platform
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from backscroll import __version__
+from backscroll.errors import NothingFound
+from backscroll.library import Health, HomeHealth, Library, Status, examine, status
+from backscroll.library.prices import ListedPrice, list_prices
+from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.terminal import clean_line, moment, plural, size
+from backscroll.web.asking import Asked
+from backscroll.web.layout import document
+from backscroll.web.pages.rows import when
+
+SHOWN: Final = 50
+SOON: Final = timedelta(days=7)
+RATES: Final = ("input", "output", "cache_write_5m", "cache_write_1h", "cache_read")
+
+
+def show(asked: Asked) -> Html:
+    """The page. `?check=1` reads every session, which takes its time."""
+    library = asked.library
+    is_checked = asked.get("check") == "1"
+    parts = [
+        el("h1", "Settings"),
+        _section("Look", _theme()),
+        _section("Homes", _homes(library)),
+        _section("Library", _library(library)),
+        _section("Archive", _archive(library)),
+        _section("Health", _health(library) if is_checked else _offer(), name="health"),
+        _section("Prices", _prices(library)),
+        _section("About", _about(library)),
+    ]
+    return document("Settings", join(parts), here="/settings", scripts=("settings.js",), styles=("pages.css",),
+                    body_class="settings")  # fmt: skip
+
+
+def _section(title: str, content: Html, name: str = "") -> Html:
+    return el("section", el("h2", title), content, id=name or title.lower())
+
+
+def _facts(rows: Iterable[tuple[str, object]]) -> Html:
+    return el("dl", [el("div", el("dt", name), el("dd", value)) for name, value in rows], class_="facts-list")
+
+
+def _theme() -> Html:
+    choices = [
+        el("label", el("input", type="radio", name="theme", value=value), f" {name}")
+        for value, name in (("system", "As the system has it"), ("light", "Light"), ("dark", "Dark"))
+    ]
+    fields = el("fieldset", el("legend", "Theme", class_="unseen"), choices, class_="choices", hidden=True, id="theme")
+    return join([fields, el("noscript", el("p", "The theme is that of your system.", class_="muted"))])
+
+
+def _homes(library: Library) -> Html:
+    items = [
+        el("li", el("code", str(home.path)), "" if home.exists else el("span", "not there", class_="badge warn"))
+        for home in library.homes
+    ]
+    hint = join(["Named with ", el("code", "--home"), ", or as ", el("code", "homes"), " in ",
+                 el("code", str(library.settings.file)), "."])  # fmt: skip
+    return join([el("ul", items, class_="plain"), el("p", hint, class_="muted")])
+
+
+def _library(library: Library) -> Html:
+    folder = library.settings.library
+    rows: list[tuple[str, object]] = [("Folder", el("code", str(folder)))]
+    if library.store.exists:
+        pending = library.store.pending().passages
+        chats = library.sql("select count(*), sum(messages) from v_chats").rows[0]
+        rows += [
+            ("Index", size(_size_of(folder / "index"))),
+            ("Chats", f"{chats[0]:,}, with {plural(chats[1] or 0, 'message')}"),
+            ("Findable", f"all but {plural(pending, 'passage')}" if pending else "everything"),
+        ]
+    else:
+        rows.append(("Index", "not there yet: it is made with the first update"))
+    return _facts(rows)
+
+
+def _archive(library: Library) -> Html:
+    now = datetime.now(UTC)
+    try:
+        found = status(library.settings, library.homes, now)
+    except NothingFound as nothing:
+        return el("p", nothing.message, class_="muted")
+    share = f" ({100 * found.stored / found.size:.0f} %)" if found.size else ""
+    captured = [el("div", when(_moment(at)), " ", el("code", home)) for home, at in found.captured.items()]
+    verified = _moment(found.verified) if found.verified else None
+    rows: list[tuple[str, object]] = [
+        ("Kept", f"{plural(found.files, 'file')}, {plural(found.sessions, 'session')}"),
+        ("Size", f"{size(found.size)} in {size(found.stored)}{share}"),
+        ("Last captured", captured or "never"),
+        ("Last verified", when(verified) if verified else join(["never: ", el("code", "backscroll archive verify")])),
+        ("Only here", f"{plural(len(found.gone), 'session')} gone from their home"),
+    ]
+    if found.damaged_lines:
+        rows.append(("Damaged", el("span", plural(found.damaged_lines, "line"), class_="badge error")))
+    return join([_facts(rows), _due(found, now)])
+
+
+def _due(found: Status, now: datetime) -> Html:
+    if not found.due:
+        return el("p", "Claude Code deletes nothing within the next 7 days.", class_="muted")
+    rows = [
+        el("tr",
+           el("td", "at its next start" if item.due <= now else when(item.due)),
+           el("td", el("a", item.file.place.session_id or "?", href=f"/chats/{item.file.place.session_id}")
+              if item.file.place.session_id else "?", class_="mono"),
+           el("td", size(item.file.size), class_="number"))
+        for item in found.due[:SHOWN]
+    ]  # fmt: skip
+    head = el("tr", el("th", "Deleted by Claude Code", scope="col"), el("th", "Session", scope="col"),
+              el("th", "Size", scope="col", class_="number"))  # fmt: skip
+    more = el("p", f"… and {len(found.due) - SHOWN:,} more", class_="muted") if len(found.due) > SHOWN else NOTHING
+    table = el("div", el("table", el("thead", head), el("tbody", rows)), class_="scroll")
+    return el("details", el("summary", f"{plural(len(found.due), 'session')} due for deletion within 7 days, and kept"),
+              table, more)  # fmt: skip
+
+
+def _offer() -> Html:
+    return join([
+        el("p", "Read every session, and tell what cannot be read, what is unknown, and what will be deleted when.",
+           class_="muted"),
+        el("p", el("a", "Check now", href="/settings?check=1#health", class_="button")),
+    ])  # fmt: skip
+
+
+def _health(library: Library) -> Html:
+    health = examine(library.homes)
+    now = datetime.now(UTC)
+    found = health.inspection
+    rows: list[tuple[str, object]] = [
+        ("Sessions", f"{plural(found.files, 'file')}, {size(found.size)}"),
+        ("Records", f"{found.records:,} on {plural(found.lines, 'line')}"),
+        ("Problems", el("span", f"{found.problems:,}", class_="badge warn") if found.problems else "none"),
+    ]
+    if found.first and found.last:
+        rows.append(("Time", join([when(found.first), " to ", when(found.last)])))
+    parts = [_facts(rows), *(_home(home, now) for home in health.homes), _troubles(health), _unknown(health)]
+    return join(parts)
+
+
+def _home(home: HomeHealth, now: datetime) -> Html:
+    title = el("h3", el("code", str(home.home.path)))
+    if not home.exists:
+        return join([title, el("p", "Not there, or never used.", class_="warn")])
+    source = "its default" if home.cleanup_days is None else "cleanupPeriodDays in settings.json"
+    overdue = sum(1 for item in home.deletions if item.due <= now)
+    soon = sum(1 for item in home.deletions if now < item.due <= now + SOON)
+    rows: list[tuple[str, object]] = [
+        ("Retention", f"Claude Code deletes a session {plural(home.days, 'day')} after its last change ({source})."),
+        ("Overdue", f"{plural(overdue, 'session')}; the next start of Claude Code deletes them" if overdue else "none"),
+        ("Within 7 days", f"{plural(soon, 'session')}" if soon else "none"),
+        ("Projects", f"{len(home.projects):,}"),
+        ("Running", ", ".join(f"{live.session_id or '?'} (process {live.pid})" for live in home.live) or "nothing"),
+        ("Files", join([el("div", f"{count:,} {kind}, {size(home.sizes[kind])}")
+                        for kind, count in home.files.most_common()])),
+    ]  # fmt: skip
+    unreadable = [f"{item.path}: {item.reason}" for item in home.unreadable[:SHOWN]]
+    return join([title, _facts(rows), _list("Cannot be read", unreadable)])
+
+
+def _troubles(health: Health) -> Html:
+    found = health.inspection
+    troubles = [f"{item.file}:{item.line}: {item.kind}: {item.detail}" for item in found.troubles[:SHOWN]]
+    unreadable = [f"{item.path}: {item.reason}" for item in found.unreadable[:SHOWN]]
+    return join([_list("Problems", troubles), _list("Sessions that cannot be read", unreadable)])
+
+
+def _unknown(health: Health) -> Html:
+    seen = sorted(health.unknown.values(), key=lambda item: -item.count)[:SHOWN]
+    lines = [
+        f"{item.count:,} × {item.drift.what} {item.drift.name or '(none)'}"
+        + (f", first in {item.version}" if item.version else "")
+        for item in seen
+    ]
+    if not lines:
+        return el("p", "Nothing in them is unknown to this version.", class_="good")
+    note = el("p", "It is kept as it is, and nothing is lost; a newer version may know it.", class_="muted")
+    return join([_list("Unknown to this version", lines), note])
+
+
+def _list(title: str, lines: list[str]) -> Html:
+    if not lines:
+        return NOTHING
+    items = [el("li", clean_line(line)) for line in lines]
+    return join([el("h3", title), el("ul", items, class_="lines mono")])
+
+
+def _prices(library: Library) -> Html:
+    found = list_prices(library.settings)
+    heads = ("Model", "Input", "Output", "Write 5 min", "Write 1 h", "Cache read", "From")
+    head = [el("th", name, scope="col", class_="number" if 0 < place < 6 else None) for place, name in enumerate(heads)]
+    rows = [_price(item) for item in found.prices]
+    table = el("table", el("thead", el("tr", head)), el("tbody", rows), class_="prices")
+    told = (
+        f"USD for a million tokens, as {found.snapshot.package} {found.snapshot.version} of {found.snapshot.made} "
+        f"has them; your own in {library.settings.file} come first."
+    )
+    scroll = el("div", table, class_="scroll", tabindex=0, role="region", aria_label="Prices")
+    return join([el("p", told, class_="muted"),
+                 el("details", el("summary", plural(len(found.prices), "price")), scroll)])  # fmt: skip
+
+
+def _price(item: ListedPrice) -> Html:
+    price = item.price
+    rates = [el("td", f"{getattr(price.rates, name) / 1000:g}", class_="number") for name in RATES]
+    name = f"{price.model} (fast mode)" if price.is_fast else price.model
+    return el("tr", el("th", name, scope="row"), rates, el("td", price.source))
+
+
+def _about(library: Library) -> Html:
+    return _facts([
+        ("backscroll", __version__),
+        ("Python", f"{platform.python_version()} on {platform.system()}"),
+        ("Settings file", join([el("code", str(library.settings.file)),
+                                "" if library.settings.file.exists() else " (not there; none is needed)"])),
+        ("Now", el("time", moment(datetime.now(UTC)), datetime=moment(datetime.now(UTC)), data_exact=True)),
+    ])  # fmt: skip
+
+
+def _size_of(folder: Path) -> int:
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.stat().st_size if path.is_file() else 0
+        except OSError:
+            continue  # gone since it was listed
+    return total
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None

@@ -1,0 +1,234 @@
+"""The pages with numbers: the overview, and one for every report."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC
+from http import HTTPStatus
+from typing import Any, Final
+
+from starlette.responses import JSONResponse, Response
+
+from backscroll.errors import NothingFound, UsageError
+from backscroll.library.analytics.overview import overview
+from backscroll.library.analytics.reports import Report
+from backscroll.render.html.charts import Bar, bars
+from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.html.reports import compared_table, notes_list, report_table
+from backscroll.render.reports import dollars, duration, short
+from backscroll.render.tables import csv_lines, plain_value
+from backscroll.render.terminal import plural
+from backscroll.web.asking import Asked
+from backscroll.web.layout import document
+from backscroll.web.pages.stats_charts import charts_of, prompt_charts, usage_chart
+from backscroll.web.pages.stats_form import address, carried, ranges, report_form, tabs
+from backscroll.web.pages.stats_kinds import KINDS, Kind, about_of
+from backscroll.web.pages.stats_links import cut_name, link_of, short_path
+
+FORMATS: Final = ("", "csv", "json")
+ERROR_COLUMNS: Final = ("count", "chats", "last", "solved_share", "tool", "signature", "example")
+EXPLAINED: Final = 500
+"""How many single answers a page shows; the download has them all."""
+
+
+def show(asked: Asked) -> Html:
+    """Everything at a glance."""
+    about, now = about_of(asked, with_query=False)
+    found = overview(asked.library, about, now.astimezone(UTC))
+    main = join([
+        _head(asked, "Stats", "Each number says what it counted and what it left out.", ""),
+        _cards(asked, found),
+        usage_chart(asked.library, about, "model", "cost", ""),
+        prompt_charts(asked.library, about, None if about.until else now.date()),
+        el("div", _most(found, "projects", "project", "Cost by project"),
+           _most(found, "models", "model", "Cost by model"), _tools(found), class_="side-by-side"),
+        el("h2", "What was counted"),
+        notes_list(found["notes"]),
+    ])  # fmt: skip
+    return _page("Stats", main)
+
+
+def report(asked: Asked) -> Html | Response:
+    """One report, as a page or as a file."""
+    name = asked.path("report")
+    kind = KINDS.get(name)
+    if kind is None:
+        raise NothingFound(f"there is no report {name}", f"the reports are {', '.join(KINDS)}")
+    if asked.get("format") not in FORMATS:
+        raise UsageError(f"there is no format {asked.get('format')}", "the formats are csv and json")
+    about, now = about_of(asked, with_query=kind.has_query)
+    chosen = kind.chosen(asked)
+    if asked.get("format") and not asked.get("limit"):
+        chosen["limit"] = 0  # a file has everything
+    answer = kind.run(asked.library, about, chosen, now)
+    if asked.get("format"):
+        return _download(name, replace(answer, rows=answer.rows[: chosen["limit"] or None]), asked.get("format"))
+    shown = answer.rows[: chosen["limit"] or None]
+    main = join([
+        _head(asked, kind.title, kind.about, name),
+        report_form(asked, name, kind, chosen),
+        _facts(name, answer),
+        charts_of(name, asked.library, about, chosen, answer),
+        _table(kind, chosen, answer, shown),
+        _more(asked, name, len(answer.rows) - len(shown)),
+        _explanation(answer.explanation),
+        el("section", el("h2", "What was counted"), notes_list(answer.notes)) if answer.notes else NOTHING,
+        _downloads(asked, name) if answer.rows else NOTHING,
+    ])  # fmt: skip
+    return _page(kind.title, main)
+
+
+def _page(title: str, main: Html) -> Html:
+    return document(title, main, here="/stats", styles=("stats.css",), scripts=("stats.js",))
+
+
+def _head(asked: Asked, title: str, about: str, name: str) -> Html:
+    return join([
+        tabs(asked, name),
+        el("h1", title),
+        el("p", about, class_="muted"),
+        ranges(asked, name),
+    ])  # fmt: skip
+
+
+def _cards(asked: Asked, found: Mapping[str, Any]) -> Html:
+    said, used = found["activity"], found["usage"]
+    tokens = sum(value for name, value in used.items() if name.endswith("_tokens"))
+    streak = said["longest_streak"]["days"]
+    facts = (
+        ("Cost", dollars(used["cost_microdollars"]), plural(used["messages"], "answer"), "usage"),
+        ("Tokens", short(tokens), f"{short(used['output_tokens'])} output", "usage"),
+        ("Prompts", f"{said['prompts']:,}", f"in {plural(said['chats'], 'chat')}", "prompts"),
+        ("Active time", duration(said["active_seconds"]), f"on {plural(said['active_days'], 'day')}", "time"),
+        ("Days in a row", f"{streak:,}", f"{said['current_streak']['days']:,} now", "activity"),
+        ("Calls of tools", f"{found['calls']:,}", "how they ended", "tools"),
+    )
+    common = carried(asked)
+    cards = [
+        el("a", el("span", name, class_="muted"), el("strong", value), el("span", more, class_="muted"),
+           href=address(to, {**common, "show": "tokens"} if name == "Tokens" else common), class_="card fact")
+        for name, value, more, to in facts
+    ]  # fmt: skip
+    return el("div", cards, class_="facts")
+
+
+def _most(found: Mapping[str, Any], part: str, key: str, label: str) -> Html:
+    shorten = short_path if key == "project" else cut_name
+    rows = [
+        Bar(shorten(row[key]), [row["cost_microdollars"] or 0], dollars(row["cost_microdollars"]), link_of(key, row))
+        for row in found[part]
+    ]
+    return bars(rows, label=label)
+
+
+def _tools(found: Mapping[str, Any]) -> Html:
+    rows = [
+        Bar(row["tool"], [row["calls"] - row["failed"], row["failed"]], f"{row['calls']:,}", link_of("tool", row))
+        for row in found["tools"]
+    ]
+    return bars(rows, label="Calls of tools", legend=("Went well", "Failed"))
+
+
+def _facts(name: str, answer: Report) -> Html:
+    """What a report says beside its rows, where it is worth a sentence of its own."""
+    if name == "activity" and answer.facts["busiest_day"]:
+        longest, current, busiest = (answer.facts[key] for key in ("longest_streak", "current_streak", "busiest_day"))
+        told = [
+            ("Active days", f"{answer.facts['active_days']:,}"),
+            ("Longest streak", f"{plural(longest['days'], 'day')}, {longest['from']} to {longest['to']}"),
+            ("Current streak", plural(current["days"], "day")),
+            ("Busiest day", f"{busiest['day']}, {plural(busiest['prompts'], 'prompt')}"),
+        ]
+    elif name == "blocks" and (burning := answer.facts["active"]):
+        hourly = dollars(burning["cost_microdollars_per_hour"])
+        projected = dollars(burning["projected_cost_microdollars"])
+        told = [
+            ("Open until", f"{burning['end']}, {burning['minutes_left']:,.0f} minutes left"),
+            ("So far", f"{short(burning['tokens'])} tokens, {dollars(burning['cost_microdollars'])}"),
+            ("Rate", f"{short(burning['tokens_per_minute'])} tokens a minute, {hourly} an hour"),
+            ("At the end", f"{short(burning['projected_tokens'])} tokens, {projected}, if it goes on like this"),
+        ]
+    elif name == "blocks":
+        return el("p", "No window is open: the next answer begins one.", class_="muted")
+    elif "cost_microdollars" in (total := answer.facts.get("total") or {}):
+        return el("p", el("strong", dollars(total["cost_microdollars"])), " in all", class_="sum")
+    else:
+        return NOTHING
+    return el("dl", [el("div", el("dt", term), el("dd", text)) for term, text in told], class_="told")
+
+
+def _table(kind: Kind, chosen: Mapping[str, Any], answer: Report, rows: list[tuple[Any, ...]]) -> Html:
+    if "a" in chosen and "b" in chosen:
+        if not rows:
+            return el("p", "Write what is to be compared: two periods, or two queries.", class_="muted")
+        return compared_table(rows, chosen["a"], chosen["b"])
+    if kind is KINDS["activity"]:
+        return NOTHING  # the chart has its figures below it
+    columns = _people_columns(kind, answer)
+    places = [answer.columns.index(name) for name in columns]
+    kept = [tuple(row[place] for place in places) for row in rows]
+    return report_table(columns, kept, caption=kind.title, bar=answer.bar, link=link_of, more=_named(answer, rows))
+
+
+def _people_columns(kind: Kind, answer: Report) -> list[str]:
+    """The columns that people read, in their order; a file has them all."""
+    columns = list(answer.columns)
+    if kind is KINDS["tools"]:
+        gone = {name for name in ("denied", "interrupted", "missing") if not answer.facts["total"][name]}
+        return [name for name in columns if name not in gone]
+    if kind is KINDS["errors"]:
+        return [name for name in ERROR_COLUMNS if name in columns]
+    if kind is KINDS["sequences"] and "signature" in columns:
+        return ["count", "tool", "first", "chat", "message", "signature"]
+    for name, place in (("title", 1), ("prompt", 2)):
+        if name in columns:
+            columns.remove(name)
+            columns.insert(place, name)
+    return columns
+
+
+def _named(answer: Report, rows: list[tuple[Any, ...]]) -> list[dict[str, Any]]:
+    return [dict(zip(answer.columns, row, strict=True)) for row in rows]
+
+
+def _explanation(explained: Report | None) -> Html:
+    if explained is None:
+        return NOTHING
+    rows = explained.rows[:EXPLAINED]
+    note = f"The first {EXPLAINED:,} of {len(explained.rows):,}; the download has them all."
+    return el(
+        "section",
+        el("h2", "Every answer that was counted"),
+        el("p", note, class_="muted") if len(rows) < len(explained.rows) else NOTHING,
+        report_table(explained.columns, rows, caption="Every answer that was counted", link=link_of),
+    )
+
+
+def _more(asked: Asked, name: str, left: int) -> Html:
+    if left <= 0:
+        return NOTHING
+    whole = address(name, {**carried(asked, every=True), "limit": "0"})
+    return el("p", f"{left:,} more rows. ", el("a", "Show them all", href=whole))
+
+
+def _downloads(asked: Asked, name: str) -> Html:
+    given = {key: value for key, value in carried(asked, every=True).items() if key != "limit"}
+    links = [
+        el("a", f"Download as {format_.upper()}", class_="button", download=True,
+           href=address(name, {**given, "format": format_}))
+        for format_ in FORMATS[1:]
+    ]  # fmt: skip
+    return el("p", join(links, " "), class_="downloads")
+
+
+def _download(name: str, answer: Report, format_: str) -> Response:
+    """The same as the command line gives."""
+    headers = {"Content-Disposition": f'attachment; filename="backscroll-{name}.{format_}"'}
+    if format_ == "csv":
+        shown = answer.explanation or answer
+        text = "".join(f"{line}\n" for line in csv_lines(shown.columns, shown.rows))
+        return Response(text, HTTPStatus.OK, headers, "text/csv; charset=utf-8")
+    rows = [{key: plain_value(value) for key, value in row.items()} for row in answer.as_dicts()]
+    told: dict[str, Any] = {"rows": rows, **answer.facts, "notes": answer.notes}
+    if answer.explanation is not None:
+        told["explanation"] = answer.explanation.as_dicts()
+    return JSONResponse(told, HTTPStatus.OK, headers)

@@ -1,0 +1,214 @@
+"""Which chart fits which report."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from typing import Any, Final
+
+from backscroll.library import Library
+from backscroll.library.analytics.activity import WEEKDAYS
+from backscroll.library.analytics.moments import local
+from backscroll.library.analytics.prompts import typed
+from backscroll.library.analytics.reports import Asked as About
+from backscroll.library.analytics.reports import Report
+from backscroll.render.charts import measure_text
+from backscroll.render.html.charts import Axis, Bar, Series, bars, heatmap, hours, lines, stacked_bars
+from backscroll.render.html.element import Html
+from backscroll.render.html.reports import heading
+from backscroll.web.pages.stats_links import chats_of_day, cut_name, link_of, short_path
+from backscroll.web.pages.stats_periods import axis_of, is_drawn, usage_over_time
+
+PERIODS: Final = ("hour", "day", "week", "month")
+SHOWN: Final = 15
+"""How many bars there are at most: the table has them all."""
+TIMES: Final = ("model_seconds", "tools_seconds", "human_seconds", "other_seconds")
+SHARES: Final = ("prompts_share", "answers_share", "thinking_share", "calls_share", "outputs_share", "other_share")
+MEASURES: Final = {"cost": "cost_microdollars", "tokens": "all_tokens", "answers": "answers"}
+TITLES: Final = {"cost": "Cost", "tokens": "Tokens", "answers": "Answers"}
+
+FIRST_DAY, END = date(1970, 1, 1), date(2200, 1, 1)
+"""What is earlier or later was written by a clock that is out of order."""
+
+Draw = Callable[[Library, About, Mapping[str, Any], Report], list[Html]]
+
+
+def charts_of(name: str, library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
+    """The charts of a report; none where nothing can be seen in one."""
+    return DRAWN[name](library, about, chosen, report) if name in DRAWN and report.rows else []
+
+
+def usage_chart(library: Library, about: About, stack: str, show: str, period: str) -> Html:
+    """What was used over time."""
+    period, axis, series = usage_over_time(library, about, stack, show, period)
+    shown = [one._replace(name=short_path(one.name)) for one in series] if stack == "project" else series
+    return stacked_bars(axis, shown, label=f"{TITLES[show]} by {period} and {stack}", measure=MEASURES[show])
+
+
+def prompt_charts(library: Library, about: About, today: date | None = None) -> list[Html]:
+    """A year of prompts, and a week of hours; the year ends today, if that is given."""
+    whens = [local(about, time) for time in typed(library, about).times]
+    days = Counter(when.date() for when in whens if FIRST_DAY <= when.date() < END)
+    if today is not None and days:
+        days[today] += 0
+    cells = Counter((when.weekday(), when.hour) for when in whens)
+    week = [(name, [cells[weekday, hour] for hour in range(24)]) for weekday, name in enumerate(WEEKDAYS)]
+    return [
+        heatmap(days, label="Prompts by day", link=chats_of_day),
+        hours(week, label="Prompts by weekday and hour", unit="prompts"),
+    ]
+
+
+def simple_bars(report: Report, measures: Sequence[str], label: str, *, values: Sequence[str] = ()) -> Html:
+    """The first rows of a report as bars; their length is what the measures add up to, `values` is what is told."""
+    rows, key = report.as_dicts()[:SHOWN], report.columns[0]
+    told = values or measures[:1]
+    items = []
+    for row in rows:
+        name = str(row.get("title") or row[key] or "-")
+        shown = short_path(name) if key in ("project", "file") else cut_name(name)
+        parts = [max(0.0, float(row[measure] or 0)) for measure in measures]
+        figures = " + ".join(measure_text(measure, row[measure]) for measure in told)
+        items.append(Bar(shown, parts, figures, link_of(key, row), name if shown != name else ""))
+    return bars(items, label=label, legend=[heading(name) for name in measures] if len(measures) > 1 else ())
+
+
+def _usage(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
+    by, show, period = chosen["by"], chosen["show"], chosen["period"]
+    if by in PERIODS:
+        return [usage_chart(library, about, chosen["stack"], show, period or by)]
+    measure = {"cost": "cost_microdollars", "answers": "messages"}.get(show)
+    measures = [measure] if measure else [name for name in report.columns if name.endswith("_tokens")]
+    drawn = (
+        [simple_bars(_sorted(report, measures), measures, f"{TITLES[show]} by {by}")] if len(report.rows) > 1 else []
+    )
+    if by in ("model", "project"):
+        drawn.insert(0, usage_chart(library, about, by, show, period))
+    return drawn
+
+
+def _blocks(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
+    del library, about, chosen
+    rows = report.as_dicts()[:60][::-1]
+    axis = Axis(
+        [row["start"] for row in rows], [(row["start"].replace(" ", "T"), row["end"].replace(" ", "T")) for row in rows]
+    )
+    series = [Series("Cost", [row["cost_microdollars"] for row in rows])]
+    return [stacked_bars(axis, series, label="Cost by window of five hours", measure="cost_microdollars")]
+
+
+def _time(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
+    del library, about
+    label = f"Active time by {chosen['by']}"
+    if chosen["by"] == "day":
+        return _over_days(report, TIMES, label)
+    return [simple_bars(report, TIMES, label, values=["active_seconds"])]
+
+
+def _prompts(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
+    del library, about
+    label = f"Prompts by {chosen['by']}"
+    return (
+        _over_days(report, ["prompts"], label) if chosen["by"] == "day" else [simple_bars(report, ["prompts"], label)]
+    )
+
+
+def _activity(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
+    del chosen, report
+    return prompt_charts(library, about)[::-1]
+
+
+def _tools(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
+    del library, about
+    rows = []
+    for row in report.as_dicts():
+        other = sum(row[name] for name in ("denied", "interrupted", "missing"))
+        rows.append((row[report.columns[0]], row["calls"], row["calls"] - row["errors"] - other, row["errors"], other))
+    ended = Report((report.columns[0], "calls", "went_well", "errors", "denied_or_without_result"), rows)
+    return [simple_bars(ended, ended.columns[2:], f"Calls by {chosen['by']}", values=["calls"])]
+
+
+def _errors(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
+    del library, about, chosen
+    rows = [
+        Bar(cut_name(f"{row['tool']}: {row['signature']}"), [round(row["count"] * (row["solved_share"] or 0)),
+            row["count"] - round(row["count"] * (row["solved_share"] or 0))], f"{row['count']:,}",
+            link_of("signature", row))
+        for row in report.as_dicts()[:SHOWN]
+    ]  # fmt: skip
+    return [bars(rows, label="Errors by pattern", legend=("The next try went well", "It did not, or there was none"))]
+
+
+def _sequences(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
+    del library, about
+    return [] if chosen["loops"] else [simple_bars(report, ["count"], "Sequences of tools")]
+
+
+def _files(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
+    del library, about, chosen
+    return [simple_bars(report, ["edits", "reads"], "Edits and reads", values=["edits", "reads"])]
+
+
+def _context(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
+    del library, about
+    if chosen["by"] == "turn":
+        rows = report.as_dicts()
+        axis = Axis([f"turn {row['turn']}" for row in rows])
+        series = [Series("Largest context", [row["largest_context_tokens"] or None for row in rows])]
+        return [lines(axis, series, label="The context along the chat", measure="largest_context_tokens")]
+    if chosen["by"] == "tool":
+        return [simple_bars(report, ["characters"], "Outputs of tools, in characters")]
+    chats = [
+        (row["chat"], row["characters"], row["title"], *(row["characters"] * (row[name] or 0) for name in SHARES))
+        for row in report.as_dicts()
+    ]
+    parts = tuple(name.removesuffix("_share") for name in SHARES)
+    return [simple_bars(Report(("chat", "characters", "title", *parts), chats), parts, "Characters by what they are",
+                        values=["characters"])]  # fmt: skip
+
+
+def _cache(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
+    del library, about
+    by = chosen["by"]
+    if by not in PERIODS:
+        return [simple_bars(report, ["saved_microdollars"], f"Saved by the cache, by {by}")]
+    axis, rows = _axis_of(report, by)
+    hits = Series("From the cache", [row["hit_share"] if row else None for row in rows])
+    saved = Series("Saved", [(row["saved_microdollars"] if row else None) or 0 for row in rows])
+    return [
+        lines(axis, [hits], label=f"Share of the input that came from the cache, by {by}", measure="hit_share"),
+        stacked_bars(axis, [saved], label=f"Saved by the cache, by {by}", measure="saved_microdollars"),
+    ]
+
+
+def _over_days(report: Report, measures: Sequence[str], label: str) -> list[Html]:
+    axis, rows = _axis_of(report, "day")
+    series = [Series(heading(name), [float(row[name] or 0) if row else 0.0 for row in rows]) for name in measures]
+    return [stacked_bars(axis, series, label=label, measure=measures[0])]
+
+
+def _axis_of(report: Report, by: str) -> tuple[Axis, list[dict[str, Any] | None]]:
+    """The axis of a report by periods, and the row of each of its places."""
+    known = {str(row[by]): row for row in report.as_dicts() if is_drawn(str(row[by]))}
+    axis = axis_of(by, min(known), max(known)) if known else Axis([])
+    return axis, [known.get(name) for name in axis.names]
+
+
+def _sorted(report: Report, measures: Sequence[str]) -> Report:
+    places = [report.columns.index(name) for name in measures]
+    rows = sorted(report.rows, key=lambda row: -sum(row[place] or 0 for place in places))
+    return Report(report.columns, rows)
+
+
+DRAWN: Final[dict[str, Draw]] = {
+    "usage": _usage,
+    "blocks": _blocks,
+    "time": _time,
+    "prompts": _prompts,
+    "activity": _activity,
+    "tools": _tools,
+    "errors": _errors,
+    "sequences": _sequences,
+    "files": _files,
+    "context": _context,
+    "cache": _cache,
+}

@@ -1,0 +1,97 @@
+"""How a report is asked: its form, the way to the other reports, and often used spans of time."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from backscroll.render.html.element import NOTHING, Html, el
+from backscroll.web.asking import Asked
+from backscroll.web.pages.stats_kinds import KINDS, Kind, Option
+
+COMMON: Final = ("q", "since", "until", "zone")
+"""What stays as it is on the way from one report to another."""
+SPANS: Final = (
+    ("", "All"),
+    ("today", "Today"),
+    ("7d", "7 days"),
+    ("30d", "30 days"),
+    ("90d", "90 days"),
+    ("365d", "A year"),
+)
+
+
+def carried(asked: Asked, *, every: bool = False) -> dict[str, str]:
+    """What the address says that goes on into other addresses; `every` for those of the same report."""
+    given = asked.request.query_params
+    names = [name for name in given if name != "format"] if every else COMMON
+    return {name: given[name] for name in names if given.get(name)}
+
+
+def tabs(asked: Asked, here: str) -> Html:
+    """All reports, to go there with the same question."""
+    common = carried(asked)
+    links = [
+        el("a", title, href=address(name, common), aria_current="page" if name == here else None)
+        for name, title in (("", "Overview"), *((name, kind.title) for name, kind in KINDS.items()))
+    ]
+    return el("nav", links, class_="tabs", aria_label="Reports")
+
+
+def ranges(asked: Asked, here: str) -> Html:
+    """Spans of time that are often wanted."""
+    given = carried(asked, every=True)
+    since, is_ended = given.pop("since", ""), bool(given.pop("until", ""))
+    links = [
+        el("a", text, href=address(here, {**given, "since": span} if span else given),
+           aria_current="true" if span == since and not is_ended else None)
+        for span, text in SPANS
+    ]  # fmt: skip
+    own = NOTHING
+    if is_ended or since not in dict(SPANS):
+        own = el("span", f"{since or 'the beginning'} to {carried(asked).get('until', 'now')}", class_="badge")
+    return el("nav", links, own, class_="ranges", aria_label="Time")
+
+
+def report_form(asked: Asked, name: str, kind: Kind, chosen: Mapping[str, Any]) -> Html:
+    """Everything that a report can be asked."""
+    fields = [_field(option, chosen[option.name]) for option in kind.options]
+    query = _text("q", "Query", asked.get("q"), "project:shop model:opus") if kind.has_query else NOTHING
+    more = [
+        _text("since", "Since", asked.get("since"), "2026-01-05, 7d"),
+        _text("until", "Until", asked.get("until"), "yesterday"),
+        _text("zone", "Time zone", asked.get("zone"), "this machine's"),
+        _text("limit", "Rows", str(chosen["limit"]), "0 for all", mode="numeric") if kind.has_limit else NOTHING,
+    ]
+    is_open = any(asked.get(name) for name in ("since", "until", "zone"))
+    return el(
+        "form",
+        el("div", fields, query, el("button", "Show", type="submit", class_="go"), class_="fields"),
+        el("details", el("summary", "More"), el("div", more, class_="fields"), open=is_open),
+        action=f"/stats/{name}",
+        class_="asked card",
+        aria_label="What to show",
+    )
+
+
+def address(name: str, given: Mapping[str, str]) -> str:
+    """The address of a report; that of the overview has no name."""
+    return ("/stats" + (f"/{name}" if name else "")) + (f"?{urlencode(given)}" if given else "")
+
+
+def _field(option: Option, value: Any) -> Html:  # noqa: ANN401 - as the option is
+    if option.is_flag:
+        box = el("input", type="checkbox", name=option.name, value="1", checked=bool(value))
+        return el("label", box, " ", option.label, class_="flag")
+    if option.choices:
+        choices = [
+            el("option", choice.replace("-", " ") or "automatic", value=choice, selected=choice == value)
+            for choice in option.choices
+        ]
+        return el("label", el("span", option.label), el("select", choices, name=option.name))
+    return _text(option.name, option.label, str(value), option.hint)
+
+
+def _text(name: str, label: str, value: str, hint: str, mode: str | None = None) -> Html:
+    field = el("input", type="text", name=name, value=value, placeholder=hint, autocomplete="off", spellcheck="false",
+               autocapitalize="off", inputmode=mode)  # fmt: skip
+    return el("label", el("span", label), field, class_="wide" if name == "q" else None)

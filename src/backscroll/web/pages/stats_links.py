@@ -1,0 +1,94 @@
+"""Where the rows of reports lead: to chats, files and searches."""
+
+from collections.abc import Mapping
+from datetime import date, timedelta
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+from backscroll.library.analytics.periods import PERIODS
+from backscroll.library.analytics.touched import FileCall
+from backscroll.query import field_text
+from backscroll.render.terminal import clean_line
+from backscroll.web.addresses import agent_address, chats_address, search_address
+from backscroll.web.addresses import chat_address as chat_address
+from backscroll.web.pages.stats_periods import bounds_of, is_drawn
+
+FIELDS: Final = {"project": "project", "model": "model", "git-branch": "branch"}
+"""Columns whose values a query can ask for."""
+LONGEST_NAME: Final = 60
+NAMELESS: Final = ("", "-", None)
+
+
+def link_of(column: str, row: Mapping[str, Any]) -> str | None:
+    """Where a cell leads, by its column and what else is in its row."""
+    value = row.get(column)
+    if value in NAMELESS:
+        return None
+    text = str(value)
+    if column in FIELDS:
+        return chats_address(field_text(FIELDS[column], text))
+    if column in IN_CHATS:
+        chat, message = (row.get(name) for name in IN_CHATS[column])
+        chat = chat if chat not in NAMELESS else row.get("chat")
+        return chat_address(str(chat), str(message) if message else None) if chat not in NAMELESS else None
+    if column == "file":
+        return file_address(text)
+    if column == "tool":
+        return search_address(field_text("tool", text))
+    if column == "mcp-server":
+        return search_address(field_text("tool", f"mcp__{text}__"))
+    if column in PERIODS and is_drawn(text):
+        since, end = bounds_of(column, text)
+        return chats_address(f"after:{since} before:{end}")
+    return None
+
+
+def file_address(path: str, **more: str) -> str:
+    """What happened to a file."""
+    # Not every path is a text: half a surrogate pair in a transcript must not cost the page.
+    return "/files?" + urlencode({"path": path.encode("utf-8", "replace"), **more})
+
+
+def file_search(path: str) -> str:
+    """The chats that changed a file."""
+    return chats_address(field_text("file", path))
+
+
+def call_address(call: FileCall) -> str | None:
+    """A call in its chat, or on the page of the agent that made it."""
+    if call.chat is None:
+        return None
+    place = f"#t-{quote(call.call, safe='')}" if call.call else ""
+    if call.agent:
+        return agent_address(call.chat, call.agent) + place
+    at = call.call or call.uuid
+    return chat_address(call.chat, at).partition("#")[0] + place if at else chat_address(call.chat)
+
+
+def chats_of_day(day: date) -> str:
+    """The chats in which something was said on a day."""
+    return chats_address(f"after:{day} before:{day + timedelta(days=1)}")
+
+
+def short_path(path: str) -> str:
+    """The end of a path, which says more than its beginning."""
+    parts = [part for part in path.split("/") if part]
+    return path if len(parts) <= 2 else "…/" + "/".join(parts[-2:])
+
+
+def cut_name(name: str) -> str:
+    """A name on one line, not too long."""
+    line = clean_line(name)
+    return line if len(line) <= LONGEST_NAME else line[: LONGEST_NAME - 1] + "…"
+
+
+IN_CHATS: Final = {
+    "chat": ("chat", ""),
+    "title": ("chat", ""),
+    "message": ("chat", "message"),
+    "example_chat": ("example_chat", "example_message"),
+    "example_message": ("example_chat", "example_message"),
+    "example": ("example_chat", "example_message"),
+    "signature": ("example_chat", "example_message"),
+}
+"""Columns that lead into a chat: which of the row has the chat, and which the message."""

@@ -1,0 +1,121 @@
+"""A server that runs already: where it is, and whether it really is ours."""
+
+import hmac
+import json
+import os
+import secrets
+import urllib.error
+import urllib.request
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, Self
+from urllib.parse import quote
+
+import msgspec
+
+from backscroll import __version__
+from backscroll.settings import Settings
+from backscroll.web.desk import Desk
+from backscroll.web.security import CHALLENGE, PROOF, Access
+from backscroll.web.tokens import Keys
+
+FILE: Final = "server.json"
+PATIENCE: Final = 2.0
+"""How long a server may take to answer, in seconds."""
+
+
+class Running(msgspec.Struct, frozen=True, kw_only=True):
+    """What a server writes down of itself, for the same user's eyes only."""
+
+    url: str
+    host: str
+    """Where it was told to listen."""
+    port: int
+    pid: int
+    secret: str
+    needs_key: bool
+    version: str
+    homes: list[str]
+
+    def __repr__(self) -> str:
+        """Without the secret, wherever it is written."""
+        return f"Running({self.url}, process {self.pid})"
+
+    @classmethod
+    def of(cls, desk: Desk, url: str, host: str, port: int, access: Access) -> Self:
+        """This process."""
+        return cls(
+            url=url,
+            host=host,
+            port=port,
+            pid=os.getpid(),
+            secret=access.keys.secret,
+            needs_key=access.needs_key,
+            version=__version__,
+            homes=_homes(desk),
+        )
+
+    def link(self, path: str = "/") -> str:
+        """An address to open; with a code that is good once, where a key is needed."""
+        return link_to(self.url, path, Keys(secret=self.secret).new_code() if self.needs_key else None)
+
+    def write(self, settings: Settings) -> None:
+        """Put it where others look."""
+        settings.library.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file = settings.library / FILE
+        beside = file.with_name(f"{FILE}.{self.pid}")
+        beside.unlink(missing_ok=True)
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as written:
+            written.write(msgspec.json.encode(self))
+        beside.replace(file)
+
+    def forget(self, settings: Settings) -> None:
+        """Remove it, unless another server has taken its place."""
+        if _read(settings) == self:
+            with suppress(OSError):
+                (settings.library / FILE).unlink()
+
+    def answers(self) -> bool:
+        """Whether it is there, and knows its secret: a port may have gone to somebody else since."""
+        challenge = secrets.token_urlsafe(16)
+        asked = urllib.request.Request(f"{self.url}/api/v1/status", headers={CHALLENGE: challenge})  # noqa: S310
+        try:
+            with OPENER.open(asked, timeout=PATIENCE) as answer:
+                proof = answer.headers.get(PROOF, "")
+        except urllib.error.HTTPError as refused:  # it needs a key, which it gets from us when it has shown its own
+            with refused:
+                proof = refused.headers.get(PROOF, "")
+        except OSError:
+            return False
+        return hmac.compare_digest(proof.encode(), Keys(secret=self.secret).proof(challenge).encode())
+
+
+def find_running(desk: Desk, host: str | None = None, port: int | None = None) -> Running | None:
+    """The server of this version that serves these homes from this library, and there if one must, if there is one."""
+    found = _read(desk.settings)
+    if found is None or found.version != __version__ or found.homes != _homes(desk):
+        return None
+    if (host or found.host, port or found.port) != (found.host, found.port):
+        return None
+    return found if found.url.startswith("http://") and found.answers() else None
+
+
+def link_to(url: str, path: str, code: str | None) -> str:
+    """An address, with a code where one is needed."""
+    return f"{url}{path}" + (f"{'&' if '?' in path else '?'}token={quote(code, safe='')}" if code else "")
+
+
+def _read(settings: Settings) -> Running | None:
+    file: Path = settings.library / FILE
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=Running)
+    except (OSError, json.JSONDecodeError, msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
+
+def _homes(desk: Desk) -> list[str]:
+    return sorted(os.fsencode(home.path).decode(errors="replace") for home in desk.homes)
+
+
+OPENER: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+"""Never through a proxy: it is this machine that is asked."""

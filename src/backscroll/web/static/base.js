@@ -1,0 +1,259 @@
+// @ts-check
+// What every page can do: keys, commands, buttons, times, toasts, copying, and the theme. Pages are whole without it.
+
+/** @typedef {{keys: string[], help: string, run: (event: KeyboardEvent) => unknown}} Key */
+/** @typedef {{name: string, run: () => unknown}} Command */
+
+/** @type {Key[]} */
+export const keys = [];
+/** @type {Command[]} */
+export const commands = [];
+/** @type {Map<string, (button: HTMLElement, event: Event) => unknown>} */
+const actions = new Map();
+
+/**
+ * Bind keys: `"j"`, `"Ctrl+k"` (which is also the command key), or several with blanks between them. What is bound last
+ * comes first; where `run` gives false, whoever bound the key before is asked.
+ * @param {string} names
+ * @param {string} help what `?` says of it; nothing for a key that is not told of
+ * @param {(event: KeyboardEvent) => unknown} run
+ */
+export function key(names, help, run) {
+  keys.unshift({ keys: names.split(" "), help, run });
+}
+
+/**
+ * Offer something in the palette.
+ * @param {string} name
+ * @param {() => unknown} run
+ */
+export function command(name, run) {
+  commands.push({ name, run });
+}
+
+/**
+ * Answer clicks on `[data-action=name]`, those too that come into the page later, and show such buttons.
+ * @param {string} name
+ * @param {(button: HTMLElement, event: Event) => unknown} run
+ */
+export function action(name, run) {
+  actions.set(name, run);
+  reveal(document);
+}
+
+/**
+ * Show the buttons that somebody answers.
+ * @param {ParentNode} root
+ */
+export function reveal(root) {
+  for (const button of root.querySelectorAll("[data-action][hidden]")) {
+    if (button instanceof HTMLElement && actions.has(button.dataset.action ?? "")) button.hidden = false;
+  }
+}
+
+/**
+ * Whether somebody is typing there.
+ * @param {EventTarget | null} target
+ */
+export function editing(target) {
+  return target instanceof HTMLElement && (target.isContentEditable || target.matches("input:not([type=radio], [type=checkbox]), textarea, select"));
+}
+
+/**
+ * Tell something, for a moment.
+ * @param {string} text
+ */
+export function toast(text) {
+  let place = document.querySelector(".toasts");
+  if (!place) {
+    place = document.createElement("div");
+    place.className = "toasts";
+    place.setAttribute("role", "status");
+    document.body.append(place);
+  }
+  const told = document.createElement("p");
+  told.textContent = text;
+  place.append(told);
+  while (place.children.length > 3) place.firstElementChild?.remove();
+  setTimeout(() => told.remove(), 3500);
+}
+
+/**
+ * Copy a text; whether that was possible.
+ * @param {string} text
+ * @param {string} what what the toast says was copied
+ */
+export async function copy(text, what = "") {
+  let done = false;
+  try {
+    await navigator.clipboard.writeText(text);
+    done = true;
+  } catch {
+    done = copyBySelection(text); // where the page is no secure context, or may not use the clipboard
+  }
+  toast(done ? `Copied${what ? ` ${what}` : ""}` : "This browser does not let a page copy");
+  return done;
+}
+
+/** @param {string} text */
+function copyBySelection(text) {
+  const field = document.createElement("textarea");
+  const before = document.activeElement;
+  field.value = text;
+  field.style.position = "fixed";
+  field.style.opacity = "0";
+  (document.querySelector("dialog[open]") ?? document.body).append(field);
+  field.select();
+  const done = document.execCommand("copy");
+  field.remove();
+  if (before instanceof HTMLElement) before.focus();
+  return done;
+}
+
+/**
+ * Send fields to the server; whether it took them. What went wrong is told.
+ * @param {string} address
+ * @param {Record<string, string>} fields
+ */
+export async function post(address, fields) {
+  try {
+    const answer = await fetch(address, { method: "POST", body: new URLSearchParams(fields) });
+    if (answer.ok) return true;
+    toast(`That did not work (${answer.status})`);
+  } catch {
+    toast("The server does not answer");
+  }
+  return false;
+}
+
+/**
+ * Times as people say them, exact on hover.
+ * @param {ParentNode} root
+ */
+export function times(root) {
+  const now = Date.now();
+  for (const element of root.querySelectorAll("time[datetime]")) {
+    if (element instanceof HTMLTimeElement) tell(element, now);
+  }
+}
+
+/**
+ * @param {HTMLTimeElement} element
+ * @param {number} now
+ */
+function tell(element, now) {
+  const when = new Date(element.dateTime);
+  if (Number.isNaN(when.getTime())) return;
+  const seconds = (now - when.getTime()) / 1000;
+  if (!element.title) element.title = EXACT.format(when);
+  if (!("exact" in element.dataset)) element.textContent = ago(when, seconds, new Date(now));
+  element.toggleAttribute("data-recent", seconds < 3 * 86400);
+}
+
+/**
+ * @param {Date} when
+ * @param {number} seconds
+ * @param {Date} now
+ */
+function ago(when, seconds, now) {
+  const size = Math.abs(seconds);
+  const [count, unit] = size < 3600 ? [size / 60, "min"] : size < 86400 ? [size / 3600, "h"] : [size / 86400, "d"];
+  if (size < 60) return "just now";
+  if (size < 14 * 86400) return seconds > 0 ? `${Math.floor(count)} ${unit} ago` : `in ${Math.floor(count)} ${unit}`;
+  return (when.getFullYear() === now.getFullYear() ? DAY : DAY_OF_YEAR).format(when);
+}
+
+const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
+const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+const DAY_OF_YEAR = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+
+// The theme
+
+const THEMES = ["system", "light", "dark"];
+
+/** What was chosen: `system`, `light` or `dark`. */
+export function theme() {
+  const chosen = document.documentElement.dataset.theme;
+  return chosen === "light" || chosen === "dark" ? chosen : "system";
+}
+
+/** @param {string} name */
+export function setTheme(name) {
+  if (name === "light" || name === "dark") document.documentElement.dataset.theme = name;
+  else delete document.documentElement.dataset.theme;
+  try {
+    localStorage.setItem("theme", name);
+  } catch {
+    // It holds for this page.
+  }
+}
+
+function nextTheme() {
+  setTheme(THEMES[(THEMES.indexOf(theme()) + 1) % THEMES.length] ?? "system");
+  toast(`Theme: ${theme() === "system" ? "as your system has it" : theme()}`);
+}
+
+/**
+ * Something that was kept in this browser.
+ * @param {string} name
+ */
+export function kept(name) {
+  try {
+    return localStorage.getItem(name);
+  } catch {
+    return null;
+  }
+}
+
+// What is there from the beginning
+
+/** @param {string} where */
+const go = (where) => () => location.assign(where);
+
+document.addEventListener("keydown", (event) => {
+  if (event.defaultPrevented || event.isComposing || (event.altKey && !event.ctrlKey)) return;
+  const ctrl = event.ctrlKey || event.metaKey;
+  if (event.key === "Escape" && event.target instanceof HTMLElement && editing(event.target) && !event.target.closest("dialog")) event.target.blur();
+  if (!ctrl && (editing(event.target) || document.querySelector("dialog[open]"))) return;
+  const pressed = ctrl ? `Ctrl+${event.key.toLowerCase()}` : event.key;
+  for (const bound of [...keys]) {
+    if (bound.keys.includes(pressed) && bound.run(event) !== false) {
+      event.preventDefault();
+      return;
+    }
+  }
+});
+
+document.addEventListener("click", (event) => {
+  const button = event.target instanceof Element ? event.target.closest("[data-action]") : null;
+  if (button instanceof HTMLElement) actions.get(button.dataset.action ?? "")?.(button, event);
+});
+
+const openPalette = async () => (await import("./palette.js")).openPalette();
+const openHelp = async () => (await import("./palette.js")).openHelp();
+
+key("/", "Search everything", () => {
+  const field = document.getElementById("search");
+  if (!(field instanceof HTMLInputElement)) return false;
+  field.focus();
+  field.select();
+  return true;
+});
+key("Ctrl+k", "Go anywhere: pages, chats, commands", () => void openPalette());
+key("?", "All keys", () => void openHelp());
+action("palette", () => void openPalette());
+action("help", () => void openHelp());
+action("theme", nextTheme);
+action("copy", (button) => void copy(button.dataset.copy ?? "", button.dataset.what));
+for (const [where, name] of [["/", "Home"], ["/chats", "Chats"], ["/projects", "Projects"], ["/search", "Search"], ["/stats", "Stats"], ["/files", "Files"], ["/settings", "Settings"]]) {
+  command(`Go to ${name}`, go(String(where)));
+}
+command("Switch the theme: system, light, dark", nextTheme);
+command("Show all keys", () => void openHelp());
+
+times(document);
+setInterval(() => {
+  if (!document.hidden) for (const element of document.querySelectorAll("time[data-recent]")) if (element instanceof HTMLTimeElement) tell(element, Date.now());
+}, 30_000);
+
+document.documentElement.dataset.ready = "";

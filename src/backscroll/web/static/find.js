@@ -1,0 +1,164 @@
+// @ts-check
+// Finding in this chat: the server looks through all of it, the page shows one match after the other.
+
+import { go } from "./chunks.js";
+import { ask, below, box, chat, command, key, messageElement, onArrival } from "./reading.js";
+
+/** @typedef {{message: string, chunk: number}} Match */
+
+const form = document.getElementById("find-form");
+const field = /** @type {HTMLInputElement | null} */ (document.getElementById("find"));
+const count = document.getElementById("find-count");
+
+/** @type {Match[]} */
+let matches = [];
+let total = 0;
+let here = -1;
+let asked = "";
+/** @type {AbortController | null} */
+let asking = null;
+
+/** @type {Highlight | null} */
+const highlight = typeof Highlight === "undefined" ? null : new Highlight();
+
+async function find() {
+  const text = field?.value.trim() ?? "";
+  if (text === asked) return;
+  asked = text;
+  form?.classList.toggle("active", Boolean(text));
+  asking?.abort();
+  [matches, total, here] = [[], 0, -1];
+  paint();
+  if (!text) {
+    tell("");
+    return;
+  }
+  const mine = (asking = new AbortController());
+  tell("…");
+  try {
+    const answer = await (await ask(below("/find", { q: text }), mine.signal)).json();
+    if (mine.signal.aborted) return;
+    matches = answer.matches ?? [];
+    total = answer.total ?? matches.length;
+    tell(matches.length ? `${total.toLocaleString()} found` : "none");
+    paint();
+  } catch (error) {
+    if (mine.signal.aborted) return;
+    asked = "";
+    tell("could not be asked");
+  }
+}
+
+/** @param {string} text */
+function tell(text) {
+  if (count) count.textContent = text;
+}
+
+/** @param {1 | -1} step */
+async function step(step) {
+  await find();
+  if (!matches.length) return;
+  here = here < 0 ? nearest(step) : (here + step + matches.length) % matches.length;
+  const match = matches[here];
+  if (!match) return;
+  tell(`${(here + 1).toLocaleString()} of ${total.toLocaleString()}`);
+  const typing = document.activeElement === field;
+  await go(match.message, { chunk: match.chunk, focus: !typing });
+  const article = messageElement(match.message);
+  if (article) {
+    box.querySelector(".found-here")?.classList.remove("found-here");
+    article.classList.add("found-here");
+    unfold(article);
+  }
+  paint();
+}
+
+/** The first match from where one reads on. @param {1 | -1} step */
+function nearest(step) {
+  const place = matches.findIndex(({ message }) => (messageElement(message)?.getBoundingClientRect().bottom ?? -1) > 80);
+  if (place < 0) return step > 0 ? 0 : matches.length - 1;
+  return step > 0 ? place : (place - 1 + matches.length) % matches.length;
+}
+
+/** The words to be marked; what stands before a colon is for the server. */
+function words() {
+  const found = asked.match(/"[^"]+"|\S+/g) ?? [];
+  return found.map((word) => word.replace(/^"|"$/g, "").toLowerCase()).filter((word) => word && !/^-|^\w+:/.test(word) && !["or", "and", "not"].includes(word));
+}
+
+/** @param {Element} root */
+function* ranges(root) {
+  const sought = words();
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node && sought.length; node = walker.nextNode()) {
+    const text = node.nodeValue?.toLowerCase() ?? "";
+    for (const word of sought) {
+      for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {
+        if (at + word.length > (node.nodeValue?.length ?? 0)) break; // some letters are longer when small
+        const range = new Range();
+        range.setStart(node, at);
+        range.setEnd(node, at + word.length);
+        yield range;
+      }
+    }
+  }
+}
+
+/** Open what hides the first match, unless one can be seen. @param {HTMLElement} article */
+function unfold(article) {
+  let first = null;
+  for (const range of ranges(article)) {
+    const parent = range.startContainer.parentElement;
+    const folded = parent?.closest("details:not([open])");
+    if (!folded || parent?.closest("summary")?.parentElement === folded) return;
+    first ??= folded;
+  }
+  for (let fold = first; fold && article.contains(fold); fold = fold.parentElement?.closest("details:not([open])") ?? null) fold.setAttribute("open", "");
+}
+
+/** Mark the words in the messages that were found and are there. */
+function paint() {
+  if (!highlight) return;
+  highlight.clear();
+  if (!asked) return;
+  for (const { message } of matches) {
+    const article = messageElement(message);
+    if (article && highlight.size < 2000) for (const range of ranges(article)) highlight.add(range);
+  }
+}
+
+export function start() {
+  if (!chat || !form || !field) return;
+  form.hidden = false;
+  if (highlight) CSS.highlights.set("found", highlight);
+  let timer = 0;
+  field.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = window.setTimeout(() => void find(), 250);
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    void step(1);
+  });
+  field.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && event.shiftKey) {
+      event.preventDefault();
+      void step(-1);
+    } else if (event.key === "Escape") {
+      field.value = "";
+      void find();
+      field.blur();
+    }
+  });
+  document.getElementById("find-next")?.addEventListener("click", () => void step(1));
+  document.getElementById("find-previous")?.addEventListener("click", () => void step(-1));
+  onArrival(paint);
+  const focus = () => {
+    field.focus({ preventScroll: true });
+    field.select();
+  };
+  key("s", "Find in this chat", focus);
+  key("n", "Next match", () => void step(1));
+  key("N", "Previous match", () => void step(-1));
+  command("Find in this chat", focus);
+}

@@ -1,0 +1,161 @@
+// @ts-check
+// Lists of chats and of what was found: keys, what is new since it was last read, pins and tags.
+
+import { action, key, kept, post, reveal, times, toast } from "./base.js";
+
+/** Where one is in the list. @type {Element | null} */
+let here = null;
+
+/** The rows that can be gone to: passages, or else chats. */
+function rows() {
+  return [...document.querySelectorAll(".results > li > .chat-title, .results .passages > li, table.chats tbody tr, ul.items > li, ul.live > li")];
+}
+
+/** @param {number} step */
+function move(step) {
+  const all = rows();
+  if (!all.length) return false;
+  const at = here ? all.indexOf(here) : -1;
+  here?.classList.remove("here");
+  here = all[at < 0 ? (step > 0 ? 0 : all.length - 1) : Math.min(all.length - 1, Math.max(0, at + step))] ?? null;
+  here?.classList.add("here");
+  here?.scrollIntoView({ block: "nearest" });
+  const link = linkOf(here);
+  link?.focus({ preventScroll: true });
+  return true;
+}
+
+/** @param {Element | null} row */
+function linkOf(row) {
+  const link = row?.querySelector("a.open") ?? row?.querySelector("a");
+  return link instanceof HTMLAnchorElement ? link : null;
+}
+
+document.addEventListener("focusin", (event) => {
+  const row = event.target instanceof Element ? rows().find((one) => one.contains(/** @type {Element} */ (event.target))) : undefined;
+  if (!row || row === here) return;
+  here?.classList.remove("here");
+  here = row;
+  here.classList.add("here");
+});
+
+key("j", "Next in the list", () => move(1));
+key("k", "Previous in the list", () => move(-1));
+key("o", "Open", () => {
+  const link = linkOf(here);
+  if (!link) return false;
+  link.click();
+  return true;
+});
+if (document.querySelector("form[data-marks]")) {
+  key("p", "Pin or unpin", () => {
+    const form = here?.querySelector("form[data-marks]");
+    if (!(form instanceof HTMLFormElement)) return false;
+    form.requestSubmit();
+    return true;
+  });
+}
+
+/**
+ * Mark the chats that went on since they were last read here. Those that never were are not new, only unread.
+ * @param {ParentNode} root
+ */
+export function unread(root) {
+  for (const row of root.querySelectorAll("[data-chat][data-last]")) {
+    if (!(row instanceof HTMLElement)) continue;
+    const seen = seenOf(row.dataset.chat ?? "");
+    const badge = row.querySelector(".badge.unread");
+    if (badge instanceof HTMLElement) badge.hidden = !(seen && Date.parse(seen) < Date.parse(row.dataset.last ?? ""));
+  }
+}
+
+/**
+ * The time of the last message of a chat that was read in this browser.
+ * @param {string} chat
+ * @returns {string | null}
+ */
+function seenOf(chat) {
+  try {
+    const seen = JSON.parse(kept(`seen:${chat}`) ?? "null");
+    return typeof seen?.when === "string" ? seen.when : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Show the list as it is now, where one is. */
+async function renew() {
+  const old = document.getElementById("chats");
+  if (!old) return;
+  const focused = here?.getAttribute("data-chat");
+  const answer = await fetch(location.href);
+  if (!answer.ok) return;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const fresh = page.getElementById("chats");
+  if (!fresh) return;
+  old.replaceWith(fresh);
+  prepare(fresh);
+  here = focused ? fresh.querySelector(`[data-chat="${CSS.escape(focused)}"]`) : null;
+  here?.classList.add("here");
+  linkOf(here)?.focus({ preventScroll: true });
+}
+
+/** @param {ParentNode} root */
+function prepare(root) {
+  times(root);
+  unread(root);
+  reveal(root);
+}
+
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (!(form instanceof HTMLFormElement) || !form.matches("[data-marks]")) return;
+  event.preventDefault();
+  const button = form.querySelector("button");
+  const pin = button?.value ?? "1";
+  void post(form.action, { pin }).then((done) => {
+    if (!done) return;
+    toast(pin === "1" ? "Pinned" : "Unpinned");
+    void renew();
+  });
+});
+
+action("tag", (button) => {
+  const dialog = document.createElement("dialog");
+  dialog.className = "ask";
+  dialog.setAttribute("aria-label", "Tag this chat");
+  const form = document.createElement("form");
+  form.method = "dialog";
+  const label = document.createElement("label");
+  label.textContent = "Tag ";
+  const field = document.createElement("input");
+  field.type = "text";
+  field.required = true;
+  field.autocomplete = "off";
+  field.maxLength = 60;
+  label.append(field);
+  const save = document.createElement("button");
+  save.textContent = "Add";
+  const cancel = document.createElement("button");
+  cancel.type = "button";
+  cancel.className = "quiet";
+  cancel.textContent = "Cancel";
+  cancel.addEventListener("click", () => dialog.close());
+  form.append(label, save, cancel);
+  form.addEventListener("submit", () => {
+    void post(`/chats/${encodeURIComponent(button.dataset.chat ?? "")}/marks`, { tag: field.value }).then((done) => {
+      if (done) void renew();
+    });
+  });
+  dialog.append(form);
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+  field.focus();
+});
+
+for (const select of document.querySelectorAll("select[data-submits]")) {
+  select.addEventListener("change", () => select instanceof HTMLSelectElement && select.form?.requestSubmit());
+}
+
+unread(document);

@@ -1,0 +1,88 @@
+// @ts-check
+// Being told of what happens: the stream that all tabs share, or one of this page's own where that is not possible.
+
+import { stream } from "./stream.js";
+
+/** @typedef {import("./stream.js").Notice} Notice */
+
+const PATIENCE = 3000;
+
+/** @type {Set<(notice: Notice) => void>} */
+const listeners = new Set();
+let isConnected = false;
+/** @type {(() => void) | null} */
+let leave = null;
+
+/**
+ * Be told of a chat's changes, or of all there is to tell. `connected` means: something may have been missed, look.
+ * @param {string | null} chat
+ * @param {(notice: Notice) => void} callback
+ * @returns {() => void} to stop
+ */
+export function listen(chat, callback) {
+  /** @param {Notice} notice */
+  const listener = (notice) => {
+    if (notice.what === "changed" ? !chat || notice.chats.includes(chat) : notice.what !== "progress" || !chat) callback(notice);
+  };
+  listeners.add(listener);
+  if (isConnected) listener({ what: "connected" });
+  leave ??= enter();
+  return () => {
+    listeners.delete(listener);
+    if (!listeners.size) part();
+  };
+}
+
+/** @param {Notice} notice */
+function tell(notice) {
+  if (notice.what === "connected" || notice.what === "lost") {
+    if (notice.what === "lost" && !isConnected) return;
+    isConnected = notice.what === "connected";
+  }
+  for (const listener of listeners) listener(notice);
+}
+
+function part() {
+  leave?.();
+  leave = null;
+  isConnected = false;
+}
+
+/** @returns {() => void} to leave */
+function enter() {
+  if (typeof SharedWorker === "undefined") return stream(tell);
+  /** @type {SharedWorker} */
+  let worker;
+  try {
+    worker = new SharedWorker("/static/stream.js", { type: "module", name: "backscroll" });
+  } catch {
+    return stream(tell);
+  }
+  let stop = () => worker.port.postMessage("bye");
+  let isAlone = false;
+  const goAlone = () => {
+    if (isAlone) return;
+    isAlone = true;
+    clearTimeout(timer);
+    worker.port.close();
+    stop = stream(tell);
+  };
+  const timer = setTimeout(goAlone, PATIENCE);
+  worker.onerror = goAlone;
+  worker.port.onmessage = ({ data }) => {
+    clearTimeout(timer);
+    if (data?.what === "unable") goAlone();
+    else if (data?.what !== "ready") tell(data);
+  };
+  worker.port.start();
+  return () => {
+    clearTimeout(timer);
+    stop();
+  };
+}
+
+// A page that is put aside keeps no connection, and one that comes back looks what it has missed.
+addEventListener("pagehide", part);
+addEventListener("pageshow", (event) => {
+  if (event.persisted && listeners.size) leave ??= enter();
+});

@@ -1,0 +1,99 @@
+// @ts-check
+// Pins, tags and notes; copying the command that goes on with a chat, and all of it as Markdown.
+
+import { action, address, ask, below, chat, command, copy, key, toast } from "./reading.js";
+
+function copyResume() {
+  if (chat?.dataset.resume) void copy(chat.dataset.resume, "the command");
+  else toast("This chat cannot be resumed");
+}
+
+async function copyChat() {
+  try {
+    await copy(await (await ask(below("/markdown"))).text(), "the chat as Markdown");
+  } catch {
+    toast("The chat could not be loaded");
+  }
+}
+
+/** @param {SubmitEvent} event */
+async function send(event) {
+  const form = event.target;
+  if (!(form instanceof HTMLFormElement) || !("mark" in form.dataset)) return;
+  event.preventDefault();
+  const fields = new FormData(form, event.submitter);
+  try {
+    const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams([...fields].map(([name, value]) => [name, String(value)])) });
+    if (!answer.ok) throw new Error(String(answer.status));
+  } catch {
+    toast("That was not saved");
+    return;
+  }
+  for (const [name, value] of fields) show(name, String(value), form);
+}
+
+/**
+ * Show what the server was told.
+ * @param {string} name
+ * @param {string} value
+ * @param {HTMLFormElement} form
+ */
+function show(name, value, form) {
+  const place = chat?.querySelector(".chat-marks");
+  form.closest("details")?.removeAttribute("open");
+  if (name === "pin") {
+    const [button, badge] = [document.getElementById("pin"), document.getElementById("pinned-badge")];
+    if (badge) badge.hidden = value !== "1";
+    if (button instanceof HTMLButtonElement) {
+      button.value = value === "1" ? "0" : "1";
+      button.textContent = value === "1" ? "Unpin" : "Pin";
+    }
+  } else if (name === "untag") {
+    form.remove();
+  } else if (name === "tag") {
+    place?.prepend(tag(value.trim()));
+    form.reset();
+  } else if (name === "note") {
+    const note = document.createElement("p");
+    note.className = "note";
+    note.textContent = value;
+    place?.append(note);
+    form.reset();
+  }
+  toast(name === "pin" ? (value === "1" ? "Pinned" : "No longer pinned") : name === "untag" ? "Tag taken off" : "Saved");
+}
+
+/** @param {string} name */
+function tag(name) {
+  const [form, field, words, button] = [document.createElement("form"), document.createElement("input"), document.createElement("span"), document.createElement("button")];
+  form.method = "post";
+  form.action = `${address}/marks`;
+  form.className = "tag";
+  form.dataset.mark = "";
+  field.type = "hidden";
+  field.name = "untag";
+  field.value = name;
+  words.textContent = name;
+  button.className = "quiet";
+  button.textContent = "×";
+  button.ariaLabel = `Take the tag ${name} off`;
+  form.append(field, words, button);
+  return form;
+}
+
+export function start() {
+  if (!chat) return;
+  chat.addEventListener("submit", (event) => void send(event));
+  // One menu at a time, and none when one has gone on.
+  document.addEventListener("pointerdown", (event) => {
+    for (const menu of document.querySelectorAll("details.menu[open]")) {
+      if (!(event.target instanceof Node) || !menu.contains(event.target)) menu.removeAttribute("open");
+    }
+  });
+  action("copy-resume", copyResume);
+  action("copy-markdown", () => void copyChat());
+  key("c", "Copy the resume command", copyResume);
+  command("Copy the resume command", copyResume);
+  command("Copy this chat as Markdown", () => void copyChat());
+  command("Pin or unpin this chat", () => document.getElementById("pin")?.click());
+}

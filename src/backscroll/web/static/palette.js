@@ -1,0 +1,200 @@
+// @ts-check
+// The palette (Ctrl-K), which goes to pages and chats and runs commands; and the list of all keys (?).
+
+import { commands, keys, times } from "./base.js";
+
+/** @typedef {{name: string, about: string, run: () => unknown}} Entry */
+
+const MOST_COMMANDS = 8;
+const WAIT = 120;
+
+/** @type {HTMLDialogElement | null} */
+let palette = null;
+let asked = 0;
+
+/** Open it, or close it where it is open. */
+export function openPalette() {
+  palette ??= makePalette();
+  if (palette.open) {
+    palette.close();
+    return;
+  }
+  const field = /** @type {HTMLInputElement} */ (palette.querySelector("input"));
+  field.value = "";
+  palette.showModal();
+  field.focus();
+  void fill(palette, "");
+}
+
+/** Show all keys that are bound on this page. */
+export function openHelp() {
+  document.querySelector("dialog.keys")?.remove();
+  const dialog = document.createElement("dialog");
+  dialog.className = "keys";
+  const list = document.createElement("dl");
+  for (const { keys: names, help } of [...keys].reverse().filter((bound) => bound.help)) {
+    const term = document.createElement("dt");
+    for (const name of names) {
+      const cap = document.createElement("kbd");
+      cap.textContent = name.replace("Ctrl+k", "Ctrl K").replace("Arrow", "").replace("Escape", "Esc");
+      term.append(cap, " ");
+    }
+    const told = document.createElement("dd");
+    told.textContent = help;
+    list.append(term, told);
+  }
+  const title = document.createElement("h2");
+  title.textContent = "Keys";
+  title.id = "keys-title";
+  dialog.setAttribute("aria-labelledby", title.id);
+  const form = document.createElement("form");
+  form.method = "dialog";
+  const close = document.createElement("button");
+  close.textContent = "Close";
+  form.append(close);
+  dialog.append(title, list, form);
+  dialog.addEventListener("close", () => dialog.remove());
+  closeOutside(dialog);
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+function makePalette() {
+  const dialog = document.createElement("dialog");
+  dialog.className = "palette";
+  dialog.setAttribute("aria-label", "Go anywhere");
+  const field = document.createElement("input");
+  field.type = "search";
+  field.placeholder = "Go to a page or a chat, or run a command";
+  field.autocomplete = "off";
+  field.setAttribute("role", "combobox");
+  field.setAttribute("aria-label", "Go to a page or a chat, or run a command");
+  field.setAttribute("aria-controls", "palette-list");
+  field.setAttribute("aria-expanded", "true");
+  field.setAttribute("aria-autocomplete", "list");
+  const list = document.createElement("div");
+  list.id = "palette-list";
+  list.setAttribute("role", "listbox");
+  list.setAttribute("aria-label", "What there is");
+  dialog.append(field, list);
+  let timer = 0;
+  field.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => void fill(dialog, field.value), WAIT);
+  });
+  field.addEventListener("keydown", (event) => onKey(event, dialog, field));
+  list.addEventListener("click", (event) => {
+    const option = event.target instanceof Element ? event.target.closest("[role=option]") : null;
+    if (option instanceof HTMLElement) choose(dialog, option, event);
+  });
+  closeOutside(dialog);
+  document.body.append(dialog);
+  return dialog;
+}
+
+/**
+ * @param {KeyboardEvent} event
+ * @param {HTMLDialogElement} dialog
+ * @param {HTMLInputElement} field
+ */
+function onKey(event, dialog, field) {
+  const options = optionsOf(dialog);
+  const at = options.findIndex((option) => option.getAttribute("aria-selected") === "true");
+  const step = event.key === "ArrowDown" || (event.ctrlKey && event.key === "n") ? 1 : event.key === "ArrowUp" || (event.ctrlKey && event.key === "p") ? -1 : 0;
+  if (step && options.length) {
+    select(field, options, (at + step + options.length) % options.length);
+    event.preventDefault();
+  } else if (event.key === "Enter") {
+    event.preventDefault();
+    const option = options[Math.max(0, at)];
+    if (option) choose(dialog, option, event);
+  }
+}
+
+/** @param {HTMLDialogElement} dialog */
+function optionsOf(dialog) {
+  return /** @type {HTMLElement[]} */ ([...dialog.querySelectorAll("[role=option]")]);
+}
+
+/**
+ * @param {HTMLInputElement} field
+ * @param {HTMLElement[]} options
+ * @param {number} at
+ */
+function select(field, options, at) {
+  options.forEach((option, number) => {
+    option.id = `palette-${number}`;
+    option.setAttribute("aria-selected", String(number === at));
+  });
+  options[at]?.scrollIntoView({ block: "nearest" });
+  if (options[at]) field.setAttribute("aria-activedescendant", `palette-${at}`);
+  else field.removeAttribute("aria-activedescendant");
+}
+
+/** @type {WeakMap<HTMLElement, () => unknown>} */
+const runs = new WeakMap();
+
+/**
+ * @param {HTMLDialogElement} dialog
+ * @param {HTMLElement} option
+ * @param {Event} event
+ */
+function choose(dialog, option, event) {
+  const run = runs.get(option);
+  const held = event instanceof MouseEvent || event instanceof KeyboardEvent ? event.ctrlKey || event.metaKey : false;
+  if (!run && option instanceof HTMLAnchorElement) {
+    if (event instanceof MouseEvent) return; // the link goes there by itself
+    if (held) window.open(option.href, "_blank");
+    else location.assign(option.href);
+    return;
+  }
+  dialog.close();
+  run?.();
+}
+
+/**
+ * @param {HTMLDialogElement} dialog
+ * @param {string} query
+ */
+async function fill(dialog, query) {
+  const number = ++asked;
+  const list = /** @type {HTMLElement} */ (dialog.querySelector("[role=listbox]"));
+  const field = /** @type {HTMLInputElement} */ (dialog.querySelector("input"));
+  const own = matching(query).map(optionOf);
+  let chats = "";
+  try {
+    const answer = await fetch(`/palette?${new URLSearchParams({ q: query })}`);
+    if (answer.ok) chats = await answer.text();
+  } catch {
+    // Without the server there are still the commands.
+  }
+  if (number !== asked) return;
+  list.innerHTML = chats; // a fragment of our own server, which escapes what came from transcripts
+  times(list);
+  if (query) list.prepend(...own);
+  else list.append(...own);
+  select(field, optionsOf(dialog), 0);
+}
+
+/** @param {string} query */
+function matching(query) {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = commands.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)));
+  return (query ? found.slice(0, MOST_COMMANDS) : found).filter(({ name }, at, all) => all.findIndex((other) => other.name === name) === at);
+}
+
+/** @param {import("./base.js").Command} entry */
+function optionOf({ name, run }) {
+  const option = document.createElement("div");
+  option.setAttribute("role", "option");
+  option.textContent = name;
+  runs.set(option, run);
+  return option;
+}
+
+/** @param {HTMLDialogElement} dialog */
+function closeOutside(dialog) {
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) dialog.close();
+  });
+}

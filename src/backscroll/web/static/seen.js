@@ -1,0 +1,109 @@
+// @ts-check
+// How far this chat was read in this browser: what is new since is marked, and one can go on from there.
+
+import { go } from "./chunks.js";
+import { articlesOf, box, chat, idOf, onArrival, sections } from "./reading.js";
+
+/** @typedef {{message: string, when: string, chunk?: string}} Seen */
+
+const name = `seen:${chat?.dataset.chat ?? ""}`;
+
+/** @returns {Seen | null} */
+function recall() {
+  try {
+    const seen = JSON.parse(localStorage.getItem(name) ?? "null");
+    return seen && typeof seen.message === "string" && typeof seen.when === "string" ? seen : null;
+  } catch {
+    return null;
+  }
+}
+
+/** @param {Element} article */
+const timeOf = (article) => (article instanceof HTMLElement && article.dataset.time) || "";
+
+/** The furthest message whose end was on the screen. */
+function note() {
+  if (document.hidden) return;
+  /** @type {HTMLElement | null} */
+  let furthest = null;
+  for (const section of sections()) {
+    const place = section.getBoundingClientRect();
+    if (place.top > innerHeight) break;
+    if (place.bottom < 0) continue;
+    for (const article of articlesOf(section)) {
+      const { top, height } = article.getBoundingClientRect();
+      if (height && top < innerHeight - 40) furthest = article;
+    }
+  }
+  if (!furthest) return;
+  const when = timeOf(furthest);
+  const before = recall();
+  if (!when || (before && before.when >= when)) return;
+  const section = furthest.closest(".chunk");
+  /** @type {Seen} */
+  const seen = { message: idOf(furthest), when, chunk: section instanceof HTMLElement ? section.dataset.chunk : undefined };
+  try {
+    localStorage.setItem(name, JSON.stringify(seen));
+  } catch {
+    // Then nothing is remembered.
+  }
+}
+
+/**
+ * A line above the first message that is new, once that is in the page.
+ * @param {Seen} seen
+ */
+function divide(seen) {
+  const last = document.getElementById(`m-${seen.message}`);
+  const next = last?.nextElementSibling ?? last?.closest(".chunk")?.nextElementSibling?.querySelector("article");
+  if (!next || box.querySelector(".since")) return;
+  const line = document.createElement("p");
+  line.className = "since";
+  line.textContent = "New since you were here";
+  next.before(line);
+}
+
+/**
+ * Offer to go on from where one was.
+ * @param {Seen} seen
+ */
+function offer(seen) {
+  const [place, button, close] = [document.createElement("p"), document.createElement("button"), document.createElement("button")];
+  place.className = "go-on";
+  button.type = close.type = "button";
+  button.textContent = "Go on from where you were";
+  close.textContent = "×";
+  close.className = "quiet";
+  close.ariaLabel = "Do not offer this now";
+  button.addEventListener("click", () => {
+    place.remove();
+    void go(seen.message, { chunk: seen.chunk });
+  });
+  close.addEventListener("click", () => place.remove());
+  place.append(button, close);
+  chat?.querySelector(".chat-middle")?.prepend(place);
+}
+
+export function start() {
+  if (!chat?.dataset.chat) return;
+  const seen = recall();
+  const first = sections()[0];
+  if (seen) {
+    const lastShown = [...box.querySelectorAll(":scope > .chunk:last-child > article")].at(-1);
+    const hasMore = !lastShown || timeOf(lastShown) > seen.when;
+    const isFar = !first || articlesOf(first).indexOf(/** @type {HTMLElement} */ (document.getElementById(`m-${seen.message}`))) < 0 || articlesOf(first).length > 20;
+    if (hasMore) onArrival(() => divide(seen));
+    if (isFar && !location.hash && !new URLSearchParams(location.search).has("at")) offer(seen);
+  }
+  let timer = 0;
+  const soon = () => {
+    timer ||= window.setTimeout(() => {
+      timer = 0;
+      note();
+    }, 700);
+  };
+  addEventListener("scroll", soon, { passive: true });
+  addEventListener("pagehide", note);
+  document.addEventListener("visibilitychange", soon);
+  onArrival(soon);
+}

@@ -1,0 +1,230 @@
+"""A chat that is open, as its page shows it."""
+
+import shlex
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+from urllib.parse import quote
+
+from backscroll.errors import BackscrollError, NothingFound
+from backscroll.library import AGENT_TOOLS, CHUNK, Agent, Browsed, Library, LiveSession, Message, Record
+from backscroll.library.marked import marked_chat
+from backscroll.library.outline import crossings_of, outline_of
+from backscroll.library.resuming import resume_in
+from backscroll.render.html.element import Html
+from backscroll.render.html.messages import messages_html
+from backscroll.render.html.shown import Chunk, Fork, OutlineItem, Shown, View
+
+LIVE_NS: Final = 90_000_000_000
+"""How long a file that no client says it has open counts as being written."""
+LONGEST: Final = 120
+
+
+@dataclass(frozen=True)
+class ChatLinks:
+    """Where things lead in the viewer."""
+
+    chat: str
+    branch: int = 1
+
+    @property
+    def _at(self) -> str:
+        return f"/chats/{_part(self.chat)}"
+
+    def message(self, message: str) -> str:
+        """A message of this chat."""
+        branch = f"&branch={self.branch}" if self.branch != 1 else ""
+        return f"{self._at}?at={_part(message)}{branch}#m-{_part(message)}"
+
+    def agent(self, agent: str) -> str | None:
+        """A sub-agent's own page."""
+        return f"{self._at}/agents/{_part(agent)}"
+
+    def agent_messages(self, agent: str) -> str | None:
+        """What it said, as a fragment."""
+        return f"{self._at}/agents/{_part(agent)}/messages"
+
+    def picture(self, row: str, number: int) -> str | None:
+        """A picture."""
+        return f"{self._at}/pictures/{_part(row)}/{number}"
+
+    def raw(self, row: str) -> str | None:
+        """A row as it was written."""
+        return f"{self._at}/rows/{_part(row)}"
+
+    def whole(self, call: str) -> str | None:
+        """All of a call and its result."""
+        return f"{self._at}/whole/{_part(call)}"
+
+    def file(self, path: str) -> str | None:
+        """What happened to a file."""
+        return f"/files?path={_part(path)}"
+
+
+class Viewing:
+    """One look at a chat."""
+
+    def __init__(self, library: Library, browsed: Browsed, branch: int) -> None:
+        self.library = library
+        self.browsed = browsed
+        self.branch = branch
+        self.spine = browsed.spine(branch)
+        self.links = ChatLinks(browsed.stored.overview.id, branch)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether somebody is at it now."""
+        return bool(self._sessions) or time.time_ns() - self.browsed.written_ns < LIVE_NS
+
+    @property
+    def state(self) -> Literal["idle", "working", "waiting"]:
+        """What is going on in it: as the client says, else by how it ends."""
+        if not self.is_live:
+            return "idle"
+        for session in self._sessions:
+            if session.status:
+                return "working" if session.status in WORKING else "waiting"
+        last = self.spine.entries[-1] if self.spine.entries else None
+        if last is None or last.rows[0].kind != "answer":
+            return "working"
+        is_open = any(call.id not in self.spine.results for row in last.rows for call in row.calls)
+        return "working" if is_open or last.rows[-1].calls else "waiting"
+
+    @property
+    def _sessions(self) -> list[LiveSession]:
+        live = self.library.live
+        return [live[name] for leaf in self.browsed.chat.leaves if (name := (leaf.session_id or "").lower()) in live]
+
+    def chunk(self, number: int) -> Html:
+        """The messages of a chunk."""
+        keys = [entry.key for entry in self.spine.entries[number * CHUNK : (number + 1) * CHUNK]]
+        before = self.spine.entries[number * CHUNK - 1 : number * CHUNK] if number else []
+        messages = self.messages([*(entry.key for entry in before), *keys])
+        earlier = messages.pop(0) if before and messages and messages[0].key == before[0].key else None
+        return messages_html(messages, self.view(messages), earlier)
+
+    def messages(self, keys: Sequence[str]) -> list[Message]:
+        """Messages, read."""
+        is_live = self.is_live and self.branch == 1
+        return self.browsed.messages(self.library, self.spine, keys, is_live=is_live)
+
+    def message(self, name: str) -> Message | None:
+        """A message by its key, its id, or that of a call; of a sub-agent too."""
+        key = self.spine.message_with(name)
+        if key is not None:
+            return next(iter(self.messages([key])), None)
+        found = self.browsed.locate(name)
+        if found is not None and found[0] != self.branch:
+            return Viewing(self.library, self.browsed, found[0]).message(found[1])
+        agent = self.browsed.agent_with(name)
+        spine = self.browsed.agent_spine(agent) if agent else None
+        key = spine.message_with(name) if spine else None
+        if spine is None or key is None:
+            return None
+        return next(iter(self.browsed.messages(self.library, spine, [key])), None)
+
+    def agent_messages(self, name: str) -> list[Message]:
+        """What a sub-agent was told and said."""
+        spine = self.browsed.agent_spine(self.browsed.agent(name))
+        return self.browsed.messages(self.library, spine, spine.keys, is_live=self.is_live)
+
+    def record(self, name: str) -> Record:
+        """A row as it was written."""
+        node = self.browsed.chat.tree.find(name)
+        row = node.row if node else None
+        if row is None:
+            agent = self.browsed.agent_with(name)
+            row = next((one for one in agent.rows if one.uuid == name), None) if agent else None
+        read = self.browsed.read(self.library, [row]) if row else {}
+        found = read[name].record if name in read else None
+        if found is None:
+            raise NothingFound(f"there is no row {name} in this chat", "load the page again")
+        return found
+
+    def view(self, messages: Sequence[Message], *, whole: bool = False) -> View:
+        """How they are shown."""
+        costs = self.library.store.answers(message.id for message in messages if message.usage)
+        crossings = crossings_of(self.browsed, self.spine, [message.key for message in messages])
+        return View(
+            self.links,
+            costs={message: answer.cost for message, answer in costs.items()},
+            agents=self._agents(messages),
+            whole=whole,
+            forks={key: Fork(crossing.here, crossing.ways) for key, crossing in crossings.items()},
+        )
+
+    def _agents(self, messages: Sequence[Message]) -> dict[str, Agent]:
+        calls = {name for message in messages for name, call in message.calls.items() if call.name in AGENT_TOOLS}
+        agents = self.browsed.chat.agents if calls else []
+        return {agent.call.id: agent for agent in agents if agent.call and agent.call.id in calls}
+
+    # The page
+
+    def shown(self, at: str | None = None) -> Shown:
+        """The page, with the chunk that a message stands in; with the first one where none is named."""
+        stored, chat = self.browsed.stored, self.browsed.chat
+        filled = {self.spine.at[at] // CHUNK if at in self.spine.at else 0}
+        entries = self.spine.entries
+        count = max(1, (len(entries) + CHUNK - 1) // CHUNK)
+        chunks = [
+            Chunk(number, entries[number * CHUNK].key, min(CHUNK, len(entries) - number * CHUNK))
+            for number in range(count if entries else 0)
+        ]
+        mark = marked_chat(self.library, stored).mark
+        return Shown(
+            overview=stored.overview,
+            title=stored.overview.title,
+            branch=self.branch,
+            branches=chat.branches,
+            agents=[agent for agent in chat.agents if not agent.is_stub and not agent.is_side_copy],
+            outline=self.outline(),
+            chunks=chunks,
+            filled={number: self.chunk(number) for number in filled if chunks},
+            links=self.links,
+            cursor=self.browsed.cursor,
+            is_live=self.is_live,
+            is_archived=stored.archived,
+            is_pinned=mark.pinned,
+            tags=[*stored.overview.tags, *mark.tags],
+            notes=[note.text for note in mark.notes],
+            tokens=stored.tokens,
+            cost=stored.cost,
+            resume=self._resume(),
+            state=self.state,
+        )
+
+    def outline(self) -> list[OutlineItem]:
+        """The prompts and compactions, each with what its turn took."""
+        return [
+            OutlineItem(
+                id=heading.key,
+                kind=str(heading.kind),
+                text=heading.text[:LONGEST],
+                when=heading.when,
+                chunk=heading.at // CHUNK,
+                messages=heading.messages,
+                calls=heading.calls,
+                errors=heading.errors,
+                context=heading.context,
+                cost=heading.cost,
+            )
+            for heading in self.browsed.remembered(
+                ("outline", self.branch), lambda: outline_of(self.library, self.browsed, self.spine)
+            )
+        ]
+
+    def _resume(self) -> str | None:
+        try:
+            found = resume_in(self.browsed.chat, self.browsed.stored)
+        except BackscrollError:
+            return None
+        folder = f"cd {shlex.quote(found.folder)} && " if found.folder else ""
+        return folder + shlex.join(found.command)
+
+
+def _part(text: str) -> str:
+    return quote(text, safe="", errors="replace")
+
+
+WORKING: Final = frozenset({"busy", "shell"})

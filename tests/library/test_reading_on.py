@@ -1,0 +1,250 @@
+"""A chat that is read piece by piece is the chat that is read as a whole, and stays so while it grows."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+
+from backscroll.conversation import Kind, Message
+from backscroll.library import Browsed, Browser, Library, open_homes
+from backscroll.library.finding import find_in
+from backscroll.library.outline import crossings_of, outline_of
+from backscroll.settings import load_settings
+from tests.library.support import Shelf
+from tests.support.drawings import draw, jsonl
+from tests.support.homes import EVERYTHING, FAMILIES, session_path
+
+DRAWING = """
+@ version=2.1.42 session=live cwd=/home/ada/shop
+a <- - user: fix the parser
+b <- a thinking(m1): where is it?
+c <- b call(m1) t1 Read {"file_path": "x.py"}
+d <- c result t1: contents of the file
+e <- d assistant(m2): done, it was a typo
+f <- e user: and now the tests
+g <- f call(m3) t2 Bash {"command": "pytest"}
+h <- g call(m3) t3 Bash {"command": "ruff check"}
+i <- g result t2: 3 passed
+j <- h error t3: E501 line too long
+k <- j assistant(m4): all is well
+"""
+
+
+def said(messages: list[Message]) -> list[tuple[Any, ...]]:
+    return [
+        (
+            message.key, message.id, message.kind, message.text, message.usage, [row.uuid for row in message.rows],
+            [(call.id, call.name, call.state, call.result and call.result.row.uuid) for call in message.calls.values()],
+        )
+        for message in messages
+    ]  # fmt: skip
+
+
+def shelf_of(tmp_path: Path, files: Mapping[str, bytes | str]) -> Shelf:
+    shelf = Shelf(tmp_path).write(files)
+    shelf.update()
+    return shelf
+
+
+def check_all(library: Library) -> int:
+    """Every branch and agent of every chat, compared with the chat that is read whole; how many messages."""
+    count = 0
+    for stored in library.chats():
+        browsed, opened = Browsed(library, stored), library.open(stored)
+        shared: dict[str, None] = {}
+        for branch in opened.chat.branches:
+            spine = browsed.spine(branch.number)
+            messages = browsed.messages(library, spine, spine.keys)
+            expected = said(opened.messages(branch))
+            own = [one for one in said(messages) if one[0] not in shared]
+            assert own == expected, stored.overview.id
+            shared |= dict.fromkeys(message.key for message in messages)
+            count += len(messages)
+        for agent in opened.chat.agents:
+            spine = browsed.agent_spine(browsed.agent(agent.id))
+            assert said(browsed.messages(library, spine, spine.keys)) == said(opened.agent_messages(agent))
+    return count
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_pieces_are_the_whole_in_every_layout(tmp_path: Path, family: str) -> None:
+    with shelf_of(tmp_path, FAMILIES[family]).open() as library:
+        check_all(library)
+
+
+def test_pieces_are_the_whole_in_all_layouts_at_once(tmp_path: Path) -> None:
+    with shelf_of(tmp_path, EVERYTHING).open() as library:
+        assert check_all(library) > 50
+
+
+def test_pieces_are_the_whole_in_real_chats(tmp_path: Path, corpus: Path) -> None:
+    settings = load_settings([corpus / "home"], tmp_path / "library")
+    with Library(settings, open_homes(settings)) as library:
+        library.update()
+        assert check_all(library) > 1000
+
+
+class Reader:
+    """Somebody who looks at a branch and applies what has changed, as a page does."""
+
+    def __init__(self, library: Library, browsed: Browsed) -> None:
+        self.library, self.browsed = library, browsed
+        self.resets = 0
+        self.load()
+
+    def load(self) -> None:
+        spine = self.browsed.spine()
+        self.cursor = self.browsed.cursor
+        self.shown = {one.key: said([one])[0] for one in self.browsed.messages(self.library, spine, spine.keys)}
+        self.order = list(self.shown)
+
+    def ask(self) -> int:
+        changes = self.browsed.changes(self.library, 1, self.cursor, is_live=False)
+        if changes.is_reset:
+            self.resets += 1
+            self.load()
+            return 0
+        for message, after in changes.messages:
+            if message.key not in self.shown:
+                self.order.insert(self.order.index(after) + 1 if after else 0, message.key)
+            self.shown[message.key] = said([message])[0]
+        self.cursor = changes.cursor
+        return len(changes.messages)
+
+    def check(self) -> None:
+        with Library(self.library.settings, self.library.homes) as other:
+            other.update()
+            fresh = Browsed(other, other.find(self.browsed.stored.overview.id))
+            spine = fresh.spine()
+            expected = said(fresh.messages(other, spine, spine.keys))
+        assert [self.shown[key] for key in self.order] == expected
+
+
+def append(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+
+
+def grown(tmp_path: Path, drawing: str, first: int, steps: list[int]) -> Iterator[Reader]:
+    lines = jsonl(draw(drawing)).splitlines(keepends=True)
+    name = session_path("live")
+    shelf = shelf_of(tmp_path, {name: b"".join(lines[:first])})
+    with shelf.open() as library:
+        browser = Browser()
+        reader = Reader(library, browser.open(library, library.chats()[0].overview.id))
+        at = first
+        for step in steps:
+            if at >= len(lines):
+                break
+            append(shelf.home / name, b"".join(lines[at : at + step]))
+            at += step
+            assert browser.take(library, [shelf.home / name]) == [reader.browsed.stored.overview.id]
+            reader.ask()
+            yield reader
+
+
+@given(first=st.integers(1, 10), steps=st.lists(st.integers(1, 4), min_size=1, max_size=11))
+@examples(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_page_that_applies_every_change_shows_what_a_new_page_would(
+    tmp_path_factory: pytest.TempPathFactory, first: int, steps: list[int]
+) -> None:
+    for reader in list(grown(tmp_path_factory.mktemp("growing"), DRAWING, first, steps))[-1:]:
+        reader.check()
+        assert reader.resets == 0
+
+
+def test_only_what_changed_is_told(tmp_path: Path) -> None:
+    counts = [reader.ask() for reader in grown(tmp_path, DRAWING, 5, [1] * 6)]
+    assert counts == [0] * 6  # nothing is told twice
+
+
+def test_a_result_changes_the_message_that_asked_for_it(tmp_path: Path) -> None:
+    last = list(grown(tmp_path, DRAWING, 8, [1]))[-1]
+    changes = last.browsed.changes(last.library, 1, f"{last.browsed.epoch}-0", is_live=True)
+    assert [(message.key, after) for message, after in changes.messages] == [("g", "f")]
+    states = [call.state for call in changes.messages[0][0].calls.values()]
+    assert states == ["done", "running"]
+
+
+def test_a_prompt_that_goes_back_makes_the_page_start_over(tmp_path: Path) -> None:
+    drawing = DRAWING + "x <- e user: no, first the docs\ny <- x assistant(m9): as you like\n"
+    readers = list(grown(tmp_path, drawing, 11, [1, 1]))
+    assert readers[-1].resets == 1
+    readers[-1].check()
+    browsed = readers[-1].browsed
+    assert browsed.spine(1).keys[-1] == "y"
+    assert browsed.spine(2).keys[-1] == "k"
+    crossing = crossings_of(browsed, browsed.spine(1), ["x"])["x"]
+    assert [(way.branch, way.key) for way in crossing.ways] == [(2, "f"), (1, "x")]
+    assert crossing.here == 1
+
+
+def test_a_file_that_was_cut_makes_the_page_start_over(tmp_path: Path) -> None:
+    lines = jsonl(draw(DRAWING)).splitlines(keepends=True)
+    name = session_path("live")
+    shelf = shelf_of(tmp_path, {name: b"".join(lines)})
+    with shelf.open() as library:
+        browser = Browser()
+        reader = Reader(library, browser.open(library, library.chats()[0].overview.id))
+        (shelf.home / name).write_bytes(b"".join(lines[:5]))
+        shelf.update()
+        browser.take(library, [shelf.home / name])
+        reader.ask()
+        assert reader.resets == 1
+        reader.check()
+
+
+def test_an_agents_words_change_the_call_that_started_it(tmp_path: Path) -> None:
+    main = """
+    @ version=2.1.42 session=live
+    a <- - user: look around
+    b <- a call(m1) t1 Task {"description": "look", "prompt": "find it", "subagent_type": "Explore"}
+    """
+    agent = jsonl(
+        draw("@ version=2.1.42 session=live agent=abc1234\ns1 <- - user: find it\ns2 <- s1 assistant(m7): here")
+    )
+    first, second = agent.splitlines(keepends=True)
+    name = session_path("live")
+    inside = name.removesuffix(".jsonl") + "/subagents/agent-abc1234.jsonl"
+    shelf = shelf_of(tmp_path, {name: jsonl(draw(main)), inside: first})
+    with shelf.open() as library:
+        browser = Browser()
+        browsed = browser.open(library, library.chats()[0].overview.id)
+        cursor, _ = browsed.cursor, browsed.spine()
+        append(shelf.home / inside, second)
+        browser.take(library, [shelf.home / inside])
+        changes = browsed.changes(library, 1, cursor, is_live=True)
+        assert [message.key for message, _ in changes.messages] == ["b"]
+        spine = browsed.agent_spine(browsed.agent("abc1234"))
+        assert [message.key for message in browsed.messages(library, spine, spine.keys)] == ["s1", "s2"]
+
+
+def test_a_message_is_located_by_any_of_its_names(tmp_path: Path) -> None:
+    with shelf_of(tmp_path, {session_path("live"): jsonl(draw(DRAWING))}).open() as library:
+        browsed = Browsed(library, library.chats()[0])
+        for name in ("g", "h", "m3", "t2", "t3", "i", "j"):
+            assert browsed.locate(name) == (1, "g"), name
+        assert browsed.locate("nothing") is None
+
+
+def test_the_outline_says_what_each_turn_took(tmp_path: Path) -> None:
+    with shelf_of(tmp_path, {session_path("live"): jsonl(draw(DRAWING))}).open() as library:
+        browsed = Browsed(library, library.chats()[0])
+        found = outline_of(library, browsed, browsed.spine())
+        assert [(one.key, one.kind, one.messages, one.calls, one.errors) for one in found] == [
+            ("a", Kind.PROMPT, 3, 1, 0),
+            ("f", Kind.PROMPT, 3, 2, 1),
+        ]
+
+
+def test_a_search_inside_a_chat_finds_messages_in_their_order(tmp_path: Path) -> None:
+    with shelf_of(tmp_path, {**EVERYTHING, session_path("live"): jsonl(draw(DRAWING))}).open() as library:
+        browsed = Browsed(library, library.find("m3"))
+        for query, expected in (("the", ["a", "b", "f"]), ("E501", ["g"]), ("nothing-like-this", []), ("", [])):
+            found = find_in(library, browsed, browsed.spine(), query)
+            assert set(expected) <= set(found) if expected else found == []
+            assert found == sorted(found, key=browsed.spine().at.__getitem__)

@@ -1,0 +1,1 @@
+"""Tests of the HTML that transcripts become."""

@@ -1,0 +1,113 @@
+"""A server as a user has it: real sockets, and requests that are sent byte for byte as one writes them."""
+
+import http.client
+import json
+import socket
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from backscroll.web.desk import Desk
+from backscroll.web.serving import Served, serve
+from tests.library.support import Shelf
+
+Headers = Sequence[tuple[str, str]]
+
+
+class Answered(NamedTuple):
+    """What came back."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:  # noqa: ANN401 - whatever JSON says
+        return json.loads(self.body)
+
+
+@contextmanager
+def serving(shelf: Shelf, *, follows: bool = False, **options: Any) -> Iterator[Served]:  # noqa: ANN401
+    """A server of a shelf in a thread, on a port that is free."""
+    desk = Desk(shelf.settings, shelf.open().homes)
+    ready = threading.Event()
+    found: list[Served] = []
+    failed: list[BaseException] = []
+
+    def on_ready(served: Served) -> None:
+        found.append(served)
+        ready.set()
+
+    def run() -> None:
+        try:
+            serve(desk, follows=follows, on_ready=on_ready, **{"port": free_port(), **options})
+        except BaseException as error:
+            failed.append(error)
+        finally:
+            ready.set()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    assert ready.wait(30)
+    try:
+        if failed:
+            raise failed[0]
+        yield found[0]
+    finally:
+        if found:
+            found[0].stop()
+        thread.join(30)
+        desk.close()
+        assert not thread.is_alive()
+
+
+def ask(
+    served: Served,
+    path: str,
+    method: str = "GET",
+    *,
+    host: str | None = None,
+    headers: Headers = (),
+    body: bytes = b"",
+) -> Answered:
+    """One request with exactly these headers, and a Host that fits unless it is another."""
+    connection = http.client.HTTPConnection(*address_of(served), timeout=30)
+    try:
+        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+        connection.putheader("Host", served.url.removeprefix("http://") if host is None else host)
+        for name, value in headers:
+            connection.putheader(name, value)
+        if body:
+            connection.putheader("Content-Length", str(len(body)))
+        connection.endheaders(body or None)
+        answer = connection.getresponse()
+        told = {name.lower(): value for name, value in answer.getheaders()}
+        is_stream = told.get("content-type", "").startswith("text/event-stream")
+        return Answered(answer.status, told, answer.readline() if is_stream else answer.read())
+    finally:
+        connection.close()
+
+
+def send(served: Served, text: bytes) -> Answered:
+    """A request as it is written."""
+    with socket.create_connection(address_of(served), timeout=30) as connection:
+        connection.sendall(text)
+        answer = http.client.HTTPResponse(connection)
+        answer.begin()
+        told = {name.lower(): value for name, value in answer.getheaders()}
+        return Answered(answer.status, told, answer.read())
+
+
+def address_of(served: Served) -> tuple[str, int]:
+    """Where it listens."""
+    running = served.running
+    return ("127.0.0.1" if running.host == "0.0.0.0" else running.host), running.port
+
+
+def free_port(host: str = "127.0.0.1") -> int:
+    """A port that nobody has."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,287 @@
+"""The HTTP API answers what the command line prints, and says plainly what is wrong."""
+
+import io
+import json
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any, get_args
+from urllib.parse import urlencode
+
+import msgspec
+import pytest
+
+from backscroll.cli.main import run
+from backscroll.errors import NothingFound
+from backscroll.web.api.endpoints import ENDPOINTS, encode
+from backscroll.web.api.parameters import ReportName
+from backscroll.web.api.stats import KINDS
+from backscroll.web.serving import Served
+from tests.library.support import Shelf
+from tests.support.drawings import session_uuid
+from tests.support.homes import EVERYTHING
+from tests.web.served import ask, serving
+
+API = "/api/v1"
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
+    shelf = Shelf(tmp_path_factory.mktemp("shelf")).write(EVERYTHING)
+    shelf.update()
+    return shelf
+
+
+@pytest.fixture(scope="module")
+def served(shelf: Shelf) -> Iterator[Served]:
+    with serving(shelf) as served:
+        yield served
+
+
+def get(served: Served, path: str, status: int = 200) -> Any:  # noqa: ANN401 - whatever JSON says
+    answer = ask(served, API + path)
+    assert answer.status == status, answer.body
+    assert answer.headers["content-type"] == "application/json"
+    return answer.json
+
+
+def printed(shelf: Shelf, *arguments: str) -> Any:  # noqa: ANN401
+    """What a command prints."""
+    output = io.StringIO()
+    with redirect_stdout(output):
+        code = run([*arguments, "--json", "--home", str(shelf.home), "--library", str(shelf.folder)])
+    assert code in (0, NothingFound.exit_code)
+    return json.loads(output.getvalue())
+
+
+def ids(served: Served) -> list[str]:
+    return [chat["id"] for chat in get(served, "/chats")["chats"]]
+
+
+def test_chats_are_those_of_list(served: Served, shelf: Shelf) -> None:
+    found = get(served, "/chats")
+    assert found == {**printed(shelf, "list"), "more": False}
+    assert len(found["chats"]) > 10
+    oldest = get(served, "/chats?sort=oldest")["chats"]
+    assert oldest == printed(shelf, "list", "--sort", "oldest")["chats"]
+    assert get(served, "/chats?q=project%3Ashop")["chats"] == printed(shelf, "list", "project:shop")["chats"]
+
+
+def test_chats_come_page_by_page(served: Served) -> None:
+    everything = ids(served)
+    paged: list[str] = []
+    more = True
+    while more:
+        page = get(served, f"/chats?limit=3&offset={len(paged)}")
+        paged += [chat["id"] for chat in page["chats"]]
+        more = page["more"]
+    assert paged == everything
+    assert get(served, "/chats?offset=1000000") == {"chats": [], "more": False}
+
+
+def test_a_chat_with_branches_agents_and_messages_is_that_of_show(served: Served, shelf: Shelf) -> None:
+    for name in ids(served):
+        shown = printed(shelf, "show", name)
+        assert get(served, f"/chats/{name}") == {"chat": shown["chat"]}
+        assert get(served, f"/chats/{name}/branches") == {"branches": shown["branches"]}
+        agents = get(served, f"/chats/{name}/agents")["agents"]
+        assert agents == [{key: agent[key] for key in agent if key != "messages"} for agent in shown["agents"]]
+        said = []
+        for branch in shown["branches"]:
+            said += get(served, f"/chats/{name}/messages?branch={branch['number']}&limit=500")["messages"]
+        assert said == shown["messages"]
+        for agent in shown["agents"]:
+            own = get(served, f"/chats/{name}/messages?agent={agent['id']}&limit=500")
+            assert (own["messages"], own["total"]) == (agent["messages"], len(agent["messages"]))
+
+
+def test_messages_come_page_by_page(served: Served) -> None:
+    name = max(get(served, "/chats")["chats"], key=lambda chat: int(chat["messages"]))["id"]
+    whole = get(served, f"/chats/{name}/messages")
+    paged = []
+    for offset in range(0, whole["total"], 2):
+        page = get(served, f"/chats/{name}/messages?offset={offset}&limit=2")
+        assert (page["offset"], page["total"]) == (offset, whole["total"])
+        paged += page["messages"]
+    assert paged == whole["messages"]
+    assert len(paged) > 3
+
+
+def test_a_chat_is_found_by_the_beginning_of_what_is_in_it(served: Served) -> None:
+    name = ids(served)[0]
+    whole = get(served, f"/chats/{name}")
+    assert get(served, f"/chats/{name[:13]}") == whole == get(served, f"/chats/{name.upper()}")
+    message = get(served, f"/chats/{name}/messages")["messages"][0]["uuids"][0]
+    assert get(served, f"/chats/{message}") == whole
+
+
+def test_search_finds_what_the_command_finds(served: Served, shelf: Shelf) -> None:
+    for query in ("cart", "the OR a", "role:prompt", "/c[aeiou]rt/", "nowhere-to-be-found"):
+        found = get(served, f"/search?{urlencode({'q': query})}")
+        assert found == printed(shelf, "search", query)
+    by_time = get(served, "/search?q=the&sort=newest&limit=2&offset=1&hits=1")
+    options = ("--sort", "newest", "-n", "2", "--offset", "1", "--hits", "1")
+    assert by_time == printed(shelf, "search", "the", *options)
+
+
+@pytest.mark.parametrize("report", sorted(KINDS))
+def test_reports_are_those_of_stats(served: Served, shelf: Shelf, report: str) -> None:
+    assert get(served, f"/stats/{report}?limit=20") == printed(shelf, "stats", report, *LIMITS.get(report, ()))
+    for by in KINDS[report].by:
+        if by != "turn":
+            option = "--sort" if report == "files" else "--by"
+            limit = ("-n", "10000")
+            assert get(served, f"/stats/{report}?by={by}&limit=10000") == printed(
+                shelf, "stats", report, option, by, *limit
+            )
+
+
+LIMITS = {"usage": ("-n", "20"), "blocks": ("-n", "20"), "tools": ("-n", "20"), "cache": ("-n", "20")}
+
+
+def test_the_overview_is_that_of_stats(served: Served, shelf: Shelf) -> None:
+    assert get(served, "/stats/overview") == printed(shelf, "stats")
+    assert set(get_args(ReportName)) == {*KINDS, "overview"}
+
+
+def test_a_report_is_of_the_time_and_the_chats_that_were_asked_for(served: Served, shelf: Shelf) -> None:
+    of_month = get(served, "/stats/usage?period=2026-01")
+    assert of_month == get(served, "/stats/usage?since=2026-01-01&until=2026-01-31")
+    assert of_month == printed(shelf, "stats", "usage", "--since", "2026-01-01", "--until", "2026-01-31")
+    assert of_month != get(served, "/stats/usage")
+    assert get(served, "/stats/tools?q=project%3Ashop") == printed(shelf, "stats", "tools", "project:shop")
+
+
+def test_projects_add_up(served: Served) -> None:
+    chats, projects = get(served, "/chats")["chats"], get(served, "/projects")["projects"]
+    assert sum(project["chats"] for project in projects) == len(chats)
+    assert sum(project["messages"] for project in projects) == sum(chat["messages"] for chat in chats)
+    times = [project["last_active"] for project in projects if project["last_active"]]
+    assert times == sorted(times, reverse=True)
+
+
+def test_the_status_says_what_is_served(served: Served, shelf: Shelf) -> None:
+    status = get(served, "/status")
+    assert (status["library"], status["homes"]) == (str(shelf.folder), [str(shelf.home)])
+    assert (status["indexed"], status["pending"], status["live"]) == (True, 0, [])
+
+
+def test_before_anything_is_read_one_is_asked_to_wait(tmp_path: Path) -> None:
+    with serving(Shelf(tmp_path)) as served:
+        assert get(served, "/status")["indexed"] is False
+        for path in ("/chats", "/projects", "/search?q=x", "/chats/abc", "/stats/usage"):
+            assert get(served, path, 503)["error"]["kind"] == "busy"
+        assert get(served, "/chats?limit=0", 400)["error"]["kind"] == "usage"
+
+
+def test_a_library_without_chats_answers_too(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path)
+    shelf.update()
+    with serving(shelf) as served:
+        assert get(served, "/status")["indexed"] is True
+        assert get(served, "/chats") == {"chats": [], "more": False}
+        assert get(served, "/projects") == {"projects": []}
+        assert get(served, "/search?q=x")["hits"] == []
+        assert get(served, "/chats/abc", 404)["error"]["kind"] == "nothing-found"
+        for report in get_args(ReportName):
+            get(served, f"/stats/{report}")
+
+
+WRONG = [
+    ("/chats?limit=0", 400, "limit: expected `int` >= 1"),
+    ("/chats?limit=x", 400, "limit: expected `int`, got `str`"),
+    ("/chats?offset=-1", 400, "offset: expected `int` >= 0"),
+    ("/chats?offset=99999999999999999999999", 400, "offset: "),
+    ("/chats?sort=random", 400, "sort: invalid enum value 'random'"),
+    ("/chats?order=newest", 400, "order is no parameter of this address"),
+    ("/chats?q=is%3Anosuchthing", 400, "nosuchthing"),
+    ("/chats/zzz", 404, "begins with zzz"),
+    ("/chats/..%2f..", 404, "nothing at this address"),
+    ("/chats/%2e%2e", 400, "id: "),
+    ("/chats/a%00b", 400, "id: "),
+    ("/chats/a%20b", 400, "id: "),
+    ("/chats/" + "a" * 129, 400, "id: expected `str` of length <= 128"),
+    ("/chats/abc?id=def", 400, "id is part of the address"),
+    ("/search", 400, "q is missing in the address"),
+    ("/search?q=", 400, "q: "),
+    ("/search?q=%20", 400, "nothing to search for"),
+    ("/search?q=(", 400, "("),
+    ("/search?q=" + "a" * 5000, 400, "q: "),
+    ("/stats/nothing", 400, "report: invalid enum value"),
+    ("/stats/usage?by=colour", 400, "usage is not added up by colour"),
+    ("/stats/blocks?by=day", 400, "blocks is not added up by day"),
+    ("/stats/usage?since=whenever", 400, "whenever"),
+    ("/stats/usage?period=whenever", 400, "whenever is not a period"),
+    ("/stats/context?by=turn", 400, ""),
+    ("/none", 404, "nothing at this address"),
+    ("/", 404, "nothing at this address"),
+]
+
+
+@pytest.mark.parametrize(("path", "status", "message"), WRONG)
+def test_what_is_wrong_is_said_in_one_shape(served: Served, path: str, status: int, message: str) -> None:
+    told = get(served, path, status)
+    assert list(told) == ["error"]
+    assert list(told["error"]) == ["kind", "message", "hint"]
+    assert told["error"]["kind"] == {400: "usage", 404: "nothing-found"}[status]
+    assert message in told["error"]["message"]
+    assert told["error"]["hint"]
+
+
+def test_the_beginning_of_several_chats_is_too_little(served: Served) -> None:
+    firsts = [name[0] for name in ids(served)]
+    common = max(firsts, key=firsts.count)
+    assert get(served, f"/chats/{common}", 400)["error"]["kind"] == "usage"
+
+
+def test_a_branch_or_an_agent_that_is_not_there_is_not_found(served: Served) -> None:
+    name = ids(served)[0]
+    assert "branch 99" in get(served, f"/chats/{name}/messages?branch=99", 404)["error"]["message"]
+    assert "no agent zzz" in get(served, f"/chats/{name}/messages?agent=zzz", 404)["error"]["message"]
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+def test_nothing_is_changed_here(served: Served, method: str) -> None:
+    for endpoint in ENDPOINTS:
+        path = API + endpoint.path.replace("{id}", "abc").replace("{report}", "usage")
+        answer = ask(served, path, method, headers=[("Sec-Fetch-Site", "same-origin")])
+        assert answer.status == 405
+        assert answer.json["error"]["kind"] == "usage"
+        assert set(answer.headers["allow"].split(", ")) == {"GET", "HEAD"}
+
+
+def test_a_mistake_of_ours_has_the_shape_too_and_tells_nothing(shelf: Shelf) -> None:
+    with serving(shelf) as served:
+        app = served.server.config.app
+        app.app.state.desk = None  # type: ignore[union-attr]
+        assert get(served, "/chats", 500)["error"]["kind"] == "failure"
+        page = ask(served, "/chats")
+        assert page.status == 500
+        assert b"NoneType" not in page.body
+        assert page.headers["x-content-type-options"] == "nosniff"
+
+
+def test_every_answer_has_the_shape_that_is_described_and_nothing_else(served: Served) -> None:
+    for endpoint in ENDPOINTS:
+        path = endpoint.path.replace("{report}", "usage") + ("?q=the" if endpoint.path == "/search" else "")
+        for name in ids(served) if "{id}" in path else [""]:
+            msgspec.convert(get(served, path.replace("{id}", name)), endpoint.gives)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({"a": "ü"}, '{"a":"ü"}'),
+        ({"a": "\ud800"}, '{"a":"\\ud800"}'),
+        ({"a": 2**70, "b": [float("nan"), 1.5]}, f'{{"a":{2**70},"b":[null,1.5]}}'),
+        ({"a": float("inf")}, '{"a":null}'),
+    ],
+)
+def test_whatever_a_transcript_holds_becomes_json(value: object, text: str) -> None:
+    assert encode(value).decode() == text
+
+
+def test_a_session_is_a_chat_of_its_own_name(served: Served) -> None:
+    assert session_uuid("old-begun") in {
+        session for chat in get(served, "/chats")["chats"] for session in chat["sessions"]
+    }
