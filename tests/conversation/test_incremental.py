@@ -436,6 +436,23 @@ def test_which_rows_are_copies_changes_with_which_of_two_sessions_ended_first() 
     )
 
 
+def test_a_file_that_comes_back_knows_nothing_of_what_was_taken_from_its_queue_before() -> None:
+    begun = """
+        a <- - user: hello
+        queue-operation enqueue: one
+        queue-operation remove {"timestamp": "2026-01-05T10:01:00.000Z"}
+        queue-operation enqueue: two
+        queue-operation remove {"timestamp": "2026-01-05T10:02:00.000Z"}
+        """
+    growing = Growing()
+    first, second = (Place(name, session_uuid(name)) for name in ("S1", "S2"))
+    growing.add(second, records_of(draw(f"{begun}\nb <- a user: one\nc <- b user: two", session="S2")))
+    growing.add(first, records_of(draw("a <- - user: hello") + long_session(2)))
+    growing.remove(second)
+    growing.add(second, records_of(draw(begun, session="S2")))
+    growing.check()
+
+
 def growing_sessions(corpus: Path) -> list[Path]:
     return sorted(path for path in (corpus / "growing").iterdir() if path.is_dir())
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from backscroll.conversation.kinds import Kind, kind_of
+from backscroll.conversation.kinds import Kind, command_of, kind_of, without_around
 from backscroll.conversation.rows import text_of
 from backscroll.records import ChainRecord
 from tests.conversation.support import messages_in, one_chat, records_of
@@ -390,3 +390,15 @@ def test_the_same_words_queued_twice_are_two_prompts() -> None:
 def test_a_notification_that_was_queued_is_no_prompt() -> None:
     words = "<task-notification>the build ended</task-notification>"
     check_queue(f"queue-operation enqueue: {words}\nqueue-operation remove: {words}", [])
+
+
+@pytest.mark.parametrize("text", ["<system-reminder>" * 50_000, " " * 300_000 + "<", "<command-name>" * 50_000])
+def test_tags_that_are_never_closed_cost_no_more_than_the_text(text: str) -> None:
+    # A pattern that looks for the end of each of them would not come back within an hour.
+    assert without_around(text) == text
+    assert command_of(text) is None
+
+
+def test_what_the_client_puts_around_a_prompt_is_taken_off_with_the_space_beside_it() -> None:
+    text = "fix it \n<system-reminder>a <b> c</system-reminder>\n now <ide_selection>x</ide_selection><system-reminder>"
+    assert without_around(text) == "fix itnow<system-reminder>"

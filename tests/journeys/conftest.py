@@ -7,6 +7,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
+from tests.journeys.house import House, open_house
+from tests.journeys.visitor import Visitor
+
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
@@ -23,3 +26,18 @@ def browser() -> Iterator[Browser]:
         opened = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
         yield opened
         opened.close()
+
+
+@pytest.fixture
+def visitor(browser: Browser) -> Iterator[Visitor]:
+    """Somebody on whose pages nothing may go wrong."""
+    visitor = Visitor(browser)
+    yield visitor
+    visitor.close()
+
+
+@pytest.fixture(scope="session")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """A library to read in, one for all: what is marked in it stays."""
+    with open_house(tmp_path_factory.mktemp("house")) as house:
+        yield house

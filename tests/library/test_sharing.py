@@ -172,6 +172,21 @@ def test_where_there_is_no_secret_nothing_changes(tmp_path: Path, is_redacted: b
                 assert [one.id for one in shared.messages(mine)] == [one.id for one in opened.messages(other)]
 
 
+def test_every_chat_there_is_becomes_a_page(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path).write(EVERYTHING)
+    with shelf.open() as library:
+        library.update()
+        for stored in library.chats():
+            shared = share(library, stored, redactor())
+            page = "".join(exported(shared, "html", ASSETS))
+            anchors = set(re.findall(r'id="(m-[^"]*)"', page))
+            for branch in shared.chat.branches:
+                assert {html.escape(f"m-{message.key}") for message in shared.messages(branch)} <= anchors
+            for agent in shared.chat.agents:
+                if not agent.is_stub and not agent.is_side_copy:
+                    assert {html.escape(f"m-{message.key}") for message in shared.agent_messages(agent)} <= anchors
+
+
 def test_rows_are_given_byte_for_byte(tmp_path: Path) -> None:
     content = files(draw(DRAWN), draw(AGENT), META)
     content[session_path("S1")] += b'\n{"torn": tr\n\0\0\n{"type":"user"}'

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from backscroll.records import decode_line, fields_of
 from backscroll.records.decode import Problem
-from backscroll.redaction import RULES, Redactor, redact, redacted_value, usual_rules
+from backscroll.redaction import RULES, VERSION, Redactor, redact, redacted_value, usual_rules
 from backscroll.redaction.patterns import compiled
 from backscroll.render.terminal import clean
 from tests.redaction.planting import PLANTED, Planted, planted
@@ -210,6 +210,14 @@ def test_real_sessions_have_nothing_hidden_that_is_no_secret(corpus: Path) -> No
             if not isinstance(record, Problem):
                 redactor.value(fields_of(record))
     assert redactor.places.total() <= 2, redactor.places
+
+
+def test_every_rule_and_the_version_are_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "redaction.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+    assert [line.split(" |")[0] for line in rows] == [f"| `{rule.name}`" for rule in RULES]
+    assert all(rule.what in line for rule, line in zip(RULES, rows, strict=True))
+    assert f"Version {VERSION} of the rules" in page
 
 
 def test_every_letter_around_an_assignment_is_fine() -> None:

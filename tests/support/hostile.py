@@ -63,7 +63,7 @@ def turn(pen: Pen, p: Fill, number: int) -> Iterator[Row]:
     yield pen.row(p, {"type": "user", "message": {"role": p("role"), "content": p("prompt")}})
     made = [(f"call-{pen.session[:4]}{pen.agent}-{number}-{place}", *call) for place, call in enumerate(calls(p))]
     blocks = [
-        *answer(p),
+        *answer(p, f"searched-{pen.session[:4]}{pen.agent}-{number}"),
         *({"type": "tool_use", "id": name, "name": tool, "input": asked} for name, tool, asked, _ in made),
     ]
     usage = {"input_tokens": 10, "output_tokens": 5, "service_tier": p("tier"), "speed": p("speed"),
@@ -156,7 +156,7 @@ def large(deep: int = 100_000, long: int = 10_000_000) -> Iterator[Row]:
         call = {"type": "tool_use", "id": f"large-{number}", "name": ("Bash", "Read", "Grep", "mcp__x__y")[number % 4],
                 "input": {"command": text[:9000], "file_path": text[:9000], "pattern": text[:9000]}}  # fmt: skip
         message = {"role": "assistant", "id": f"large-{number}", "model": "claude-x", "content": [
-            {"type": "text", "text": text[:2_000_000]}, call]}  # fmt: skip
+            {"type": "text", "text": text[:300_000]}, call]}  # fmt: skip
         yield pen.row(p, {"type": "assistant", "message": message}, cwd="/x", version="2.0.0")
         block = {"type": "tool_result", "tool_use_id": f"large-{number}", "content": text[:200_000]}
         yield pen.row(p, {"type": "user", "message": {"role": "user", "content": [block]}}, cwd="/x", version="2.0.0")
@@ -232,3 +232,8 @@ def _running(p: Fill) -> Row:
     return {"pid": os.getpid(), "sessionId": LIVE, "cwd": p("live.cwd"), "startedAt": 1, "procStart": start, "updatedAt": 2,
             "version": p("live.version"), "kind": p("live.kind"), "name": p("live.name"), "status": "waiting",
             "waitingFor": p("live.waiting"), "entrypoint": p("live.entrypoint")}  # fmt: skip
+
+
+def template_of(number: int) -> str:
+    """A payload as it is written down."""
+    return TEMPLATES[number % COUNT]

@@ -170,21 +170,21 @@ def calls(p: Fill) -> Iterator[tuple[str, Row, Row]]:
         "is_error": True, "toolDenialKind": p("denied.kind"), "toolUseResult": "User rejected tool use"}  # fmt: skip
 
 
-def answer(p: Fill) -> Iterator[Row]:
+def answer(p: Fill, name: str) -> Iterator[Row]:
     """The blocks of an answer that call nothing."""
     yield {"type": "thinking", "thinking": p("thinking"), "signature": p("signature")}
     yield {"type": "text", "text": p("answer"), "citations": [{"url": p("citation")}]}
     yield {"type": "text", "text": f"before\n\n{p('answer.block')}\n\nbehind"}
     yield {"type": "text", "text": f"```{p('fence.language')}\n{p('fence.text')}\n```"}
     yield {"type": "redacted_thinking", "data": p("redacted")}
-    yield {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": p("server.query")}}
+    yield {"type": "server_tool_use", "id": name, "name": "web_search", "input": {"query": p("server.query")}}
     page = {
         "type": "web_search_result",
         "url": p("server.url"),
         "title": p("server.title"),
         "page_age": p("server.age"),
     }
-    yield {"type": "web_search_tool_result", "tool_use_id": "s1", "content": [page]}
+    yield {"type": "web_search_tool_result", "tool_use_id": name, "content": [page]}
     yield {
         "type": "web_search_tool_result",
         "tool_use_id": p("server.id"),
@@ -226,7 +226,7 @@ def notes(p: Fill) -> Iterator[Row]:
     }
     yield {"type": p("row.type"), str(p("row.key")): p("row.value"), "content": p("row.content")}
     yield {"type": "assistant", "isApiErrorMessage": True, "message": {
-        "role": "assistant", "id": "e", "model": "<synthetic>", "content": [{"type": "text", "text": p("api.text")}]}}  # fmt: skip
+        "role": "assistant", "model": "<synthetic>", "content": [{"type": "text", "text": p("api.text")}]}}  # fmt: skip
     for name in ("plain", "meta", "notified", "summed", "blocks", "spoken"):
         content = [{"type": "text", "text": p("user.block")}, one_image(p)] if name == "blocks" else p(f"user.{name}")
         yield {"type": "user", "message": {"role": "user", "content": content}, "isMeta": name == "meta",

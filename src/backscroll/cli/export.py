@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -72,7 +73,7 @@ def command(
     chats = _chosen(library, names, query, project)
     hiding = redactor(emails=emails) if masks else None
     if names and len(chats) == 1 and query is None and project is None:
-        _export_one(library, chats[0], form, out, detail, hiding, force=force)
+        _export_one(library, chats[0], form, out, detail, hiding, force=force, quiet=asked.quiet)
     else:
         _export_all(library, chats, form, out, detail, hiding, force=force, quiet=asked.quiet)
     if hiding is not None and not asked.quiet:
@@ -105,6 +106,7 @@ def _export_one(
     hiding: "Redactor | None",
     *,
     force: bool,
+    quiet: bool,
 ) -> None:
     from backscroll.cli.writing import write_new
 
@@ -115,7 +117,8 @@ def _export_one(
     name = f"{_file_name(stored)}.{form}"
     path = Path(name) if out is None else out / name if out.is_dir() else out
     write_new(path, _pieces(library, stored, form, detail, hiding), force=force, private=hiding is None)
-    tell(f"wrote {clean_line(str(path))}")
+    if not quiet:
+        tell(f"wrote {clean_line(str(path))}")
 
 
 def _export_all(
@@ -139,8 +142,9 @@ def _export_all(
     entries: list[Listed] = []
     with Progress("exporting", quiet=quiet) as progress:
         progress.begin("exporting", sum(chat.overview.messages for chat in chats), "messages")
+        taken: set[str] = set()
         for stored in chats:
-            name = f"{_file_name(stored)}.{form}"
+            name = _free_name(_file_name(stored), form, taken)
             pieces = _pieces(library, stored, form, detail, hiding, entries=entries, name=name)
             write_new(out / name, pieces, force=force, private=hiding is None)
             progress.add(stored.overview.messages)
@@ -151,7 +155,8 @@ def _export_all(
         )
         pieces = index_page(entries, export_assets(), title=title, is_redacted=hiding is not None)
         write_new(out / "index.html", pieces, force=force, private=hiding is None)
-    tell(f"wrote {plural(len(chats), 'chat')} to {clean_line(str(out / 'index.html' if form == 'html' else out))}")
+    if not quiet:
+        tell(f"wrote {plural(len(chats), 'chat')} to {clean_line(str(out / 'index.html' if form == 'html' else out))}")
 
 
 def _pieces(
@@ -178,6 +183,15 @@ def _pieces(
         entries.append(listed(name, shared, shared.overview))
     back = "index.html" if entries is not None else None
     yield from exported(shared, form, export_assets(), detail=detail, back=back)
+
+
+def _free_name(name: str, form: Form, taken: set[str]) -> str:
+    """A name that no other chat of this export has; there are file systems that do not tell A from a."""
+    found = next(
+        free for number in count(1) if (free := f"{name}{f'-{number}' if number > 1 else ''}").lower() not in taken
+    )
+    taken.add(found.lower())
+    return f"{found}.{form}"
 
 
 def _file_name(stored: "StoredChat") -> str:

@@ -35,6 +35,7 @@ COMMANDS = {
     "watch": "backscroll.cli.watch",
     "keep": "backscroll.cli.keep",
     "archive": "backscroll.cli.archive",
+    "mcp": "backscroll.cli.mcp",
     "install": "backscroll.cli.install",
     "uninstall": "backscroll.cli.uninstall",
     "doctor": "backscroll.cli.doctor",

@@ -12,7 +12,7 @@ from backscroll.errors import NothingFound, UsageError
 from backscroll.render.terminal import clean, clean_line, plural
 
 if TYPE_CHECKING:
-    from backscroll.library import Found, Library
+    from backscroll.library import Found, Hit, Library
 
 FIELDS = ("project", "branch", "model", "title", "tool", "file", "role", "since", "before")
 SHOWN = 20
@@ -150,37 +150,14 @@ def _quoted(path: str) -> str:
 
 def _write_json(library: "Library", found: "Found", context: int | None) -> None:
     from backscroll.library.marked import marked_chat
-    from backscroll.render.found import passage_as_json
+    from backscroll.render.found import found_as_json
 
-    write_json({
-        "hits": [
-            passage_as_json(
-                chat.chat.overview,
-                passage.hit,
-                passage.snippet,
-                library.context(passage.hit, found.query, context) if context is not None else None,
-            )
-            for chat in found.chats
-            for passage in chat.passages
-        ],
-        "chats": [
-            {
-                "id": chat.chat.overview.id,
-                "title": chat.chat.overview.title,
-                "project": chat.chat.overview.project,
-                "archived": chat.chat.archived,
-                "pinned": marked_chat(library, chat.chat).mark.pinned,
-                "tags": [*chat.chat.overview.tags, *marked_chat(library, chat.chat).mark.tags],
-                "found": chat.found,
-                "words": chat.words,
-            }
-            for chat in found.chats
-        ],
-        "total": found.total,
-        "total_chats": found.total_chats,
-        "pending": found.pending,
-        "complete": found.is_whole,
-    })  # fmt: skip
+    marks = [marked_chat(library, chat.chat).mark for chat in found.chats]
+
+    def context_of(hit: "Hit") -> str:
+        return library.context(hit, found.query, context or 0)
+
+    write_json(found_as_json(found, marks, context_of if context is not None else None))
 
 
 def _tell_missing(found: "Found", *, quiet: bool) -> None:

@@ -149,7 +149,7 @@ class Chats:
                     group = self._link(group, row.uuid)
                     if row.uuid in self._summaries:
                         group.summaries[row.uuid] = self._summary_of(row.uuid)
-                if row.parent:
+                if row.parent and not row.parent.startswith("queued "):
                     group = self._link(group, row.parent)
                 group.tree.add(row)
         if known is None and sum(member.place.agent_id is None for member in group.members.values()) > 1:

@@ -75,20 +75,45 @@ def kind_of(record: ChainRecord) -> Kind:
 def typed_text(content: Content) -> str:
     """What of a row's content can have been typed: its text, without what the client put around it."""
     if isinstance(content, str):
-        return content if content[:1] != "<" else AROUND.sub("", content)
-    texts = (AROUND.sub("", block.text) for block in content if isinstance(block, Text))
+        return content if content[:1] != "<" else without_around(content)
+    texts = (without_around(block.text) for block in content if isinstance(block, Text))
     return "\n".join(text for text in texts if text.strip())
+
+
+def without_around(text: str) -> str:
+    """The text without what the client put beside it, in tags of its own. In one pass, whatever the text is."""
+    if "<" not in text:
+        return text
+    pieces, at, unclosed = [], 0, set()
+    for opening in AROUND.finditer(text):
+        tag = opening[1]
+        if opening.start() < at or tag in unclosed:
+            continue
+        end = text.find(f"</{tag}>", opening.end())
+        if end < 0:
+            unclosed.add(tag)
+            continue
+        pieces.append(text[at : opening.start()].rstrip())
+        at = end + len(tag) + 3
+        while at < len(text) and text[at].isspace():
+            at += 1
+    return "".join([*pieces, text[at:]]) if pieces else text
 
 
 def command_of(text: str) -> str | None:
     """`/name arguments`, if the text is a slash command as the client writes it."""
-    name = COMMAND_NAME.search(text)
+    name = _inside(text, "command-name")
     if name is None:
         return None
-    arguments = COMMAND_ARGUMENTS.search(text)
-    command = name[1].strip() or "?"
+    command = name.strip() or "?"
     command = command if command.startswith("/") else f"/{command}"
-    return f"{command} {arguments[1].strip()}".strip() if arguments else command
+    return f"{command} {(_inside(text, 'command-args') or '').strip()}".strip()
+
+
+def _inside(text: str, tag: str) -> str | None:
+    start = text.find(f"<{tag}>")
+    end = text.find(f"</{tag}>", start) if start >= 0 else -1
+    return text[start + len(tag) + 2 : end] if end >= 0 else None
 
 
 def inside_tags(text: str) -> str:
@@ -182,8 +207,6 @@ OPENING: Final = re.compile(r"<([a-z][a-z_-]*)")
 TAG: Final = re.compile(r"</?[a-z][a-z_-]*>")
 OWN_TAG: Final = re.compile(rf"</?(?:{'|'.join(TAGS)})>")
 # What the client puts beside a prompt, in the same text or in a block of its own.
-AROUND: Final = re.compile(r"\s*<(system-reminder|ide_opened_file|ide_selection)>.*?</\1>\s*", re.DOTALL)
-COMMAND_NAME: Final = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
-COMMAND_ARGUMENTS: Final = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
+AROUND: Final = re.compile(r"<(system-reminder|ide_opened_file|ide_selection)>")
 COMPACT_SUMMARY: Final = re.compile(r"This session is being continued from a previous conversation")
 HOOK_FEEDBACK: Final = re.compile(r"\w+ hook (?:feedback|blocking error)")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any, Final
 
-from backscroll.conversation.kinds import AROUND, HUMAN, Kind, kind_of
+from backscroll.conversation.kinds import HUMAN, Kind, kind_of, without_around
 from backscroll.records import (
     AiTitle,
     Assistant,
@@ -79,7 +79,7 @@ def passages_of(record: Record, kind: Kind | None = None) -> Iterator[Passage]:
         else:
             for passage in _passages(content, role):
                 # What the client put beside a prompt is no prompt, nor is what stands beside a result.
-                is_around = isinstance(passage.source, Text) and AROUND.fullmatch(passage.source.text)
+                is_around = isinstance(passage.source, Text) and passage.source.text and not without_around(passage.source.text)
                 if is_around and passage.role is role:
                     passage.role = Role.OTHER
                 yield passage

@@ -22,12 +22,12 @@ def pictures_of(record: Record | None) -> list[Image]:
     return found
 
 
-def bytes_of(picture: Image) -> bytes | None:
-    """What it is written with; None where it is not there, or is no base64."""
+def bytes_of(picture: Image, most: int | None = None) -> bytes | None:
+    """What it is written with; None where it is not there, or is no base64. `most` is how many characters are read."""
     value = value_of(picture.source.data) if picture.source else None
     if not isinstance(value, str):
         return None
     try:
-        return binascii.a2b_base64(value.encode("ascii", "replace"))
+        return binascii.a2b_base64(value[:most].encode("ascii", "replace"))
     except binascii.Error:
         return None

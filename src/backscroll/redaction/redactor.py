@@ -60,13 +60,14 @@ class Redactor:
         """The text with its secrets hidden."""
         if len(text) < SHORTEST or self._hint is None:
             return text
-        found = self._hide(text)
-        # What is not seen can stand in the middle of a secret: colours, say. Whoever shows the text leaves it out.
-        if UNSEEN.search(found):
-            plain = UNSEEN.sub("", found)
+        # What is not seen can stand in the middle of a secret: colours, say. Whoever shows the text leaves it out, and
+        # what is before it alone may look like a whole one. So where there are secrets, it goes.
+        if UNSEEN.search(text):
+            plain = UNSEEN.sub("", text)
             hidden = self._hide(plain)
-            return found if hidden == plain else hidden
-        return found
+            if hidden is not plain:
+                return hidden
+        return self._hide(text)
 
     def value(self, value: Any) -> Any:  # noqa: ANN401
         """A JSON value with the secrets in all its strings and keys hidden; the same object if there are none."""
@@ -203,6 +204,6 @@ SPACE: Final = re.compile(r"\s")
 UNSEEN: Final = re.compile(
     r"\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|\x1b\[[0-?]*[ -/]*[@-~]?|\x1b[ -/]*[0-~]?"
     "|[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
-    r"|\\(?=[_-])"
+    r"|(?<=\w)\\(?=[_-]\w)"
 )
 """Escape sequences, characters without width, and what Markdown drops."""

@@ -207,8 +207,8 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         "command-password", "a password given to a command",
         (
-            r"\b(?:curl|wget)\b[^\n\xff]*?\s(?:-u|--user)[ =]?[\"']?[^\s:\"'\xff]+:([^\s\"'\\\xff]+)",
-            r"(?:--(?:[a-z]+-)?(?:password|passwd|pass)[ =]|\bsshpass -p ?|\bmysql[^\n\xff]*? -p)[\"']?"
+            r"(?:curl|wget)\s[^\n\xff]*?(?:-u|--user)[ =]?[\"']?[^\s:\"'\xff]+:([^\s\"'\\\xff]+)",
+            r"(?:--(?:[a-z]+-)?(?:password|passwd|pass)[ =]|sshpass -p ?|mysql[^\n\xff]*? -p)[\"']?"
             r"([^\s\"'\\\xff-][^\s\"'\\\xff]{5,})",
         ),
         ("curl ", "wget ", "--pass", "-pass", "sshpass", "mysql"), check=is_password,

@@ -1,6 +1,6 @@
 """What a search found, as lines for a terminal and as plain data for programs."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple, Protocol
 
@@ -24,6 +24,40 @@ class Line(NamedTuple):
     """A line of pieces, each with how it looks."""
 
     pieces: tuple[tuple[str, str], ...]
+
+
+def found_as_json(
+    found: Any,  # noqa: ANN401 - what a search gives
+    marks: Sequence[Any],
+    context_of: Callable[[Any], str] | None = None,
+) -> dict[str, Any]:
+    """All that was found; `marks` are what the user says of each chat, `context_of` gives the lines around a hit."""
+    return {
+        "hits": [
+            passage_as_json(
+                one.chat.overview, passage.hit, passage.snippet, context_of(passage.hit) if context_of else None
+            )
+            for one in found.chats
+            for passage in one.passages
+        ],
+        "chats": [
+            {
+                "id": one.chat.overview.id,
+                "title": one.chat.overview.title,
+                "project": one.chat.overview.project,
+                "archived": one.chat.archived,
+                "pinned": mark.pinned,
+                "tags": [*one.chat.overview.tags, *mark.tags],
+                "found": one.found,
+                "words": one.words,
+            }
+            for one, mark in zip(found.chats, marks, strict=True)
+        ],
+        "total": found.total,
+        "total_chats": found.total_chats,
+        "pending": found.pending,
+        "complete": found.is_whole,
+    }
 
 
 def passage_as_json(chat: Overview, hit: Any, excerpt: Excerpt, context: str | None) -> dict[str, Any]:  # noqa: ANN401

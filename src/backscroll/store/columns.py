@@ -40,6 +40,8 @@ from backscroll.store.detail import detail_of
 
 OUTSIDE: Final = "outside"
 """The kind of a record that is no row of the conversation."""
+MOST_TOKENS: Final = 10**9
+"""No answer takes so many. A file may say anything, and the database has room for 2**63 in a sum."""
 
 
 class Flags:
@@ -153,14 +155,14 @@ def _usage(
         key,
         message.model,
         is_agent,
-        usage.input_tokens,
-        usage.output_tokens,
-        usage.cache_creation_input_tokens,
-        usage.cache_read_input_tokens,
-        written.ephemeral_5m_input_tokens if written else 0,
-        written.ephemeral_1h_input_tokens if written else 0,
-        counts.web_search_requests if counts else 0,
-        counts.web_fetch_requests if counts else 0,
+        _count(usage.input_tokens),
+        _count(usage.output_tokens),
+        _count(usage.cache_creation_input_tokens),
+        _count(usage.cache_read_input_tokens),
+        _count(written.ephemeral_5m_input_tokens) if written else 0,
+        _count(written.ephemeral_1h_input_tokens) if written else 0,
+        _count(counts.web_search_requests) if counts else 0,
+        _count(counts.web_fetch_requests) if counts else 0,
         usage.service_tier,
         usage.speed,
         usage.inference_geo,
@@ -169,6 +171,11 @@ def _usage(
         record.version,
         record.git_branch,
     )
+
+
+def _count(tokens: int) -> int:
+    """What can be a number of tokens; 0 for all else, which would spoil every sum that it is in."""
+    return tokens if 0 <= tokens <= MOST_TOKENS else 0
 
 
 def add_spilled(batch: Batch, file: int, start: int, length: int, time: int, call: str) -> None:

@@ -71,7 +71,8 @@ def agent_page(agent: Agent, messages: Html, shown_title: str, back: str) -> Htm
         el("p", [el("span", fact) for fact in facts if fact], class_="chat-facts"),
         class_="chat-head",
     )
-    return el("div", head, el("div", messages, id="messages", data_level="normal"), class_="chat agent-page")
+    said = el("section", messages, class_="chunk filled")
+    return el("div", head, el("div", said, id="messages", data_level="normal"), class_="chat agent-page")
 
 
 def state_line(state: str, *, is_live: bool) -> Html:

@@ -6,27 +6,23 @@ their checksums in its Content-Security-Policy, so that nothing else can run in 
 
 import base64
 import binascii
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
-from backscroll.conversation import Agent, Branch, Chat, Kind, Message, Overview
+from backscroll.conversation import Agent, Branch, Chat, Kind, Message
 from backscroll.records import Record, Text, value_of
-from backscroll.render.chats import agent_as_json, branch_as_json, chat_as_json, message_as_json
-from backscroll.render.documents import Readable, document_parts
 from backscroll.render.html.element import NOTHING, Html, el, text, trusted
 from backscroll.render.html.export_branches import Segment, forks_of, outline_of, segments_of
+from backscroll.render.html.export_documents import Shareable, json_document, markdown_document
 from backscroll.render.html.images import sniffed
 from backscroll.render.html.messages import messages_html
 from backscroll.render.html.outline import first_words, gauge, minimap, money, outline_list
 from backscroll.render.html.pictures import pictures_of
 from backscroll.render.html.shown import Detail, View
-from backscroll.render.markdown import markdown
-from backscroll.render.parts import Choice
-from backscroll.render.terminal import clean_line, moment, plural
+from backscroll.render.terminal import moment, plural
 
 Format = Literal["html", "md", "json"]
 LEVELS: Final = (("everything", "Everything"), ("normal", "Normal"), ("talk", "Prompts and answers"))
@@ -43,96 +39,24 @@ class Assets:
     script: str
 
 
-class Shareable(Readable, Protocol):
-    """A chat that was opened to be given away."""
-
-    @property
-    def overview(self) -> Overview:
-        """What one knows of it without reading it."""
-
-    @property
-    def costs(self) -> Mapping[str, int | None]:
-        """What its answers cost, by message id, in nanodollars."""
-
-    @property
-    def is_archived(self) -> bool:
-        """Whether Claude Code has deleted it."""
-
-    @property
-    def is_pinned(self) -> bool:
-        """Whether the user pinned it."""
-
-    @property
-    def tags(self) -> Sequence[str]:
-        """The user's own words for it."""
-
-    @property
-    def is_redacted(self) -> bool:
-        """Whether its secrets were hidden."""
-
-
 def exported(
-    shared: Shareable, form: Format, assets: Assets, *, detail: Detail | None = None, back: str | None = None
+    shared: Shareable,
+    form: Format,
+    assets: Assets,
+    *,
+    detail: Detail | None = None,
+    branch: int = 1,
+    back: str | None = None,
 ) -> Iterator[str]:
-    """The file, piece by piece. `back` is where the list of chats lies that it is one of."""
+    """The file, piece by piece. Markdown holds one branch, unless it is to hold everything; the others hold all.
+
+    `back` is where the list of chats lies that it is one of.
+    """
     if form == "html":
         return page_of(shared, assets, detail=detail or "everything", back=back)
     if form == "md":
-        return markdown_document(shared, detail or "normal")
+        return markdown_document(shared, detail or "normal", branch)
     return json_document(shared)
-
-
-def markdown_document(shared: Shareable, detail: Detail) -> Iterator[str]:
-    """Markdown for people and for models: the active branch, or with everything all branches and agents."""
-    chat, overview = shared.chat, shared.overview
-    times = [moment(when) for when in (overview.started, overview.last_active) if when]
-    yield f"# {clean_line(shared.title)}\n\n"
-    facts = {
-        "Project": overview.project or "",
-        "When": " – ".join(dict.fromkeys(times)),
-        "Models": ", ".join(overview.models),
-        "Claude Code": ", ".join(overview.versions),
-        "Chat": overview.id,
-    }
-    yield "".join(f"- {name}: {clean_line(fact)}\n" for name, fact in facts.items() if fact) + "\n"
-    branches = chat.branches if detail == "everything" else chat.branches[:1]
-    parts = document_parts(shared, branches, CHOICES[detail], agents=detail == "everything")
-    yield from markdown(islice(parts, 2, None))  # it begins with what stands here already
-
-
-def json_document(shared: Shareable) -> Iterator[str]:
-    """All of a chat as JSON, for programs: what `show --json` prints, piece by piece."""
-    chat = shared.chat
-    head = chat_as_json(shared.overview, archived=shared.is_archived, pinned=shared.is_pinned, tags=shared.tags)
-    yield f'{{\n  "chat": {_indented(head, 2)},\n  "branches": '
-    yield _indented([branch_as_json(branch) for branch in chat.branches], 2)
-    messages = (
-        {"branch": branch.number, **message_as_json(message)}
-        for branch in chat.branches
-        for message in shared.messages(branch)
-    )
-    yield ',\n  "messages": '
-    yield from _listed(messages)
-    agents = (
-        {**agent_as_json(agent), "messages": [message_as_json(message) for message in shared.agent_messages(agent)]}
-        for agent in chat.agents
-    )
-    yield ',\n  "agents": '
-    yield from _listed(agents)
-    yield "\n}\n"
-
-
-def _listed(items: Iterable[object]) -> Iterator[str]:
-    is_empty = True
-    for item in items:
-        yield f"{'[' if is_empty else ','}\n    {_indented(item, 4)}"
-        is_empty = False
-    yield "[]" if is_empty else "\n  ]"
-
-
-def _indented(value: object, spaces: int) -> str:
-    # No newline stands inside a string of JSON.
-    return json.dumps(value, ensure_ascii=False, indent=2).replace("\n", "\n" + " " * spaces)
 
 
 def page_of(shared: Shareable, assets: Assets, *, detail: Detail, back: str | None = None) -> Iterator[str]:
@@ -399,11 +323,6 @@ def _only(messages: Iterable[Message], detail: Detail) -> list[Message]:
     return kept
 
 
-CHOICES: Final[Mapping[Detail, Choice]] = {
-    "talk": Choice(tools="none"),
-    "normal": Choice(tools="short"),
-    "everything": Choice(tools="full", thinking=True, everything=True),
-}
 QUIET: Final = frozenset({Kind.HOOK, Kind.META, Kind.NOTE, Kind.ATTACHMENT, Kind.PROGRESS, Kind.UNKNOWN})
 TALK: Final = frozenset({Kind.PROMPT, Kind.QUEUED, Kind.COMMAND, Kind.SHELL, Kind.ANSWER, Kind.COMPACTION})
 MOST_AGENTS: Final = 10_000

@@ -38,6 +38,8 @@ def segments_of(chat: Chat, messages: Mapping[int, Sequence[Message]]) -> list[S
         own = [
             Segment([number for number, cover in covers.items() if cover.get(branch.number, 0) >= end]) for end in ends
         ]
+        if not own:
+            continue
         own[0].is_beginning = branch.number > 1
         places = {turn: at for at, turn in enumerate(branch.turns)}
         current = 0

@@ -192,10 +192,10 @@ def _branch_list(branches: Sequence[Branch], here: int, address: str) -> Html:
         below.setdefault(parent if parent != branch.number else None, []).append(branch)
 
     def line(branch: Branch) -> Html:
-        head = next((turn.head for turn in branch.turns if turn.head), None)
+        head = next((turn.head for turn in branch.turns if turn.head and turn.head.row.text), None)
         link = el(
             "a",
-            f"{branch.number}. {first_words(head.row.text if head else '', 80) or 'goes on without a prompt'}",
+            f"{branch.number}. {first_words(head.row.text if head else '', 80) or '(no text)'}",
             href=f"{address}?branch={branch.number}",
             aria_current="true" if branch.number == here else None,
         )

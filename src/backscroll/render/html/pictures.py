@@ -1,8 +1,11 @@
 """Pictures in rows: which there are, and how one is shown."""
 
-from backscroll.conversation import pictures_of
+from typing import Final
+
+from backscroll.conversation import bytes_of, pictures_of
 from backscroll.records import Block, Document, Image
 from backscroll.render.html.element import Html, el
+from backscroll.render.html.images import sniffed
 from backscroll.render.html.shown import View
 
 __all__ = ["document_note", "media", "picture", "pictures_of"]
@@ -13,12 +16,18 @@ def picture(block: Image, row: str, number: int, view: View) -> Html:
     kind = (block.source.media_type if block.source else None) or "picture"
     if block.source is not None and block.source.url:
         return el("p", f"[picture at {block.source.url}]", class_="picture-note muted")  # never fetched from outside
-    address = view.links.picture(row, number)
+    address = view.links.picture(row, number) if _is_picture(block) else None
     if address is None:
         return el("p", f"[{kind}, not shown here]", class_="picture-note muted")
     shown = el("img", src=address, alt=f"Picture {number + 1} ({kind})", loading="lazy", class_="picture")
     # What stands in the page itself is not said twice, and no browser follows such a link.
     return shown if address.startswith("data:") else el("a", shown, href=address, class_="picture-link")
+
+
+def _is_picture(block: Image) -> bool:
+    """Whether its bytes are those of a picture that is shown; else its address would lead to nothing."""
+    begin = bytes_of(block, BEGIN)
+    return begin is not None and (sniffed(begin) is not None or sniffed(bytes_of(block) or b"") is not None)
 
 
 def document_note(block: Document) -> Html:
@@ -38,3 +47,7 @@ def media(blocks: list[Block], row: str, view: View) -> list[Html]:
         elif isinstance(block, Document):
             shown.append(document_note(block))
     return shown
+
+
+BEGIN: Final = 65_536
+"""So many characters say nearly always what a picture is and how large; a multiple of four, as base64 has it."""

@@ -139,7 +139,7 @@ MOST_JSON_LINES: Final = 400
 FENCE: Final = re.compile(r"(`{3,}|~{3,})[ \t]*([\w+#.-]{0,40})[^\n`]*$")
 HEADING: Final = re.compile(r"^\n?#{1,4} [^\n]{1,200}\n\s*\n", re.MULTILINE)
 MARKDOWN: Final = re.compile(
-    r"^(?:#{1,6} \S|```|[-*] \S|\d{1,3}\. \S|\|.+\|$)|\*\*\S[^*\n]{0,200}\*\*|\[[^\]\n]{1,200}\]\(https?:",
+    r"^(?:#{1,6} \S|```|[-*] \S|\d{1,3}\. \S|\|.+\|$)|\*\*\S[^*\n]{0,200}\*\*|\[[^\[\]\n]{1,200}\]\(https?:",
     re.MULTILINE,
 )
 REMINDER: Final = "<system-reminder>"

@@ -4,10 +4,10 @@ from typing import Any
 
 from backscroll import __version__
 from backscroll.errors import UsageError
-from backscroll.library import Browser, Found, Library, StoredChat
+from backscroll.library import Browser, Library, StoredChat
 from backscroll.library.marked import marked_chat
 from backscroll.render.chats import agent_as_json, branch_as_json, chat_as_json, message_as_json
-from backscroll.render.found import passage_as_json
+from backscroll.render.found import found_as_json
 from backscroll.render.terminal import moment
 from backscroll.web.api.parameters import ChatsWanted, ChatWanted, MessagesWanted, Nothing, Searched
 
@@ -59,7 +59,7 @@ def search(library: Library, wanted: Searched) -> dict[str, Any]:
     if not wanted.q.strip():
         raise UsageError("nothing to search for", "write words or fields into q")
     found = library.search(wanted.q, limit=wanted.limit, offset=wanted.offset, sort=wanted.sort, hits=wanted.hits)
-    return _found(library, found)
+    return found_as_json(found, [marked_chat(library, one.chat).mark for one in found.chats])
 
 
 def projects(library: Library, _: Nothing) -> dict[str, Any]:
@@ -91,31 +91,3 @@ def status(library: Library, _: Nothing) -> dict[str, Any]:
 def _chat(library: Library, stored: StoredChat) -> dict[str, Any]:
     mark = marked_chat(library, stored).mark
     return chat_as_json(stored.overview, archived=stored.archived, pinned=mark.pinned, tags=mark.tags)
-
-
-def _found(library: Library, found: Found) -> dict[str, Any]:
-    marks = [marked_chat(library, one.chat).mark for one in found.chats]
-    return {
-        "hits": [
-            passage_as_json(one.chat.overview, passage.hit, passage.snippet, None)
-            for one in found.chats
-            for passage in one.passages
-        ],
-        "chats": [
-            {
-                "id": one.chat.overview.id,
-                "title": one.chat.overview.title,
-                "project": one.chat.overview.project,
-                "archived": one.chat.archived,
-                "pinned": mark.pinned,
-                "tags": [*one.chat.overview.tags, *mark.tags],
-                "found": one.found,
-                "words": one.words,
-            }
-            for one, mark in zip(found.chats, marks, strict=True)
-        ],
-        "total": found.total,
-        "total_chats": found.total_chats,
-        "pending": found.pending,
-        "complete": found.is_whole,
-    }

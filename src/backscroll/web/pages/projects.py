@@ -11,7 +11,7 @@ from backscroll.web.addresses import chats_address
 from backscroll.web.asking import Asked
 from backscroll.web.layout import document
 from backscroll.web.pages import beginning
-from backscroll.web.pages.rows import money, names_of, when
+from backscroll.web.pages.rows import money, names_of, number, when
 
 
 @dataclass
@@ -80,9 +80,9 @@ def _row(project: Project, names: Mapping[str, str]) -> Html:
         "tr",
         el("td", name, el("div", project.path or "", class_="meta mono path"), class_="about"),
         el("td", when(project.last_active), class_="when"),
-        el("td", f"{project.chats:,}", el("span", " chats", class_="unit"), class_="number"),
-        el("td", f"{project.messages:,}", el("span", " messages", class_="unit"), class_="number"),
-        el("td", f"{project.prompts:,}", el("span", " prompts", class_="unit"), class_="number"),
+        number(project.chats, "chat"),
+        number(project.messages, "message"),
+        number(project.prompts, "prompt"),
         el("td", "–" if project.cost is None else money(project.cost), class_="number"),
     )
 

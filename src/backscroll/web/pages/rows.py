@@ -10,7 +10,7 @@ from backscroll.library import Library, Mark, Overview, StoredChat
 from backscroll.library.marked import marked_chat
 from backscroll.query import field_text
 from backscroll.render.html.element import NOTHING, Html, el, join
-from backscroll.render.reports import dollars
+from backscroll.render.reports import dollars, short
 from backscroll.render.terminal import clean_line, moment, plural
 from backscroll.web.addresses import chat_address, chats_address
 
@@ -59,7 +59,11 @@ def when(time: datetime | None) -> Html:
     """A time, which the page then says as people do."""
     if time is None:
         return el("span", "–", class_="muted")
-    return el("time", f"{time.astimezone():%Y-%m-%d %H:%M}", datetime=moment(time))
+    try:
+        local = time.astimezone()
+    except OverflowError:  # in the first or last hours of the calendar; some clock has gone mad
+        local = time
+    return el("time", f"{local:%Y-%m-%d %H:%M}", datetime=moment(time))
 
 
 def title_of(chat: Overview) -> str:
@@ -102,6 +106,12 @@ def table_of(rows: Sequence[Listed], headings: Html, *, with_project: bool = Tru
     """Chats below one another; on a narrow screen each is a card."""
     body = [_row(row, with_project=with_project) for row in rows]
     return el("table", el("thead", headings), el("tbody", body), class_="chats")
+
+
+def number(count: int, noun: str) -> Html:
+    """A cell with a number; on a narrow screen, where no heading stands above it, with what it is the number of."""
+    told, _, unit = plural(count, noun).partition(" ")
+    return el("td", told, el("span", f" {unit}", class_="unit"), class_="number")
 
 
 def item_of(row: Listed) -> Html:
@@ -158,9 +168,9 @@ def _row(row: Listed, *, with_project: bool) -> Html:
             class_="about",
         ),
         el("td", when(chat.last_active), class_="when"),
-        el("td", f"{chat.messages:,}", el("span", " messages", class_="unit"), class_="number"),
-        el("td", f"{chat.prompts:,}", el("span", " prompts", class_="unit"), class_="number"),
-        el("td", row.cost, class_="number"),
+        number(chat.messages, "message"),
+        number(chat.prompts, "prompt"),
+        el("td", row.cost, class_="number", title=f"{short(row.stored.tokens)} tokens"),
         data_chat=chat.id,
         data_last=moment(chat.last_active) if chat.last_active else None,
     )

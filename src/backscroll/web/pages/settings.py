@@ -9,6 +9,7 @@ from typing import Final
 from backscroll import __version__
 from backscroll.errors import NothingFound
 from backscroll.library import Health, HomeHealth, Library, Status, examine, status
+from backscroll.library.homes import cleanup_days
 from backscroll.library.prices import ListedPrice, list_prices
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.terminal import clean_line, moment, plural, size
@@ -57,10 +58,11 @@ def _theme() -> Html:
 
 
 def _homes(library: Library) -> Html:
-    items = [
-        el("li", el("code", str(home.path)), "" if home.exists else el("span", "not there", class_="badge warn"))
-        for home in library.homes
-    ]
+    items = []
+    for home in library.homes:
+        found = HomeHealth(home, cleanup_days=cleanup_days(home))
+        state = _retention(found) if home.exists else el("span", "not there", class_="badge warn")
+        items.append(el("li", el("code", str(home.path)), " ", state))
     hint = join(["Named with ", el("code", "--home"), ", or as ", el("code", "homes"), " in ",
                  el("code", str(library.settings.file)), "."])  # fmt: skip
     return join([el("ul", items, class_="plain"), el("p", hint, class_="muted")])
@@ -149,11 +151,10 @@ def _home(home: HomeHealth, now: datetime) -> Html:
     title = el("h3", el("code", str(home.home.path)))
     if not home.exists:
         return join([title, el("p", "Not there, or never used.", class_="warn")])
-    source = "its default" if home.cleanup_days is None else "cleanupPeriodDays in settings.json"
     overdue = sum(1 for item in home.deletions if item.due <= now)
     soon = sum(1 for item in home.deletions if now < item.due <= now + SOON)
     rows: list[tuple[str, object]] = [
-        ("Retention", f"Claude Code deletes a session {plural(home.days, 'day')} after its last change ({source})."),
+        ("Retention", _retention(home)),
         ("Overdue", f"{plural(overdue, 'session')}; the next start of Claude Code deletes them" if overdue else "none"),
         ("Within 7 days", f"{plural(soon, 'session')}" if soon else "none"),
         ("Projects", f"{len(home.projects):,}"),
@@ -163,6 +164,11 @@ def _home(home: HomeHealth, now: datetime) -> Html:
     ]  # fmt: skip
     unreadable = [f"{item.path}: {item.reason}" for item in home.unreadable[:SHOWN]]
     return join([title, _facts(rows), _list("Cannot be read", unreadable)])
+
+
+def _retention(home: HomeHealth) -> str:
+    source = "its default" if home.cleanup_days is None else "cleanupPeriodDays in settings.json"
+    return f"Claude Code deletes a session {plural(home.days, 'day')} after its last change ({source})."
 
 
 def _troubles(health: Health) -> Html:

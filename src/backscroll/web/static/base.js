@@ -56,7 +56,8 @@ export function reveal(root) {
  * @param {EventTarget | null} target
  */
 export function editing(target) {
-  return target instanceof HTMLElement && (target.isContentEditable || target.matches("input:not([type=radio], [type=checkbox]), textarea, select"));
+  const fields = "input:not([type=radio], [type=checkbox]), textarea, select";
+  return target instanceof HTMLElement && (target.isContentEditable || target.matches(fields));
 }
 
 /**
@@ -210,10 +211,18 @@ export function kept(name) {
 /** @param {string} where */
 const go = (where) => () => location.assign(where);
 
+/**
+ * Leave a field, so that keys mean what they mean on the page; a dialog closes by itself.
+ * @param {EventTarget | null} field
+ */
+function leave(field) {
+  if (field instanceof HTMLElement && !field.closest("dialog")) field.blur();
+}
+
 document.addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.isComposing || (event.altKey && !event.ctrlKey)) return;
   const ctrl = event.ctrlKey || event.metaKey;
-  if (event.key === "Escape" && event.target instanceof HTMLElement && editing(event.target) && !event.target.closest("dialog")) event.target.blur();
+  if (event.key === "Escape" && editing(event.target)) leave(event.target);
   if (!ctrl && (editing(event.target) || document.querySelector("dialog[open]"))) return;
   const pressed = ctrl ? `Ctrl+${event.key.toLowerCase()}` : event.key;
   for (const bound of [...keys]) {
@@ -245,15 +254,19 @@ action("palette", () => void openPalette());
 action("help", () => void openHelp());
 action("theme", nextTheme);
 action("copy", (button) => void copy(button.dataset.copy ?? "", button.dataset.what));
-for (const [where, name] of [["/", "Home"], ["/chats", "Chats"], ["/projects", "Projects"], ["/search", "Search"], ["/stats", "Stats"], ["/files", "Files"], ["/settings", "Settings"]]) {
-  command(`Go to ${name}`, go(String(where)));
+command("Go to Home", go("/"));
+for (const name of ["Chats", "Projects", "Search", "Stats", "Files", "Settings"]) {
+  command(`Go to ${name}`, go(`/${name.toLowerCase()}`));
 }
 command("Switch the theme: system, light, dark", nextTheme);
 command("Show all keys", () => void openHelp());
 
 times(document);
 setInterval(() => {
-  if (!document.hidden) for (const element of document.querySelectorAll("time[data-recent]")) if (element instanceof HTMLTimeElement) tell(element, Date.now());
+  if (document.hidden) return;
+  for (const element of document.querySelectorAll("time[data-recent]")) {
+    if (element instanceof HTMLTimeElement) tell(element, Date.now());
+  }
 }, 30_000);
 
 document.documentElement.dataset.ready = "";

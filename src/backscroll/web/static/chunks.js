@@ -1,7 +1,7 @@
 // @ts-check
-// Messages are loaded about a hundred at a time, when the reader comes near them, and any of them can be gone to.
+// Messages are loaded about a hundred at a time, when the reader comes near them.
 
-import { address, arrived, articlesOf, ask, attempt, below, box, branch, chat, idOf, isAtEnd, key, messageElement, outlineLines, parsed, pause, sections, toast } from "./reading.js";
+import { arrived, articlesOf, ask, below, box, chat, isAtEnd, parsed, pause, sections } from "./reading.js";
 
 const AT_ONCE = 2;
 const RETRIES = [400, 1500];
@@ -174,104 +174,6 @@ export function anchored(except) {
   return null;
 }
 
-let moves = 0;
-for (const name of ["wheel", "touchstart", "keydown", "pointerdown"]) {
-  addEventListener(name, () => moves++, { passive: true, capture: true });
-}
-
-/**
- * Scroll somewhere and stay there until sizes are known, unless the reader moves on.
- * @param {() => void} scroll
- */
-export async function settle(scroll) {
-  const mine = ++moves;
-  let calm = 0;
-  let before = NaN;
-  for (let frame = 0; frame < 40 && calm < 4 && mine === moves; frame++) {
-    scroll();
-    calm = scrollY === before ? calm + 1 : 0;
-    before = scrollY;
-    await new Promise((resolve) => requestAnimationFrame(resolve));
-  }
-}
-
-/**
- * Show an element: open what hides it, scroll to it, and give it the focus.
- * @param {HTMLElement} target
- * @param {{top?: number, focus?: boolean}} [how] where on the screen its top shall be
- */
-export async function show(target, { top, focus = true } = {}) {
-  for (let outer = target.closest("details"); outer; outer = outer.parentElement?.closest("details") ?? null) outer.open = true;
-  if (!target.checkVisibility?.() && target.closest("#messages")) box.dispatchEvent(new CustomEvent("reveal"));
-  if (focus) {
-    if (!target.hasAttribute("tabindex")) target.tabIndex = -1;
-    target.focus({ preventScroll: true });
-  }
-  await settle(() => {
-    if (top === undefined) target.scrollIntoView({ block: "start" });
-    else scrollBy(0, target.getBoundingClientRect().top - top);
-  });
-}
-
-/**
- * Go to a message, wherever it is.
- * @param {string} id
- * @param {{chunk?: number | string, top?: number, focus?: boolean}} [how] the chunk that it stands in, if that is known
- * @returns {Promise<boolean>}
- */
-export async function go(id, how = {}) {
-  let target = messageElement(id);
-  if (!target) {
-    const number = how.chunk ?? outlineLines().find((line) => line.id === id)?.chunk;
-    const section = number === undefined ? sections().find((one) => one.dataset.first === id) : sectionOf(number);
-    if (section) {
-      try {
-        await fill(section);
-      } catch {
-        await show(section);
-        return false;
-      }
-      target = messageElement(id);
-    }
-  }
-  if (target) {
-    await show(target, how);
-    return true;
-  }
-  const at = new URLSearchParams({ branch, at: id });
-  if (new URLSearchParams(location.search).get("at") === id) toast("This message is not on this branch");
-  else location.assign(`${address}?${at}#m-${encodeURIComponent(id)}`);
-  return false;
-}
-
-/** Go to what the part of an address behind `#` names. @param {string} hash */
-export async function goToHash(hash) {
-  let name = hash.slice(1);
-  attempt(() => (name = decodeURIComponent(name)));
-  if (name.startsWith("m-")) return go(name.slice(2));
-  const target = document.getElementById(name);
-  if (target) await show(target);
-  return Boolean(target);
-}
-
-export async function goToEnd() {
-  const last = sections().at(-1);
-  if (!last) return;
-  await fill(last).catch(() => {});
-  const article = articlesOf(last).filter((one) => one.checkVisibility?.() ?? true).at(-1);
-  if (article) {
-    article.tabIndex = -1;
-    article.focus({ preventScroll: true });
-  }
-  await settle(() => scrollTo(0, document.documentElement.scrollHeight));
-}
-
-export async function goToStart() {
-  const first = sections()[0];
-  if (first) await fill(first).catch(() => {});
-  await settle(() => scrollTo(0, 0));
-}
-
 /** Watch the sections that are empty, and give them about the height that they are going to have. */
 export function observe() {
   const filled = sections().filter((section) => isFilled(section) && section.offsetHeight);
@@ -286,61 +188,11 @@ export function observe() {
   }
 }
 
-/** What was being read when the page was left, to come back to when it is loaded again. */
-function rememberPlace() {
-  const anchor = scrollY > 0 ? anchored() : null;
-  const section = anchor?.closest(".chunk");
-  const place = anchor && section instanceof HTMLElement ? { id: idOf(anchor), chunk: section.dataset.chunk, top: anchor.getBoundingClientRect().top } : null;
-  attempt(() => sessionStorage.setItem(`place:${location.pathname}`, JSON.stringify(place)));
-}
-
-/** Where the page is to be opened; false if at its beginning. */
-async function openAt() {
-  const navigation = performance.getEntriesByType("navigation")[0];
-  const again = navigation instanceof PerformanceNavigationTiming && navigation.type !== "navigate";
-  let place = null;
-  attempt(() => (place = JSON.parse(sessionStorage.getItem(`place:${location.pathname}`) ?? "null")));
-  const { id, chunk, top } = /** @type {{id?: string, chunk?: string, top?: number}} */ (place ?? {});
-  if (again && id) return go(id, { chunk, top, focus: false });
-  if (location.hash.length > 1) return goToHash(location.hash);
-  const at = new URLSearchParams(location.search).get("at");
-  return at ? go(at) : false;
-}
-
-/** @param {MouseEvent} event */
-function onClick(event) {
-  const link = event.target instanceof Element ? event.target.closest("[data-message], a[href*='#']") : null;
-  if (!link || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
-  const named = link instanceof HTMLElement || link instanceof SVGElement ? link.dataset : {};
-  const url = link instanceof HTMLAnchorElement ? new URL(link.href) : null;
-  if (url && (url.pathname !== location.pathname || (url.searchParams.get("branch") ?? "1") !== branch)) return;
-  const hash = named.message ? `#m-${encodeURIComponent(named.message)}` : url?.hash ?? "";
-  if (!/^#[mt]-/.test(hash)) return;
-  event.preventDefault();
-  void follow(hash, named.chunk);
-}
-
-/**
- * As a link does it, but that what it leads to may have to be loaded first.
- * @param {string} hash
- * @param {string} [chunk]
- */
-async function follow(hash, chunk) {
-  const section = chunk === undefined ? null : sectionOf(chunk);
-  if (section && !document.getElementById(decodeURIComponent(hash.slice(1)))) await fill(section).catch(() => {});
-  if (location.hash === hash) await goToHash(hash);
-  else location.hash = hash; // which is then gone to
-}
+let isStarted = false;
 
 export function start() {
-  if (!chat) return;
+  if (!chat || isStarted) return;
+  isStarted = true;
   chat.classList.add("lively");
-  history.scrollRestoration = "manual";
   observe();
-  void openAt();
-  chat.addEventListener("click", onClick);
-  addEventListener("hashchange", () => void goToHash(location.hash));
-  addEventListener("pagehide", rememberPlace);
-  key("End", "", () => void goToEnd());
-  key("Home", "", () => void goToStart());
 }

@@ -1,7 +1,7 @@
 // @ts-check
 // Finding in this chat: the server looks through all of it, the page shows one match after the other.
 
-import { go } from "./chunks.js";
+import { go } from "./going.js";
 import { ask, below, box, chat, command, key, messageElement, onArrival } from "./reading.js";
 
 /** @typedef {{message: string, chunk: number}} Match */

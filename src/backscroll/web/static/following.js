@@ -1,7 +1,8 @@
 // @ts-check
 // A chat that is being written: what is new comes into the page without moving what is being read.
 
-import { anchored, go, goToEnd, isFilled, keepPlace, observe, rest } from "./chunks.js";
+import { anchored, isFilled, keepPlace, observe, rest } from "./chunks.js";
+import { go, goToEnd } from "./going.js";
 import { listen } from "./live.js";
 import { arrived, articlesOf, ask, attempt, below, box, chat, idOf, isAtEnd, messageElement, onArrival, parsed, sections, toast } from "./reading.js";
 import { replaceArticle } from "./replacing.js";

@@ -1,7 +1,7 @@
 // @ts-check
 // What can be unfolded or copied in messages: raw rows, the rest of a long output, a sub-agent's conversation, code.
 
-import { arrived, ask, below, copy, idOf, onArrival, parsed, toast } from "./reading.js";
+import { arrived, ask, below, chat, copy, idOf, onArrival, parsed, toast } from "./reading.js";
 
 /**
  * Show the row as it was written behind the part that it belongs to, or take it away again.
@@ -105,7 +105,7 @@ export async function copyMarkdown(article) {
 
 /** @param {HTMLElement} article */
 export function copyLink(article) {
-  const link = new URL(below("", { at: idOf(article) }), location.href);
+  const link = new URL(chat ? below("", { at: idOf(article) }) : location.pathname, location.href);
   link.hash = `m-${encodeURIComponent(idOf(article))}`;
   void copy(link.href, "the link");
 }
@@ -137,7 +137,7 @@ function onClick(event) {
 function offerCopy(event) {
   if (!(event.target instanceof Element)) return;
   const tools = event.target.closest(".chunk > article")?.querySelector(":scope > .message-head .message-tools");
-  if (tools && !tools.querySelector(".copy-message")) tools.append(button("copy-message", "copy"));
+  if (chat && tools && !tools.querySelector(".copy-message")) tools.append(button("copy-message", "copy"));
   const code = event.target.closest("#messages pre");
   if (!(code instanceof HTMLElement) || code.querySelector(":scope > .copy-code")) return;
   code.classList.add("copyable");

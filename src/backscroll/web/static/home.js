@@ -8,6 +8,8 @@ import { unread } from "./lists.js";
 const SOON = 250;
 const WHILE_READING = 1500;
 const WHILE_LIVE = 15_000;
+const READING = "Reading your sessions; what is here can be used already";
+const INDEXING = "Making them findable; they can be read already";
 const place = document.getElementById("live");
 const progress = document.getElementById("progress");
 /** Whether there was no chat yet when the page was made. */
@@ -50,10 +52,12 @@ async function renew() {
   const text = await answer.text();
   if (text === shown) return;
   shown = text;
-  const focused = document.activeElement instanceof HTMLAnchorElement && place.contains(document.activeElement) ? document.activeElement.href : "";
+  const active = document.activeElement;
+  const focused = active instanceof HTMLAnchorElement && place.contains(active) ? active.href : "";
   place.innerHTML = text; // a fragment of our own server, which escapes what came from transcripts
   times(place);
-  for (const link of focused ? place.querySelectorAll("a") : []) if (link.href === focused) link.focus({ preventScroll: true });
+  const again = [...place.querySelectorAll("a")].find((link) => link.href === focused);
+  again?.focus({ preventScroll: true });
 }
 
 /**
@@ -85,8 +89,7 @@ listen(null, (notice) => {
   if (notice.what === "progress") {
     const total = Number(notice.total ?? 0);
     if (total > 0) {
-      const what = notice.unit === "bytes" ? "Reading your sessions; what is here can be used already" : "Making them findable; they can be read already";
-      tell(Number(notice.done ?? 0), total, what);
+      tell(Number(notice.done ?? 0), total, notice.unit === "bytes" ? READING : INDEXING);
       lookAround(WHILE_READING);
     } else {
       if (progress) progress.hidden = true;
@@ -115,7 +118,8 @@ function lookAround(wait) {
     if (!answer?.ok) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (isEmpty()) {
-      if (page.querySelector(".items") || (page.querySelector(".nothing") && !document.querySelector(".nothing"))) location.reload();
+      const isNothing = page.querySelector(".nothing") && !document.querySelector(".nothing");
+      if (isNothing || page.querySelector(".items")) location.reload();
       return;
     }
     for (const name of [".columns", ".activity"]) {

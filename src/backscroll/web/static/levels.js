@@ -1,7 +1,8 @@
 // @ts-check
 // How much is shown: everything, what one usually wants to see, or prompts and answers only.
 
-import { anchored, settle } from "./chunks.js";
+import { anchored } from "./chunks.js";
+import { settle } from "./going.js";
 import { box, command, key, toast } from "./reading.js";
 
 const NAMES = { everything: "Everything", normal: "Normal", talk: "Prompts and answers" };

@@ -3,12 +3,15 @@
 
 import { action, key, kept, post, reveal, times, toast } from "./base.js";
 
+const ROWS = `.results > li > .chat-title, .results .passages > li,
+  table.chats tbody tr, ul.items > li, ul.live > li`;
+
 /** Where one is in the list. @type {Element | null} */
 let here = null;
 
-/** The rows that can be gone to: passages, or else chats. */
+/** The rows that can be gone to. */
 function rows() {
-  return [...document.querySelectorAll(".results > li > .chat-title, .results .passages > li, table.chats tbody tr, ul.items > li, ul.live > li")];
+  return [...document.querySelectorAll(ROWS)];
 }
 
 /** @param {number} step */
@@ -32,7 +35,7 @@ function linkOf(row) {
 }
 
 document.addEventListener("focusin", (event) => {
-  const row = event.target instanceof Element ? rows().find((one) => one.contains(/** @type {Element} */ (event.target))) : undefined;
+  const row = event.target instanceof Element ? event.target.closest(ROWS) : null;
   if (!row || row === here) return;
   here?.classList.remove("here");
   here = row;
@@ -84,7 +87,7 @@ function seenOf(chat) {
 }
 
 /** Show the list as it is now, where one is. */
-async function renew() {
+export async function renew() {
   const old = document.getElementById("chats");
   if (!old) return;
   const focused = here?.getAttribute("data-chat");

@@ -1,8 +1,9 @@
 // @ts-check
 // The keyboard in a chat: from message to message, prompt to prompt, branch to branch; fold, unfold, copy.
 
-import { fill, goToEnd, goToStart, isFilled, show } from "./chunks.js";
+import { fill, isFilled } from "./chunks.js";
 import { copyLink, copyMarkdown } from "./furnish.js";
+import { goToEnd, goToStart, show } from "./going.js";
 import { address, articlesOf, atLine, box, branch, chat, command, current, key, sections } from "./reading.js";
 
 /** @param {HTMLElement} article */
@@ -84,7 +85,7 @@ function raw() {
 let pressed = 0;
 
 export function start() {
-  if (!chat) return;
+  if (!box.isConnected) return;
   /** @type {[string, string, () => unknown][]} */
   const ways = [
     ["j", "Next message", () => move(1)],
@@ -100,7 +101,7 @@ export function start() {
     ["y", "Copy a link to the message", () => withCurrent(copyLink)],
     ["m", "Copy the message as Markdown", () => withCurrent(copyMarkdown)],
   ];
-  for (const [name, help, run] of ways) {
+  for (const [name, help, run] of chat ? ways : ways.filter(([name]) => !"[]m".includes(name))) {
     key(name, help, () => void run());
     command(help, run);
   }

@@ -3,10 +3,10 @@
 
 import { commands, keys, times } from "./base.js";
 
-/** @typedef {{name: string, about: string, run: () => unknown}} Entry */
-
 const MOST_COMMANDS = 8;
 const WAIT = 120;
+/** @type {Record<string, number>} */
+const STEPS = { ArrowDown: 1, ArrowUp: -1, "Ctrl+n": 1, "Ctrl+p": -1 };
 
 /** @type {HTMLDialogElement | null} */
 let palette = null;
@@ -100,7 +100,7 @@ function makePalette() {
 function onKey(event, dialog, field) {
   const options = optionsOf(dialog);
   const at = options.findIndex((option) => option.getAttribute("aria-selected") === "true");
-  const step = event.key === "ArrowDown" || (event.ctrlKey && event.key === "n") ? 1 : event.key === "ArrowUp" || (event.ctrlKey && event.key === "p") ? -1 : 0;
+  const step = STEPS[event.ctrlKey ? `Ctrl+${event.key}` : event.key] ?? 0;
   if (step && options.length) {
     select(field, options, (at + step + options.length) % options.length);
     event.preventDefault();
@@ -180,7 +180,7 @@ async function fill(dialog, query) {
 function matching(query) {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const found = commands.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)));
-  return (query ? found.slice(0, MOST_COMMANDS) : found).filter(({ name }, at, all) => all.findIndex((other) => other.name === name) === at);
+  return query ? found.slice(0, MOST_COMMANDS) : found;
 }
 
 /** @param {import("./base.js").Command} entry */

@@ -1,10 +1,11 @@
 // @ts-check
 // How far this chat was read in this browser: what is new since is marked, and one can go on from there.
 
-import { go } from "./chunks.js";
-import { articlesOf, box, chat, idOf, onArrival, sections } from "./reading.js";
+import { keepPlace } from "./chunks.js";
+import { go } from "./going.js";
+import { articlesOf, box, branch, chat, idOf, onArrival, sections } from "./reading.js";
 
-/** @typedef {{message: string, when: string, chunk?: string}} Seen */
+/** @typedef {{message: string, when: string, chunk?: string, branch?: string, visited?: string}} Seen */
 
 const name = `seen:${chat?.dataset.chat ?? ""}`;
 
@@ -38,10 +39,12 @@ function note() {
   if (!furthest) return;
   const when = timeOf(furthest);
   const before = recall();
-  if (!when || (before && before.when >= when)) return;
   const section = furthest.closest(".chunk");
+  const isFurther = when && (!before || before.when < when);
+  if (!isFurther && !before) return;
   /** @type {Seen} */
-  const seen = { message: idOf(furthest), when, chunk: section instanceof HTMLElement ? section.dataset.chunk : undefined };
+  const seen = isFurther || !before ? { message: idOf(furthest), when, chunk: section instanceof HTMLElement ? section.dataset.chunk : undefined, branch } : before;
+  seen.visited = new Date().toISOString();
   try {
     localStorage.setItem(name, JSON.stringify(seen));
   } catch {
@@ -50,7 +53,7 @@ function note() {
 }
 
 /**
- * A line above the first message that is new, once that is in the page.
+ * A line above the first message that was not read, once that is in the page.
  * @param {Seen} seen
  */
 function divide(seen) {
@@ -59,8 +62,9 @@ function divide(seen) {
   if (!next || box.querySelector(".since")) return;
   const line = document.createElement("p");
   line.className = "since";
-  line.textContent = "New since you were here";
-  next.before(line);
+  const isNew = seen.visited !== undefined && timeOf(next) > seen.visited;
+  line.textContent = isNew ? "New since you were here" : "You read up to here";
+  keepPlace(() => next.before(line));
 }
 
 /**
@@ -71,7 +75,7 @@ function offer(seen) {
   const [place, button, close] = [document.createElement("p"), document.createElement("button"), document.createElement("button")];
   place.className = "go-on";
   button.type = close.type = "button";
-  button.textContent = "Go on from where you were";
+  button.textContent = "Go on where you were";
   close.textContent = "×";
   close.className = "quiet";
   close.ariaLabel = "Do not offer this now";
@@ -81,7 +85,7 @@ function offer(seen) {
   });
   close.addEventListener("click", () => place.remove());
   place.append(button, close);
-  chat?.querySelector(".chat-middle")?.prepend(place);
+  chat?.querySelector(".pill-place")?.append(place); // over the page, so that nothing moves
 }
 
 export function start() {
@@ -93,7 +97,7 @@ export function start() {
     const hasMore = !lastShown || timeOf(lastShown) > seen.when;
     const isFar = !first || articlesOf(first).indexOf(/** @type {HTMLElement} */ (document.getElementById(`m-${seen.message}`))) < 0 || articlesOf(first).length > 20;
     if (hasMore) onArrival(() => divide(seen));
-    if (isFar && !location.hash && !new URLSearchParams(location.search).has("at")) offer(seen);
+    if (isFar && seen.branch === branch && !location.hash && !new URLSearchParams(location.search).has("at")) offer(seen);
   }
   let timer = 0;
   const soon = () => {

@@ -20,6 +20,8 @@ class Line(NamedTuple):
 
 def matches(called: Called, text: str, where: str = "") -> Html:
     """What was found, file by file; `where` is the file that was searched, if it was one."""
+    if text.count("\n") > MOST_LINES:
+        return el("pre", text, class_="plain")
     shown: list[Html] = []
     file, lines = "", list[Html]()
     for line in _lines(text):
@@ -84,3 +86,5 @@ MATCH: Final = re.compile(r"((?:[A-Za-z]:[\\/])?[^:\n]{0,400}[^\s:]):(\d{1,9}):(
 DASHED: Final = re.compile(r"-(\d{1,9})(?=-)")
 NUMBERED: Final = re.compile(r"(\d{1,9})([:-])(.*)$")
 LONGEST_NAME: Final = 400
+MOST_LINES: Final = 5000
+"""With more than these, a browser would take seconds to lay them out one by one."""

@@ -1,0 +1,66 @@
+"""`backscroll mcp`: a memory for agents."""
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from backscroll.cli.options import Request, global_options, request
+from backscroll.cli.output import tell, write, write_json
+from backscroll.errors import UsageError
+
+if TYPE_CHECKING:
+    from backscroll.mcp.serving import Served
+
+
+@click.command("mcp", short_help="Give agents a memory: an MCP server.")
+@click.option("--http", "over_http", is_flag=True, help="Listen on this machine, instead of being started by a client.")
+@click.option("--port", type=click.IntRange(1, 65535), metavar="NUMBER", help="With --http. Default: 8421.")
+@click.option(
+    "--token", metavar="TEXT", envvar="BACKSCROLL_MCP_TOKEN", help="With --http: what clients send. Default: random."
+)
+@global_options
+def command(over_http: bool, port: int | None, token: str | None) -> None:
+    """Serve your chats to Claude Code, or any other client of the Model Context Protocol, to remember from.
+
+    A client starts it by itself and talks to it over standard input and output. With --http it runs until it is
+    stopped, for clients on this machine that send the token as `Authorization: Bearer TEXT`. Its tools only read. The
+    library is brought up to date meanwhile.
+
+    \b
+    Examples:
+      claude mcp add backscroll -- backscroll mcp
+      backscroll mcp --http
+      backscroll mcp --http --port 9000 --json | jq -r .token
+    """
+    from backscroll.library import open_homes
+    from backscroll.mcp.desk import Desk
+    from backscroll.mcp.serving import PORT, serve_child, serve_http
+
+    asked = request()
+    if port is not None and not over_http:
+        raise UsageError("--port is for --http", "write backscroll mcp --http --port NUMBER")
+    settings = asked.settings()
+    desk = Desk(settings, open_homes(settings))
+    try:
+        if over_http:
+            serve_http(desk, port=port or PORT, token=token, on_ready=lambda served: _tell(asked, served))
+        else:
+            if sys.stdin.isatty() and not asked.quiet:
+                tell(
+                    "This is for a client to start, as in: claude mcp add backscroll -- backscroll mcp. Ctrl-D ends it."
+                )
+            serve_child(desk)
+    finally:
+        desk.close()
+
+
+def _tell(asked: Request, served: "Served") -> None:
+    if asked.json:
+        write_json({"url": served.url, "token": served.token})
+    else:
+        write(served.url)
+        write(served.token)
+    sys.stdout.flush()
+    if not asked.quiet:
+        tell("Clients send the second line as Authorization: Bearer TOKEN. Ctrl-C ends it.")

@@ -1,0 +1,74 @@
+"""Passages that are cited: where each stands, and what it costs to tell it."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from backscroll.library.budget import tokens_of
+from backscroll.store import EPOCH, Hit, StoredChat
+
+DEFAULT_TOKENS: Final = 2000
+FEWEST_TOKENS: Final = 200
+"""A smaller budget is taken for this one: not even one passage with its source would be worth reading."""
+HEADING: Final = 60
+"""Tokens that doors may write around an answer."""
+AROUND_PASSAGE: Final = 24
+"""Tokens that doors may write around a passage, beside what is in its source and text."""
+A_LINE: Final = 3
+"""Tokens that doors may write around each line of a passage."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a passage stands: what is cited."""
+
+    chat: str
+    title: str
+    project: str | None
+    message: str
+    when: datetime | None
+    role: str
+    agent: str | None = None
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """A passage. `why` are the words of the question that it has."""
+
+    source: Source
+    text: str
+    is_cut: bool
+    score: float
+    why: tuple[str, ...]
+
+
+def source_of(hit: Hit, chat: StoredChat) -> Source:
+    """What is cited of a passage that was found."""
+    when = EPOCH + timedelta(microseconds=hit.time) if hit.time is not None else None
+    role = "error" if hit.is_error else str(hit.role)
+    title = " ".join(chat.overview.title.split())[:LONGEST_TITLE]
+    return Source(chat.overview.id, title, chat.overview.project, hit.uuid or "", when, role, hit.agent)
+
+
+def cost_of(passage: Recalled) -> int:
+    """How many tokens a passage takes in the text of an answer, with its source, at most."""
+    source = passage.source
+    said = (source.title, (source.project or "")[-LONGEST_PROJECT:], source.chat[:13], source.message[:13], source.role)
+    lines = 1 + passage.text.count("\n")
+    return AROUND_PASSAGE + MOMENT + sum(map(tokens_of, said)) + tokens_of(passage.text) + A_LINE * lines
+
+
+def is_project(wanted: str, project: str | None) -> bool:
+    """Whether a project is the one that is asked for, or above or below it; a name is enough."""
+    if not project:
+        return False
+    ours, theirs = wanted.rstrip("/\\"), project.rstrip("/\\")
+    return ours == theirs or theirs.startswith(f"{ours}/") or ours.startswith(f"{theirs}/") or (
+        "/" not in ours and ours.lower() in theirs.lower()
+    )
+
+
+MOMENT: Final = 16
+LONGEST_TITLE: Final = 60
+LONGEST_PROJECT: Final = 30
+ID: Final = 8

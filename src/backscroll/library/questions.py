@@ -1,0 +1,179 @@
+"""What a question in plain words asks for: its telling words, and the queries that may find the answer.
+
+A question is no query: most of its words only make it a sentence, the rest is remembered roughly. So it is asked in
+several ways, and what several of them find is what was meant.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+from backscroll.query import All, Either, Field, Part, Phrase, Query, Word, fold, pairs_of, split_scripts
+
+MOST_TERMS: Final = 24
+"""How many words of a question count."""
+LONGEST_READ: Final = 4_000
+"""How much of a question is read; an error that was pasted in may be long."""
+SHORTEST_STEM: Final = 4
+
+
+class Term(NamedTuple):
+    """A word of a question, or a name or phrase that is kept whole."""
+
+    text: str
+    is_name: bool
+    """Whether it names something: a path, an identifier, an error, a phrase in quotation marks."""
+
+    @property
+    def part(self) -> Part:
+        """It may be there, and is the better for it."""
+        return Word(self.text)
+
+    @property
+    def demand(self) -> Part:
+        """It must be there, in the same passage."""
+        return Phrase(self.text)
+
+
+def terms_of(question: str) -> list[Term]:
+    """The telling words, in their order; names first where there are too many."""
+    question = question[:LONGEST_READ]
+    terms: dict[str, Term] = {}
+    for term in _terms(question):
+        terms.setdefault(fold(term.text), term)
+    found = list(terms.values())
+    if len(found) > MOST_TERMS:
+        worth = sorted(found, key=lambda term: (not term.is_name, -len(term.text)))[:MOST_TERMS]
+        found = [term for term in found if term in worth]
+    return found
+
+
+def _terms(question: str) -> Iterator[Term]:
+    plain = []
+    at = 0
+    for quoted in QUOTED.finditer(question):
+        plain.append(question[at : quoted.start()])
+        inside = next(filter(None, quoted.groups()))
+        if len(inside) <= LONGEST_PHRASE and WORDS.search(inside):
+            yield Term(" ".join(inside.split()), is_name=True)
+            plain.append(inside if len(inside.split()) > 1 else "")
+        else:
+            plain.append(inside)
+        at = quoted.end()
+    plain.append(question[at:])
+    for token in " ".join(plain).split():
+        yield from _terms_of_token(token)
+
+
+def _terms_of_token(token: str) -> Iterator[Term]:
+    token = EDGES.sub("", token)
+    if not token or len(token) > LONGEST_TOKEN:
+        return
+    pieces = split_scripts(token)
+    if any(is_unspaced for _, is_unspaced in pieces):
+        for piece, is_unspaced in pieces:
+            if is_unspaced:
+                yield from (Term(pair, is_name=False) for pair in pairs_of(piece) if not _is_particle(pair))
+            else:
+                yield from _terms_of_token(piece)
+        return
+    words = WORDS.findall(token)
+    if NAME.search(token) and words:
+        yield Term(token, is_name=True)
+        if len(words) > 1:
+            last = token.replace("\\", "/").rstrip("/").rpartition("/")[2]
+            if last != token and WORDS.search(last):
+                yield Term(last, is_name=bool(NAME.search(last)))
+        return
+    for word in words:
+        if fold(word) not in STOP_WORDS and (len(word) > 1 or word.isdigit()):
+            yield Term(word, is_name=False)
+
+
+def _is_particle(pair: str) -> bool:
+    return all(character in PARTICLES for character in pair) or pair in UNSPACED_STOPS
+
+
+class Variant(NamedTuple):
+    """One way to ask, and how much what it finds counts."""
+
+    name: str
+    query: Query
+    weight: float
+
+
+def variants_of(terms: list[Term], frequency: Callable[[Term], int], fields: tuple[Field, ...] = ()) -> list[Variant]:
+    """The ways to ask for these terms; `frequency` tells in how many passages one is."""
+    counts = {term: frequency(term) for term in terms}
+    there = sorted((term for term in terms if counts[term]), key=lambda term: counts[term])
+    names = [term for term in there if term.is_name]
+    said = Either((Field("role", "=", "prompt"), Field("role", "=", "answer")))
+    made = []
+
+    def add(name: str, weight: float, *parts: Part) -> None:
+        if parts:
+            made.append(Variant(name, Query("", All((*parts, *fields))), weight))
+
+    add("words", WEIGHTS["words"], *(term.part for term in there[:MOST_WISHES]))
+    if len(there) > 1:
+        any_of = Either(tuple(term.demand for term in there))
+        add("any", WEIGHTS["any"], any_of)
+        add("said", WEIGHTS["said"], any_of, said)
+        for number, share in (("all", 1.0), ("rare", 0.5)):
+            rare = there[: max(2, round(len(there) * share))][:MOST_DEMANDED]
+            add(number, WEIGHTS[number], *(term.demand for term in rare))
+    if names:
+        add("names", WEIGHTS["names"], names[0].demand, *(term.part for term in there if term is not names[0]))
+    stems = [Word(stem, prefix=True) if (stem := stem_of(term)) else term.part for term in terms[:MOST_WISHES]]
+    if any(isinstance(stem, Word) and stem.prefix for stem in stems):
+        add("stems", WEIGHTS["stems"], _either(stems))
+    return made
+
+
+def _either(parts: list[Part]) -> Part:
+    return parts[0] if len(parts) == 1 else Either(tuple(parts))
+
+
+def stem_of(term: Term) -> str:
+    """The beginning that the forms of a word have in common; empty where it is its own."""
+    word = term.text.lower()
+    if term.is_name or not word.isalpha() or not word.isascii():
+        return ""
+    for ending in ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= SHORTEST_STEM:
+            return word.removesuffix(ending)
+    return word if len(word) > SHORTEST_STEM else ""
+
+
+WEIGHTS: Final = {"words": 1.0, "any": 1.0, "said": 0.7, "all": 1.0, "rare": 0.8, "names": 1.0, "stems": 0.7}
+MOST_WISHES: Final = 10
+MOST_DEMANDED: Final = 6
+LONGEST_PHRASE: Final = 120
+LONGEST_TOKEN: Final = 200
+QUOTED: Final = re.compile(r"\"([^\"\n]+)\"|`([^`\n]+)`|(?<!\w)'([^'\n]+)'(?!\w)|“([^”\n]+)”|„([^“\n]+)“|「([^」\n]+)」")
+EDGES: Final = re.compile(r"^[^\w/~@.$#]+|[^\w/]+$")
+WORDS: Final = re.compile(r"[^\W_]+")
+NAME: Final = re.compile(
+    r"\w[/\\]\w|^[/~.]+\w|\w\.[A-Za-z]\w{0,5}$|\w::?\w|\w_\w|[a-z][A-Z]|[A-Z]{2,}[a-z]|[A-Za-z]\d|\d[A-Za-z]"
+    r"|\w-\w+-\w|(?:Error|Exception)$|^E[A-Z]{3,}$|^[A-Z]+-\d+$|^@\w|\(\)$|^--\w|^#\d"
+)
+ENDINGS: Final = ("ations", "ation", "ings", "ing", "ions", "ion", "ies", "ied", "ers", "ed", "er", "es", "s", "e", "y")
+STOP_WORDS: Final = frozenset(
+    """
+    a about after again all also am an and any are aren as at be because been before being but by can cannot could did
+    didn do does doesn doing don done down each few for from get got had has have having he her here him his how i if in
+    into is isn it its just let ll made make me might more most my no nor not now of off on once only or other our out
+    over own please re s same say said shall she should so some such t than that the their them then there these they
+    thing things this those through to too under until up us use used ve very was wasn way we were what when where
+    which while who whom whose why will with would you your yours tell show find know remember recall remind earlier
+    previously last time ago ever yet
+
+    aber alle als also am an auch auf aus bei bin bis bist da damit dann das dass dein dem den der des die dies diese
+    diesem diesen dieser dir doch du durch ein eine einem einen einer eines er es euch fur hab habe haben hat hatte
+    hatten hier ich ihm ihn ihr im ist ja kann kein keine konnen machen mal mein mit muss nach nicht noch nur ob oder
+    ohne schon sein sich sie sind so uber um und uns unser vom von vor wann war waren warum was weil welche welcher
+    welches wenn wer wie wieder wieso wir wird wo wurde wurden zu zum zur
+    """.split()
+)
+PARTICLES: Final = frozenset("的了吗呢吧啊是在和与我你他她它们这那有不就也都为什么怎样哪里个のにはをがでとへもやかられるたてすまし이가은는을를에의도")
+UNSPACED_STOPS: Final = frozenset({"为什", "什么", "怎么", "如何", "我们", "你们", "之前", "上次", "可以", "です", "ます", "ました", "どう", "なぜ", "어떻", "떻게"})

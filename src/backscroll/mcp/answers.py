@@ -1,0 +1,148 @@
+"""What every answer is: plain data of a known shape, the same as compact text, and never larger than was asked for."""
+
+from collections.abc import Callable
+from typing import Annotated, Any, Final, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+
+from backscroll.library.budget import tokens_of
+
+SHORTEST: Final = 40
+"""Of how many characters a piece of a text must be to be worth giving, unless it is all that fits."""
+
+Quoted = Annotated[str, Meta(description="A quotation, framed; a simple name stands as it is.")]
+Time = Annotated[str, Meta(description="UTC.")]
+
+
+class Answer(Struct, kw_only=True, omit_defaults=True):
+    """What all answers share."""
+
+    note: Annotated[str, Meta(description="How quotations are framed.")]
+    cut: Annotated[bool, Meta(description="Whether there is more than fitted.")] = False
+    rest: Annotated[str, Meta(description="How to get the rest.")] = ""
+    pending: Annotated[str, Meta(description="What the index does not have yet.")] = ""
+
+
+Made = TypeVar("Made", bound=Answer)
+
+
+def fit(
+    make: Callable[[int, int | None], Made],
+    count: int,
+    max_tokens: int,
+    length_of: Callable[[int], int] = lambda _: 0,
+) -> Made:
+    """The longest answer that fits.
+
+    `make` makes it of the first so many items, the last of them with so many characters of its text, or all of it.
+    `length_of` is how long the text of an item is; 0 for one that is given whole or not at all.
+    """
+    whole = make(count, None)
+    if fits(whole, max_tokens):
+        return whole
+    best: Made | None = None
+    low, high = 0, count - 1
+    while low <= high:
+        middle = (low + high) // 2
+        made = make(middle, None)
+        if fits(made, max_tokens):
+            best, low = made, middle + 1
+        else:
+            high = middle - 1
+    taken = low - 1 if best is not None else 0
+    longest = length_of(taken) if taken < count else 0
+    least = SHORTEST if taken else 1
+    low, high = least, min(longest - 1, max_tokens * 8)
+    while low <= high:
+        middle = (low + high) // 2
+        made = make(taken + 1, middle)
+        if fits(made, max_tokens):
+            best, low = made, middle + 1
+        else:
+            high = middle - 1
+    return best if best is not None else _bare(whole)
+
+
+def _bare(answer: Made) -> Made:
+    """An answer with nothing in it: there was room for no more."""
+    fields = msgspec.structs.asdict(answer)
+    empty: dict[str, Any] = {name: [] for name, value in fields.items() if isinstance(value, list)}
+    rest = "Nothing fits: ask again with a larger max_tokens."
+    return msgspec.structs.replace(answer, cut=True, rest=rest, pending="", **empty)
+
+
+def fits(answer: Answer, max_tokens: int) -> bool:
+    """Whether both forms of an answer keep to so many tokens: a client shows its model one or the other."""
+    plain = plain_of(answer)
+    text = msgspec.json.encode(plain).decode()
+    if len(text) > max_tokens * 12:
+        return False  # not worth counting
+    return tokens_of(text) <= max_tokens and tokens_of(text_of(plain)) <= max_tokens
+
+
+def plain_of(answer: Answer) -> dict[str, Any]:
+    """An answer as plain data."""
+    return msgspec.to_builtins(answer)  # type: ignore[no-any-return]
+
+
+def text_of(plain: dict[str, Any]) -> str:
+    """The same as compact text, for clients that show their model only that."""
+    lines = [plain["note"]]
+    for name, value in plain.items():
+        if name not in LAST and name != "note":
+            lines += _lines(name, value, "")
+    lines += [f"{name}: {_scalar(plain[name])}" for name in LAST if name in plain]
+    return "\n".join(lines)
+
+
+def _lines(name: str, value: Any, indent: str) -> list[str]:  # noqa: ANN401 - whatever an answer holds
+    if isinstance(value, dict):
+        return [f"{indent}{name}:", *_fields(value, indent + " ")]
+    if not isinstance(value, list):
+        return [f"{indent}{name}: {_scalar(value)}"]
+    if not any(isinstance(item, (dict, list)) for item in value):
+        return [f"{indent}{name}: {' | '.join(map(_scalar, value)) or '-'}"]
+    lines = [f"{indent}{name}:"]
+    for item in value:
+        if isinstance(item, dict):
+            first, *others = _fields(item, indent + " ") or [""]
+            lines += [f"{indent}-{first[len(indent) :]}", *others]
+        else:
+            lines.append(f"{indent}- {' | '.join(map(_scalar, item))}")
+    return lines
+
+
+def _fields(value: dict[str, Any], indent: str) -> list[str]:
+    """What is short on one line, the rest below it."""
+    short = [
+        f"{name} {_scalar(item)}"
+        for name, item in value.items()
+        if not isinstance(item, (dict, list)) and name not in LONG
+    ]
+    lines = [indent + ", ".join(short)] if short else []
+    for name, item in value.items():
+        if isinstance(item, (dict, list)) or name in LONG:
+            lines += _lines(name, item, indent)
+    return lines
+
+
+def _scalar(value: Any) -> str:  # noqa: ANN401
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "-" if value is None else str(value)
+
+
+LAST: Final = ("pending", "cut", "rest")
+LONG: Final = frozenset({"text", "error"})
+
+
+def schema_of(kind: type[Struct]) -> dict[str, Any]:
+    """The JSON Schema of a struct, with the struct itself at the root, as the protocol wants it."""
+    whole = msgspec.json.schema(kind)
+    definitions = whole["$defs"]
+    root = definitions.pop(whole["$ref"].rpartition("/")[2])
+    for shape in (root, *definitions.values()):
+        shape.pop("title", None)
+        shape.pop("description", None)
+    return {**root, "$defs": definitions} if definitions else root

@@ -1,0 +1,55 @@
+"""What can be asked for: the arguments that several tools share, and how arguments are read."""
+
+from typing import Annotated, Any, Final, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+
+from backscroll.errors import UsageError
+
+LEAST_TOKENS: Final = 600
+MOST_TOKENS: Final = 50_000
+USUAL_TOKENS: Final = 2_000
+
+MaxTokens = Annotated[int, Meta(ge=LEAST_TOKENS, le=MOST_TOKENS, description="The answer is cut to so many tokens.")]
+Offset = Annotated[int, Meta(ge=0, le=10_000_000, description="Leave out so many, to get the rest of a cut answer.")]
+Query = Annotated[str, Meta(max_length=4096)]
+Id = Annotated[str, Meta(min_length=4, max_length=128, pattern="^[A-Za-z0-9][A-Za-z0-9_.:-]*$")]
+IdOrNone = Annotated[str, Meta(max_length=128, pattern="^([A-Za-z0-9][A-Za-z0-9_.:-]*)?$")]
+Since = Annotated[str, Meta(max_length=64, description="From then on: 2026-01-05, yesterday, 7d.")]
+Until = Annotated[str, Meta(max_length=64, description="Up to the end of that day, or that time: 2026-01-05, 2d.")]
+IncludeCurrent = Annotated[bool, Meta(description="Also the chat that you are in.")]
+
+
+class Wanted(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """What every tool can be asked."""
+
+    max_tokens: MaxTokens = USUAL_TOKENS
+
+
+Asked = TypeVar("Asked", bound=Wanted)
+
+
+def read_arguments(kind: type[Asked], given: dict[str, Any] | None) -> Asked:
+    """The arguments of a call, or an error that says which one is wrong."""
+    # Some clients send null for what is left out.
+    named = {name: value for name, value in (given or {}).items() if value is not None}
+    try:
+        return msgspec.convert(named, kind, strict=False)
+    except msgspec.ValidationError as error:
+        names = ", ".join(kind.__struct_fields__)
+        raise UsageError(_plainly(str(error)), f"the arguments are {names}; see the tool's input schema") from error
+
+
+def _plainly(problem: str) -> str:
+    what, _, where = problem.partition(" - at `$.")
+    for start, words in WORDS.items():
+        if what.startswith(start):
+            return f"{what.removeprefix(start).strip('`')[:80]} {words}"
+    return f"{where.strip('`')}: {what[:1].lower()}{what[1:]}" if where else what
+
+
+WORDS: Final = {
+    "Object missing required field ": "is missing",
+    "Object contains unknown field ": "is no argument of this tool",
+}

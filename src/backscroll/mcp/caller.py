@@ -1,0 +1,66 @@
+"""Who asks: the session that must not be told what it knows already, and the project that it is in."""
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from backscroll.library import Library
+
+SESSION: Final = "CLAUDE_CODE_SESSION_ID"
+"""Set by Claude Code since 2.1.154. After `/clear` it is still that of the session before."""
+PROJECT: Final = "CLAUDE_PROJECT_DIR"
+MOST_PARENTS: Final = 12
+
+
+class Caller(NamedTuple):
+    """Who asks."""
+
+    sessions: frozenset[str] = frozenset()
+    project: str | None = None
+
+    def is_at(self, project: str | None) -> bool:
+        """Whether a chat's project is that of the caller, or a folder in it."""
+        if not self.project or not project:
+            return False
+        return project == self.project or project.startswith(self.project.rstrip("/\\") + "/")
+
+
+NOBODY: Final = Caller()
+
+
+def client_that_started_us(library: Library, environment: Mapping[str, str], folder: str) -> Caller:
+    """The client whose child we are: by what it put into our environment, and by the sessions that are open."""
+    sessions = set()
+    if ID.fullmatch(named := environment.get(SESSION, "")):
+        sessions.add(named.lower())
+    above = frozenset(parents())
+    live = [session for session in library.live.values() if session.pid in above]
+    sessions |= {session.session_id.lower() for session in live if session.session_id}
+    place = environment.get(PROJECT) or next((session.cwd for session in live if session.cwd), None) or folder
+    return Caller(frozenset(sessions), place)
+
+
+def parents() -> Iterable[int]:
+    """Our parent, its parent, and so on, where the system tells: there may be a shell or a runner between."""
+    pid = os.getppid()
+    for _ in range(MOST_PARENTS):
+        if pid <= 1:
+            return
+        yield pid
+        try:
+            status = Path(f"/proc/{pid}/stat").read_bytes()
+            pid = int(status[status.rfind(b")") + 2 :].split()[1])
+        except (OSError, ValueError, IndexError):
+            return
+
+
+def folder_of(root: str) -> str | None:
+    """The folder that a root of a client is."""
+    parts = urlsplit(root)
+    return unquote(parts.path) or None if parts.scheme == "file" else None
+
+
+ID: Final = re.compile(r"[A-Za-z0-9-]{8,64}")

@@ -1,0 +1,128 @@
+"""What the server holds: libraries to read from, one for each call that runs at the same time, and their freshness."""
+
+import logging
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+from backscroll.errors import BackscrollError
+from backscroll.library import Browsed, Home, Library, StoredChat
+from backscroll.settings import Settings
+
+MOST_IDLE: Final = 4
+PAUSE: Final = 10.0
+"""Between two looks at the homes, in seconds. Nobody looks while nobody asks."""
+PATIENCE: Final = 1.0
+"""How long a call waits for a look at the homes to end: nearly always there is little to read."""
+
+log = logging.getLogger(__name__)
+
+
+class Stopped(Exception):  # noqa: N818 - it never leaves this module
+    """The server ends."""
+
+
+class Desk:
+    """Where calls come to be answered."""
+
+    def __init__(self, settings: Settings, homes: Sequence[Home]) -> None:
+        self.settings = settings
+        self.homes = list(homes)
+        self._idle: list[Library] = []
+        self._lock = threading.Lock()
+        self._read: Browsed | None = None
+        self._wanted = threading.Event()
+        self._fresh = threading.Event()
+        self._stopped = threading.Event()
+        self._looked = float("-inf")
+        self._thread: threading.Thread | None = None
+
+    @contextmanager
+    def library(self) -> Iterator[Library]:
+        """A library that nobody else reads from meanwhile, knowing what has happened until now."""
+        self._wait_until_fresh()
+        with self._lock:
+            library = self._idle.pop() if self._idle else None
+        library = library or Library(self.settings, self.homes)
+        library.renew()
+        try:
+            yield library
+        finally:
+            with self._lock:
+                is_kept = len(self._idle) < MOST_IDLE
+                if is_kept:
+                    self._idle.append(library)
+            if not is_kept:
+                library.close()
+
+    def browse(self, library: Library, stored: StoredChat) -> Browsed:
+        """A chat to be read; the one that was read last is still open if nothing was added to it."""
+        with self._lock:
+            found = self._read
+        if found is None or found.stored != stored:
+            found = Browsed(library, stored)
+            with self._lock:
+                self._read = found
+        return found
+
+    # Keeping it fresh
+
+    def start(self) -> None:
+        """Bring the library up to date beside the calls, now and whenever one comes after a pause."""
+        self._wanted.set()
+        self._thread = threading.Thread(target=self._keep_fresh, name="freshness", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self._stopped.set()
+        self._wanted.set()
+        if self._thread is not None:
+            self._thread.join(10)
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for library in idle:
+            library.close()
+
+    def _wait_until_fresh(self) -> None:
+        if self._thread is None:
+            return
+        if time.monotonic() - self._looked > PAUSE:
+            self._fresh.clear()
+            self._wanted.set()
+        self._fresh.wait(PATIENCE)
+
+    def _keep_fresh(self) -> None:
+        with Library(self.settings, self.homes) as library:
+            while True:
+                self._wanted.wait()
+                self._wanted.clear()
+                if self._stopped.is_set():
+                    return
+                try:
+                    library.renew()
+                    library.refresh(with_text=True, progress=Until(self._stopped))
+                except Stopped:
+                    return
+                except (BackscrollError, OSError) as error:  # what is there must do; the next look may go better
+                    log.warning("the library could not be brought up to date: %s", error)
+                self._looked = time.monotonic()
+                self._fresh.set()
+
+
+class Until:
+    """Ends an update where it stands. Whatever was read until then is kept."""
+
+    def __init__(self, stopped: threading.Event) -> None:
+        self._stopped = stopped
+
+    def begin(self, what: str, total: int, unit: str = "bytes") -> None:  # noqa: ARG002
+        """Something new begins."""
+        self.add(0)
+
+    def add(self, count: int) -> None:  # noqa: ARG002
+        """So much more is done."""
+        if self._stopped.is_set():
+            raise Stopped

@@ -1,0 +1,117 @@
+"""Messages of a chat as texts: what tools and resources give of them."""
+
+import msgspec
+
+from backscroll.errors import NothingFound
+from backscroll.library import Agent, Browsed, Message
+from backscroll.library.spine import Spine
+from backscroll.mcp.asking import Asking
+from backscroll.mcp.quoting import name_of
+from backscroll.render.parts import Choice, call_title, diff_of, parts_of, result_text
+
+AT_ONCE = 16
+"""How many messages are read at a time."""
+
+
+class Place(msgspec.Struct, frozen=True):
+    """What is to be read: a branch of a chat or one of its agents, and where in it, if anywhere."""
+
+    browsed: Browsed
+    spine: Spine
+    branch: int
+    agent: Agent | None = None
+    key: str | None = None
+
+
+class Said(msgspec.Struct, frozen=True):
+    """A message as text."""
+
+    number: int
+    uuid: str | None
+    message: Message
+    text: str
+
+
+def open_chat(at: Asking, name: str, *, branch: int = 1, agent: str = "", message: str = "") -> Place:
+    """Find what is to be read; the name may be that of an agent or a message itself."""
+    stored = at.find(name)
+    browsed = at.desk.browse(at.library, stored)
+    is_chat = any(one.startswith(name.lower()) for one in (stored.overview.id, *stored.overview.sessions))
+    if not is_chat and not agent and not message:
+        agent, message = (name, "") if _agents(browsed, name) else ("", name)
+    if agent:
+        found = _agents(browsed, agent)
+        if len(found) != 1:
+            raise NothingFound(f"this chat has {len(found)} agents {agent}", "leave agent out; calls name their agents")
+        spine = browsed.agent_spine(found[0])
+        return Place(browsed, spine, 0, found[0], spine.message_with(_whole(spine, message)) if message else None)
+    if not message:
+        return Place(browsed, browsed.spine(branch), branch)
+    return _at_message(browsed, message)
+
+
+def _at_message(browsed: Browsed, message: str) -> Place:
+    for name in dict.fromkeys((message, _whole(browsed.spine(), message))):
+        if (located := browsed.locate(name)) is not None:
+            return Place(browsed, browsed.spine(located[0]), located[0], None, located[1])
+    for agent in browsed.chat.agents:
+        spine = browsed.agent_spine(agent)
+        if (key := spine.message_with(_whole(spine, message))) is not None:
+            return Place(browsed, spine, 0, agent, key)
+    raise NothingFound(f"there is no message {message} in this chat", "leave message out to read it from its beginning")
+
+
+def _whole(spine: Spine, begin: str) -> str:
+    """The one id that begins so."""
+    if spine.message_with(begin) is not None:
+        return begin
+    found = {key for name, key in spine.owner.items() if name.lower().startswith(begin.lower())}
+    return found.pop() if len(found) == 1 else begin
+
+
+def _agents(browsed: Browsed, name: str) -> list[Agent]:
+    exact = [agent for agent in browsed.chat.agents if agent.id == name]
+    return exact or [agent for agent in browsed.chat.agents if agent.id.startswith(name)]
+
+
+def said(at: Asking, place: Place, numbers: list[int], *, thinking: bool, most: int) -> list[Said]:
+    """Messages as texts, in the order in which they are asked for; those beyond so many characters are left out."""
+    agents = {agent.call.id: agent.id for agent in place.browsed.chat.agents if agent.call}
+    found: list[Said] = []
+    length = 0
+    for start in range(0, len(numbers), AT_ONCE):
+        chunk = numbers[start : start + AT_ONCE]
+        keys = {place.spine.entries[number].key: number for number in chunk}
+        messages = place.browsed.messages(at.library, place.spine, list(keys))
+        texts = {keys[message.key]: (message, text_of(message, agents, thinking=thinking)) for message in messages}
+        for number in chunk:
+            if number in texts:
+                message, text = texts[number]
+                found.append(Said(number, name_of(message.key), message, text))
+                length += len(text)
+        if length > most:
+            break
+    return found
+
+
+def text_of(message: Message, agents: dict[str, str], *, thinking: bool) -> str:
+    """What a message says, and a line for each of its calls."""
+    parts = parts_of([message], Choice("none", thinking))
+    lines = [": ".join(piece for piece in (part.title, part.text) if piece) for part in parts]
+    for call in message.calls.values():
+        output = result_text(call)
+        agent = f", agent {agents[call.id]}" if call.id in agents else ""
+        wrong = f": {output.strip().partition(chr(10))[0][:200]}" if call.state == "error" else ""
+        size = f", {len(output)} characters" if output else ""
+        lines.append(f"[call {call.id}: {call_title(call)} {call.state}{size}{agent}{wrong}]")
+    return "\n".join(lines)
+
+
+def output_of(message: Message, call_id: str) -> str | None:
+    """What a call was given, and what came back; None if it is none of this message's."""
+    call = message.calls.get(call_id)
+    if call is None:
+        return None
+    given = call.block.input
+    asked = bytes(given).decode("utf-8", "replace") if given else ""
+    return f"{call.name} {call.state}\ninput: {asked}\noutput: {diff_of(call) or result_text(call)}"

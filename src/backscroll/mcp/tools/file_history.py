@@ -1,0 +1,107 @@
+"""`file_history`: what was done to a file, when, and why."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from backscroll.errors import NothingFound
+from backscroll.library.analytics.blame import Touched, blame
+from backscroll.mcp.answers import Answer, Quoted, Time, fit
+from backscroll.mcp.arguments import IncludeCurrent, Offset, Since, Until, Wanted
+from backscroll.mcp.asking import Asking, told
+from backscroll.mcp.quoting import name_of
+
+
+class FileHistoryWanted(Wanted, frozen=True, kw_only=True):
+    """Which file."""
+
+    path: Annotated[
+        str, Meta(min_length=1, max_length=4096, description="The end of its path is enough: app.py, src/app.py.")
+    ]
+    reads: Annotated[bool, Meta(description="Also turns that only read it.")] = False
+    since: Since = ""
+    until: Until = ""
+    limit: Annotated[int, Meta(ge=1, le=200, description="At most so many turns, the newest first.")] = 20
+    offset: Offset = 0
+    include_current: IncludeCurrent = False
+
+
+class Turn(Struct, kw_only=True, omit_defaults=True):
+    """What one turn did to a file."""
+
+    chat: str | None
+    title: Quoted | None = None
+    prompt: Annotated[str | None, Meta(description="The message that asked for it.")] = None
+    message: Annotated[str | None, Meta(description="The first message that did it.")] = None
+    when: Time | None
+    file: Quoted | None = None
+    edits: int = 0
+    added: int = 0
+    removed: int = 0
+    reads: int = 0
+    failed: int = 0
+    agent: str | None = None
+    abandoned: bool = False
+    text: Annotated[Quoted, Meta(description="How what was typed begins.")] = ""
+
+
+class FileHistoryAnswer(Answer, kw_only=True):
+    """Turns, the newest first."""
+
+    file: Annotated[Quoted | None, Meta(description="The file, where it is one.")] = None
+    total: int
+    turns: list[Turn]
+
+
+def file_history(at: Asking, wanted: FileHistoryWanted) -> FileHistoryAnswer:
+    """What was done to a file."""
+    at.must_exist()
+    try:
+        rows = blame(at.library, wanted.path, at.asked("", wanted.since, wanted.until), reads=wanted.reads)
+    except NothingFound as error:
+        hint = "give less of its path, or find the name with stats, report=files"
+        raise NothingFound(error.message, hint) from error
+    own = frozenset() if wanted.include_current else at.own_chats()
+    rows = [row for row in rows if row.chat not in own]
+    # Of several files that are called so, those where the caller is come first.
+    rows.sort(key=lambda row: not at.caller.is_at(row.project))
+    page = rows[wanted.offset : wanted.offset + wanted.limit]
+    files = {row.file for row in rows}
+
+    def make(count: int, _: int | None) -> FileHistoryAnswer:
+        reached = wanted.offset + count
+        is_more = reached < len(rows)
+        met: set[str | None] = set()
+        turns = []
+        for row in page[:count]:
+            turns.append(_turn(at, row, with_file=len(files) > 1, with_title=row.chat not in met))
+            met.add(row.chat)
+        return FileHistoryAnswer(
+            note=at.frame.note,
+            file=at.frame.line(files.copy().pop(), 80) if len(files) == 1 else None,
+            total=len(rows),
+            turns=turns,
+            cut=is_more,
+            rest=f"{len(rows) - reached} more: ask again with offset={reached}" if is_more else "",
+        )
+
+    return fit(make, len(page), wanted.max_tokens)
+
+
+def _turn(at: Asking, row: Touched, *, with_file: bool, with_title: bool) -> Turn:
+    return Turn(
+        chat=name_of(row.chat),
+        title=at.frame.line_or_none(row.title) if with_title else None,
+        prompt=name_of(row.prompt_uuid),
+        message=name_of(next(iter(row.messages), None)),
+        when=told(row.last),
+        file=at.frame.line(row.file, 60) if with_file else None,
+        edits=row.edits,
+        added=row.added,
+        removed=row.removed,
+        reads=row.reads,
+        failed=row.failed,
+        agent=name_of(row.agent),
+        abandoned=row.abandoned,
+        text=at.frame.line(row.prompt, 80) if row.prompt else "",
+    )

@@ -1,0 +1,71 @@
+"""`query`: SQL that only reads, on the documented views."""
+
+from typing import Annotated, Any, Final
+
+from msgspec import Meta
+
+from backscroll.errors import UsageError
+from backscroll.mcp.answers import Answer, Quoted, fit
+from backscroll.mcp.arguments import Wanted
+from backscroll.mcp.asking import Asking
+from backscroll.mcp.quoting import one_line
+from backscroll.render.tables import plain_value
+
+SCHEMA: Final = (
+    "select v.name || '(' || group_concat(c.name, ', ') || ')' as view from sqlite_schema v"
+    " join pragma_table_info(v.name) c where v.type = 'view' group by v.name order by v.name"
+)
+SECONDS: Final = 10.0
+
+
+class QueryWanted(Wanted, frozen=True, kw_only=True):
+    """A statement."""
+
+    sql: Annotated[
+        str,
+        Meta(
+            max_length=20_000,
+            description="One statement of SQLite that only reads, on v_chats, v_sessions, v_messages, v_tool_calls, "
+            "v_usage, v_files_touched, v_problems. Leave it out to get their columns.",
+        ),
+    ] = ""
+    limit: Annotated[int, Meta(ge=1, le=1000, description="At most so many rows.")] = 100
+
+
+class QueryAnswer(Answer, kw_only=True):
+    """A table."""
+
+    columns: list[Quoted]
+    rows: list[list[Quoted | int | float | None]]
+
+
+def query(at: Asking, wanted: QueryWanted) -> QueryAnswer:
+    """Run a statement."""
+    at.must_exist()
+    statement = wanted.sql if wanted.sql.strip() else SCHEMA
+    try:
+        found = at.library.sql(statement, limit=wanted.limit, seconds=SECONDS)
+    except UsageError as error:
+        raise UsageError(error.message, "only reading is possible; call query without sql for the views") from error
+    is_schema = statement is SCHEMA
+    rows = [[cell(at, plain_value(value), is_ours=is_schema) for value in row] for row in found.rows]
+    columns = [at.frame.line(name) for name in found.columns[:200]]
+
+    def make(count: int, _: int | None) -> QueryAnswer:
+        is_more = count < len(rows) or found.is_cut
+        return QueryAnswer(
+            note=at.frame.note,
+            columns=columns,
+            rows=rows[:count],
+            cut=is_more,
+            rest=f"only {count} rows fit: ask for fewer columns, or add limit and offset {count}" if is_more else "",
+        )
+
+    return fit(make, len(rows), wanted.max_tokens)
+
+
+def cell(at: Asking, value: Any, *, is_ours: bool = False) -> str | int | float | None:  # noqa: ANN401 - of any column
+    """A value of a table."""
+    if value is None or isinstance(value, (int, float)):
+        return value
+    return one_line(str(value), 400) if is_ours else at.frame.line(str(value), 120)

@@ -1,0 +1,143 @@
+"""`read`: a chat, a message with what stands around it, an agent, or what a tool gave back."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from backscroll.errors import NothingFound
+from backscroll.mcp.answers import Answer, Quoted, Time, fit
+from backscroll.mcp.arguments import Id, IdOrNone, Offset, Wanted
+from backscroll.mcp.asking import Asking, told
+from backscroll.mcp.quoting import name_of
+from backscroll.mcp.reading import Place, Said, open_chat, output_of, said
+
+
+class ReadWanted(Wanted, frozen=True, kw_only=True):
+    """What to read."""
+
+    chat: Annotated[
+        Id, Meta(description="The id of a chat, or of a session, agent or message in it; the beginning is enough.")
+    ]
+    message: Annotated[IdOrNone, Meta(description="The message to read, with some around it.")] = ""
+    around: Annotated[int, Meta(ge=0, le=50, description="How many messages before and behind it.")] = 2
+    agent: Annotated[IdOrNone, Meta(description="Read what this sub-agent was told and said.")] = ""
+    call: Annotated[IdOrNone, Meta(description="A call (toolu_…) in brackets: its input and its whole output.")] = ""
+    branch: Annotated[int, Meta(ge=1, le=1_000_000, description="1 is the active one.")] = 1
+    offset: Annotated[Offset, Meta(description="Begin with this message of the chat; the first is 0.")] = 0
+    skip: Annotated[Offset, Meta(description="Leave out so many characters of the first message or the output.")] = 0
+    thinking: Annotated[bool, Meta(description="Also what the model thought.")] = False
+
+
+class MessageRead(Struct, kw_only=True, omit_defaults=True):
+    """A message."""
+
+    number: int
+    message: str | None
+    when: Time | None
+    role: str
+    text: Quoted
+    skipped: int = 0
+    shortened: bool = False
+
+
+class ReadAnswer(Answer, kw_only=True):
+    """Part of a chat."""
+
+    chat: str | None
+    title: Quoted
+    project: Quoted | None = None
+    branch: int = 0
+    branches: int = 0
+    agent: str | None = None
+    total: Annotated[int, Meta(description="How many messages there are.")]
+    messages: list[MessageRead]
+
+
+def read(at: Asking, wanted: ReadWanted) -> ReadAnswer:
+    """Read."""
+    at.must_exist()
+    place = open_chat(at, wanted.chat, branch=wanted.branch, agent=wanted.agent, message=wanted.call or wanted.message)
+    if wanted.call:
+        items = [_output(at, place, wanted)]
+    else:
+        items = said(at, place, _numbers(place, wanted), thinking=wanted.thinking, most=wanted.max_tokens * 8)
+    skip = wanted.skip
+    if place.key is None and items and wanted.skip > len(items[0].text):
+        raise NothingFound(
+            f"message {wanted.offset} has {len(items[0].text)} characters", "read on with the next offset"
+        )
+    texts = [item.text[skip:] if number == 0 else item.text for number, item in enumerate(items)]
+    total = len(place.spine.entries)
+    about = place.browsed.stored.overview
+
+    def make(count: int, last: int | None) -> ReadAnswer:
+        made = []
+        for step, item in enumerate(items[:count]):
+            is_cut = step == count - 1 and last is not None
+            text = texts[step][:last] + "…" if is_cut else texts[step]
+            made.append(
+                MessageRead(
+                    number=item.number,
+                    message=item.uuid,
+                    when=told(item.message.when),
+                    role=str(item.message.kind),
+                    text=at.frame.quote(text),
+                    skipped=skip if step == 0 else 0,
+                    shortened=is_cut,
+                )
+            )
+        rest = _rest(wanted, place, items, count, last, total)
+        return ReadAnswer(
+            note=at.frame.note,
+            chat=name_of(about.id),
+            title=at.frame.line(about.title),
+            project=at.frame.line_or_none(about.project),
+            branch=place.branch,
+            branches=len(place.browsed.chat.branches),
+            agent=name_of(place.agent.id) if place.agent else None,
+            total=total,
+            messages=sorted(made, key=lambda one: one.number),
+            cut=bool(rest),
+            rest=rest,
+        )
+
+    return fit(make, len(items), wanted.max_tokens, lambda step: len(texts[step]))
+
+
+def _numbers(place: Place, wanted: ReadWanted) -> list[int]:
+    """The messages that are asked for, the most important first."""
+    total = len(place.spine.entries)
+    if place.key is None:
+        if wanted.offset >= total > 0:
+            raise NothingFound(f"there are only {total} messages", "read from a smaller offset")
+        return list(range(wanted.offset, min(total, wanted.offset + 200)))
+    middle = place.spine.at[place.key]
+    around = [middle]
+    for distance in range(1, wanted.around + 1):
+        around += [number for number in (middle + distance, middle - distance) if 0 <= number < total]
+    return around
+
+
+def _output(at: Asking, place: Place, wanted: ReadWanted) -> Said:
+    """What came of a call, as the one message that there is to read."""
+    if place.key is not None:
+        number = place.spine.at[place.key]
+        for message in place.browsed.messages(at.library, place.spine, [place.key]):
+            if (text := output_of(message, wanted.call)) is not None:
+                return Said(number, name_of(message.key), message, text)
+    raise NothingFound(f"there is no call {wanted.call} in this chat", "calls stand in brackets behind a message")
+
+
+def _rest(wanted: ReadWanted, place: Place, items: list[Said], count: int, last: int | None, total: int) -> str:
+    """How to read on; nothing where that was all."""
+    if wanted.call or place.key is not None:
+        if count and last is not None:
+            what = f"call={wanted.call}" if wanted.call else f"message={items[count - 1].uuid}, around=0"
+            skipped = wanted.skip if count == 1 else 0
+            return f"read again with {what}, skip={skipped + last}"
+        return "read again with a smaller around or a larger max_tokens" if count < len(items) else ""
+    if count and last is not None:
+        skipped = wanted.skip if count == 1 else 0
+        return f"read again with offset={items[count - 1].number}, skip={skipped + last}"
+    reached = items[count].number if count < len(items) else items[-1].number + 1 if items else total
+    return f"read again with offset={reached}" if reached < total else ""

@@ -1,0 +1,101 @@
+"""`recall`: a question in plain words, answered with the passages that say most about it."""
+
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from backscroll.errors import UsageError
+from backscroll.mcp.answers import Answer, Quoted, Time, fit
+from backscroll.mcp.arguments import IncludeCurrent, Since, Until, Wanted
+from backscroll.mcp.asking import Asking, moment_of, told
+from backscroll.mcp.quoting import name_of
+
+
+class RecallWanted(Wanted, frozen=True, kw_only=True):
+    """What to remember."""
+
+    question: Annotated[
+        str, Meta(min_length=1, max_length=4096, description="In plain words, with names if you know any.")
+    ]
+    project: Annotated[
+        str, Meta(max_length=1024, description="A folder whose chats come first; yours, unless you name another.")
+    ] = ""
+    since: Since = ""
+    until: Until = ""
+    include_current: IncludeCurrent = False
+
+
+class Passage(Struct, kw_only=True, omit_defaults=True):
+    """Something that was said, and where."""
+
+    chat: str | None
+    title: Quoted | None = None
+    project: Quoted | None = None
+    message: str | None
+    when: Time | None
+    role: str
+    agent: str | None = None
+    text: Quoted
+    shortened: Annotated[bool, Meta(description="Read all of it with read, by its message.")] = False
+
+
+class RecallAnswer(Answer, kw_only=True):
+    """What is remembered."""
+
+    passages: list[Passage]
+    hint: Quoted = ""
+
+
+def recall(at: Asking, wanted: RecallWanted) -> RecallAnswer:
+    """Remember."""
+    from backscroll.library.recall import recall as recalled
+
+    if not wanted.question.strip():
+        raise UsageError("nothing to remember", "write a question")
+    at.must_exist()
+    found = recalled(
+        at.library,
+        wanted.question,
+        max_tokens=wanted.max_tokens,
+        project=wanted.project or at.caller.project,
+        without=() if wanted.include_current else at.caller.sessions,
+        since=moment_of(wanted.since) if wanted.since else None,
+        until=moment_of(wanted.until, end=True) if wanted.until else None,
+    )
+    pending = at.pending()
+    passages = found.passages
+
+    def make(count: int, last: int | None) -> RecallAnswer:
+        made: list[Passage] = []
+        met: set[str] = set()
+        for step, passage in enumerate(passages[:count]):
+            source = passage.source
+            is_cut = step == count - 1 and last is not None
+            # What was said of a chat already is not said again.
+            about: dict[str, Any] = {}
+            if source.chat not in met:
+                about = {"title": at.frame.line(source.title), "project": at.frame.line_or_none(source.project)}
+            met.add(source.chat)
+            made.append(
+                Passage(
+                    chat=name_of(source.chat),
+                    message=name_of(source.message),
+                    when=told(source.when),
+                    role=str(source.role),
+                    agent=name_of(source.agent),
+                    text=at.frame.quote(passage.text[:last] + "…" if is_cut else passage.text),
+                    shortened=passage.is_cut or is_cut,
+                    **about,
+                )
+            )
+        is_more = count < len(passages) or last is not None or found.is_cut
+        return RecallAnswer(
+            note=at.frame.note,
+            passages=made,
+            hint=at.frame.line_or_none(found.hint) or "",
+            cut=is_more,
+            rest="ask with a larger max_tokens, or read around a message with read" if is_more else "",
+            pending=pending,
+        )
+
+    return fit(make, len(passages), wanted.max_tokens, lambda step: len(passages[step].text))

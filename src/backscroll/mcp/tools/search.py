@@ -1,0 +1,149 @@
+"""`search`: find what was said, by words and fields."""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+from backscroll.errors import UsageError
+from backscroll.library import FoundChat, FoundPassage, Hit
+from backscroll.mcp.answers import Answer, Quoted, Time, fit
+from backscroll.mcp.arguments import IncludeCurrent, Offset, Query, Wanted
+from backscroll.mcp.asking import Asking, told
+from backscroll.mcp.quoting import name_of
+from backscroll.render.found import moment_of
+
+NEARNESS = 1.25
+"""How much better a chat of the caller's own project counts."""
+
+
+class SearchWanted(Wanted, frozen=True, kw_only=True):
+    """What to look for."""
+
+    query: Annotated[
+        Query,
+        Meta(
+            min_length=1,
+            description='Words that must all be there, "a phrase", word*, -not, OR, /regex/, and fields: project: '
+            "file: tool: role:(title|prompt|answer|thinking|input|output) is:(error|agent|abandoned|archived|live) "
+            "has:(diff|image) title: branch: model: tag: after: before: cost: chat: session:",
+        ),
+    ]
+    detail: Annotated[
+        Literal["ids", "snippets", "messages"],
+        Meta(description="ids: only which chats and messages; snippets: why they were found; messages: whole texts."),
+    ] = "snippets"
+    sort: Literal["relevance", "newest", "oldest"] = "relevance"
+    limit: Annotated[int, Meta(ge=1, le=50, description="At most so many chats.")] = 8
+    offset: Offset = 0
+    include_current: IncludeCurrent = False
+
+
+class Passage(Struct, kw_only=True, omit_defaults=True):
+    """A place where it was found."""
+
+    message: str | None
+    when: Time | None
+    role: str
+    tool: Quoted | None = None
+    agent: str | None = None
+    error: bool = False
+    abandoned: bool = False
+    text: Quoted = ""
+
+
+class ChatFound(Struct, kw_only=True, omit_defaults=True):
+    """A chat with the best of what was found in it."""
+
+    chat: str | None
+    title: Quoted
+    project: Quoted | None
+    last_active: Time | None
+    found: Annotated[int, Meta(description="How many passages of it.")]
+    passages: list[Passage]
+
+
+class SearchAnswer(Answer, kw_only=True):
+    """What was found."""
+
+    total_chats: int
+    chats: list[ChatFound]
+
+
+def search(at: Asking, wanted: SearchWanted) -> SearchAnswer:
+    """Find chats."""
+    if not wanted.query.strip():
+        raise UsageError("nothing to search for", "write words or fields into query")
+    at.must_exist()
+    is_ids = wanted.detail == "ids"
+    query = at.query(wanted.query, include_current=wanted.include_current)
+    found = at.library.search(
+        query, limit=wanted.limit, offset=wanted.offset, sort=wanted.sort, hits=1 if is_ids else 3, width=280
+    )
+    chats = list(found.chats)
+    if wanted.sort == "relevance":  # their own project's first, where it is about as good
+        chats.sort(key=lambda one: -one.score * (NEARNESS if at.caller.is_at(one.chat.overview.project) else 1))
+    texts = [[_text(at, passage, wanted) for passage in chat.passages] for chat in chats]
+    flat = [(number, place) for number, chat in enumerate(chats) for place in range(len(chat.passages))]
+    pending = at.pending()
+
+    def make(count: int, last: int | None) -> SearchAnswer:
+        made: list[ChatFound] = []
+        for step, (number, place) in enumerate(flat[:count]):
+            if place == 0:
+                made.append(_chat(at, chats[number]))
+            text = texts[number][place]
+            is_cut = step == count - 1 and last is not None
+            text = text[:last] + "…" if is_cut else text
+            made[-1].passages.append(_passage(at, chats[number].passages[place], text))
+        whole_chats = (
+            len(chats) if count == len(flat) else flat[count][0] if flat[count][1] == 0 else flat[count][0] + 1
+        )
+        reached = wanted.offset + whole_chats
+        is_more = count < len(flat) or last is not None or reached < found.total_chats or not found.is_whole
+        return SearchAnswer(
+            note=at.frame.note,
+            total_chats=found.total_chats,
+            chats=made,
+            cut=is_more,
+            rest=f"search again with offset={reached}; read a message with read" if is_more else "",
+            pending=pending,
+        )
+
+    return fit(make, len(flat), wanted.max_tokens, lambda step: len(texts[flat[step][0]][flat[step][1]]))
+
+
+def _text(at: Asking, passage: FoundPassage, wanted: SearchWanted) -> str:
+    if wanted.detail == "ids":
+        return ""
+    if wanted.detail == "snippets":
+        return passage.snippet.text
+    return at.library.text(passage.hit)[: wanted.max_tokens * 8]
+
+
+def _chat(at: Asking, found: FoundChat) -> ChatFound:
+    about = found.chat.overview
+    return ChatFound(
+        chat=name_of(about.id),
+        title=at.frame.line(about.title),
+        project=at.frame.line_or_none(about.project),
+        last_active=told(about.last_active),
+        found=found.found,
+        passages=[],
+    )
+
+
+def _passage(at: Asking, passage: FoundPassage, text: str) -> Passage:
+    return Passage(**place_of(at, passage.hit), text=at.frame.quote(text) if text else "")
+
+
+def place_of(at: Asking, hit: Hit) -> dict[str, Any]:
+    """Where a passage stands, to be cited."""
+    return {
+        "message": name_of(hit.uuid),
+        "when": told(moment_of(hit.time)),
+        "role": str(hit.role),
+        "tool": at.frame.line_or_none(hit.tool),
+        "agent": name_of(hit.agent),
+        "error": hit.is_error,
+        "abandoned": hit.is_abandoned,
+    }

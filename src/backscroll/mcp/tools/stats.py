@@ -1,0 +1,165 @@
+"""`stats`: the reports that the command line has, by the same names and dimensions."""
+
+import math
+from collections.abc import Callable, Collection
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final, Literal, NamedTuple
+
+from msgspec import Meta, field
+
+from backscroll.errors import UsageError
+from backscroll.library import Library
+from backscroll.library.analytics import cache, context, prompts, time, tools, usage
+from backscroll.library.analytics.activity import activity
+from backscroll.library.analytics.blocks import blocks
+from backscroll.library.analytics.compare import compare
+from backscroll.library.analytics.errors import errors
+from backscroll.library.analytics.files import SORTS, files
+from backscroll.library.analytics.overview import overview
+from backscroll.library.analytics.reports import Asked, Report
+from backscroll.library.analytics.sequences import sequences
+from backscroll.mcp.answers import Answer, Quoted, fit
+from backscroll.mcp.arguments import Offset, Query, Since, Until, Wanted
+from backscroll.mcp.asking import Asking
+from backscroll.mcp.quoting import one_line
+from backscroll.mcp.tools.query import cell
+from backscroll.render.tables import plain_value
+
+MOST_ROWS: Final = 1000
+
+
+class StatsWanted(Wanted, frozen=True, kw_only=True):
+    """Which report, of what."""
+
+    report: Annotated[
+        Literal[
+            "overview", "usage", "tools", "errors", "files", "time", "prompts", "activity", "blocks", "sequences",
+            "context", "cache", "compare",
+        ],
+        Meta(
+            description="usage: tokens and costs; tools: calls and failures; errors: patterns, and how often the next "
+            "try went well; files: most changed; sequences: loops and rework; context: what filled it."
+        ),
+    ]  # fmt: skip
+    by: Annotated[
+        str,
+        Meta(
+            max_length=32,
+            description="What to add up by: day, week, month, hour, model, project, chat, agent, tool …, as the report "
+            "allows.",
+        ),
+    ] = ""
+    query: Annotated[Query, Meta(description="Which chats, by fields: project:shop, model:opus.")] = ""
+    versus: Annotated[Query, Meta(description="compare only: what to compare the query with; both may be periods.")] = (
+        ""
+    )
+    since: Since = ""
+    until: Until = ""
+    limit: Annotated[int, Meta(ge=1, le=MOST_ROWS, description="At most so many rows.")] = 20
+    offset: Offset = 0
+
+
+class StatsAnswer(Answer, kw_only=True):
+    """A table, and what was counted."""
+
+    columns: list[str]
+    rows: list[list[Quoted | int | float | None]]
+    counted: Annotated[list[Quoted], Meta(description="What was counted, what was left out.")] = field(
+        default_factory=list
+    )
+
+
+class Kind(NamedTuple):
+    """A report, and what it can be added up by."""
+
+    make: Callable[[Library, Asked, str, int], Report]
+    by: Collection[str] = ()
+    usual: str = ""
+
+
+def stats(at: Asking, wanted: StatsWanted) -> StatsAnswer:
+    """Make a report."""
+    at.must_exist()
+    report = _report(at, wanted)
+    rows = report.rows[wanted.offset : wanted.offset + wanted.limit]
+    cells = [[cell(at, _value(value)) for value in row] for row in rows]
+    counted = [at.frame.line(note, 60) for note in report.notes[:4]]
+
+    def make(count: int, _: int | None) -> StatsAnswer:
+        reached = wanted.offset + count
+        is_more = reached < len(report.rows)
+        return StatsAnswer(
+            note=at.frame.note,
+            columns=list(report.columns),
+            rows=cells[:count],
+            counted=counted,
+            cut=is_more,
+            rest=f"{len(report.rows) - reached} more rows: ask again with offset={reached}" if is_more else "",
+        )
+
+    return fit(make, len(cells), wanted.max_tokens)
+
+
+def _report(at: Asking, wanted: StatsWanted) -> Report:
+    now = datetime.now().astimezone()
+    if wanted.report == "compare":
+        if not wanted.query or not wanted.versus:
+            raise UsageError("compare needs two sides", "write one into query and the other into versus")
+        return compare(at.library, at.asked("", wanted.since, wanted.until), wanted.query, wanted.versus, now)
+    if wanted.versus:
+        raise UsageError(f"{wanted.report} has one side", "leave versus out, or ask for the report compare")
+    asked = at.asked(wanted.query, wanted.since, wanted.until)
+    if wanted.report == "overview":
+        return _flat(overview(at.library, asked, datetime.now(UTC)))
+    kind = KINDS[wanted.report]
+    if wanted.by and wanted.by not in kind.by:
+        can = f"it can be added up by {', '.join(kind.by)}" if kind.by else "leave by out"
+        raise UsageError(f"{wanted.report} is not added up by {one_line(wanted.by)}", can)
+    return kind.make(at.library, asked, wanted.by or kind.usual, wanted.offset + wanted.limit + 1)
+
+
+def _flat(found: dict[str, Any]) -> Report:
+    """What is nested, as rows of names and values."""
+    notes = found.pop("notes", [])
+    rows: list[tuple[Any, ...]] = []
+
+    def take(name: str, value: Any) -> None:  # noqa: ANN401 - whatever a report holds
+        if isinstance(value, dict):
+            for inner, item in value.items():
+                take(f"{name}.{inner}" if name else str(inner), item)
+        elif isinstance(value, list):
+            for number, item in enumerate(value):
+                take(f"{name}.{number}", item)
+        else:
+            rows.append((name, value))
+
+    found.pop("last_days", None)  # thirty rows, which `activity` has too
+    take("", found)
+    return Report(("measure", "value"), rows, {}, notes)
+
+
+def _value(value: Any) -> Any:  # noqa: ANN401
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="minutes")
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return ", ".join(map(str, value))
+    return round(value, 4) if isinstance(value, float) and math.isfinite(value) else plain_value(value)
+
+
+KINDS: Final = {
+    "usage": Kind(lambda library, asked, by, _: usage.usage(library, asked, by), usage.DIMENSIONS, "day"),
+    "blocks": Kind(lambda library, asked, _, __: blocks(library, asked, datetime.now(UTC))),
+    "time": Kind(lambda library, asked, by, _: time.time_spent(library, asked, by), time.DIMENSIONS, "project"),
+    "prompts": Kind(lambda library, asked, by, _: prompts.prompts(library, asked, by), prompts.DIMENSIONS, "project"),
+    "activity": Kind(lambda library, asked, _, __: activity(library, asked, datetime.now().astimezone().date())),
+    "tools": Kind(lambda library, asked, by, _: tools.tools(library, asked, by), tools.DIMENSIONS, "tool"),
+    "errors": Kind(lambda library, asked, _, limit: errors(library, asked, limit)),
+    "sequences": Kind(lambda library, asked, _, __: sequences(library, asked)),
+    "files": Kind(lambda library, asked, by, limit: files(library, asked, by, limit), SORTS, "edits"),
+    "context": Kind(
+        lambda library, asked, by, limit: context.context(library, asked, by, limit), context.DIMENSIONS, "chat"
+    ),
+    "cache": Kind(lambda library, asked, by, _: cache.cache(library, asked, by), cache.DIMENSIONS, "day"),
+}

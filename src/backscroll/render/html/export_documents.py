@@ -1,0 +1,102 @@
+"""A chat to be given away as Markdown or JSON, piece by piece."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Final, Protocol
+
+from backscroll.conversation import Overview
+from backscroll.render.chats import agent_as_json, branch_as_json, chat_as_json, message_as_json
+from backscroll.render.documents import Readable, document_parts
+from backscroll.render.html.shown import Detail
+from backscroll.render.markdown import markdown
+from backscroll.render.parts import Choice
+from backscroll.render.terminal import clean_line, moment
+
+
+class Shareable(Readable, Protocol):
+    """A chat that was opened to be given away."""
+
+    @property
+    def overview(self) -> Overview:
+        """What one knows of it without reading it."""
+
+    @property
+    def costs(self) -> Mapping[str, int | None]:
+        """What its answers cost, by message id, in nanodollars."""
+
+    @property
+    def is_archived(self) -> bool:
+        """Whether Claude Code has deleted it."""
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether the user pinned it."""
+
+    @property
+    def tags(self) -> Sequence[str]:
+        """The user's own words for it."""
+
+    @property
+    def is_redacted(self) -> bool:
+        """Whether its secrets were hidden."""
+
+
+def markdown_document(shared: Shareable, detail: Detail, branch: int = 1) -> Iterator[str]:
+    """Markdown for people and for models: one branch, or with everything all branches and agents."""
+    chat, overview = shared.chat, shared.overview
+    times = [moment(when) for when in (overview.started, overview.last_active) if when]
+    yield f"# {clean_line(shared.title)}\n\n"
+    facts = {
+        "Project": overview.project or "",
+        "When": " – ".join(dict.fromkeys(times)),
+        "Models": ", ".join(overview.models),
+        "Claude Code": ", ".join(overview.versions),
+        "Chat": overview.id,
+    }
+    yield "".join(f"- {name}: {clean_line(fact)}\n" for name, fact in facts.items() if fact) + "\n"
+    branches = chat.branches if detail == "everything" else chat.branches[branch - 1 : branch]
+    parts = document_parts(shared, branches, CHOICES[detail], agents=detail == "everything")
+    yield from markdown(islice(parts, 2, None))  # it begins with what stands here already
+
+
+def json_document(shared: Shareable) -> Iterator[str]:
+    """All of a chat as JSON, for programs: what `show --json` prints, piece by piece."""
+    chat = shared.chat
+    head = chat_as_json(shared.overview, archived=shared.is_archived, pinned=shared.is_pinned, tags=shared.tags)
+    yield f'{{\n  "chat": {_indented(head, 2)},\n  "branches": '
+    yield _indented([branch_as_json(branch) for branch in chat.branches], 2)
+    messages = (
+        {"branch": branch.number, **message_as_json(message)}
+        for branch in chat.branches
+        for message in shared.messages(branch)
+    )
+    yield ',\n  "messages": '
+    yield from _listed(messages)
+    agents = (
+        {**agent_as_json(agent), "messages": [message_as_json(message) for message in shared.agent_messages(agent)]}
+        for agent in chat.agents
+    )
+    yield ',\n  "agents": '
+    yield from _listed(agents)
+    yield "\n}\n"
+
+
+def _listed(items: Iterable[object]) -> Iterator[str]:
+    is_empty = True
+    for item in items:
+        yield f"{'[' if is_empty else ','}\n    {_indented(item, 4)}"
+        is_empty = False
+    yield "[]" if is_empty else "\n  ]"
+
+
+def _indented(value: object, spaces: int) -> str:
+    # No newline stands inside a string of JSON.
+    return json.dumps(value, ensure_ascii=False, indent=2).replace("\n", "\n" + " " * spaces)
+
+
+CHOICES: Final[Mapping[Detail, Choice]] = {
+    "talk": Choice(tools="none"),
+    "normal": Choice(tools="short"),
+    "everything": Choice(tools="full", thinking=True, everything=True),
+}

@@ -1,0 +1,101 @@
+"""What was recalled, as text for people and for agents: passages as quotations, each with where it stands.
+
+Every line of a passage begins with a mark, so that nothing in it can end the quotation: there is nothing to close.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any, Final, Protocol
+
+from backscroll.render.terminal import clean, clean_line, moment
+
+QUOTED: Final = "> "
+LONGEST_TITLE: Final = 60
+LONGEST_PROJECT: Final = 30
+ID: Final = 8
+"""So much of an id is shown, and is enough to find it by."""
+
+
+class Source(Protocol):
+    """Where a passage stands."""
+
+    @property
+    def chat(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def project(self) -> str | None: ...
+    @property
+    def message(self) -> str: ...
+    @property
+    def when(self) -> datetime | None: ...
+    @property
+    def role(self) -> str: ...
+    @property
+    def agent(self) -> str | None: ...
+
+
+def recalled_text(recall: Any) -> str:  # noqa: ANN401 - of the library, which this must not know
+    """The answer to a question."""
+    lines = []
+    for number, passage in enumerate(recall.passages, start=1):
+        lines += [f"[{number}] {citation(passage.source)}", *quoted(passage.text), ""]
+    if not recall.passages:
+        lines.append("nothing was found")
+    if recall.hint:
+        lines.append(recall.hint)
+    return "\n".join(lines).rstrip()
+
+
+def citation(source: Source) -> str:
+    """One line that says where something stands: when, in which project and chat, and by which ids it is found."""
+    when = f"{source.when.astimezone(UTC):%Y-%m-%d %H:%M}" if source.when else "-"
+    project = clean_line(source.project or "-").replace("\\", "/").rstrip("/").rpartition("/")[2][:LONGEST_PROJECT]
+    title = clean_line(source.title)
+    title = title if len(title) <= LONGEST_TITLE else title[: LONGEST_TITLE - 1] + "…"
+    role = f"{source.role} of an agent" if source.agent else source.role
+    return f"{when} {project or '/'}, {title} ({clean_line(role)}) {_id(source.chat)}/{_id(source.message)}"
+
+
+def quoted(text: str) -> Iterable[str]:
+    """The lines of a text as a quotation."""
+    return [f"{QUOTED}{line}".rstrip() for line in clean(text).split("\n")]
+
+
+def recall_as_json(recall: Any) -> dict[str, Any]:  # noqa: ANN401
+    """The same for programs, with the text as it was."""
+    return {
+        "question": recall.question,
+        "passages": [
+            {
+                **source_as_json(passage.source),
+                "text": passage.text,
+                "is_cut": passage.is_cut,
+                "score": passage.score,
+                "why": list(passage.why),
+            }
+            for passage in recall.passages
+        ],
+        "chats": recall.chats,
+        "found": recall.found,
+        "tokens": recall.tokens,
+        "is_cut": recall.is_cut,
+        "hint": recall.hint,
+    }
+
+
+def source_as_json(source: Source) -> dict[str, Any]:
+    """Where something stands, with whole ids."""
+    return {
+        "chat": source.chat,
+        "title": source.title,
+        "project": source.project,
+        "message": source.message or None,
+        "agent": source.agent,
+        "time": moment(source.when) if source.when else None,
+        "kind": source.role,
+    }
+
+
+def _id(name: str) -> str:
+    return clean_line(name)[:ID]

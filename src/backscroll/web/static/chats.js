@@ -1,0 +1,24 @@
+// @ts-check
+// The list of chats, kept as it is by now.
+
+import { renew } from "./lists.js";
+import { listen } from "./live.js";
+
+const SOON = 2000;
+let timer = 0;
+let isLate = false;
+
+function look() {
+  isLate = document.hidden;
+  if (isLate) return;
+  timer ||= window.setTimeout(() => {
+    timer = 0;
+    if (document.querySelector("dialog[open]")) look(); // not while somebody is asked something about a row
+    else renew().catch(() => undefined); // the next change asks again
+  }, SOON);
+}
+
+listen(null, ({ what }) => {
+  if (what === "changed") look();
+});
+document.addEventListener("visibilitychange", () => isLate && look());

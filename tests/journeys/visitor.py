@@ -1,0 +1,122 @@
+"""A reader with a real browser, on whose pages nothing may go wrong and who asks nobody but us."""
+
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+WIDE: Final = {"width": 1280, "height": 900}
+NARROW: Final = {"width": 390, "height": 844}
+PATIENCE: Final = 30_000
+"""Milliseconds that an expectation waits: the machine may be busy with something else."""
+
+expect.set_options(timeout=PATIENCE)
+
+
+class Visitor:
+    """Opens contexts, and notes whatever goes wrong on any of their pages."""
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._contexts: list[BrowserContext] = []
+        self._forgiven: list[re.Pattern[str]] = []
+        self.wrong: list[str] = []
+
+    def context(self, site: str, **options: Any) -> BrowserContext:  # noqa: ANN401 - whatever a browser can be told
+        """A browser of its own, that knows nothing yet."""
+        context = self._browser.new_context(**{"viewport": WIDE, **options})
+        context.set_default_timeout(PATIENCE)
+        self._contexts.append(context)
+        context.on("console", lambda told: self._note(told.text) if told.type in ("error", "warning") else None)
+        context.on("weberror", lambda error: self._note(f"{error.error}"))
+        context.on("request", lambda request: self._asked(site, request.url))
+        context.on("dialog", lambda dialog: (self._note(f"dialog: {dialog.message}"), dialog.dismiss()))
+        return context
+
+    def page(self, site: str, path: str = "/", **options: Any) -> Page:  # noqa: ANN401
+        """A page, opened."""
+        page = self.context(site, **options).new_page()
+        page.goto(site + path)
+        return page
+
+    def forgive(self, *patterns: str) -> None:
+        """What is said about a server that went away, or a part that was kept back, is no mistake of the page."""
+        self._forgiven += map(re.compile, patterns)
+
+    def close(self) -> None:
+        """Leave; whatever went wrong ends the test."""
+        for context in self._contexts:
+            context.close()
+        assert self.wrong == []
+
+    def _note(self, what: str) -> None:
+        if not any(pattern.search(what) for pattern in self._forgiven):
+            self.wrong.append(what[:400])
+
+    def _asked(self, site: str, address: str) -> None:
+        there, ours = urlsplit(address), urlsplit(site)
+        if there.scheme in ("http", "https", "ws", "wss") and there.netloc != ours.netloc:
+            self._note(f"asked somebody else: {address}")
+
+
+def keep_picture(page: Page, name: str) -> None:
+    """Keep what it looks like, where somebody wants to see."""
+    if folder := os.environ.get("BACKSCROLL_SCREENSHOTS"):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=Path(folder) / f"{name}.png")
+
+
+def too_wide(page: Page) -> list[str]:
+    """What makes the page wider than its window; nothing if it is not."""
+    found: list[str] = page.evaluate("""() => {
+      const root = document.documentElement;
+      if (root.scrollWidth <= root.clientWidth) return [];
+      return [...document.querySelectorAll("body *")]
+        .filter(one => one.getBoundingClientRect().right > root.clientWidth + 1)
+        .map(one => one.outerHTML.slice(0, 160)).slice(0, 5);
+    }""")
+    return found
+
+
+def brightness(page: Page, selector: str = "body") -> float:
+    """Of its background, from 0 to 255."""
+    colour: str = page.evaluate("one => getComputedStyle(document.querySelector(one)).backgroundColor", selector)
+    red, green, blue = map(float, re.findall(r"[\d.]+", colour)[:3])
+    return 0.3 * red + 0.59 * green + 0.11 * blue
+
+
+def ids_of(page: Page) -> list[str]:
+    """The messages that are in the page, in their order."""
+    found: list[str] = page.evaluate(
+        "[...document.querySelectorAll('#messages > .chunk > article')].map(one => one.id.slice(2))"
+    )
+    return found
+
+
+def in_window(page: Page, selector: str) -> bool:
+    """Whether some of it can be seen without scrolling."""
+    seen: bool = page.evaluate(
+        """one => { const { top, bottom, height } = document.querySelector(one).getBoundingClientRect();
+        return height > 0 && bottom > 60 && top < innerHeight; }""",
+        selector,
+    )
+    return seen
+
+
+def wait_in_window(page: Page, selector: str) -> None:
+    """Until it has been scrolled to."""
+    page.wait_for_function(
+        """one => { const found = document.querySelector(one)?.getBoundingClientRect();
+        return found && found.height > 0 && found.bottom > 60 && found.top < innerHeight; }""",
+        arg=selector,
+    )
+
+
+def doubled(names: Iterable[str]) -> list[str]:
+    """What is there more than once."""
+    seen: set[str] = set()
+    return [name for name in names if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
