@@ -193,7 +193,7 @@ def shows(shown: str, answer: str) -> bool:
     words = words_of(answer)
     if len(words) <= RUN:
         return " ".join(words) in shown
-    return any(" ".join(words[at : at + RUN]) in shown for at in range(0, len(words) - RUN + 1))
+    return any(" ".join(words[at : at + RUN]) in shown for at in range(len(words) - RUN + 1))
 
 
 def all_questions(home: Path, seed: int) -> list[Question]:
@@ -330,7 +330,15 @@ def _prompts(turns: Turns, rarity: Mapping[str, int], random: Random) -> list[Qu
 
 def sibling(word: str) -> str:
     """Another form of a word, by rule."""
-    for ending, other in (("ing", "ed"), ("ed", "ing"), ("ies", "y"), ("es", "e"), ("s", ""), ("y", "ies"), ("e", "es")):
+    for ending, other in (
+        ("ing", "ed"),
+        ("ed", "ing"),
+        ("ies", "y"),
+        ("es", "e"),
+        ("s", ""),
+        ("y", "ies"),
+        ("e", "es"),
+    ):
         if word.endswith(ending) and len(word) > len(ending) + 3:
             return word.removesuffix(ending) + other
     return f"{word}s"
@@ -355,9 +363,7 @@ def _decisions(turns: Turns, rarity: Mapping[str, int], random: Random) -> list[
             random.shuffle(rare)
             text = f"{random.choice(DECISIONS)} {' '.join(rare)}?"
             found[turn.chat].append(
-                Question(
-                    "decision", text, turn.chat, words=others, share=0.7, sessions=turns.sessions[turn.chat]
-                )
+                Question("decision", text, turn.chat, words=others, share=0.7, sessions=turns.sessions[turn.chat])
             )
     return _some(found, random)
 
@@ -548,7 +554,9 @@ WORD: Final = re.compile(r"[^\W_]+")
 PLAIN: Final = re.compile(r"[a-z]{4,20}")
 NAME: Final = re.compile(r"[a-z][A-Z]|_|/|\w\.\w|[A-Z]{2,}-\d")
 SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
-DECIDED: Final = re.compile(r"\b(?:decided?|instead|because|chose|rather than|so that|the reason|root cause)\b", re.IGNORECASE)
+DECIDED: Final = re.compile(
+    r"\b(?:decided?|instead|because|chose|rather than|so that|the reason|root cause)\b", re.IGNORECASE
+)
 MARK: Final = re.compile(r"</?mark>")
 WHY: Final = ("why was", "when was", "in which session was", "what made us get")
 OPENINGS: Final = ("what did we do about", "how did I ask for", "what came of", "what was the answer on", "remind me:")

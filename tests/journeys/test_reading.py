@@ -213,7 +213,6 @@ def test_nothing_is_wider_than_a_phone(visitor: Visitor, house: House) -> None:
     for path in house.rooms:
         page.goto(house.site + path)
         page.evaluate("document.querySelectorAll('main details').forEach(one => { one.open = true; })")
-        page.wait_for_load_state("networkidle")
         assert too_wide(page) == [], path
     page.goto(f"{house.site}/chats/{LONG}")
     page.get_by_role("button", name="Outline").tap()
@@ -289,13 +288,15 @@ def test_a_part_that_fails_takes_no_other_with_it(visitor: Visitor, house: House
 
 def test_what_was_read_is_remembered_and_what_is_new_is_told(visitor: Visitor, house: House) -> None:
     page = visitor.page(house.site, f"/chats/{LONG}")
-    page.wait_for_function(f"localStorage.getItem('seen:{LONG}')")
+    page.wait_for_function("name => localStorage.getItem(name)", arg=f"seen:{LONG}")
     page.goto(f"{house.site}/chats")
     expect(page.locator(f"tr[data-chat='{LONG}'] .badge.unread")).to_be_visible()
     expect(page.locator(f"tr[data-chat='{SMALL}'] .badge.unread")).to_be_hidden()
     page.goto(f"{house.site}/chats/{LONG}?at=c{TURNS - 1}")
     wait_in_window(page, f"#m-c{TURNS - 1}")
-    page.wait_for_function(f"JSON.parse(localStorage.getItem('seen:{LONG}')).message === 'c{TURNS - 1}'")
+    page.wait_for_function(
+        "([name, last]) => JSON.parse(localStorage.getItem(name)).message === last", arg=[f"seen:{LONG}", f"c{TURNS - 1}"]
+    )
     page.goto(f"{house.site}/chats")
     expect(page.locator(f"tr[data-chat='{LONG}'] .badge.unread")).to_be_hidden()
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 WIDE: Final = {"width": 1280, "height": 900}
 NARROW: Final = {"width": 390, "height": 844}
-PATIENCE: Final = 30_000
+PATIENCE: Final = int(os.environ.get("PATIENCE", "30000"))
 """Milliseconds that an expectation waits: the machine may be busy with something else."""
 
 expect.set_options(timeout=PATIENCE)

@@ -42,7 +42,7 @@ LOOKING: Final = """() => {
       if (place.origin !== location.origin && place.protocol !== "data:") tell(node, "picture");
     }
   }
-  const text = document.title + document.body.innerText;
+  const text = document.title + document.body.textContent;
   const odd = text.match(/.{0,60}[\\0-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\u202a-\\u202e\\u2066-\\u2069].{0,60}/);
   if (odd) wrong.push(`control character: ${JSON.stringify(odd[0])}`);
   if (document.querySelectorAll("main").length !== 1) wrong.push("no main");
@@ -93,8 +93,8 @@ class Witness:
 
 
 def unfold(page: Page) -> None:
-    """Open everything that is folded."""
-    page.evaluate("document.querySelectorAll('details:not([open])').forEach(one => { one.open = true; })")
+    """Open everything that is folded, but for conversations of agents, each of which would be asked for."""
+    page.evaluate("document.querySelectorAll('details:not([open], [data-src])').forEach(one => { one.open = true; })")
 
 
 def _told(number: object) -> str:

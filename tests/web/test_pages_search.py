@@ -138,6 +138,7 @@ def test_many_chats_come_in_pages(tmp_path: Path) -> None:
     chats = [{href for href in page.hrefs("/chats/") if "?" not in href} for page in (first, rest)]
     assert [len(found) for found in chats] == [20, 3]
     assert not chats[0] & chats[1]
+    assert viewer.get("/search?q=comma&page=9").link("To its beginning") == "/search?q=comma"
 
 
 def test_a_search_is_saved_and_forgotten(tmp_path: Path) -> None:

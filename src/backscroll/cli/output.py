@@ -117,7 +117,7 @@ class Progress:
 
     def __init__(self, what: str = "", *, quiet: bool, plain: bool = False) -> None:
         self._what = what
-        self._is_bytes = True
+        self._unit = "bytes"
         self._shown = False
         self._visible = not quiet and sys.stderr.isatty()
         self._plain = plain and not quiet and not sys.stderr.isatty()
@@ -142,7 +142,7 @@ class Progress:
 
     def begin(self, what: str, total: int, unit: str = "bytes") -> None:
         """Something new begins, of so many bytes or other things."""
-        self._what, self._total, self._is_bytes = what, total, unit == "bytes"
+        self._what, self._total, self._unit = what, total, unit
         self._done = 0
         self._start = time.monotonic()
         if self._plain and total:
@@ -163,4 +163,4 @@ class Progress:
             sys.stderr.flush()
 
     def _amount(self, count: int) -> str:
-        return size(count) if self._is_bytes else plural(count, "passage")
+        return size(count) if self._unit == "bytes" else plural(count, self._unit.removesuffix("s"))

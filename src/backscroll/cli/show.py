@@ -3,16 +3,16 @@
 import shutil
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from backscroll.cli.options import global_options, request
-from backscroll.cli.output import open_library, write_json
+from backscroll.cli.output import open_library
 from backscroll.errors import UsageError
 
 if TYPE_CHECKING:
-    from backscroll.library import Branch, Chat, Library, OpenedChat, StoredChat
+    from backscroll.library import Branch, Chat, OpenedChat
     from backscroll.render.parts import Choice
 
 
@@ -53,10 +53,14 @@ def command(
     asked = request()
     library = open_library(asked)
     stored = library.find(name)
-    reading = library.open(stored)
     if asked.json:
-        write_json(_as_json(library, reading, stored))
+        from backscroll.library.sharing import share
+        from backscroll.render.html.export_documents import json_document
+
+        for piece in json_document(share(library, stored, None)):
+            click.echo(piece, nl=False)
         return
+    reading = library.open(stored)
     chosen = _branches(reading.chat, branch)
     if raw:
         for row in _raw_rows(chosen):
@@ -104,27 +108,3 @@ def _raw_rows(branches: "list[Branch]") -> Iterator[bytes]:
             for node in turn.in_order():
                 if node.row.record is not None:
                     yield node.row.record.raw.strip(b"\0 \r\n")
-
-
-def _as_json(library: "Library", reading: "OpenedChat", stored: "StoredChat") -> dict[str, Any]:
-    from backscroll.library.marked import marked_chat
-    from backscroll.render.chats import agent_as_json, branch_as_json, chat_as_json, message_as_json
-
-    chat = reading.chat
-    mark = marked_chat(library, stored).mark
-    return {
-        "chat": chat_as_json(stored.overview, archived=stored.archived, pinned=mark.pinned, tags=mark.tags),
-        "branches": [branch_as_json(branch) for branch in chat.branches],
-        "messages": [
-            {"branch": branch.number, **message_as_json(message)}
-            for branch in chat.branches
-            for message in reading.messages(branch)
-        ],
-        "agents": [
-            {
-                **agent_as_json(agent),
-                "messages": [message_as_json(message) for message in reading.agent_messages(agent)],
-            }
-            for agent in chat.agents
-        ],
-    }

@@ -1,11 +1,11 @@
 """How much of an answer fits: tokens counted without a tokenizer, never too few, and texts cut to what is left.
 
 An agent pays for every token that it reads, and asks for so many at most. Which tokenizer it has is not known here, so
-texts are counted by what tokenizers do at worst: a few letters to a token, and a token for every digit and every mark.
+texts are counted by what tokenizers do at worst: four letters to a token, and a token for every digit and every mark.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from backscroll.query import Highlighter, fold
@@ -16,9 +16,11 @@ UNSPACED: Final = 2
 """Tokens for a character of a script without spaces."""
 ELLIPSIS: Final = "…"
 
+Span = tuple[int, int]
+
 
 def tokens_of(text: str) -> int:
-    """How many tokens a text is, at most. That of two texts is no more than the sum of both."""
+    """How many tokens a text is, at most. Two texts together are no more than the sum of both."""
     count = 0
     for piece in PIECES.finditer(text):
         kind = piece.lastgroup
@@ -30,23 +32,29 @@ def tokens_of(text: str) -> int:
         elif kind == "unspaced":
             count += UNSPACED * length
         elif kind == "other":
-            count += len(piece[0].encode("utf-8", "replace"))
+            count += len(piece[0].encode("utf-8", "surrogatepass"))
         else:
             count += length
     return count
 
 
-def cut_to(text: str, tokens: int) -> str:
-    """As much of the beginning of a text as fits, with a mark where something is left out; empty where nothing does."""
-    if tokens_of(text) <= tokens:
+def in_lines(text: str, a_line: int) -> int:
+    """The same with what stands around each line of it."""
+    return tokens_of(text) + a_line * (1 + text.count("\n"))
+
+
+def cut_to(text: str, tokens: int, a_line: int = 0) -> str:
+    """As much of the beginning of a text as fits, with a mark where something is left out; empty where nothing does.
+
+    `a_line` is what each line costs besides its text.
+    """
+    if len(text) <= MOST_TO_A_TOKEN * max(0, tokens) and in_lines(text, a_line) <= tokens:
         return text
     left = tokens - tokens_of(ELLIPSIS)
-    if left <= 0:
-        return ""
-    low, high = 0, min(len(text), left * SPACES_TO_A_TOKEN * 2)
+    low, high = 0, min(len(text), MOST_TO_A_TOKEN * max(0, left))
     while low < high:  # the longest beginning that fits
         middle = (low + high + 1) // 2
-        if tokens_of(text[:middle]) <= left:
+        if in_lines(text[:middle].rstrip(), a_line) <= left:
             low = middle
         else:
             high = middle - 1
@@ -55,95 +63,100 @@ def cut_to(text: str, tokens: int) -> str:
     return f"{kept}{ELLIPSIS}" if kept else ""
 
 
-def excerpt(text: str, highlighter: Highlighter, tokens: int, weights: "dict[str, float] | None" = None) -> str:
-    """The part of a text that has most of what is looked for, in whole lines where they are short; at most so long."""
+def excerpt(
+    text: str, highlighter: Highlighter, tokens: int, weights: Mapping[str, float] | None = None, a_line: int = 0
+) -> str:
+    """The part of a text that has most of what is looked for, in whole lines where they are short, as long as fits.
+
+    `weights` are what the words are worth, by their folded form.
+    """
     text = text.strip()
-    if len(text) <= tokens and tokens_of(text) <= tokens:
+    if len(text) <= MOST_TO_A_TOKEN * tokens and in_lines(text, a_line) <= tokens:
         return text
-    whole = text if len(text) < MOST_COUNTED else text[:MOST_COUNTED]
-    if len(whole) == len(text) and tokens_of(text) <= tokens:
-        return text
-    pieces = _pieces(text)
     spans = highlighter.spans(text)
     if not spans:
-        return cut_to(text, tokens)
-    begin, end = _best(pieces, _worths(text, spans, pieces, weights or {}), tokens, text)
-    cut = text[begin:end].strip()
+        return cut_to(text, tokens, a_line)
+    near = max(0, spans[0][0] - LONGEST_SEARCHED // 4)
+    begin, end = _best(text, _pieces(text, near, near + LONGEST_SEARCHED), spans, tokens, weights or {}, a_line)
     before = ELLIPSIS if begin > 0 else ""
-    after = ELLIPSIS if end < len(text) and not cut.endswith(ELLIPSIS) else ""
-    return before + cut_to(cut, tokens - tokens_of(before) - tokens_of(after)).removesuffix(ELLIPSIS) + after
+    cut = before + text[begin:end].strip() + (ELLIPSIS if end < len(text) else "")
+    return cut if in_lines(cut, a_line) <= tokens else cut_to(cut.removesuffix(ELLIPSIS), tokens, a_line)
 
 
-def _pieces(text: str) -> list[tuple[int, int]]:
-    """Lines, and the sentences or stretches of those that are long."""
+def _pieces(text: str, begin: int, end: int) -> list[Span]:
+    """Lines, and stretches of those that are long."""
     pieces = []
-    for line in LINES.finditer(text):
-        begin, end = line.span()
-        while end - begin > LONGEST_PIECE:
-            cut = max(text.rfind(mark, begin + LONGEST_PIECE // 2, begin + LONGEST_PIECE) for mark in (". ", "; ", " "))
-            cut = cut + 1 if cut > begin else begin + LONGEST_PIECE
-            pieces.append((begin, cut))
-            begin = cut
-        if end > begin:
-            pieces.append((begin, end))
+    for line in LINES.finditer(text, begin, end):
+        start, stop = line.span()
+        while stop - start > LONGEST_PIECE:
+            cut = max(text.rfind(mark, start + LONGEST_PIECE // 2, start + LONGEST_PIECE) for mark in (". ", "; ", " "))
+            cut = cut + 1 if cut > start else start + LONGEST_PIECE
+            pieces.append((start, cut))
+            start = cut
+        if stop > start:
+            pieces.append((start, stop))
     return pieces
 
 
+def _best(
+    text: str, pieces: list[Span], spans: Sequence[Span], tokens: int, weights: Mapping[str, float], a_line: int
+) -> Span:
+    """The run of pieces that fits and has most; then as much before and behind it as fits too."""
+    worths = _worths(text, pieces, spans, weights)
+    sizes: dict[int, int] = {}
+
+    def size(at: int) -> int:
+        if at not in sizes:
+            sizes[at] = in_lines(text[slice(*pieces[at])].strip(), a_line) + 1
+        return sizes[at]
+
+    best = (-1.0, 0, 0)
+    for first in worths:
+        total, words, last = 0, dict[str, float](), first
+        while last < len(pieces) and (last == first or total + size(last) <= tokens):
+            total += size(last)
+            if last in worths:
+                words |= worths[last]
+                if (value := sum(words.values()) - DISTANCE * (last - first)) > best[0]:
+                    best = (value, first, last)
+            last += 1
+    _, first, last = best
+    left = tokens - 2 * tokens_of(ELLIPSIS) - sum(map(size, range(first, last + 1)))
+    grows = True
+    while grows:
+        grows = False
+        if last + 1 < len(pieces) and size(last + 1) <= left:
+            last += 1
+            left -= size(last)
+            grows = True
+        if first > 0 and size(first - 1) <= left:
+            first -= 1
+            left -= size(first)
+            grows = True
+    return pieces[first][0], pieces[last][1]
+
+
 def _worths(
-    text: str, spans: Iterable[tuple[int, int]], pieces: list[tuple[int, int]], weights: dict[str, float]
-) -> list[dict[str, float]]:
-    """What stands in each piece of what is looked for, and what that is worth."""
-    found: list[dict[str, float]] = [{} for _ in pieces]
+    text: str, pieces: list[Span], spans: Sequence[Span], weights: Mapping[str, float]
+) -> dict[int, dict[str, float]]:
+    """What stands in which pieces of what is looked for, and what that is worth."""
+    found: dict[int, dict[str, float]] = {}
     at = 0
     for start, end in spans:
         while at < len(pieces) - 1 and pieces[at][1] <= start:
             at += 1
         word = fold(text[start:end])
-        found[at][word] = weights.get(word, 1.0)
+        found.setdefault(at, {})[word] = weights.get(word, 1.0)
     return found
 
 
-def _best(
-    pieces: list[tuple[int, int]], worths: list[dict[str, float]], tokens: int, text: str
-) -> tuple[int, int]:
-    """The run of pieces that fits and has most; then as much before and behind it as fits too."""
-    sizes = [tokens_of(text[begin:end]) for begin, end in pieces] if len(pieces) < MOST_PIECES else []
-    if not sizes:
-        sizes = [(end - begin) // 2 + 1 for begin, end in pieces]
-    best: tuple[float, int, int] = (-1.0, 0, 0)
-    for first, worth in enumerate(worths):
-        if not worth:
-            continue
-        total, words, last = 0, {}, first
-        while last < len(pieces) and (total + sizes[last] <= tokens or last == first):
-            total += sizes[last]
-            words |= worths[last]
-            if (value := sum(words.values()) - 0.001 * (last - first)) > best[0]:
-                best = (value, first, last)
-            last += 1
-    _, first, last = best
-    left = tokens - sum(sizes[first : last + 1])
-    while left > 0:
-        grown = False
-        if last + 1 < len(pieces) and sizes[last + 1] <= left:
-            last += 1
-            left -= sizes[last]
-            grown = True
-        if first > 0 and sizes[first - 1] <= left:
-            first -= 1
-            left -= sizes[first]
-            grown = True
-        if not grown:
-            break
-    return pieces[first][0], pieces[last][1]
-
-
-MOST_COUNTED: Final = 40_000
-MOST_PIECES: Final = 2_000
+MOST_TO_A_TOKEN: Final = 8
+"""No text has more characters to a token than this, as they are counted here."""
+LONGEST_SEARCHED: Final = 60_000
 LONGEST_PIECE: Final = 240
+DISTANCE: Final = 0.001
 LINES: Final = re.compile(r"[^\n]*\n?")
-# Han, kana, hangul and other scripts without spaces; a word in capitals, or with one at its beginning; one space before
-# a word belongs to it.
+# A word in capitals, or with one at its beginning, with the space before it; Han, kana, hangul; everything else.
 PIECES: Final = re.compile(
     r" ?(?P<letters>[A-Z]?[a-z]+|[A-Z]+)"
     r"|(?P<spaces>[ \t]+|\n+)"

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from backscroll.library.budget import tokens_of
+from backscroll.query import Field, Part
 from backscroll.store import EPOCH, Hit, StoredChat
 
 DEFAULT_TOKENS: Final = 2000
@@ -58,14 +59,20 @@ def cost_of(passage: Recalled) -> int:
     return AROUND_PASSAGE + MOMENT + sum(map(tokens_of, said)) + tokens_of(passage.text) + A_LINE * lines
 
 
+def times(since: datetime | None, until: datetime | None) -> tuple[Part, ...]:
+    """What a query demands of when something was said."""
+    after = () if since is None else (Field("after", ">=", since),)
+    return after if until is None else (*after, Field("before", "<", until))
+
+
 def is_project(wanted: str, project: str | None) -> bool:
     """Whether a project is the one that is asked for, or above or below it; a name is enough."""
     if not project:
         return False
     ours, theirs = wanted.rstrip("/\\"), project.rstrip("/\\")
-    return ours == theirs or theirs.startswith(f"{ours}/") or ours.startswith(f"{theirs}/") or (
-        "/" not in ours and ours.lower() in theirs.lower()
-    )
+    if "/" not in ours:
+        return ours.lower() in theirs.lower()
+    return ours == theirs or theirs.startswith(f"{ours}/") or ours.startswith(f"{theirs}/")
 
 
 MOMENT: Final = 16

@@ -1,5 +1,6 @@
-"""What stands around a passage in its conversation: the prompt it answers, what its turn came to, what was tried next."""
+"""What stands around a passage in its conversation: the prompt before it, what its turn came to, what was tried next."""
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from backscroll.conversation.kinds import TURNS
@@ -53,7 +54,7 @@ class Around(NamedTuple):
     """The last thing the turn answered, where the passage is not that itself."""
 
 
-def around(library: Library, hits: list[Hit]) -> dict[int, Around]:
+def around(library: Library, hits: Sequence[Hit]) -> dict[int, Around]:
     """The turns of these passages, by passage."""
     numbers = ", ".join(str(int(hit.block)) for hit in hits)
     if not numbers:
@@ -70,7 +71,7 @@ def around(library: Library, hits: list[Hit]) -> dict[int, Around]:
     }
 
 
-def courses(library: Library, hits: list[Hit]) -> dict[int, Course]:
+def courses(library: Library, hits: Sequence[Hit]) -> dict[int, Course]:
     """How it went on after these results, by passage: calls, their results and answers until somebody typed again."""
     found = {}
     for hit in hits:  # one by one: each has a limit of its own

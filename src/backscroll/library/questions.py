@@ -150,7 +150,9 @@ MOST_WISHES: Final = 10
 MOST_DEMANDED: Final = 6
 LONGEST_PHRASE: Final = 120
 LONGEST_TOKEN: Final = 200
-QUOTED: Final = re.compile(r"\"([^\"\n]+)\"|`([^`\n]+)`|(?<!\w)'([^'\n]+)'(?!\w)|“([^”\n]+)”|„([^“\n]+)“|「([^」\n]+)」")
+QUOTED: Final = re.compile(
+    r"\"([^\"\n]+)\"|`([^`\n]+)`|(?<!\w)'([^'\n]+)'(?!\w)|“([^”\n]+)”|„([^“\n]+)“|「([^」\n]+)」"
+)
 EDGES: Final = re.compile(r"^[^\w/~@.$#]+|[^\w/]+$")
 WORDS: Final = re.compile(r"[^\W_]+")
 NAME: Final = re.compile(
@@ -175,5 +177,26 @@ STOP_WORDS: Final = frozenset(
     welches wenn wer wie wieder wieso wir wird wo wurde wurden zu zum zur
     """.split()
 )
-PARTICLES: Final = frozenset("的了吗呢吧啊是在和与我你他她它们这那有不就也都为什么怎样哪里个のにはをがでとへもやかられるたてすまし이가은는을를에의도")
-UNSPACED_STOPS: Final = frozenset({"为什", "什么", "怎么", "如何", "我们", "你们", "之前", "上次", "可以", "です", "ます", "ました", "どう", "なぜ", "어떻", "떻게"})
+PARTICLES: Final = frozenset(
+    "的了吗呢吧啊是在和与我你他她它们这那有不就也都为什么怎样哪里个のにはをがでとへもやかられるたてすまし이가은는을를에의도"
+)
+UNSPACED_STOPS: Final = frozenset(
+    {
+        "为什",
+        "什么",
+        "怎么",
+        "如何",
+        "我们",
+        "你们",
+        "之前",
+        "上次",
+        "可以",
+        "です",
+        "ます",
+        "ました",
+        "どう",
+        "なぜ",
+        "어떻",
+        "떻게",
+    }
+)

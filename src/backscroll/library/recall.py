@@ -1,27 +1,44 @@
 """Answer a question in plain words with the passages that are most likely to hold the answer, inside a budget.
 
 The question is asked in several ways (`questions`), what they find is merged by rank, read, weighed by how much of the
-question it has, and told with what makes it an answer: a prompt with what its turn came to, an answer with what was
-asked. What says the same as something better is left out.
+question it has, and told with what makes it an answer (`telling`): a prompt with what its turn came to, an answer with
+what was asked, an error with the way out of it. What says the same as something better is left out.
 """
 
 import math
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from backscroll.conversation import Role
-from backscroll.library.budget import cut_to, excerpt, tokens_of
+from backscroll.conversation.signatures import STRONG
+from backscroll.library.cited import (
+    DEFAULT_TOKENS,
+    FEWEST_TOKENS,
+    HEADING,
+    Recalled,
+    Source,
+    cost_of,
+    is_project,
+    source_of,
+    times,
+)
 from backscroll.library.following import Around, around
 from backscroll.library.library import Library
+from backscroll.library.met_before import errors_like, ways_out
 from backscroll.library.questions import Term, Variant, terms_of, variants_of
 from backscroll.library.searching import text_of
+from backscroll.library.similar_errors import pieces_of, worth_of
+from backscroll.library.telling import Piece, Telling, Words, is_said, shingles, tell
 from backscroll.library.texts import Texts
 from backscroll.query import All, Field, Highlighter, Query, Word, fold
-from backscroll.store import EPOCH, Hit, StoredChat
+from backscroll.store import Hit, StoredChat
+
+__all__ = ["Recall", "Recalled", "Source", "recall"]
+
 
 @dataclass(frozen=True)
 class Recall:
@@ -57,7 +74,8 @@ def recall(
         return Recall(question, [], 0, 0, HEADING, is_cut=False, hint="ask with a few telling words")
     texts = Texts(lambda: library.archive)
     try:
-        return _Asked(library, texts, question, terms, project, without, since, until).answer(max_tokens)
+        asked = _Asked(library, texts, question, terms, project, without, since, until)
+        return asked.answer(max(max_tokens, FEWEST_TOKENS))
     finally:
         texts.close()
 
@@ -93,27 +111,24 @@ class _Asked:
         self._terms = terms
         self._project = project
         self._without = {session.lower() for session in without}
-        self._fields = tuple(
-            Field(name, comparison, moment)
-            for name, comparison, moment in (("after", ">=", since), ("before", "<", until))
-            if moment is not None
-        )  # type: ignore[arg-type]
+        self._fields = times(since, until)
         self._counts: dict[Term, int] = {}
         self._chats = 0
 
-    def answer(self, max_tokens: int) -> Recall:
+    def answer(self, tokens: int) -> Recall:
         """Everything, one step after the other."""
         candidates = self._candidates(variants_of(self._terms, self._frequency, self._fields))
-        if not candidates:
-            hint = self._similar() or "try other words, or backscroll search"
-            return Recall(self._question, [], 0, 0, HEADING, is_cut=False, hint=hint)
         self._weigh(candidates)
         chosen = self._different(candidates)
-        passages = self._told(chosen, max(max_tokens, FEWEST_TOKENS) - HEADING)
-        tokens = HEADING + sum(map(cost_of, passages))
-        is_cut = len(passages) < len(chosen) or any(passage.is_cut for passage in passages)
+        errors = self._errors()
+        tellings = [*errors, *self._tellings(chosen, {telling.source.message for telling in errors})]
+        passages = tell(tellings, tokens - HEADING, max(A_PASSAGE, int(tokens * SHARE)), self._words())
+        is_cut = len(passages) < len(tellings) or any(passage.is_cut for passage in passages)
         hint = "read one with its chat and message id, or ask for more tokens" if is_cut else ""
-        return Recall(self._question, passages, self._chats, len(candidates), tokens, is_cut, hint)
+        if not tellings:
+            hint = self._similar() or "try other words, or backscroll search"
+        cost = HEADING + sum(map(cost_of, passages))
+        return Recall(self._question, passages, self._chats, len(candidates), cost, is_cut, hint)
 
     # Finding
 
@@ -126,6 +141,7 @@ class _Asked:
         return self._counts[term]
 
     def _candidates(self, variants: Sequence[Variant]) -> list[_Candidate]:
+        """What the variants find, merged by rank: that of the passage, and that of its chat."""
         found: dict[tuple[object, ...], _Candidate] = {}
         titled: dict[int, float] = defaultdict(float)
         for variant in variants:
@@ -140,22 +156,21 @@ class _Asked:
                 score = variant.weight * (1 / (RANK + ranks[hit.block]) + CHAT_SHARE / (RANK + places[chat.key]))
                 if hit.role is Role.TITLE:
                     titled[chat.key] += score
-                    if chat.key not in {key for key, *_ in found}:
-                        self._first_of(chat, found)
-                    continue
-                key = (chat.key, hit.uuid or hit.block, hit.number, hit.role)
-                found.setdefault(key, _Candidate(hit, chat)).score += score
+                    hit = self._first_of(chat) or hit
+                    score = 0.0
+                if hit.role is not Role.TITLE:
+                    key = (chat.key, hit.uuid or hit.block, hit.number, hit.role)
+                    found.setdefault(key, _Candidate(hit, chat)).score += score
         for candidate in found.values():
             candidate.score += TITLE_SHARE * titled[candidate.chat.key]
         return sorted(found.values(), key=lambda candidate: (-candidate.score, candidate.hit.block))[:MOST_READ]
 
-    def _first_of(self, chat: StoredChat, found: dict[tuple[object, ...], _Candidate]) -> None:
+    def _first_of(self, chat: StoredChat) -> Hit | None:
         """A title stands in no message: what was typed first stands for it."""
         fields = (Field("chat", "=", chat.overview.id), Field("role", "=", "prompt"))
         passing = self._library.passing
         answer = self._library.store.search(Query("", All(fields)), passing, sort="oldest", limit=1, offset=0, hits=1)
-        for hit in (hit for one in answer.chats for hit in one.hits[:1] if self._is_wanted(hit)):
-            found.setdefault((chat.key, hit.uuid or hit.block, hit.number, hit.role), _Candidate(hit, chat))
+        return next((hit for one in answer.chats for hit in one.hits if self._is_wanted(hit)), None)
 
     def _is_wanted(self, hit: Hit) -> bool:
         return (hit.session or "").lower() not in self._without
@@ -168,139 +183,115 @@ class _Asked:
 
     def _weigh(self, candidates: list[_Candidate]) -> None:
         """By how much of the question stands in it, and whose project it is."""
-        total = sum(self._rarity(term) for term in self._terms) or 1.0
+        total = sum(map(self._rarity, self._terms)) or 1.0
+        forms = [(term, fold(term.text), WORDS.findall(fold(term.text))) for term in self._terms]
         for candidate in candidates:
             candidate.text = text_of(self._texts, candidate.hit)
-            searched = fold(candidate.text[:LONGEST_WEIGHED])
-            has = [term for term in self._terms if _has(searched, term)]
+            said = fold(candidate.text[:LONGEST_WEIGHED])
+            has = [term for term, form, words in forms if form in said or all(word in said for word in words)]
             candidate.why = tuple(term.text for term in has)
-            coverage = sum(self._rarity(term) for term in has) / total
-            candidate.score *= (1 - COVERAGE) + COVERAGE * coverage
+            candidate.score *= (1 - COVERAGE) + COVERAGE * sum(map(self._rarity, has)) / total
             candidate.score *= ROLES.get(candidate.hit.role, 1.0)
             if self._project and is_project(self._project, candidate.chat.overview.project):
                 candidate.score *= PROJECT
 
     def _rarity(self, term: Term) -> float:
-        return 1 / math.log(2 + self._frequency(term)) * (1.5 if term.is_name else 1.0)
+        return (NAMED if term.is_name else 1.0) / math.log(2 + self._frequency(term))
 
     def _different(self, candidates: list[_Candidate]) -> list[_Candidate]:
         """The best first, none that says what another said, and not all of one chat."""
         chosen: list[_Candidate] = []
-        shingles: list[set[str]] = []
+        told: list[set[str]] = []
         of_chat: dict[int, int] = defaultdict(int)
-        waiting = list(candidates)
+        waiting = [candidate for candidate in candidates if candidate.text.strip()]
         while waiting and len(chosen) < MOST_TOLD:
             best = max(waiting, key=lambda one: (one.score * SAME_CHAT ** of_chat[one.chat.key], -one.hit.block))
             waiting.remove(best)
-            own = _shingles(best.text)
-            if not best.text.strip() or any(_is_said(own, other) for other in shingles):
-                continue
-            if best.hit.message and any(best.hit.message == one.hit.message for one in chosen):
+            own = shingles(best.text)
+            message = best.hit.message
+            if any(is_said(own, other) for other in told) or any(
+                message and message == one.hit.message for one in chosen
+            ):
                 continue
             chosen.append(best)
-            shingles.append(own)
+            told.append(own)
             of_chat[best.chat.key] += 1
         return chosen
 
     # Telling
 
-    def _told(self, chosen: list[_Candidate], tokens: int) -> list[Recalled]:
-        turns = around(self._library, [candidate.hit for candidate in chosen])
+    def _words(self) -> Words:
         highlighter = Highlighter(Query("", All(tuple(Word(term.text) for term in self._terms))))
-        weights = {fold(term.text): self._rarity(term) for term in self._terms}
-        passages: list[Recalled] = []
-        told: list[set[str]] = []
-        most = max(A_PASSAGE, tokens * SHARE)
-        for candidate in chosen:
-            source = source_of(candidate.hit, candidate.chat)
-            left = tokens - cost_of(Recalled(source, "", False, 0.0, ()))
-            turn = turns.get(candidate.hit.block, Around(None, None))
-            text, is_cut = self._text(candidate, turn, highlighter, weights, int(min(left, most)), told)
-            passage = Recalled(source, text, is_cut, round(candidate.score, 5), candidate.why)
-            if not text or cost_of(passage) > tokens:
-                if left < A_PASSAGE // 2:
-                    break
-                continue
-            passages.append(passage)
-            told.append(_shingles(text))
-            tokens -= cost_of(passage)
-        return passages
+        return Words(highlighter, {fold(term.text): self._rarity(term) for term in self._terms})
 
-    def _text(
-        self,
-        candidate: _Candidate,
-        turn: Around,
-        highlighter: Highlighter,
-        weights: dict[str, float],
-        tokens: int,
-        told: list[set[str]],
-    ) -> tuple[str, bool]:
-        """The relevant part, with what makes it an answer."""
-        parts: list[tuple[str, str, float]] = []
-        role = candidate.hit.role
-        if role is not Role.PROMPT and turn.prompt is not None:
-            parts.append(("asked: ", turn.prompt.text(self._texts), 0.2))
-        label = LABELS.get(role, "")
-        if candidate.hit.tool:
-            label = f"{label} {candidate.hit.tool}".strip()
-        parts.append((f"{label}: " if label else "", candidate.text, 0.6))
-        if turn.conclusion is not None and role is not Role.ANSWER:
-            parts.append(("answered: ", turn.conclusion.text(self._texts), 0.45))
-        lines, is_cut = [], False
-        left = tokens
-        wanted = {at: tokens_of(text) if len(text) < 4 * tokens else tokens for at, (_, text, _) in enumerate(parts)}
-        for at, (before, text, share) in enumerate(parts):
-            if at and any(_is_said(_shingles(text), other) for other in told):
-                continue
-            later = sum(min(wanted[other], int(tokens * parts[other][2])) for other in range(at + 1, len(parts)))
-            room = min(left, max(int(tokens * share), left - later)) - tokens_of(before) - A_LINE
-            piece = excerpt(text, highlighter, _for_lines(text, room), weights) if room > 8 else ""
-            while piece and tokens_of(piece) + A_LINE * piece.count("\n") > room:
-                piece = cut_to(piece, tokens_of(piece) - max(1, A_LINE * piece.count("\n") // 2) - 1)
-            is_cut = is_cut or len(piece) < len(text.strip())
-            if piece:
-                lines.append(before + piece)
-                left -= tokens_of(before + piece) + A_LINE * (1 + piece.count("\n"))
-        return "\n".join(lines), is_cut
+    def _errors(self) -> list[Telling]:
+        """Where the question is an error: those like it, with the way out."""
+        if not STRONG.search(self._question):
+            return []
+        _, met = errors_like(self._library, self._texts, self._question, self._without, self._fields)
+        ways = ways_out(self._library, self._texts, [one.hit for one in met])
+        worths = [worth_of(one, ways[one.hit.block], self._project) for one in met]
+        best = sorted(range(len(met)), key=lambda at: -worths[at])[:MOST_ERRORS]
+        return [
+            Telling(
+                source_of(met[at].hit, met[at].chat),
+                pieces_of(self._texts, met[at], ways[met[at].hit.block]),
+                worths[at],
+                (met[at].signature,),
+            )
+            for at in best
+        ]
 
+    def _tellings(self, chosen: list[_Candidate], told: set[str]) -> list[Telling]:
+        turns = around(self._library, [candidate.hit for candidate in chosen])
+        return [
+            Telling(
+                source_of(candidate.hit, candidate.chat),
+                self._pieces(candidate, turns.get(candidate.hit.block, Around(None, None))),
+                candidate.score,
+                candidate.why,
+            )
+            for candidate in chosen
+            if candidate.hit.uuid not in told
+        ]
 
-def _has(searched: str, term: Term) -> bool:
-    text = fold(term.text)
-    if text in searched:
-        return True
-    words = WORDS.findall(text)
-    return len(words) > 1 and all(word in searched for word in words)
-
-
-def _shingles(text: str) -> set[str]:
-    words = WORDS.findall(fold(text[:LONGEST_COMPARED]))
-    return {" ".join(words[at : at + 4]) for at in range(max(1, len(words) - 3))}
-
-
-def _is_said(own: Iterable[str], other: set[str]) -> bool:
-    shingles = set(own)
-    return len(shingles & other) >= SAID * len(shingles)
+    def _pieces(self, candidate: _Candidate, turn: Around) -> list[Piece]:
+        """The passage with what makes it an answer."""
+        hit = candidate.hit
+        pieces = []
+        if hit.role is not Role.PROMPT and turn.prompt is not None:
+            pieces.append(Piece("asked: ", turn.prompt.text(self._texts), ASKED, is_beside=True))
+        label = " ".join(filter(None, (LABELS.get(hit.role), hit.tool)))
+        pieces.append(Piece(f"{label}: " if label else "", candidate.text, OWN))
+        if hit.role is not Role.ANSWER and turn.conclusion is not None:
+            pieces.append(Piece("answered: ", turn.conclusion.text(self._texts), CONCLUDED, is_beside=True))
+        return pieces
 
 
 MOST_CHATS: Final = 15
 MOST_HITS: Final = 6
 MOST_READ: Final = 48
 MOST_TOLD: Final = 14
+MOST_ERRORS: Final = 4
 # Chosen with bench/recall_agents.py, on its tuning half.
 RANK: Final = 10
 CHAT_SHARE: Final = 0.5
 TITLE_SHARE: Final = 0.5
 COVERAGE: Final = 0.7
+"""How much of a passage's worth is how much of the question it has."""
+NAMED: Final = 1.5
 PROJECT: Final = 1.3
 SAME_CHAT: Final = 0.75
-SAID: Final = 0.7
-A_PASSAGE: Final = 160
-"""Tokens that a passage takes at least, where there is so much to tell."""
-SHARE: Final = 0.12
-"""How much of the budget one passage may take."""
+"""What each passage of a chat is worth after another of it."""
 ROLES: Final[dict[Role, float]] = {Role.OTHER: 0.7}
+A_PASSAGE: Final = 160
+"""Tokens that a passage may take at least."""
+SHARE: Final = 0.15
+"""How much of the budget one passage may take."""
+ASKED: Final = 0.2
+OWN: Final = 0.5
+CONCLUDED: Final = 0.4
 LONGEST_WEIGHED: Final = 60_000
-LONGEST_COMPARED: Final = 3_000
 LABELS: Final = {
     Role.PROMPT: "asked",
     Role.ANSWER: "answered",

@@ -9,6 +9,7 @@ from backscroll.mcp.asking import Asking
 from backscroll.mcp.quoting import name_of
 from backscroll.render.parts import Choice, call_title, diff_of, parts_of, result_text
 
+LONGEST_ERROR = 200
 AT_ONCE = 16
 """How many messages are read at a time."""
 
@@ -101,7 +102,7 @@ def text_of(message: Message, agents: dict[str, str], *, thinking: bool) -> str:
     for call in message.calls.values():
         output = result_text(call)
         agent = f", agent {agents[call.id]}" if call.id in agents else ""
-        wrong = f": {output.strip().partition(chr(10))[0][:200]}" if call.state == "error" else ""
+        wrong = f": {' '.join(output[:LONGEST_ERROR].split())}" if call.state == "error" else ""
         size = f", {len(output)} characters" if output else ""
         lines.append(f"[call {call.id}: {call_title(call)} {call.state}{size}{agent}{wrong}]")
     return "\n".join(lines)

@@ -53,7 +53,7 @@ def read_address(at: Asking, uri: str) -> str:
 
 ADDRESS: Final = re.compile(
     r"backscroll://chat/(?P<chat>[A-Za-z0-9][A-Za-z0-9_.:-]{3,127})"
-    r"(?:/message/(?P<message>[A-Za-z0-9][A-Za-z0-9_.:-]{3,127}))?"
+    r"(?:/message/(?P<message>[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}))?"
 )
 QUOTES: Final = str.maketrans({"“": "'", "”": "'", '"': "'"})
 """A title is listed between quotation marks, and cannot end them."""

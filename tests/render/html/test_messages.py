@@ -40,7 +40,8 @@ WRAPPINGS = [
 """How the client writes things into a text; the star stands for what came from elsewhere."""
 MOST_READ = 40
 """How many messages of a real chat are read again; reading takes longer than writing."""
-IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABAQAAAAA3bvkkAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
+IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}}
 
 
 def articles(drawing: str, **options: Any) -> list[Element]:  # noqa: ANN401 - what `shown` takes

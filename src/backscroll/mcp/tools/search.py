@@ -79,7 +79,7 @@ def search(at: Asking, wanted: SearchWanted) -> SearchAnswer:
     found = at.library.search(
         query, limit=wanted.limit, offset=wanted.offset, sort=wanted.sort, hits=1 if is_ids else 3, width=280
     )
-    chats = list(found.chats)
+    chats = [chat._replace(passages=_telling(chat.passages)) for chat in found.chats]
     if wanted.sort == "relevance":  # their own project's first, where it is about as good
         chats.sort(key=lambda one: -one.score * (NEARNESS if at.caller.is_at(one.chat.overview.project) else 1))
     texts = [[_text(at, passage, wanted) for passage in chat.passages] for chat in chats]
@@ -112,8 +112,13 @@ def search(at: Asking, wanted: SearchWanted) -> SearchAnswer:
     return fit(make, len(flat), wanted.max_tokens, lambda step: len(texts[flat[step][0]][flat[step][1]]))
 
 
+def _telling(passages: list[FoundPassage]) -> list[FoundPassage]:
+    """Without the title, which is told anyway, unless nothing else was found."""
+    return [passage for passage in passages if passage.hit.role != "title"] or passages[:1]
+
+
 def _text(at: Asking, passage: FoundPassage, wanted: SearchWanted) -> str:
-    if wanted.detail == "ids":
+    if wanted.detail == "ids" or passage.hit.role == "title":
         return ""
     if wanted.detail == "snippets":
         return passage.snippet.text

@@ -33,7 +33,8 @@ def show(asked: Asked) -> Response:
     else:
         shared = share(asked.library, stored, hiding)
         kind = next(one for one in get_args(Format) if one == form)
-        content = "".join(exported(shared, kind, export_assets())).encode("utf-8", "replace")
+        branch = asked.number("branch", 1, least=1)
+        content = "".join(exported(shared, kind, export_assets(), branch=branch)).encode("utf-8", "replace")
     name = f"{quote(stored.overview.id[:8], safe='')}.{form}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(content, media_type=KINDS[form], headers=headers)

@@ -79,7 +79,10 @@ def _page(text: str, sort: str, shown: Html) -> Html:
 def _results(library: Library, found: Found, text: str, sort: str, number: int, seconds: float) -> Html:
     side = facets(library, found, text, sort)
     parts = [_chips(found.query, sort), _told(found, seconds), _warnings(found)]
-    if not found.chats:
+    if not found.chats and number > 1:
+        back = el("a", "To its beginning", href=search_address(text, sort))
+        parts.append(el("p", "The answer ends before this page. ", back, class_="empty"))
+    elif not found.chats:
         parts.append(_nothing(library, found, text, sort))
     else:
         shown = [_chat(library, chat, found.query, sort) for chat in found.chats]
