@@ -53,7 +53,8 @@ from backscroll.settings import Settings
 from bench.chats import place_at, records_of
 from bench.decode import find_corpus
 from bench.peers import DEFAULT_CACHE, AgentsView, UnableError
-from bench.recall import Material, as_typed, copy_home, questions_about
+from bench.recall import NAME, TOKEN, Material, as_typed, copy_home, questions_about
+from bench.recall import PLAIN as PLAIN_NAME
 
 BUDGET: Final = 2000
 EACH: Final = 4
@@ -213,19 +214,35 @@ def _said(turn: Turn) -> list[str]:
 
 
 def _back(home: Path, turns: Turns, seed: int) -> list[Question]:
-    """As bench/recall.py makes them, with the name that has to be shown."""
+    """As bench/recall.py makes them. The name that has to be shown is the one that the fewest chats have."""
+    material = Material(home)
+    asked = [question for question in questions_about(material, seed) if question.kind == "back" and question.asked_in]
+    named_in: dict[str, set[str]] = {name: set() for question in asked for name in _names(question.text)}
+    for said in material.said:
+        for token in set(TOKEN.findall(said.text)):
+            for name in {token.strip("./-"), token.strip("./-").rpartition("/")[2]} & named_in.keys():
+                named_in[name].add(said.chat)
     made = []
-    for question in questions_about(Material(home), seed):
-        if question.kind == "back" and question.asked_in:
-            names = [word for word in question.text.split() if NAME.search(word)] or question.text.split()
-            name = max(names, key=len)
+    for question in asked:
+        names = [name for name in _names(question.text) if question.target in named_in[name]]
+        if names:
+            name = min(names, key=lambda name: (len(named_in[name]), name))
             made.append(
                 Question(
-                    "back", question.text, question.target, words=tuple(words_of(name)),
-                    sessions=turns.sessions[question.target], asked_in=turns.sessions[question.asked_in],
+                    "back",
+                    question.text,
+                    question.target,
+                    words=tuple(words_of(name)),
+                    sessions=turns.sessions[question.target],
+                    asked_in=turns.sessions[question.asked_in or ""],
                 )
-            )  # fmt: skip
+            )
     return made
+
+
+def _names(text: str) -> list[str]:
+    tokens = (token.strip("./-") for token in TOKEN.findall(text))
+    return [token for token in dict.fromkeys(tokens) if NAME.fullmatch(token) or PLAIN_NAME.fullmatch(token)]
 
 
 def _errors(turns: Turns) -> list[Question]:
@@ -233,7 +250,8 @@ def _errors(turns: Turns) -> list[Question]:
     met: dict[str, list[tuple[float, str, str, set[str]]]] = defaultdict(list)
     for turn in turns.turns:
         for at, step in enumerate(turn.steps):
-            if step.is_error and len(words_of(signature := signature_of(step.result))) >= 3:
+            is_met = step.is_error and not step.result.startswith(DENIED)
+            if is_met and len(words_of(signature := signature_of(step.result))) >= 3:
                 met[signature].append((turn.when, turn.chat, step.result, _way_out(turn.steps, at)))
     made = []
     for _, errors in sorted(met.items()):
@@ -552,7 +570,6 @@ def measure(options: argparse.Namespace, corpus: Path, folder: Path) -> dict[str
 
 WORD: Final = re.compile(r"[^\W_]+")
 PLAIN: Final = re.compile(r"[a-z]{4,20}")
-NAME: Final = re.compile(r"[a-z][A-Z]|_|/|\w\.\w|[A-Z]{2,}-\d")
 SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
 DECIDED: Final = re.compile(
     r"\b(?:decided?|instead|because|chose|rather than|so that|the reason|root cause)\b", re.IGNORECASE
@@ -561,6 +578,8 @@ MARK: Final = re.compile(r"</?mark>")
 WHY: Final = ("why was", "when was", "in which session was", "what made us get")
 OPENINGS: Final = ("what did we do about", "how did I ask for", "what came of", "what was the answer on", "remind me:")
 DECISIONS: Final = ("what did we decide about", "why did we choose", "what was the reason for", "what about")
+DENIED: Final = ("The user doesn't want", "<tool_use_error>Sibling tool call", "Sibling tool call")
+"""What a tool says that did not go wrong: somebody said no, or it was not run at all."""
 ERROR_LINES: Final = 12
 ERROR_LENGTH: Final = 800
 KINDS: Final = ("back", "error", "edit", "prompt", "decision")

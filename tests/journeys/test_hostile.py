@@ -5,8 +5,11 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from click.testing import CliRunner
 from playwright.sync_api import Browser, Page
 
+from backscroll.cli.main import backscroll
+from backscroll.web.pages.stats_kinds import KINDS
 from tests.journeys.witness import Witness, unfold
 from tests.library.support import Shelf
 from tests.support.drawings import jsonl
@@ -18,19 +21,30 @@ from tests.support.hostile import (
     LARGE,
     LIVE,
     TWISTED,
-    Pen,
     Poison,
     armed,
     hostile_home,
+    live_pen,
     turn,
 )
 from tests.web.served import serving
 
-REPORTS = ("usage", "tools", "errors", "files", "context", "cache", "time", "activity", "models", "projects")
-WORDS = ("hit", "script", "canary.invalid", "onerror press", "passwd", "title:script", "project:hit", "is:agent hit")
-FILL = """async () => {
+PLACES = ("/", "/chats", "/chats?sort=title", "/chats?by=project", "/projects", "/settings", "/stats", "/files")
+WORDS = ("hit", "canary.invalid", "title:script", "onerror press", "project:hit", "is:agent hit", "tool:Bash passwd")
+FILL = """async (every) => {
   const chunks = await import("/static/chunks.js");
-  for (const section of document.querySelectorAll("#messages > .chunk")) await chunks.fill(section);
+  const sections = [...document.querySelectorAll("#messages > .chunk")];
+  for (const section of sections.filter((_, number) => number % every === 0)) await chunks.fill(section);
+}"""
+LIFELESS = """async (chat) => {
+  const room = document.createElement("template");
+  document.body.append(room);
+  for (let number = 0; number < document.querySelectorAll("#messages > .chunk").length; number++) {
+    const part = document.createElement("template");
+    part.innerHTML = await (await fetch(`/chats/${chat}/chunks/${number}`)).text();
+    room.content.append(part.content);
+  }
+  return room.content.querySelectorAll("article").length;
 }"""
 
 
@@ -55,12 +69,11 @@ def witness(browser: Browser, origin: str) -> Iterator[Witness]:
     context.close()
 
 
-def show_everything(page: Page) -> None:
-    """All messages, at the level that hides nothing, with everything unfolded."""
+def show_everything(page: Page, every: int = 1) -> None:
+    """All messages, or those of every so many chunks, at the level that hides nothing, with everything unfolded."""
     page.locator("#levels").get_by_text("Everything").click()
-    page.evaluate(FILL)
+    page.evaluate(FILL, every)
     unfold(page)
-    page.wait_for_load_state("networkidle")
 
 
 def check_keys(page: Page) -> None:
@@ -72,14 +85,30 @@ def check_keys(page: Page) -> None:
     page.locator("dialog[open]").first.wait_for(state="hidden")
 
 
+def test_a_witness_sees_what_would_be_wrong(witness: Witness) -> None:
+    page = witness.context.new_page()
+    page.goto(f"{witness.origin}/settings")
+    witness.look(page)
+    page.evaluate("document.querySelector('main').insertAdjacentHTML('beforeend', "
+                  "'<img src=x onerror=hit(1)><a href=javascript:1>x</a><p>\\u202e</p><img src=http://canary.invalid/2>')")  # fmt: skip
+    page.wait_for_function("document.images.length && [...document.images].every(one => one.complete)")
+    with pytest.raises(AssertionError) as error:
+        witness.look(page)
+    for what in (
+        "on: <img",
+        "address: <a",
+        "control character",
+        "picture: <img",
+        "request: http://canary.invalid/2",
+        "policy: ",
+    ):
+        assert what in str(error.value)
+
+
 def test_lists_searches_and_reports_are_only_text(witness: Witness) -> None:
     page = witness.context.new_page()
-    for address in ("/", "/chats", "/chats?sort=title&page=2", "/projects", "/settings", "/settings?check=1", "/stats", "/files"):
+    for address in (*PLACES, *(f"/stats/{name}" for name in KINDS), *(f"/search?q={quote(words)}" for words in WORDS)):
         witness.visit(page, address)
-    for report in REPORTS:
-        witness.visit(page, f"/stats/{report}")
-    for words in WORDS:
-        witness.visit(page, f"/search?q={quote(words)}")
     check_keys(page)
     page.keyboard.press("Control+k")
     page.keyboard.type("hit")
@@ -89,26 +118,46 @@ def test_lists_searches_and_reports_are_only_text(witness: Witness) -> None:
 
 def test_addresses_that_are_hostile_are_only_text(witness: Witness) -> None:
     page = witness.context.new_page()
-    for number in range(0, COUNT, 29):
+    for number in range(0, COUNT, 31):
         payload = quote(armed(number, number).encode("utf-8", "replace"), safe="")
         for address in (f"/search?q={payload}", f"/chats?q={payload}&sort={payload}", f"/files?path={payload}"):
             page.goto(f"{witness.origin}{address}")
-            witness.wrong = [what for what in witness.wrong if "the server responded with a status of 4" not in what]
+            witness.forgive("the server responded with a status of 4")  # a query that is none says so
             witness.look(page)
 
 
 def test_every_payload_in_every_field_of_a_chat(witness: Witness) -> None:
     page = witness.context.new_page()
     page.goto(f"{witness.origin}/chats/{FIELDS}")
-    show_everything(page)
-    assert page.locator("#messages article").count() > COUNT * 10
+    show_everything(page, every=12)
     witness.look(page)
-    for link in page.locator("a[data-raw]").all()[:40]:
+    for link in page.locator("#messages > .chunk:first-child a[data-raw]").all()[:30]:
         link.dispatch_event("click")
-    page.locator(".raw-row").first.wait_for()
-    page.wait_for_load_state("networkidle")
+    page.locator(".raw-row", has_text="parentUuid").nth(29).wait_for()
+    witness.look(page)
+    # As the page itself makes elements of what comes, but without showing half a million of them.
+    assert page.evaluate(LIFELESS, FIELDS) > COUNT * 20
     witness.look(page)
     check_keys(page)
+
+
+def test_agents_are_shown_inside_and_by_themselves(witness: Witness) -> None:
+    page = witness.context.new_page()
+    page.goto(f"{witness.origin}/chats/{FIELDS}")
+    talk = page.locator("#messages > .chunk:first-child details.agent-talk").first
+    talk.evaluate(
+        "one => { for (let at = one; at; at = at.parentElement) if (at.localName === 'details') at.open = true; }"
+    )
+    talk.locator("article").nth(20).wait_for()
+    unfold(page)
+    witness.look(page)
+    pages = page.locator("a[href*='/agents/']").evaluate_all(
+        "all => [...new Set(all.map(one => one.getAttribute('href')))]"
+    )
+    assert len(pages) > 3
+    for address in pages[:6]:
+        witness.visit(page, address)
+        witness.forgive("the server responded with a status of 404")  # one whose file is gone
 
 
 @pytest.mark.parametrize("chat", [IDS, TWISTED, LARGE], ids=["ids", "twisted", "large"])
@@ -117,4 +166,46 @@ def test_odd_chats_are_shown(witness: Witness, chat: str) -> None:
     page.goto(f"{witness.origin}/chats/{chat}")
     show_everything(page)
     witness.look(page)
+    for link in page.locator("a.more[data-fill]").all()[:5]:
+        link.dispatch_event("click")
+    page.wait_for_function("!document.querySelector('[aria-busy=true]')")
+    witness.look(page)
     check_keys(page)
+
+
+def test_what_is_written_while_one_reads_is_only_text(witness: Witness, shelf: Shelf) -> None:
+    page = witness.context.new_page()
+    page.goto(f"{witness.origin}/chats/{LIVE}")
+    show_everything(page)
+    home = witness.context.new_page()
+    home.goto(witness.origin)
+    pen, path = live_pen(), shelf.home / FOLDER / f"{LIVE}.jsonl"
+    for number in range(1, 25):
+        with path.open("ab") as file:
+            file.write(jsonl(turn(pen, Poison(number * 16), number)))
+        if number % 8 == 0:
+            page.locator(f"#t-call-{LIVE[:4]}-{number}-0").wait_for(state="attached")
+    unfold(page)
+    witness.look(page)
+    witness.look(home)
+    check_keys(page)
+
+
+@pytest.mark.parametrize("redact", ["--redact", "--no-redact"])
+def test_exported_files_are_only_text(browser: Browser, tmp_path: Path, redact: str) -> None:
+    shelf = Shelf(tmp_path).write(hostile_home(20, 10, with_large=False))
+    out = tmp_path / "out"
+    asked = ["export", "--query", "", "--format", "html", redact, "--out", str(out), "--home", str(shelf.home)]
+    done = CliRunner().invoke(backscroll, [*asked, "--library", str(shelf.folder)])
+    assert done.exit_code == 0, done.output
+    context = browser.new_context()
+    witness = Witness(context, "file:")
+    page = context.new_page()
+    files = sorted(out.glob("*.html"), key=lambda path: -path.stat().st_size)
+    for path in [*files[:4], out / "index.html"]:
+        page.goto(path.as_uri())
+        if page.locator("#levels").count():
+            page.locator("#levels").get_by_text("Everything").click()
+        unfold(page)
+        witness.look(page)
+    context.close()

@@ -31,7 +31,7 @@ class Visitor:
         context = self._browser.new_context(**{"viewport": WIDE, **options})
         context.set_default_timeout(PATIENCE)
         self._contexts.append(context)
-        context.on("console", lambda told: self._note(told.text) if told.type in ("error", "warning") else None)
+        context.on("console", lambda told: self._said(told.type, told.text, told.location.get("url", "")))
         context.on("weberror", lambda error: self._note(f"{error.error}"))
         context.on("request", lambda request: self._asked(site, request.url))
         context.on("dialog", lambda dialog: (self._note(f"dialog: {dialog.message}"), dialog.dismiss()))
@@ -51,7 +51,11 @@ class Visitor:
         """Leave; whatever went wrong ends the test."""
         for context in self._contexts:
             context.close()
-        assert self.wrong == []
+        assert not self.wrong, "\n".join(self.wrong)
+
+    def _said(self, kind: str, text: str, where: str) -> None:
+        if kind in ("error", "warning"):
+            self._note(f"{text} ({where})")
 
     def _note(self, what: str) -> None:
         if not any(pattern.search(what) for pattern in self._forgiven):
@@ -87,6 +91,17 @@ def brightness(page: Page, selector: str = "body") -> float:
     colour: str = page.evaluate("one => getComputedStyle(document.querySelector(one)).backgroundColor", selector)
     red, green, blue = map(float, re.findall(r"[\d.]+", colour)[:3])
     return 0.3 * red + 0.59 * green + 0.11 * blue
+
+
+READY: Final = """async () => {
+  const parts = ["base", "chunks", "furnish", "levels", "outline", "marks", "find", "seen", "following", "moving"];
+  await Promise.allSettled(parts.map(name => import(`/static/${name}.js`)));
+}"""
+
+
+def be_ready(page: Page) -> None:
+    """Until every part of a chat's page has started: then keys are heard."""
+    page.evaluate(READY)
 
 
 def ids_of(page: Page) -> list[str]:

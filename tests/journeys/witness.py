@@ -77,6 +77,10 @@ class Witness:
         if kind in ("error", "warning"):
             self._note(f"console: {text[:300]} {where[:200]}")
 
+    def forgive(self, told: str) -> None:
+        """Forget what the console said of this."""
+        self.wrong = [what for what in self.wrong if told not in what]
+
     def look(self, page: Page, what: str = "") -> None:
         """Look over all that is in the page; whatever was or is wrong ends the test."""
         found: list[str] = page.evaluate(LOOKING)

@@ -165,7 +165,9 @@ def check_result(tool: str, result: CallToolResult, max_tokens: int = 2000) -> d
 
 
 @asynccontextmanager
-async def over_stdio(shelf: Shelf, environment: Mapping[str, str] | None = None, **options: Any) -> AsyncIterator[Client]:  # noqa: ANN401
+async def over_stdio(
+    shelf: Shelf, environment: Mapping[str, str] | None = None, **options: Any
+) -> AsyncIterator[Client]:  # noqa: ANN401
     """The SDK's client with a server that it started."""
     command = ["-m", "backscroll", "--home", str(shelf.home), "--library", str(shelf.folder), "mcp"]
     known = {name: value for name, value in os.environ.items() if not name.startswith("CLAUDE")}

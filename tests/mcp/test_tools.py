@@ -38,7 +38,7 @@ def test_the_calling_session_is_left_out_unless_it_is_asked_for(shelf: Shelf, to
 
 
 def test_search_groups_by_chat_and_cites(shelf: Shelf) -> None:
-    found = answer(shelf, "search", ASHOP, query="stripes painting")
+    found = answer(shelf, "search", ASHOP, query="painting")
     assert [chat["chat"] for chat in found["chats"]] == [PARSER]
     (passage,) = found["chats"][0]["passages"]
     assert (passage["message"], passage["role"], passage["when"]) == ("pa-8", "answer", "2026-01-05T10:00Z")
@@ -259,7 +259,9 @@ def test_the_session_is_known_by_the_environment_and_by_the_process_above(shelf:
     with shelf.open() as library:
         caller = client_that_started_us(library, {"CLAUDE_CODE_SESSION_ID": CALLING.upper()}, "/here")
         assert caller == Caller(frozenset({CALLING}), "/here")
-        nonsense = client_that_started_us(library, {"CLAUDE_CODE_SESSION_ID": "../x; rm", "CLAUDE_PROJECT_DIR": SHOP}, "/")
+        nonsense = client_that_started_us(
+            library, {"CLAUDE_CODE_SESSION_ID": "../x; rm", "CLAUDE_PROJECT_DIR": SHOP}, "/"
+        )
         assert nonsense == Caller(frozenset(), SHOP)
 
 

@@ -95,6 +95,13 @@ def turns(session: str, numbers: range, agent: str = "") -> Iterator[Row]:
         yield from turn(pen, Poison(number), number)
 
 
+def live_pen() -> Pen:
+    """To write on below what a home has of the session that is written to."""
+    pen = Pen(LIVE)
+    list(turn(pen, Poison(0), 0))
+    return pen
+
+
 def twisted(session: str = TWISTED) -> Iterator[Row]:
     """Turns without a text where there should be one, and with numbers and times that are none."""
     pen = Pen(session)

@@ -16,6 +16,7 @@ COMMANDS = {
     "open": "backscroll.cli.open",
     "search": "backscroll.cli.search",
     "find": "backscroll.cli.find",
+    "recall": "backscroll.cli.recall",
     "list": "backscroll.cli.list",
     "show": "backscroll.cli.show",
     "tree": "backscroll.cli.tree",

@@ -92,7 +92,6 @@ class Turn:
                 heapq.heappush(ready, (child.position, child.row.uuid, child))
         return ordered
 
-
     def _is_in_order(self) -> bool:
         """Whether its rows came as they stand in the file, each behind its parent: so it is nearly always."""
         last: tuple[int, str] = (-1, "")

@@ -122,17 +122,19 @@ def _best(
             last += 1
     _, first, last = best
     left = tokens - 2 * tokens_of(ELLIPSIS) - sum(map(size, range(first, last + 1)))
-    grows = True
-    while grows:
-        grows = False
-        if last + 1 < len(pieces) and size(last + 1) <= left:
-            last += 1
-            left -= size(last)
-            grows = True
-        if first > 0 and size(first - 1) <= left:
+    behind = before = True
+    while behind or before:
+        for _ in range(BEHIND):  # what follows tells more than what stands before
+            behind = last + 1 < len(pieces) and size(last + 1) <= left
+            if behind:
+                last += 1
+                left -= size(last)
+        before = first > 0 and size(first - 1) <= left
+        if before:
             first -= 1
             left -= size(first)
-            grows = True
+    # Of what does not fit any more, the beginning: whoever asked cuts it.
+    last = min(last + 1, len(pieces) - 1)
     return pieces[first][0], pieces[last][1]
 
 
@@ -155,6 +157,7 @@ MOST_TO_A_TOKEN: Final = 8
 LONGEST_SEARCHED: Final = 60_000
 LONGEST_PIECE: Final = 240
 DISTANCE: Final = 0.001
+BEHIND: Final = 2
 LINES: Final = re.compile(r"[^\n]*\n?")
 # A word in capitals, or with one at its beginning, with the space before it; Han, kana, hangul; everything else.
 PIECES: Final = re.compile(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from backscroll.library.budget import tokens_of
+from backscroll.library.budget import in_lines, tokens_of
 from backscroll.query import Field, Part
 from backscroll.store import EPOCH, Hit, StoredChat
 
@@ -13,8 +13,8 @@ FEWEST_TOKENS: Final = 200
 """A smaller budget is taken for this one: not even one passage with its source would be worth reading."""
 HEADING: Final = 60
 """Tokens that doors may write around an answer."""
-AROUND_PASSAGE: Final = 24
-"""Tokens that doors may write around a passage, beside what is in its source and text."""
+AROUND_PASSAGE: Final = 36
+"""Tokens that doors may write around a passage, its time among them, beside what is in its source and text."""
 A_LINE: Final = 3
 """Tokens that doors may write around each line of a passage."""
 
@@ -54,9 +54,9 @@ def source_of(hit: Hit, chat: StoredChat) -> Source:
 def cost_of(passage: Recalled) -> int:
     """How many tokens a passage takes in the text of an answer, with its source, at most."""
     source = passage.source
-    said = (source.title, (source.project or "")[-LONGEST_PROJECT:], source.chat[:13], source.message[:13], source.role)
-    lines = 1 + passage.text.count("\n")
-    return AROUND_PASSAGE + MOMENT + sum(map(tokens_of, said)) + tokens_of(passage.text) + A_LINE * lines
+    project = (source.project or "").replace("\\", "/").rstrip("/").rpartition("/")[2]
+    said = (source.title, project[:LONGEST_PROJECT], source.chat[:ID], source.message[:ID], source.role)
+    return AROUND_PASSAGE + sum(map(tokens_of, said)) + in_lines(passage.text, A_LINE)
 
 
 def times(since: datetime | None, until: datetime | None) -> tuple[Part, ...]:
@@ -75,7 +75,7 @@ def is_project(wanted: str, project: str | None) -> bool:
     return ours == theirs or theirs.startswith(f"{ours}/") or ours.startswith(f"{theirs}/")
 
 
-MOMENT: Final = 16
 LONGEST_TITLE: Final = 60
 LONGEST_PROJECT: Final = 30
 ID: Final = 8
+"""So much of an id is written in texts: it is enough to find it by."""

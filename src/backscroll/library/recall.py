@@ -226,7 +226,8 @@ class _Asked:
 
     def _errors(self) -> list[Telling]:
         """Where the question is an error: those like it, with the way out."""
-        if not STRONG.search(self._question):
+        lines = self._question[:LONGEST_WEIGHED].splitlines()
+        if not WRAPPED.search(self._question) and not any(map(STRONG.search, lines)):
             return []
         _, met = errors_like(self._library, self._texts, self._question, self._without, self._fields)
         ways = ways_out(self._library, self._texts, [one.hit for one in met])
@@ -243,17 +244,18 @@ class _Asked:
         ]
 
     def _tellings(self, chosen: list[_Candidate], told: set[str]) -> list[Telling]:
+        """Each with its turn; what was told as the end of a turn is not told again."""
         turns = around(self._library, [candidate.hit for candidate in chosen])
-        return [
-            Telling(
-                source_of(candidate.hit, candidate.chat),
-                self._pieces(candidate, turns.get(candidate.hit.block, Around(None, None))),
-                candidate.score,
-                candidate.why,
-            )
-            for candidate in chosen
-            if candidate.hit.uuid not in told
-        ]
+        tellings = []
+        for candidate in chosen:
+            turn = turns.get(candidate.hit.block, Around(None, None))
+            if candidate.hit.uuid not in told:
+                pieces = self._pieces(candidate, turn)
+                tellings.append(
+                    Telling(source_of(candidate.hit, candidate.chat), pieces, candidate.score, candidate.why)
+                )
+                told |= {turn.conclusion.uuid or ""} if turn.conclusion and candidate.hit.role is Role.PROMPT else set()
+        return tellings
 
     def _pieces(self, candidate: _Candidate, turn: Around) -> list[Piece]:
         """The passage with what makes it an answer."""
@@ -284,7 +286,7 @@ PROJECT: Final = 1.3
 SAME_CHAT: Final = 0.75
 """What each passage of a chat is worth after another of it."""
 ROLES: Final[dict[Role, float]] = {Role.OTHER: 0.7}
-A_PASSAGE: Final = 160
+A_PASSAGE: Final = 240
 """Tokens that a passage may take at least."""
 SHARE: Final = 0.15
 """How much of the budget one passage may take."""
@@ -292,6 +294,8 @@ ASKED: Final = 0.2
 OWN: Final = 0.5
 CONCLUDED: Final = 0.4
 LONGEST_WEIGHED: Final = 60_000
+WRAPPED: Final = re.compile(r"<tool_use_error>|[Ee]xit code \d|Traceback \(")
+"""How the client and shells announce an error."""
 LABELS: Final = {
     Role.PROMPT: "asked",
     Role.ANSWER: "answered",

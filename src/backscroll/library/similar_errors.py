@@ -8,7 +8,6 @@ from typing import Final
 from backscroll.library.budget import tokens_of
 from backscroll.library.cited import (
     A_LINE,
-    AROUND_PASSAGE,
     DEFAULT_TOKENS,
     FEWEST_TOKENS,
     HEADING,
@@ -165,7 +164,8 @@ SHARE: Final = 0.34
 """How much of the budget one error may take."""
 ERROR_SHARE: Final = 0.3
 STEPS_SHARE: Final = 0.7
-A_STEP: Final = AROUND_PASSAGE + A_LINE
+A_STEP: Final = 24 + A_LINE
+"""Tokens that doors may write around a step."""
 LABELS: Final = {
     "edit": "then changed",
     "command": "then ran",

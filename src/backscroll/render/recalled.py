@@ -51,8 +51,7 @@ def citation(source: Source) -> str:
     """One line that says where something stands: when, in which project and chat, and by which ids it is found."""
     when = f"{source.when.astimezone(UTC):%Y-%m-%d %H:%M}" if source.when else "-"
     project = clean_line(source.project or "-").replace("\\", "/").rstrip("/").rpartition("/")[2][:LONGEST_PROJECT]
-    title = clean_line(source.title)
-    title = title if len(title) <= LONGEST_TITLE else title[: LONGEST_TITLE - 1] + "…"
+    title = clean_line(source.title)[:LONGEST_TITLE]
     role = f"{source.role} of an agent" if source.agent else source.role
     return f"{when} {project or '/'}, {title} ({clean_line(role)}) {_id(source.chat)}/{_id(source.message)}"
 

@@ -61,7 +61,11 @@ def _homes(library: Library) -> Html:
     items = []
     for home in library.homes:
         found = HomeHealth(home, cleanup_days=cleanup_days(home))
-        state = _retention(found) if home.exists else el("span", "not there", class_="badge warn")
+        state = (
+            el("div", _retention(found), class_="muted")
+            if home.exists
+            else el("span", "not there", class_="badge warn")
+        )
         items.append(el("li", el("code", str(home.path)), " ", state))
     hint = join(["Named with ", el("code", "--home"), ", or as ", el("code", "homes"), " in ",
                  el("code", str(library.settings.file)), "."])  # fmt: skip

@@ -60,7 +60,7 @@ function focusedOrCurrent() {
 function fold() {
   const part = focusedOrCurrent();
   const folds = [...(part?.querySelectorAll("details") ?? [])].filter((one) => !one.parentElement?.closest("details") || one.parentElement?.closest("details")?.contains(part));
-  const open = !folds.some((one) => one.open);
+  const open = folds.some((one) => !one.open);
   for (const one of folds) one.open = open;
   return folds.length > 0;
 }

@@ -1,0 +1,82 @@
+"""`backscroll recall`: a question in plain words, answered with what was said, inside a budget of tokens."""
+
+import os
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+import click
+
+from backscroll.cli.options import global_options, request
+from backscroll.cli.output import open_library, tell, write, write_json
+from backscroll.errors import NothingFound, UsageError
+from backscroll.render.terminal import clean_line
+
+LONGEST_PIPED: Final = 100_000
+CURRENT_SESSION: Final = "CLAUDE_CODE_SESSION_ID"
+
+
+@click.command("recall", short_help="Answer a question with what was said, for people and agents.")
+@click.argument("words", metavar="QUESTION...", nargs=-1)
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(200, 100_000),
+    default=2000,
+    metavar="NUMBER",
+    help="How long the answer may be; counted so that it is never longer.",
+)
+@click.option("--project", metavar="DIR", help="Prefer this project: a folder, or a part of its name. Default: here.")
+@click.option("--without", metavar="SESSION", multiple=True, help="Leave this session out. Default: the one that asks.")
+@click.option("--since", metavar="TIME", help="From then on: 2026-01-05, yesterday, 7d.")
+@click.option("--until", metavar="TIME", help="Up to the end of that day, or that time.")
+@global_options
+def command(
+    words: tuple[str, ...],
+    max_tokens: int,
+    project: str | None,
+    without: tuple[str, ...],
+    since: str | None,
+    until: str | None,
+) -> None:
+    """Answer a question in plain words with the passages that say most about it, each with where it stands.
+
+    The question is asked in several ways, and what is found is told with what makes it an answer: a prompt with what
+    came of it, an error with what was done until it was gone. `-` reads the question from standard input, as an error
+    that a command wrote. What stands behind `>` is quoted: it was said then, to somebody else.
+
+    \b
+    Examples:
+      backscroll recall 'what did we decide about the retry budget?'
+      backscroll recall 'why is the parser lenient?' --max-tokens 800 --project shop
+      make check 2>&1 | tail -20 | backscroll recall -
+      backscroll recall 'how was ENOSPC solved?' --json | jq -r '.passages[].message'
+    """
+    from backscroll.library.recall import recall
+    from backscroll.query import parse_moment
+    from backscroll.render.recalled import recall_as_json, recalled_text
+
+    question = sys.stdin.read(LONGEST_PIPED) if words == ("-",) else " ".join(words)
+    if not question.strip():
+        raise UsageError("nothing to recall", "backscroll recall QUESTION, or - for what is piped in")
+    asked = request()
+    now = datetime.now().astimezone()
+    found = recall(
+        open_library(asked, with_text=True),
+        question,
+        max_tokens=max_tokens,
+        project=project or str(Path.cwd()),
+        without=without or tuple(filter(None, [os.environ.get(CURRENT_SESSION)])),
+        since=parse_moment(since, now) if since else None,
+        until=parse_moment(until, now, end=True) if until else None,
+    )
+    if asked.json:
+        write_json(recall_as_json(found))
+        if not found.passages:
+            raise click.exceptions.Exit(NothingFound.exit_code)
+        return
+    if not found.passages:
+        raise NothingFound(f"nothing is remembered of {clean_line(question)[:200]}", found.hint)
+    write(recalled_text(found))
+    if not asked.quiet:
+        tell(f"{len(found.passages)} of {found.found} passages, {found.tokens:,} tokens at most")

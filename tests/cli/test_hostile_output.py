@@ -1,0 +1,168 @@
+"""Commands in a real terminal over a home whose every text wants to command it: nothing of theirs reaches the screen."""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.drawings import jsonl
+from tests.support.hostile import COUNT, FIELDS, FOLDER, IDS, LIVE, TWISTED, Poison, armed, hostile_home
+from tests.support.payloads_odd import CONTROLS
+
+OURS = re.compile(rb"\x1b\[[0-9;]*m|\x1b\]8;;(?:file://[!-~]*)?\x1b\\|\r(?:[a-z]+: [ -~]*)?\x1b\[K")
+"""What we write ourselves: colours, links to files with nothing but printable ASCII in them, a line of progress."""
+WRONG = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+SHOWN = (
+    ("list",),
+    ("list", "--limit", "20"),
+    ("search", "hit", "--limit", "400", "--hits", "20", "-C", "3"),
+    ("search", "press", "--limit", "400", "--hits", "20"),
+    ("show", FIELDS, "--no-pager", "--thinking", "--tools", "full", "--agents"),
+    ("show", FIELDS, "--no-pager", "--no-color"),
+    ("show", IDS, "--no-pager", "--tools", "short"),
+    ("show", TWISTED, "--no-pager", "--tools", "full", "--thinking"),
+    ("tree", FIELDS),
+    ("tree", IDS, "--all"),
+    ("resume", LIVE),
+    ("doctor",),
+    ("inspect",),
+    ("sql", "select title, project from v_chats"),
+    ("sql", "select * from v_tool_calls limit 3000"),
+    ("prices",),
+    ("stats",),
+    *(("stats", name) for name in ("usage", "time", "activity", "tools", "errors", "sequences", "files", "context", "cache")),
+    ("stats", "usage", "--by", "project"),
+    ("stats", "usage", "--by", "model"),
+    ("tag",),
+    ("note",),
+    ("pin",),
+)  # fmt: skip
+TOLD = (("list",), ("show", FIELDS, "--tools", "full"), ("show", IDS), ("tree", FIELDS), ("search", "press"), ("note",), ("stats", "tools"))  # fmt: skip
+
+
+class Place:
+    """A home, a library, and how commands are run on them."""
+
+    def __init__(self, root: Path) -> None:
+        self.home, self.library = root / "home", root / "library"
+        for name, data in hostile_home(COUNT // 16, with_large=False).items():
+            path = self.home / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "backscroll", *arguments, "--home", str(self.home), "--library", str(self.library)]
+
+    def answer(self, *arguments: str) -> str:
+        done = subprocess.run(self.command(*arguments), capture_output=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.decode()
+
+    def screen(self, *arguments: str, width: int = 100) -> tuple[bytes, int]:
+        """What a terminal is sent, by standard output and standard error."""
+        main, other = pty.openpty()
+        fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
+        modes = termios.tcgetattr(other)
+        modes[1] &= ~termios.OPOST  # else the terminal itself puts carriage returns between the lines
+        termios.tcsetattr(other, termios.TCSANOW, modes)
+        environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", "PAGER": "cat"}
+        process = subprocess.Popen(
+            self.command(*arguments), stdin=other, stdout=other, stderr=other, env=environment, cwd=self.home
+        )  # fmt: skip
+        os.close(other)
+        pieces = []
+        while True:
+            try:
+                piece = os.read(main, 65_536)
+            except OSError:  # the other end is closed
+                break
+            if not piece:
+                break
+            pieces.append(piece)
+        os.close(main)
+        return b"".join(pieces), process.wait()
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    place = Place(tmp_path_factory.mktemp("hostile"))
+    place.answer("update", "--quiet")
+    for number, control in enumerate(CONTROLS[::6]):
+        words = control.replace("\0", "").encode("utf-8", "replace").decode()
+        place.answer("note", LIVE, words or "x", "--quiet")
+        place.answer("tag", LIVE, f"t{number}{words}".replace("\n", " "), "--quiet")
+        if number == 0:
+            place.answer("pin", FIELDS, "--quiet")
+    return place
+
+
+def check(sent: bytes) -> None:
+    """Nothing but text, tabs, ends of lines, and what is ours."""
+    text = OURS.sub(b"", sent).decode()
+    found = WRONG.search(text)
+    assert found is None, repr(text[max(0, found.start() - 200) : found.end() + 100])
+
+
+@pytest.mark.parametrize("arguments", SHOWN, ids=" ".join)
+def test_no_command_of_a_transcript_reaches_the_terminal(place: Place, arguments: tuple[str, ...]) -> None:
+    sent, code = place.screen(*arguments)
+    check(sent)
+    assert code == 0, sent[-1000:]
+    assert b"Traceback" not in sent
+    assert len(sent) > 20
+
+
+def test_names_that_are_hostile_are_told_of_without_harm(place: Place) -> None:
+    for number in range(0, COUNT, 40):
+        words = armed(number, number).replace("\0", "").encode("utf-8", "replace").decode()
+        for command in ("show", "search", "blame"):
+            sent, code = place.screen(command, "--", words)
+            check(sent)
+            assert b"Traceback" not in sent
+            assert code in (0, 2, 3), sent[-500:]
+
+
+def test_a_file_is_shown_without_what_it_holds(place: Place) -> None:
+    rows: Any = place.answer("sql", "select distinct file from v_files_touched limit 12", "--json")
+    names = [str(row[0] if isinstance(row, list) else row["file"]) for row in json.loads(rows)["rows"]]
+    assert names
+    for name in names:
+        for arguments in (("blame", "--reads"), ("file", "--list"), ("file", "--diff"), ("file",)):
+            sent, code = place.screen(*arguments, "--", name.replace("\0", ""))
+            check(sent)
+            assert b"Traceback" not in sent
+            assert code in (0, 2, 3, 4), sent[-500:]
+
+
+@pytest.mark.parametrize("arguments", TOLD, ids=" ".join)
+def test_programs_are_told_the_texts_as_they_are(place: Place, arguments: tuple[str, ...]) -> None:
+    value = json.loads(place.answer(*arguments, "--json"))
+    assert value
+
+
+def test_what_programs_are_told_is_unchanged(place: Place) -> None:
+    shown = json.loads(place.answer("show", FIELDS, "--json", "--tools", "full"))
+    known = json.dumps(shown)
+    rows = (place.home / FOLDER / f"{FIELDS}.jsonl").read_bytes().split(b"\n")
+    prompts = [json.loads(row)["message"]["content"] for row in rows if b'"type":"user","message":{"role":' in row]
+    texts = [text for text in prompts if isinstance(text, str) and "\x1b" in text and not text.startswith("<")]
+    assert texts
+    for text in texts:
+        assert json.dumps(text)[1:-1] in known, text
+
+
+def test_raw_rows_are_raw_only_where_no_terminal_is(place: Place) -> None:
+    raw = (place.home / FOLDER / f"{LIVE}.jsonl").read_bytes()
+    done = subprocess.run(place.command("show", LIVE, "--raw"), capture_output=True, timeout=60)
+    assert jsonl([{"x": Poison(0)("x")}])
+    assert sorted(done.stdout.splitlines()) == sorted(line for line in raw.splitlines() if line in done.stdout)
+    check(place.screen("show", LIVE, "--raw", "--no-pager")[0])
