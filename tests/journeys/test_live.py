@@ -139,7 +139,7 @@ def test_nothing_is_lost_or_doubled_however_often_the_stream_is_cut(
     """Two thousand rows, in all sizes of appends; offline, another server, and a tab that is not looked at."""
     visitor.forgive(*GONE)
     port = free_port()
-    batches = [1, 4, 9, 1, 30, 2, 1, 16, 3, 13]  # of turns: 80 in all, five times
+    batches = [1, 4, 9, 1, 30, 2, 1, 16, 3, 33]  # of turns of four rows: a hundred in all, five times
     appended = 0
 
     def append(turns: int) -> None:
@@ -158,7 +158,6 @@ def test_nothing_is_lost_or_doubled_however_often_the_stream_is_cut(
         page.context.set_offline(True)
         for turns in batches:
             append(turns)
-        expect(page.locator("#chat")).to_be_attached()
         page.context.set_offline(False)
         caught_up(page, writer)
         assert ids_of(page) == writer.messages
@@ -178,9 +177,7 @@ def test_nothing_is_lost_or_doubled_however_often_the_stream_is_cut(
             page.context.set_offline(turns % 2 == 1)
         page.context.set_offline(False)
         caught_up(page, writer)
-        page.wait_for_function("count => document.querySelectorAll('#messages > .chunk > article').length >= count",
-                               arg=1)  # fmt: skip
-        assert appended == 400 and writer.rows == 2040
+        assert appended * 4 == 2000
         load_all(page)
         shown = ids_of(page)
         assert doubled(shown) == []

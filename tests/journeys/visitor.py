@@ -94,7 +94,7 @@ def brightness(page: Page, selector: str = "body") -> float:
 
 
 READY: Final = """async () => {
-  const parts = ["base", "chunks", "furnish", "levels", "outline", "marks", "find", "seen", "following", "moving"];
+  const parts = ["base", "chunks", "going", "furnish", "levels", "outline", "marks", "find", "seen", "following", "moving"];
   await Promise.allSettled(parts.map(name => import(`/static/${name}.js`)));
 }"""
 

@@ -26,7 +26,7 @@ LOOKING: Final = """() => {
         if (/^on/i.test(name)) tell(node, "on");
         if (/^(srcdoc|ping|srcset|background|formaction|xlink:href|manifest|poster|action)$/i.test(name)
             && !(name === "action" && /^\\/[a-z]/.test(value))) tell(node, name);
-        if (/^(href|src|data)$/i.test(name) && /^[\\s\\0-\\x20]*(?!https?:|mailto:|data:image\\/(png|jpeg|gif|webp);|blob:)[a-z+.-]+:/i.test(value)) {
+        if (/^(href|src|data)$/i.test(name) && value !== "data:," && /^[\\s\\0-\\x20]*(?!https?:|mailto:|data:image\\/(png|jpeg|gif|webp);|blob:)[a-z+.-]+:/i.test(value)) {
           tell(node, "address");
         }
       }

@@ -2,7 +2,7 @@
 
 import json
 import os
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -101,5 +101,10 @@ class Writer:
         return name
 
 
+_LAST = [datetime.now(UTC)]
+
+
 def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    """The time, a little later than it was when it was last asked for."""
+    _LAST.append(max(datetime.now(UTC), _LAST.pop() + timedelta(milliseconds=1)))
+    return _LAST[0].isoformat(timespec="milliseconds").replace("+00:00", "Z")

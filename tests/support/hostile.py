@@ -189,6 +189,11 @@ def listed(number: int) -> tuple[str, list[Row]]:
     return f"projects/{file_name(p('folder'))}/{session}.jsonl", rows
 
 
+def agent_names() -> tuple[str, ...]:
+    """The agents of the session of all fields; the first one is called by its first turn."""
+    return ("a11ce", file_name(armed(9, 1)), file_name(Poison(5)("agent.file")))
+
+
 def file_name(text: str) -> str:
     """As much of a payload as can be the name of a file."""
     data = text.replace("/", "∕").replace("\0", "␀").encode("utf-8", "replace")[:150]
@@ -212,7 +217,7 @@ def hostile_home(count: int = COUNT, shown: int = COUNT, *, with_large: bool = T
         files[f"{FOLDER}/{LARGE}.jsonl"] = jsonl(large())
     beside = f"{FOLDER}/{FIELDS}"
     p = Poison(5)
-    for number, name in enumerate(("a11ce", file_name(armed(9, 1)), file_name(p("agent.file")))):
+    for number, name in enumerate(agent_names()):
         meta = {
             "agentType": p("meta.type"),
             "description": p("meta.description"),

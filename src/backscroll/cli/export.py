@@ -11,7 +11,7 @@ import click
 from backscroll.cli.options import PATH, global_options, request
 from backscroll.cli.output import Progress, open_library, tell
 from backscroll.errors import NothingFound, UsageError
-from backscroll.render.terminal import clean_line, plural
+from backscroll.render.terminal import clean_line, escaped, plural
 
 if TYPE_CHECKING:
     from backscroll.library import Library, StoredChat
@@ -112,7 +112,7 @@ def _export_one(
 
     if str(out) == "-" or (out is None and not sys.stdout.isatty()):
         for piece in _pieces(library, stored, form, detail, hiding):
-            click.echo(piece, nl=False)
+            click.echo(_shown(piece) if sys.stdout.isatty() and form in ("json", "jsonl") else piece, nl=False)
         return
     name = f"{_file_name(stored)}.{form}"
     path = Path(name) if out is None else out / name if out.is_dir() else out
@@ -157,6 +157,11 @@ def _export_all(
         write_new(out / "index.html", pieces, force=force, private=hiding is None)
     if not quiet:
         tell(f"wrote {plural(len(chats), 'chat')} to {clean_line(str(out / 'index.html' if form == 'html' else out))}")
+
+
+def _shown(piece: str | bytes) -> str:
+    """JSON as a terminal may have it."""
+    return escaped(piece if isinstance(piece, str) else piece.decode("utf-8", "replace"))
 
 
 def _pieces(

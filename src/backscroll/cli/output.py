@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import click
 
 from backscroll.errors import BackscrollError, Busy
-from backscroll.render.terminal import clean, plural, size
+from backscroll.render.terminal import clean, escaped, plural, size
 
 if TYPE_CHECKING:
     from backscroll.cli.options import Request
@@ -26,7 +26,7 @@ def write(text: str = "") -> None:
 
 def write_json(value: Mapping[str, Any]) -> None:
     """The answer for a program: one JSON object, with the text as it was."""
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+    click.echo(escaped(json.dumps(value, ensure_ascii=False, indent=2)))
 
 
 def heading(text: str) -> str:
@@ -43,7 +43,7 @@ def write_error(error: BackscrollError, *, as_json: bool) -> None:
     """The one shape of an error, on stderr."""
     if as_json:
         shape = {"kind": error.kind, "message": error.message, "hint": error.hint, "exit_code": error.exit_code}
-        click.echo(json.dumps({"error": shape}, ensure_ascii=False), err=True)
+        click.echo(escaped(json.dumps({"error": shape}, ensure_ascii=False)), err=True)
     else:
         click.echo(f"backscroll: {clean(error.message)}\n  next: {clean(error.hint)}", err=True)
 

@@ -10,6 +10,7 @@ import click
 from backscroll.cli.options import global_options, request
 from backscroll.cli.output import open_library
 from backscroll.errors import UsageError
+from backscroll.render.terminal import escaped
 
 if TYPE_CHECKING:
     from backscroll.library import Branch, Chat, OpenedChat
@@ -58,13 +59,13 @@ def command(
         from backscroll.render.html.export_documents import json_document
 
         for piece in json_document(share(library, stored, None)):
-            click.echo(piece, nl=False)
+            click.echo(escaped(piece), nl=False)
         return
     reading = library.open(stored)
     chosen = _branches(reading.chat, branch)
     if raw:
         for row in _raw_rows(chosen):
-            click.echo(row)
+            click.echo(escaped(row.decode("utf-8", "replace")) if sys.stdout.isatty() else row)
         return
     choice = Choice(tools, thinking, everything=asked.verbosity > 0)
     pages = _pages(reading, chosen, choice, agents=agents)

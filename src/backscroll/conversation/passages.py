@@ -79,7 +79,9 @@ def passages_of(record: Record, kind: Kind | None = None) -> Iterator[Passage]:
         else:
             for passage in _passages(content, role):
                 # What the client put beside a prompt is no prompt, nor is what stands beside a result.
-                is_around = isinstance(passage.source, Text) and passage.source.text and not without_around(passage.source.text)
+                is_around = (
+                    isinstance(passage.source, Text) and passage.source.text and not without_around(passage.source.text)
+                )
                 if is_around and passage.role is role:
                     passage.role = Role.OTHER
                 yield passage

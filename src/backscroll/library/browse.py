@@ -9,7 +9,8 @@ import itertools
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
@@ -56,13 +57,9 @@ class Browsed:
         self._load(library)
 
     def _load(self, library: Library) -> None:
-        collects = gc.isenabled()
-        gc.disable()  # nothing that is made here is thrown away: looking for it would take a third of the time
-        try:
+        with _uncollected():
             self._take_shape(library)
-        finally:
-            if collects:
-                gc.enable()
+            self.spine()
 
     def _take_shape(self, library: Library) -> None:
         shape = library.store.shape(self.stored.key)
@@ -342,6 +339,18 @@ class Browser:
                     with self._lock:
                         self._open.pop(chat, None)
         return sorted(set(names.values()))
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Nothing that is made here is thrown away: looking for it would take a third of the time."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _bookmark(known: Known) -> Bookmark | None:

@@ -78,6 +78,9 @@ def excerpt(
         return cut_to(text, tokens, a_line)
     near = max(0, spans[0][0] - LONGEST_SEARCHED // 4)
     begin, end = _best(text, _pieces(text, near, near + LONGEST_SEARCHED), spans, tokens, weights or {}, a_line)
+    first = next((span for span in spans if span[0] >= begin), (begin, begin))
+    if in_lines(text[begin : first[1]], a_line) + 2 * tokens_of(ELLIPSIS) > tokens:  # one piece is too long already
+        begin = max(begin, first[0] - SHORT)
     before = ELLIPSIS if begin > 0 else ""
     cut = before + text[begin:end].strip() + (ELLIPSIS if end < len(text) else "")
     return cut if in_lines(cut, a_line) <= tokens else cut_to(cut.removesuffix(ELLIPSIS), tokens, a_line)
@@ -158,6 +161,7 @@ LONGEST_SEARCHED: Final = 60_000
 LONGEST_PIECE: Final = 240
 DISTANCE: Final = 0.001
 BEHIND: Final = 2
+SHORT: Final = 20
 LINES: Final = re.compile(r"[^\n]*\n?")
 # A word in capitals, or with one at its beginning, with the space before it; Han, kana, hangul; everything else.
 PIECES: Final = re.compile(

@@ -48,6 +48,12 @@ def terms_of(question: str) -> list[Term]:
     return found
 
 
+def parts_of(term: Term) -> list[Term]:
+    """The words that a name is made of; a word is its own."""
+    words = [word for word in WORDS.findall(term.text) if fold(word) not in STOP_WORDS]
+    return [Term(word, is_name=False) for word in words] if term.is_name and len(words) > 1 else [term]
+
+
 def _terms(question: str) -> Iterator[Term]:
     plain = []
     at = 0

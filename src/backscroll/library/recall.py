@@ -29,7 +29,7 @@ from backscroll.library.cited import (
 from backscroll.library.following import Around, around
 from backscroll.library.library import Library
 from backscroll.library.met_before import errors_like, ways_out
-from backscroll.library.questions import Term, Variant, terms_of, variants_of
+from backscroll.library.questions import MOST_TERMS, Term, Variant, parts_of, terms_of, variants_of
 from backscroll.library.searching import text_of
 from backscroll.library.similar_errors import pieces_of, worth_of
 from backscroll.library.telling import Piece, Telling, Words, is_said, shingles, tell
@@ -117,6 +117,9 @@ class _Asked:
 
     def answer(self, tokens: int) -> Recall:
         """Everything, one step after the other."""
+        # A name that nobody wrote so may have been written in another way.
+        kept = (part for term in self._terms for part in ([term] if self._frequency(term) else parts_of(term)))
+        self._terms = list(dict.fromkeys(kept))[:MOST_TERMS]
         candidates = self._candidates(variants_of(self._terms, self._frequency, self._fields))
         self._weigh(candidates)
         chosen = self._different(candidates)
@@ -154,13 +157,14 @@ class _Asked:
             places = {chat.chat.key: rank for rank, chat in enumerate(answer.chats)}
             for hit, chat in hits:
                 score = variant.weight * (1 / (RANK + ranks[hit.block]) + CHAT_SHARE / (RANK + places[chat.key]))
-                if hit.role is Role.TITLE:
+                passage: Hit | None = hit
+                if _is_title(hit):
                     titled[chat.key] += score
-                    hit = self._first_of(chat) or hit
                     score = 0.0
-                if hit.role is not Role.TITLE:
-                    key = (chat.key, hit.uuid or hit.block, hit.number, hit.role)
-                    found.setdefault(key, _Candidate(hit, chat)).score += score
+                    passage = self._first_of(chat)
+                if passage is not None:
+                    key = (chat.key, passage.uuid or passage.block, passage.number, passage.role)
+                    found.setdefault(key, _Candidate(passage, chat)).score += score
         for candidate in found.values():
             candidate.score += TITLE_SHARE * titled[candidate.chat.key]
         return sorted(found.values(), key=lambda candidate: (-candidate.score, candidate.hit.block))[:MOST_READ]
@@ -268,6 +272,11 @@ class _Asked:
         if hit.role is not Role.ANSWER and turn.conclusion is not None:
             pieces.append(Piece("answered: ", turn.conclusion.text(self._texts), CONCLUDED, is_beside=True))
         return pieces
+
+
+def _is_title(hit: Hit) -> bool:
+    """Whether it is about a chat and no message of it: a title, or the record that gives it."""
+    return hit.role is Role.TITLE or (hit.role is Role.OTHER and hit.uuid is None and hit.path.endswith(".jsonl"))
 
 
 MOST_CHATS: Final = 15

@@ -94,7 +94,7 @@ def similar_errors(
         for score, one in scored:
             if sum(error.source.chat == one.chat.overview.id for error in errors) >= EACH_CHAT:
                 continue
-            error = _told(texts, one, ways[one.hit.block], score, min(left, int(max_tokens * SHARE)), words)
+            error = _told(texts, one, ways[one.hit.block], score, min(left, max(AN_ERROR, int(max_tokens * SHARE))), words)
             if error is not None and (cost := cost_of_error(error)) <= left:
                 errors.append(error)
                 left -= cost
@@ -160,6 +160,8 @@ def _told(
 
 EACH_CHAT: Final = 2
 PROJECT: Final = 1.3
+AN_ERROR: Final = 300
+"""Tokens that one error may take at least."""
 SHARE: Final = 0.34
 """How much of the budget one error may take."""
 ERROR_SHARE: Final = 0.3

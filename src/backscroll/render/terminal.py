@@ -16,6 +16,11 @@ def clean(text: str) -> str:
     return UNSAFE.sub("", SEQUENCES.sub("", text))
 
 
+def escaped(written: str) -> str:
+    """JSON in which nothing commands a terminal: programs read the same from it, character by character."""
+    return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
+
+
 def clean_line(text: str) -> str:
     """The same, on one line."""
     return " ".join(clean(text).split())

@@ -4,6 +4,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from starlette.applications import Starlette
+from starlette.responses import RedirectResponse
 from starlette.routing import BaseRoute, Mount, Route
 
 from backscroll.web.api.errors import HANDLERS
@@ -34,7 +35,7 @@ ROUTES: list[BaseRoute] = [
     Route("/chats/{chat}/find", page(chat.find)),
     Route("/chats/{chat}/agents/{agent}", page(chat.agent)),
     Route("/chats/{chat}/agents/{agent}/messages", page(chat.agent_messages)),
-    Route("/chats/{chat}/whole/{call}", page(chat.whole)),
+    Route("/chats/{chat}/whole/{call:path}", page(chat.whole)),
     Route("/chats/{chat}/rows/{row:path}", page(chat.row)),
     Route("/chats/{chat}/pictures/{row:path}/{number}", page(chat.shown_picture)),
     Route("/chats/{chat}/markdown", page(chat.as_markdown)),
@@ -50,6 +51,7 @@ ROUTES: list[BaseRoute] = [
     Route("/stats/{report}", page(stats.report)),
     Route("/files", page(file_pages.show)),
     Route("/settings", page(settings.show)),
+    Route("/favicon.ico", lambda _: RedirectResponse("/static/icon.svg")),  # asked for whatever the page says
     Mount("/api/v1", routes=API),
     Mount("/static", KnownFiles(Path(str(files("backscroll.web") / "static")))),
 ]

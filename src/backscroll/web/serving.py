@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import gc
 import ipaddress
 import socket
 from collections.abc import Callable
@@ -79,6 +80,8 @@ def serve(
             proxy_headers=False,
             timeout_graceful_shutdown=PATIENCE,
         )
+        # Chats that are open are hundreds of thousands of objects that stay: to look through them often costs a lot.
+        gc.set_threshold(50_000, 20, 50)
         server = _Server(config, desk, running, live if follows else None)
         server.when_ready = lambda: on_ready(Served(url, access, server, running))
         server.run(sockets=[listener])

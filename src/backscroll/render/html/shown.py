@@ -125,4 +125,3 @@ class Shown:
     """The command that goes on with it."""
     state: Literal["idle", "working", "waiting"] = "idle"
     """Of a live chat: whether a tool or the model is at work, or the user is waited for."""
-

@@ -49,11 +49,13 @@ class TextIndex:
         self._writer: tantivy.IndexWriter | None = None
         self._preparation = Preparation()
         self._opstamp = -1
+        self._is_nowhere = False
         self._index = self._open(write=write)
 
     def _open(self, *, write: bool) -> tantivy.Index:
         if not write:
-            return _prepared(tantivy.Index(SCHEMA, path=str(self.folder) if self._is_there() else None))
+            self._is_nowhere = not self._is_there()
+            return _prepared(tantivy.Index(SCHEMA, path=None if self._is_nowhere else str(self.folder)))
         if self._is_there() and not self._is_whole():
             shutil.rmtree(self.folder)
             self.was_made_anew = True
@@ -93,6 +95,8 @@ class TextIndex:
         """What there is to be searched now."""
         stamp = self.opstamp
         if stamp != self._opstamp:
+            if self._is_nowhere:  # somebody has made it since
+                self._index = self._open(write=False)
             self._index.reload()
             self._opstamp = stamp
         return self._index.searcher()

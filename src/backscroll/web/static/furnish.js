@@ -31,12 +31,17 @@ async function toggleRaw(link) {
 
 /** @param {string} text */
 function pretty(text) {
+  let shown = text;
   try {
-    return JSON.stringify(JSON.parse(text), null, 2);
+    shown = JSON.stringify(JSON.parse(text), null, 2);
   } catch {
-    return text;
+    // As it is.
   }
+  // What cannot be seen, or turns around what stands beside it, as JSON writes it.
+  return shown.replace(UNSEEN, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
+
+const UNSEEN = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
 /**
  * Put all of a tool call where only its beginning was.
@@ -112,7 +117,7 @@ export function copyLink(article) {
 
 /** @param {MouseEvent} event */
 function onClick(event) {
-  if (!(event.target instanceof Element) || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  if (!(event.target instanceof Element) || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
   const code = event.target.closest(".copy-code")?.closest("pre");
   if (code) {
     void copy(textOf(code), "the code");
@@ -126,6 +131,7 @@ function onClick(event) {
     copyLink(article); // and the page goes there, as with any link
     return;
   }
+  if (event.defaultPrevented) return;
   event.preventDefault();
   void ("raw" in link.dataset ? toggleRaw(link) : showAll(link));
 }

@@ -102,11 +102,17 @@ export async function goToStart() {
   await settle(() => scrollTo(0, 0));
 }
 
-/** What was being read when the page was left, to come back to when it is loaded again. */
-function rememberPlace() {
+/** What is being read now, and where on the screen it stands; null at the beginning. */
+function placeNow() {
   const anchor = scrollY > 0 ? anchored() : null;
   const section = anchor?.closest(".chunk");
-  const place = anchor && section instanceof HTMLElement ? { id: idOf(anchor), chunk: section.dataset.chunk, top: anchor.getBoundingClientRect().top } : null;
+  if (!anchor || !(section instanceof HTMLElement)) return null;
+  return { id: idOf(anchor), chunk: section.dataset.chunk, top: anchor.getBoundingClientRect().top };
+}
+
+/** What was being read when the page was left, to come back to when it is loaded again. */
+function rememberPlace() {
+  const place = placeNow();
   attempt(() => sessionStorage.setItem(`place:${location.pathname}`, JSON.stringify(place)));
 }
 
@@ -144,8 +150,19 @@ function onClick(event) {
 async function follow(hash, chunk) {
   const section = chunk === undefined ? null : sectionOf(chunk);
   if (section && !document.getElementById(decodeURIComponent(hash.slice(1)))) await fill(section).catch(() => {});
-  if (location.hash === hash) await goToHash(hash);
-  else location.hash = hash; // which is then gone to
+  if (location.hash === hash) return void (await goToHash(hash));
+  history.replaceState({ place: placeNow() }, ""); // for whoever comes back
+  location.hash = hash; // which is then gone to
+}
+
+let returning = false;
+
+/** Back to where one was before a jump within the page. @param {PopStateEvent} event */
+function goBack(event) {
+  if (!event.state || !("place" in event.state)) return;
+  returning = true;
+  const { place } = event.state;
+  void (place ? go(place.id, { ...place, focus: false }) : goToStart());
 }
 
 export function start() {
@@ -154,7 +171,11 @@ export function start() {
   history.scrollRestoration = "manual";
   void openAt();
   chat.addEventListener("click", onClick);
-  addEventListener("hashchange", () => void goToHash(location.hash));
+  addEventListener("popstate", goBack); // comes before the change of the hash
+  addEventListener("hashchange", () => {
+    if (!returning) void goToHash(location.hash);
+    returning = false;
+  });
   addEventListener("pagehide", rememberPlace);
   key("End", "", () => void goToEnd());
   key("Home", "", () => void goToStart());
