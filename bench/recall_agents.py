@@ -396,11 +396,13 @@ def _some(questions: Mapping[str, list[Question]], random: Random) -> list[Quest
 # Those who answer.
 
 
-def ours(library: Library, tokens: int) -> Answerer:
-    """`recall`, as text."""
+def ours(library: Library, tokens: int, took: list[float]) -> Answerer:
+    """`recall`, as text; the CPU seconds of each go into `took`."""
 
     def ask(question: Question) -> list[Shown]:
+        began = time.process_time()
         answer = recall(library, question.text, max_tokens=tokens, without=question.asked_in)
+        took.append(time.process_time() - began)
         text = recalled_text(answer)
         if tokens_of(text) > tokens:
             raise AssertionError(f"{tokens_of(text)} tokens for {question.text}")
@@ -414,7 +416,8 @@ def plain_search(library: Library, tokens: int) -> Answerer:
 
     def ask(question: Question) -> list[Shown]:
         found = library.search(as_typed(question.text)[:1000], limit=30)
-        left, shown = tokens, []
+        left = tokens
+        shown: list[Shown] = []
         for chat in found.chats:
             for passage in chat.passages:
                 if passage.hit.session in question.asked_in:
@@ -489,7 +492,10 @@ class AgentsViewMcp(AgentsView):
 
 @contextmanager
 def agentsview(home: Path, folder: Path, cache: Path, tokens: int) -> Iterator[dict[str, Answerer]]:
-    """Its MCP server, asked as an agent would that knows its tools: with the telling words, then with fewer of them."""
+    """Its MCP server, asked as an agent would that knows its tools: with the telling words, then with fewer of them.
+
+    Once the best chats are also read around what was found, out of the same budget.
+    """
     peer = AgentsViewMcp(cache)
     peer.install()
     peer.prepare(home, folder)
@@ -506,10 +512,19 @@ def agentsview(home: Path, folder: Path, cache: Path, tokens: int) -> Iterator[d
             )  # fmt: skip
             return found.get("matches") or []
 
+        def read(words: str) -> list[dict[str, Any]]:
+            rows = []
+            for found in sessions(words)[:READ]:
+                session, place = found["session_id"], found["match_ordinal"]
+                read = mcp.call("get_messages", session_id=session, around=place, before=1, after=3, **MESSAGES)
+                rows += [found, *({"session_id": session, **message} for message in read.get("messages") or [])]
+            return rows
+
         yield {
             f"agentsview {peer.version} search_sessions": _retrying(sessions, tokens),
             f"agentsview {peer.version} search_content": _retrying(lambda words: content(words, 0), tokens),
             f"agentsview {peer.version} search_content, context 1": _retrying(lambda words: content(words, 1), tokens),
+            f"agentsview {peer.version} search, get_messages": _retrying(read, tokens),
         }
 
 
@@ -519,7 +534,9 @@ def _retrying(search: Callable[[str], list[dict[str, Any]]], tokens: int) -> Ans
     def ask(question: Question) -> list[Shown]:
         words = [word for word in dict.fromkeys(words_of(question.text)) if word not in STOP_WORDS]
         longest = sorted(words, key=lambda word: -len(word))
-        left, shown, seen = tokens, [], set()
+        left = tokens
+        shown: list[Shown] = []
+        seen: set[str] = set()
         for count in (12, 4, 3, 2, 1):
             chosen = [word for word in words if word in longest[:count]]
             for row in search(" ".join(chosen)):
@@ -556,7 +573,8 @@ def measure(options: argparse.Namespace, corpus: Path, folder: Path) -> dict[str
     with ExitStack() as stack:
         library = stack.enter_context(Library(settings, [Home(home)]))
         library.update()
-        answerers = {OURS: ours(library, options.tokens), "plain search": plain_search(library, options.tokens)}
+        took: list[float] = []
+        answerers = {OURS: ours(library, options.tokens, took), "plain search": plain_search(library, options.tokens)}
         if not options.without_peer:
             try:
                 answerers |= stack.enter_context(agentsview(home, folder / "peer", options.cache, options.tokens))
@@ -565,6 +583,9 @@ def measure(options: argparse.Namespace, corpus: Path, folder: Path) -> dict[str
         for question in questions:
             for name, ask in answerers.items():
                 results[name][question] = question.is_answered_by(ask(question))
+        took.sort()
+        median, nearly_all = (1000 * took[int(len(took) * share)] for share in (0.5, 0.95))
+        print(f"{OURS}: {median:.0f} ms of CPU time in the median, {nearly_all:.0f} ms for 95 %")
     return results
 
 
@@ -582,6 +603,9 @@ DENIED: Final = ("The user doesn't want", "<tool_use_error>Sibling tool call", "
 """What a tool says that did not go wrong: somebody said no, or it was not run at all."""
 ERROR_LINES: Final = 12
 ERROR_LENGTH: Final = 800
+READ: Final = 3
+"""How many chats are read that were found."""
+MESSAGES: Final[dict[str, Any]] = {"max_chars_per_message": 600}
 KINDS: Final = ("back", "error", "edit", "prompt", "decision")
 TOTAL: Final = "total"
 OURS: Final = "backscroll recall"

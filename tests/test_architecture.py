@@ -26,6 +26,7 @@ IMPORTS: dict[str, set[str]] = {
     "api": {"library", "render"},
     "web": {"library", "render", "query"},
     "mcp": {"library", "render", "query"},
+    "plugin": set(),
     "cli": {"library", "render", "query", "web", "mcp"},
 }
 PURE = {"records", "conversation", "pricing", "query", "redaction", "render"}

@@ -1,4 +1,4 @@
-"""Commands in a real terminal over a home whose every text wants to command it: nothing of theirs reaches the screen."""
+"""Commands in a real terminal over a home whose every text wants to command it: none of it reaches the screen."""
 
 import fcntl
 import json
@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.hostile import COUNT, FIELDS, FOLDER, IDS, LIVE, TWISTED, armed, hostile_home
+from tests.support.hostile import COUNT, FIELDS, FOLDER, IDS, LIVE, TWISTED, hostile_home
+from tests.support.payloads import armed
 from tests.support.payloads_odd import CONTROLS
 
 OURS = re.compile(rb"\x1b\[[0-9;]*m|\x1b\]8;;(?:file://[!-~]*)?\x1b\\|\r(?:[a-z]+: [ -~]*)?\x1b\[K")
@@ -38,7 +39,8 @@ SHOWN = (
     ("sql", "select * from v_tool_calls limit 3000"),
     ("prices",),
     ("stats",),
-    *(("stats", name) for name in ("usage", "time", "activity", "tools", "errors", "sequences", "files", "context", "cache")),
+    *(("stats", name) for name in ("usage", "time", "activity", "tools", "errors", "sequences", "files", "context")),
+    ("stats", "cache"),
     ("stats", "usage", "--by", "project"),
     ("stats", "usage", "--by", "model"),
     ("tag",),
@@ -49,7 +51,10 @@ SHOWN = (
     ("list", "--json"),
     *(("export", LIVE, "--format", name, "--out", "-") for name in ("md", "html", "json", "jsonl")),
 )  # fmt: skip
-TOLD = (("list",), ("show", FIELDS, "--tools", "full"), ("show", IDS), ("tree", FIELDS), ("search", "press"), ("note",), ("stats", "tools"))  # fmt: skip
+TOLD = (
+    ("list",), ("show", FIELDS, "--tools", "full"), ("show", IDS), ("tree", FIELDS), ("search", "press"), ("note",),
+    ("stats", "tools"),
+)  # fmt: skip
 
 
 class Place:

@@ -13,7 +13,7 @@ from tests.journeys.visitor import Visitor
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")  # and not for longer: its loop runs in this thread, and nobody else's could
 def browser() -> Iterator[Browser]:
     """Chromium. Where checks must not be left out, a missing one is a failure."""
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

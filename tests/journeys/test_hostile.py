@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 from click.testing import CliRunner
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from backscroll.cli.main import backscroll
 from backscroll.web.pages.stats_kinds import KINDS
@@ -23,11 +23,11 @@ from tests.support.hostile import (
     TWISTED,
     Poison,
     agent_names,
-    armed,
     hostile_home,
     live_pen,
     turn,
 )
+from tests.support.payloads import armed
 from tests.web.served import serving
 
 PLACES = ("/", "/chats", "/chats?sort=title", "/chats?by=project", "/projects", "/settings", "/stats", "/files")
@@ -37,6 +37,8 @@ FILL = """async (every) => {
   const sections = [...document.querySelectorAll("#messages > .chunk")];
   for (const section of sections.filter((_, number) => number % every === 0)) await chunks.fill(section);
 }"""
+SETTLED = """() => Promise.all([...document.images].map((one) => one.complete
+  || new Promise((done) => ["load", "error"].forEach((what) => one.addEventListener(what, done)))))"""
 LIFELESS = """async (chat) => {
   const room = document.createElement("template");
   document.body.append(room);
@@ -46,6 +48,16 @@ LIFELESS = """async (chat) => {
     room.content.append(part.content);
   }
   return room.content.querySelectorAll("article").length;
+}"""
+FOLLOWED = """async ([address, item]) => {
+  const room = document.createElement("template");
+  document.body.append(room);
+  for (let next = address; next; ) {
+    const page = new DOMParser().parseFromString(await (await fetch(next)).text(), "text/html");
+    next = page.querySelector("a[rel=next]")?.getAttribute("href");
+    room.content.append(page.querySelector("main"));
+  }
+  return room.content.querySelectorAll(item).length;
 }"""
 
 
@@ -70,11 +82,12 @@ def witness(browser: Browser, origin: str) -> Iterator[Witness]:
     context.close()
 
 
-def show_everything(page: Page, every: int = 1) -> None:
-    """All messages, or those of every so many chunks, at the level that hides nothing, with everything unfolded."""
+def show_everything(page: Page, every: int = 1, *, is_unfolded: bool = True) -> None:
+    """All messages, or those of every so many chunks, at the level that hides nothing."""
     page.locator("#levels").get_by_text("Everything").click()
     page.evaluate(FILL, every)
-    unfold(page)
+    if is_unfolded:
+        unfold(page)
 
 
 def check_keys(page: Page) -> None:
@@ -90,9 +103,10 @@ def test_a_witness_sees_what_would_be_wrong(witness: Witness) -> None:
     page = witness.context.new_page()
     page.goto(f"{witness.origin}/settings")
     witness.look(page)
-    page.evaluate("document.querySelector('main').insertAdjacentHTML('beforeend', "
-                  "'<img src=x onerror=hit(1)><a href=javascript:1>x</a><p>\\u202e</p><img src=http://canary.invalid/2>')")  # fmt: skip
-    page.wait_for_function("document.images.length && [...document.images].every(one => one.complete)")
+    wrong = "<img src=x onerror=hit(1)><a href=javascript:1>x</a><p>\u202e</p><img src=http://canary.invalid/2>"
+    page.evaluate("wrong => document.querySelector('main').insertAdjacentHTML('beforeend', wrong)", wrong)
+    expect(page.locator("main img")).to_have_count(2)
+    page.evaluate(SETTLED)
     with pytest.raises(AssertionError) as error:
         witness.look(page)
     for what in (
@@ -114,6 +128,15 @@ def test_lists_searches_and_reports_are_only_text(witness: Witness) -> None:
     page.keyboard.press("Control+k")
     page.keyboard.type("hit")
     page.locator("dialog[open] a").nth(3).wait_for()
+    witness.look(page)
+
+
+def test_every_title_and_snippet_is_only_text(witness: Witness) -> None:
+    page = witness.context.new_page()
+    page.goto(f"{witness.origin}/settings")
+    assert page.evaluate(FOLLOWED, ["/chats", "a[href^='/chats/']"]) >= COUNT
+    for words in ("hit", "canary.invalid", "press"):
+        assert page.evaluate(FOLLOWED, [f"/search?q={words}", "a[href*='?at=']"]) > 20
     witness.look(page)
 
 
@@ -161,11 +184,11 @@ def test_agents_are_shown_inside_and_by_themselves(witness: Witness) -> None:
 def test_odd_chats_are_shown(witness: Witness, chat: str) -> None:
     page = witness.context.new_page()
     page.goto(f"{witness.origin}/chats/{chat}")
-    show_everything(page)
+    show_everything(page, is_unfolded=chat != LARGE)  # nobody unfolds thirty bombs at once
     witness.look(page)
     for link in page.locator("a.more[data-fill]").all()[:5]:
         link.dispatch_event("click")
-    page.wait_for_function("!document.querySelector('[aria-busy=true]')")
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)
     witness.look(page)
     check_keys(page)
 

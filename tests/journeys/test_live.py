@@ -187,12 +187,19 @@ def test_nothing_is_lost_or_doubled_however_often_the_stream_is_cut(
         assert ids_of(page) == writer.messages
 
 
+EMPTY = """() => {
+  const empty = document.querySelector("#messages > .chunk:not(.filled)");
+  if (empty) empty.dataset.sought = "yes";
+  empty?.scrollIntoView();
+  return Boolean(empty);
+}"""
+
+
 def load_all(page: Page) -> None:
     """Come near to everything that is not loaded."""
-    while (empty := page.locator("#messages > .chunk:not(.filled)")).count():
-        name = empty.first.get_attribute("data-chunk")
-        empty.first.scroll_into_view_if_needed()
-        expect(page.locator(f".chunk[data-chunk='{name}'].filled")).to_be_attached()
+    while page.evaluate(EMPTY):
+        page.wait_for_function("() => document.querySelector('[data-sought].filled')")
+        page.evaluate("delete document.querySelector('[data-sought]').dataset.sought")
 
 
 def test_several_live_chats_are_on_the_first_page(visitor: Visitor, shelf: Shelf, site: str, writer: Writer) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import BrowserContext, Dialog, Page
 
 from tests.support.hostile import culprit, template_of
 
@@ -26,23 +26,25 @@ LOOKING: Final = """() => {
         if (/^on/i.test(name)) tell(node, "on");
         if (/^(srcdoc|ping|srcset|background|formaction|xlink:href|manifest|poster|action)$/i.test(name)
             && !(name === "action" && /^\\/[a-z]/.test(value))) tell(node, name);
-        if (/^(href|src|data)$/i.test(name) && value !== "data:," && /^[\\s\\0-\\x20]*(?!https?:|mailto:|data:image\\/(png|jpeg|gif|webp);|blob:)[a-z+.-]+:/i.test(value)) {
-          tell(node, "address");
-        }
+        const scheme = /^(href|src|data)$/i.test(name) && /^[\\0-\\x20]*([a-z+.\\s-]+):/i.exec(value);
+        if (scheme && !/^(https?|mailto)$/i.test(scheme[1]) && value !== "data:,"
+            && !/^data:image\\/(png|jpeg|gif|webp);/.test(value)) tell(node, "address");
       }
     }
-    const strange = "iframe, frame, object, embed, applet, base, portal, video, audio, math, foreignObject, meta[http-equiv=refresh]";
+    const strange = "iframe, frame, object, embed, applet, base, portal, video, audio, math, foreignObject"
+      + ", meta[http-equiv=refresh]";
     for (const node of room.querySelectorAll(strange)) tell(node, "element");
-    for (const node of room.querySelectorAll("article form, article input, article svg, article style, article link, article script, article [name]")) {
-      tell(node, "in a message");
+    const inside = ["form", "input", "svg", "style", "link", "script", "[name]"].map((one) => `article ${one}`);
+    for (const node of room.querySelectorAll(inside)) tell(node, "in a message");
+    for (const node of room.querySelectorAll("article [id], article[id]")) {
+      if (!/^[mt]-/.test(node.id)) tell(node, "id");
     }
-    for (const node of room.querySelectorAll("article [id], article[id]")) if (!/^[mt]-/.test(node.id)) tell(node, "id");
     for (const node of room.querySelectorAll("img, source")) {
       const place = new URL(node.src, location.href);
       if (place.origin !== location.origin && place.protocol !== "data:") tell(node, "picture");
     }
   }
-  const text = document.title + document.body.textContent;
+  const text = document.title + rooms.map((room) => (room.body ?? room).textContent).join("");
   const odd = text.match(/.{0,60}[\\0-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\u202a-\\u202e\\u2066-\\u2069].{0,60}/);
   if (odd) wrong.push(`control character: ${JSON.stringify(odd[0])}`);
   if (document.querySelectorAll("main").length !== 1) wrong.push("no main");
@@ -63,11 +65,15 @@ class Witness:
         context.on("request", lambda request: self._asked(request.url))
         context.on("console", lambda message: self._said(message.type, message.text, message.location.get("url", "")))
         context.on("weberror", lambda error: self._note(f"error: {error.error}"))
-        context.on("dialog", lambda dialog: (self._note(f"dialog: {dialog.message}"), dialog.dismiss()))
+        context.on("dialog", self._asked_for)
 
     def _note(self, what: str) -> None:
         if len(self.wrong) < 50:
             self.wrong.append(what)
+
+    def _asked_for(self, dialog: Dialog) -> None:
+        self._note(f"dialog: {dialog.message}")
+        dialog.dismiss()
 
     def _asked(self, url: str) -> None:
         if not url.startswith((self.origin, *OURS)):

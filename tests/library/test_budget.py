@@ -16,9 +16,11 @@ from backscroll.render.terminal import clean
 
 ANY = st.one_of(
     st.text(max_size=400),
-    st.lists(st.sampled_from(["word ", "the parser", "\n", "  ", "日本語", "x=1;", "\x1b[31m", "\u202e", "…", "é", "\ud800", "> "])).map(
-        "".join
-    ),
+    st.lists(
+        st.sampled_from(
+            ["word ", "the parser", "\n", "  ", "日本語", "x=1;", "\x1b[31m", "\u202e", "…", "é", "\ud800", "> "]
+        )
+    ).map("".join),
 )
 WORDS = Words(Highlighter(Query("", All((Word("parser"), Word("word"))))), {"parser": 2.0})
 

@@ -16,13 +16,11 @@ from hypothesis import strategies as st
 
 from backscroll.errors import BackscrollError, Busy, NothingFound
 from backscroll.files import Home
+from backscroll.library.edits import Edit, apply, carry_out
 from backscroll.library.install import (
     EVENTS,
     MARKER,
-    Edit,
     add_hooks,
-    apply,
-    carry_out,
     cron_line,
     hook_command,
     keep_command,

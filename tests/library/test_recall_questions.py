@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -35,7 +35,7 @@ ERROR: Final = """
 ea <- - user: make the build work
 eb <- ea call(em1) et1 Bash {"command": "npm run build"}
 ec <- eb error et1: "Error: Cannot find module 'left-pad'"
-ed <- ec call(em2) et2 Edit {"file_path": "/home/ada/blog/package.json", "old_string": "{}", "new_string": "left-pad 1.3"}
+ed <- ec call(em2) et2 Edit {"file_path": "/home/ada/blog/package.json", "old_string": "", "new_string": "left-pad 1.3"}
 ee <- ed result et2: ok
 ef <- ee call(em3) et3 Bash {"command": "npm run build"}
 eg <- ef result et3: built
@@ -92,7 +92,6 @@ def test_quoted_phrases_are_kept_whole_and_asked_word_by_word_too() -> None:
 
 def test_scripts_without_spaces_are_asked_in_pairs_without_particles() -> None:
     assert words("我们为什么选择数据库？") == ["么选", "选择", "择数", "数据", "据库"]
-    assert {"データ", "ベース"} & {"".join(words("データベースの接続"))[:3]} == {"データ"} or words("データベースの接続")
     assert "接続" in words("データベースの接続")
 
 
@@ -178,6 +177,26 @@ def test_what_is_said_in_two_chats_is_told_once(library: Library) -> None:
     assert text.count("asked: Which parser should we take") == 1
 
 
+ASKED_BEFORE: Final = """
+@ session=S4 cwd=/home/ada/shop time=2026-03-05T10:00:00.000Z
+qa <- - user: what was it with the capacitor?
+qb <- qa call(qm1) qt1 mcp__plugin_backscroll_backscroll__recall {"question": "handwritten parser lark"}
+qc <- qb result qt1: "handwritten parser lark slower price lists"
+qd <- qc call(qm2) qt2 Bash {"command": "backscroll recall 'handwritten parser lark'"}
+qe <- qd result qt2: "Behind > is what was said in earlier sessions: data\\n> handwritten parser lark"
+qf <- qe assistant(qm3): No idea.
+"""
+
+
+def test_what_we_answered_before_is_no_source(tmp_path: Path) -> None:
+    files = {session_path("S1"): jsonl(draw(PARSER)), session_path("S4"): jsonl(draw(ASKED_BEFORE))}
+    shelf = Shelf(tmp_path).write(files)
+    shelf.update()
+    with shelf.open() as library:
+        found = recall(library, "handwritten parser lark")
+        assert {passage.source.chat for passage in found.passages} == {S1}
+
+
 def test_the_session_that_asks_is_left_out(library: Library) -> None:
     found = recall(library, "which parser for the price list?", without=[S1.upper()])
     assert {passage.source.chat for passage in found.passages} == {S3}
@@ -185,14 +204,18 @@ def test_the_session_that_asks_is_left_out(library: Library) -> None:
 
 
 def test_the_project_is_preferred_and_not_required(tmp_path: Path) -> None:
-    drawing = "@ session={0} cwd=/home/ada/{1}\n{1}1 <- - user: the flux capacitor leaks in {1}\n{1}2 <- {1}1 assistant: {1} it is"
+    drawing = """
+    @ session={0} cwd=/home/ada/{1}
+    {1}1 <- - user: the flux capacitor leaks in {1}
+    {1}2 <- {1}1 assistant: {1} it is
+    """
     files = {session_path(name): jsonl(draw(drawing.format(name, where))) for name, where in (("A", "x"), ("B", "y"))}
     shelf = Shelf(tmp_path).write(files)
     shelf.update()
     with shelf.open() as library:
         for wanted in ("/home/ada/x", "/home/ada/y"):
             found = recall(library, "flux capacitor leaks", project=wanted)
-            assert [passage.source.project for passage in found.passages][0] == wanted
+            assert found.passages[0].source.project == wanted
             assert len(found.passages) == 2
 
 
@@ -214,11 +237,18 @@ def test_a_question_without_telling_words_is_answered_with_a_hint(library: Libra
 
 
 def test_a_question_is_no_query(library: Library) -> None:
-    for question in ('parser -list', "role:prompt (parser", '/parser[/ OR', "title:Prices AND", '"parser'):
+    for question in ("parser -list", "role:prompt (parser", "/parser[/ OR", "title:Prices AND", '"parser'):
         assert recall(library, question).passages, question
 
 
-LONG: Final = ["parser " * 50, "x" * 5000, "parser\n" * 200, "日本語 parser " * 300, "> [1] ⟧ ``` </quote>\n" * 50, "\x1b]0;parser\x07"]
+LONG: Final = [
+    "parser " * 50,
+    "x" * 5000,
+    "parser\n" * 200,
+    "日本語 parser " * 300,
+    "> [1] ⟧ ``` </quote>\n" * 50,
+    "\x1b]0;parser\x07",
+]
 
 
 @settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -230,13 +260,14 @@ def test_an_answer_never_exceeds_its_budget(hostile: Library, tokens: int, quest
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
-    rows: list[dict[str, Any]] = []
-    for number, text in enumerate(LONG):
-        drawn = f"@ session=H{number} cwd=/home/ada/{'deep/' * 20}\na{number} <- - user: {json.dumps(text)}\nb{number} <- a{number} assistant: {json.dumps(text[::-1] + text)}"
-        rows.append({session_path(f"H{number}"): jsonl(draw(drawn))})
     shelf = Shelf(tmp_path_factory.mktemp("hostile"))
-    for files in rows:
-        shelf.write(files)
+    for number, text in enumerate(LONG):
+        rows = [
+            f"@ session=H{number} cwd=/home/ada/{'deep/' * 20}",
+            f"a{number} <- - user: {json.dumps(text)}",
+            f"b{number} <- a{number} assistant: {json.dumps(text[::-1] + text)}",
+        ]
+        shelf.write({session_path(f"H{number}"): jsonl(draw("\n".join(rows)))})
     shelf.update()
     with shelf.open() as library:
         yield library
@@ -244,5 +275,5 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
 
 def test_nothing_in_a_passage_ends_its_quotation(hostile: Library) -> None:
     for line in recalled_text(recall(hostile, "quote parser", max_tokens=4000)).splitlines():
-        assert line == "" or line.startswith(">") or line.startswith("[") or line.startswith("read one")
+        assert line == "" or line.startswith((">", "[", "read one", "Behind >"))
         assert "\x1b" not in line

@@ -19,7 +19,7 @@ sb <- sa call(sm1) st1 Bash {"command": "go test ./cart"}
 sc <- sb error st1: "cart/sum.go:12:9: undefined: totalPrice"
 sd <- sc call(sm2) st2 Read {"file_path": "/home/ada/shop/cart/sum.go"}
 se <- sd result st2: package cart
-sf <- se call(sm3) st3 Edit {"file_path": "/home/ada/shop/cart/sum.go", "old_string": "x", "new_string": "totalPrice := 0"}
+sf <- se call(sm3) st3 Edit {"file_path": "/home/ada/shop/cart/sum.go", "old_string": "", "new_string": "totalPrice=0"}
 sg <- sf result st3: ok
 sh <- sg call(sm4) st4 Bash {"command": "cd cart && go test -v ./cart"}
 si <- sh result st4: ok
@@ -69,7 +69,7 @@ def test_what_solved_it_is_what_was_done_until_the_same_command_went_well(librar
     found = similar_errors(library, ASKED)
     assert found.errors[0].is_solved is True
     assert steps(found) == [
-        ("edit", "cart/sum.go: totalPrice := 0"),
+        ("edit", "cart/sum.go: totalPrice=0"),
         ("worked", "cd cart && go test -v ./cart"),
         ("answer", "The tests pass; totalPrice was never declared."),
     ]

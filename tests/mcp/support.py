@@ -3,6 +3,7 @@
 import os
 import sys
 import threading
+import unicodedata
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -11,7 +12,6 @@ from typing import Any, Final
 import httpx2
 import jsonschema
 import msgspec
-from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
 
@@ -24,6 +24,7 @@ from backscroll.mcp.desk import Desk
 from backscroll.mcp.quoting import Frame
 from backscroll.mcp.serving import Served, serve_http
 from backscroll.mcp.tools import TOOLS
+from mcp import Client, StdioServerParameters
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path
@@ -92,7 +93,7 @@ CALLS: Final[Mapping[str, dict[str, Any]]] = {
 """A call of every tool that has an answer in the story."""
 
 
-def answer(shelf: Shelf, tool: str, caller: Caller = NOBODY, **arguments: Any) -> dict[str, Any]:  # noqa: ANN401
+def answer(shelf: Shelf, tool: str, caller: Caller = NOBODY, /, **arguments: Any) -> dict[str, Any]:  # noqa: ANN401
     """What a tool answers, as plain data, checked as every answer is."""
     desk = Desk(shelf.settings, shelf.open().homes)
     try:
@@ -131,13 +132,18 @@ def check_frames(text: str) -> None:
             assert text[at - 6 : at] == opened, text
             opened = None
         else:
-            assert text[at] in "\n\t" or text[at].isprintable() or text[at] in LEFT, repr(text[at])
+            assert text[at] in "\n\t" or unicodedata.category(text[at]) not in HIDDEN or text[at] in SEEN, repr(
+                text[at]
+            )
         at += 1
     assert opened is None, text
 
 
-LEFT: Final = "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
-"""Spaces, which Python does not call printable."""
+HIDDEN: Final = ("Cc", "Cf", "Cs", "Zl", "Zp")
+SEEN: Final = "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd" + "".join(
+    map(chr, range(0x13430, 0x13440))
+)
+"""Marks that Unicode calls formats, and that everybody sees: signs before numbers, how hieroglyphs stand."""
 
 
 def strings_of(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever an answer holds
@@ -155,7 +161,7 @@ def strings_of(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever an answe
 def check_result(tool: str, result: CallToolResult, max_tokens: int = 2000) -> dict[str, Any]:
     """What came over the wire is such an answer, in both forms."""
     assert not result.is_error, result.content
-    plain = result.structured_content
+    plain: dict[str, Any] | None = result.structured_content
     assert plain is not None
     (content,) = result.content
     assert content.type == "text"
@@ -166,8 +172,10 @@ def check_result(tool: str, result: CallToolResult, max_tokens: int = 2000) -> d
 
 @asynccontextmanager
 async def over_stdio(
-    shelf: Shelf, environment: Mapping[str, str] | None = None, **options: Any
-) -> AsyncIterator[Client]:  # noqa: ANN401
+    shelf: Shelf,
+    environment: Mapping[str, str] | None = None,
+    **options: Any,  # noqa: ANN401
+) -> AsyncIterator[Client]:
     """The SDK's client with a server that it started."""
     command = ["-m", "backscroll", "--home", str(shelf.home), "--library", str(shelf.folder), "mcp"]
     known = {name: value for name, value in os.environ.items() if not name.startswith("CLAUDE")}

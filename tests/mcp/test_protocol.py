@@ -8,11 +8,11 @@ import anyio
 import jsonschema
 import mcp_types as types
 import pytest
-from mcp import Client, MCPError
 from mcp.client import ClientRequestContext
 from pydantic import FileUrl
 
 from backscroll import __version__
+from mcp import Client, MCPError
 from tests.library.support import Shelf
 from tests.mcp.support import CALLS, SHOP, check_frames, check_result, over_http, over_stdio, serving, story
 from tests.support.drawings import session_uuid
@@ -67,9 +67,9 @@ async def check_tools(client: Client) -> None:
         assert PARSER in str(plain) or name == "stats"
     refused = await client.call_tool("read", {"chat": "ffffffff"})
     assert refused.is_error
-    assert (
-        refused.content[0].text == "no chat, session, message or agent begins with ffffffff\nnext: find one with search"
-    )  # type: ignore[union-attr]
+    (content,) = refused.content
+    assert isinstance(content, types.TextContent)
+    assert content.text == "no chat, session, message or agent begins with ffffffff\nnext: find one with search"
     with pytest.raises(MCPError, match="there is no tool"):
         await client.call_tool("write", {})
 

@@ -78,7 +78,7 @@ def test_search_pages_reach_every_chat_once(tmp_path: Path) -> None:
 def test_their_own_project_comes_first_where_it_is_as_good(shelf: Shelf) -> None:
     for project, first in (("/home/ada/garden", GARDEN), (SHOP, PARSER)):
         found = answer(shelf, "timeline", Caller(project=project))
-        assert [chat["chat"] for chat in found["chats"]][0] in (first, CALLING)
+        assert found["chats"][0]["chat"] in (first, CALLING)
         assert found["project"] == project
 
 
@@ -111,7 +111,8 @@ def test_read_gives_the_output_of_a_call(shelf: Shelf) -> None:
 def test_read_reads_agents_by_their_ids_and_their_messages(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path).write(EVERYTHING)
     shelf.update()
-    for arguments in ({"chat": "be11ce0"}, {"chat": session_uuid("beside"), "agent": "be11ce0"}):
+    ways: list[dict[str, Any]] = [{"chat": "be11ce0"}, {"chat": session_uuid("beside"), "agent": "be11ce0"}]
+    for arguments in ways:
         found = answer(shelf, "read", **arguments)
         assert found["agent"] == "be11ce0"
         assert [message["message"] for message in found["messages"]] == ["be-x1", "be-x2"]

@@ -107,7 +107,7 @@ def twisted(session: str = TWISTED) -> Iterator[Row]:
     pen = Pen(session)
     for number in range(len(Twist.VALUES)):
         yield from turn(pen, Twist(number), number)
-    usages = ("NaN", -1, 1e308, 2**63, 2**200, None, [], {}, "<img src=x onerror=hit(0)>", True, 0.5)
+    usages: tuple[Any, ...] = ("NaN", -1, 1e308, 2**63, 2**200, None, [], {}, "<img src=x onerror=hit(0)>", True, 0.5)
     for number, value in enumerate(usages):
         usage = dict.fromkeys(
             ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"), value
@@ -140,7 +140,8 @@ def ids() -> Iterator[Row]:
         yield pen.row(Poison(number), {"type": "assistant", "message": message}, uuid=named(4, number))
         content = "\n".join(map(str, range(200))) if number % 20 == 0 else "done"
         block = {"type": "tool_result", "tool_use_id": named(2, number), "content": content}
-        yield pen.row(Poison(number), {"type": "user", "message": {"role": "user", "content": [block, *_small_picture()]}},
+        message = {"role": "user", "content": [block, *_small_picture()]}
+        yield pen.row(Poison(number), {"type": "user", "message": message},
                       uuid=named(5, number), sessionId=named(6, number))  # fmt: skip
 
 
@@ -153,10 +154,13 @@ def large(deep: int = 100_000, long: int = 10_000_000) -> Iterator[Row]:
     pen, p = Pen(LARGE), Poison(0)
     texts = [
         *(bomb.replace("@J", "hit(0)").replace("@U", "http://canary.invalid/0").replace("@N", "0") for bomb in BOMBS),
-        ">" * deep, "".join(f"{' ' * depth}- x\n" for depth in range(600)), "* " * deep, "[" * deep, "<b>" * deep, "*a_" * deep,
+        ">" * deep, "".join(f"{' ' * depth}- x\n" for depth in range(600)), "* " * deep, "[" * deep,
+        "<b>" * deep, "*a_" * deep,
         "\n".join("|" + "a|" * 200 for _ in range(500)), "|a|\n|-|\n" + "|<img src=x onerror=hit(0)>|\n" * 3000,
-        "w" * long, "\n" * deep, "[a]: x\n" * 5000, "![a](b)" * 9000, "[^a]" * 9000, "```\n" * 9000, "&amp;" * deep, "\x1b[31m" * deep,
-        "{" * deep, '{"a":' * deep, "<a href=" * deep, "http://a.b/" * 9000, "- [ ] \n" * 9000, "\r" * deep, "\ud800" * 9000, "`" * deep,
+        "w" * long, "\n" * deep, "[a]: x\n" * 5000, "![a](b)" * 9000, "[^a]" * 9000, "```\n" * 9000,
+        "&amp;" * deep, "\x1b[31m" * deep,
+        "{" * deep, '{"a":' * deep, "<a href=" * deep, "http://a.b/" * 9000, "- [ ] \n" * 9000,
+        "\r" * deep, "\ud800" * 9000, "`" * deep,
     ]  # fmt: skip
     for number, text in enumerate(texts):
         yield pen.row(p, {"type": "user", "message": {"role": "user", "content": text}}, cwd="/x", version="2.0.0")
@@ -178,9 +182,11 @@ def listed(number: int) -> tuple[str, list[Row]]:
     prompt = {"type": "user", "message": {"role": "user", "content": p("listed.prompt")}}
     rows = [pen.row(p, prompt, cwd=p("listed.cwd")), pen.row(p, {"type": "assistant", "message": message})]
     titles: list[Row] = [
-        {"type": "agent-name", "agentName": p("title.agent")}, {"type": "custom-title", "customTitle": p("title.custom")},
+        {"type": "agent-name", "agentName": p("title.agent")},
+        {"type": "custom-title", "customTitle": p("title.custom")},
         {"type": "ai-title", "aiTitle": p("title.ai")},
-        {"type": "summary", "summary": p("title.summary"), "leafUuid": rows[-1]["uuid"]}, {"type": "mode", "mode": p("mode")},
+        {"type": "summary", "summary": p("title.summary"), "leafUuid": rows[-1]["uuid"]},
+        {"type": "mode", "mode": p("mode")},
     ]  # fmt: skip
     rows += [
         {**titles[number % len(titles)], "sessionId": session},
@@ -230,7 +236,9 @@ def hostile_home(count: int = COUNT, shown: int = COUNT, *, with_large: bool = T
     files |= {
         f"{beside}/custom-title.json": line({"customTitle": p("beside.title")}),
         f"{beside}/tool-results/{file_name(p('spilled'))}.txt": p("spilled.text").encode("utf-8", "replace"),
-        f"{FOLDER}/sessions-index.json": line({"version": 1, "entries": [{"sessionId": IDS, "summary": p("index.summary")}]}),
+        f"{FOLDER}/sessions-index.json": line(
+            {"version": 1, "entries": [{"sessionId": IDS, "summary": p("index.summary")}]}
+        ),
         "history.jsonl": jsonl([{"display": p("history"), "project": p("history.project"), "timestamp": 1}]),
         f"sessions/{os.getpid()}.json": line(_running(p)),
     }  # fmt: skip
@@ -241,7 +249,8 @@ def _running(p: Fill) -> Row:
     """What says that a session runs now: it is this very process."""
     stat = Path("/proc/self/stat")
     start = stat.read_text(encoding="ascii").rsplit(")", 1)[1].split()[19] if stat.exists() else ""
-    return {"pid": os.getpid(), "sessionId": LIVE, "cwd": p("live.cwd"), "startedAt": 1, "procStart": start, "updatedAt": 2,
+    return {"pid": os.getpid(), "sessionId": LIVE, "cwd": p("live.cwd"), "startedAt": 1, "procStart": start,
+            "updatedAt": 2,
             "version": p("live.version"), "kind": p("live.kind"), "name": p("live.name"), "status": "waiting",
             "waitingFor": p("live.waiting"), "entrypoint": p("live.entrypoint")}  # fmt: skip
 

@@ -99,7 +99,8 @@ def calls(p: Fill) -> Iterator[tuple[str, Row, Row]]:
         return {name: p(f"{tool}.{name}") for name in names}
 
     patch = [{"oldStart": 1, "oldLines": 2, "newStart": 1, "newLines": 2,
-              "lines": [f"-{p('patch.old')}", f"+{p('patch.new')}", f" {p('patch.same')}", str(p("patch.line"))]}]  # fmt: skip
+              "lines": [f"-{p('patch.old')}", f"+{p('patch.new')}", f" {p('patch.same')}",
+                        str(p("patch.line"))]}]  # fmt: skip
     todo = {"content": p("todo.content"), "activeForm": p("todo.activeForm"), "status": p("todo.status")}
     doing = {"content": p("todo.doing"), "activeForm": p("todo.active"), "status": "in_progress"}
     task = fields("task", "id", "subject", "description", "status", "owner", "command", "stdout", "stderr", "output")
@@ -122,7 +123,8 @@ def calls(p: Fill) -> Iterator[tuple[str, Row, Row]]:
                            "cell_type": "markdown"}, said("notebook.said", toolUseResult=fields(
                                "notebook", "language", "old_source"))  # fmt: skip
     yield "Read", fields("read", "file_path"), said("read.said", toolUseResult={"type": "text", "file": {
-        "filePath": p("read.path"), "content": p("read.content"), "startLine": 3, "numLines": 1, "totalLines": 9}})  # fmt: skip
+        "filePath": p("read.path"), "content": p("read.content"), "startLine": 3, "numLines": 1,
+        "totalLines": 9}})  # fmt: skip
     yield "Read", {"file_path": f"/x/{p('read.name')}.svg"}, said("read.numbered")
     yield "Read", fields("cells", "file_path"), said("cells.said", toolUseResult={"file": {"cells": cells}})
     yield "Read", fields("seen", "file_path"), {"content": list(images(p))}
@@ -156,14 +158,17 @@ def calls(p: Fill) -> Iterator[tuple[str, Row, Row]]:
             {"type": "text", "text": p("agent.text")}]})  # fmt: skip
     yield "WebFetch", fields("fetch", "url", "prompt"), said("fetch.said", toolUseResult={
         "result": p("fetch.result"), "code": 200, "codeText": p("fetch.text"), "url": p("fetch.where")})  # fmt: skip
-    yield "WebSearch", fields("search", "query"), said("search.said", toolUseResult={"query": p("search.asked"), "results": [
+    yield "WebSearch", fields("search", "query"), said("search.said", toolUseResult={
+        "query": p("search.asked"), "results": [
         {"tool_use_id": "x", "content": [page]}, p("search.text")], "durationSeconds": 2})  # fmt: skip
     yield "Skill", fields("skill", "skill", "args"), said("skill.said")
     yield "SlashCommand", fields("slash", "command"), said("slash.said")
-    yield f"mcp__{p('mcp.server')}__{p('mcp.tool')}", {str(p("mcp.key")): p("mcp.value"), "list": [p("mcp.item")], "deep": {
+    yield f"mcp__{p('mcp.server')}__{p('mcp.tool')}", {str(p("mcp.key")): p("mcp.value"), "list": [p("mcp.item")],
+        "deep": {
         str(p("mcp.inner")): [p("mcp.deep")]}}, {"content": [
             {"type": "text", "text": p("mcp.text")}, {"type": "tool_reference", "tool_name": p("mcp.reference")},
-            {"type": p("mcp.type"), "x": p("mcp.field")}, one_image(p)], "toolUseResult": [p("mcp.result")]}  # fmt: skip
+            {"type": p("mcp.type"), "x": p("mcp.field")}, one_image(p)],
+            "toolUseResult": [p("mcp.result")]}  # fmt: skip
     yield p("tool.name"), {"title": p("tool.title"), str(p("tool.key")): p("tool.input")}, said("tool.said")
     yield "Bash", {"command": p("denied.command")}, {
         "content": f"The user doesn't want to proceed with this tool use. the user said:\n{p('denied.words')}",
@@ -200,7 +205,8 @@ def notes(p: Fill) -> Iterator[Row]:
     for subtype in subtypes:
         yield {"type": "system", "subtype": subtype, "content": p(f"system.{subtype}"), "level": p("system.level")}
     yield {"type": "system", "subtype": p("system.subtype"), str(p("system.key")): p("system.value")}
-    yield {"type": "system", "subtype": "stop_hook_summary", "hookCount": 1, "hookInfos": [{"command": p("hook.command")}],
+    yield {"type": "system", "subtype": "stop_hook_summary", "hookCount": 1,
+           "hookInfos": [{"command": p("hook.command")}],
            "hookErrors": [p("hook.error")], "stopReason": p("hook.stop"), "preventedContinuation": True}  # fmt: skip
     yield {"type": "system", "subtype": "api_error", "retryInMs": 9.5, "retryAttempt": 1, "maxRetries": 2,
            "error": {"message": p("api.message"), "error": {"message": p("api.inner")}}}  # fmt: skip
@@ -208,7 +214,8 @@ def notes(p: Fill) -> Iterator[Row]:
     for kind in ("file", "hook_blocking_error", "hook_success", "edited_text_file", "skill_listing", "todo_reminder"):
         yield {"type": "attachment", "attachment": {
             "type": kind, **{name: p(f"attached.{name}") for name in ("content", "filename", "hookName", "hookEvent",
-            "stdout", "snippet", "displayPath", "command")}, "blockingError": {"blockingError": p("attached.error")}}}  # fmt: skip
+            "stdout", "snippet", "displayPath", "command")},
+            "blockingError": {"blockingError": p("attached.error")}}}  # fmt: skip
     yield {
         "type": "attachment",
         "attachment": {"type": "queued_command", "prompt": p("queued"), "commandMode": p("queued.mode")},

@@ -15,7 +15,8 @@ from backscroll.render.terminal import clean_line, moment, plural, size
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from backscroll.library import Health, HomeHealth
+    from backscroll.library import Health, Home, HomeHealth
+    from backscroll.library.plugin import PluginHealth
     from backscroll.settings import Settings
 
 SOON = timedelta(days=7)
@@ -36,6 +37,7 @@ def command() -> None:
       backscroll doctor --home /mnt/old-laptop/.claude --json
     """
     from backscroll.library import examine, open_homes
+    from backscroll.library.plugin import check_plugin
 
     asked = request()
     settings = asked.settings()
@@ -44,10 +46,11 @@ def command() -> None:
     with Progress("reading", quiet=asked.quiet) as progress:
         health = examine(homes, progress.set_total, progress.add)
     now = datetime.now(UTC)
+    plugins = {home: check_plugin(home, settings) for home in homes}
     if asked.json:
-        write_json(_as_json(health, settings, now))
+        write_json(_as_json(health, settings, now, plugins))
     else:
-        _write(health, settings, now, shown=10**9 if asked.verbosity > 0 else SHOWN)
+        _write(health, settings, now, plugins, shown=10**9 if asked.verbosity > 0 else SHOWN)
     if not any(home.exists for home in health.homes):
         places = ", ".join(str(home.home.path) for home in health.homes)
         raise NothingFound(f"no Claude Code home at {places}", "name one with --home, or start Claude Code once")
@@ -55,7 +58,9 @@ def command() -> None:
         raise BackscrollError("not everything could be read", "see the list above; check the permissions")
 
 
-def _as_json(health: "Health", settings: "Settings", now: datetime) -> dict[str, object]:
+def _as_json(
+    health: "Health", settings: "Settings", now: datetime, plugins: "dict[Home, PluginHealth]"
+) -> dict[str, object]:
     from backscroll.cli.inspect import as_json
 
     return {
@@ -64,7 +69,7 @@ def _as_json(health: "Health", settings: "Settings", now: datetime) -> dict[str,
         "system": platform.platform(),
         "library": {"path": str(settings.library), "exists": settings.library.exists()},
         "settings_file": {"path": str(settings.file), "exists": settings.file.exists()},
-        "homes": [_home_as_json(home, now) for home in health.homes],
+        "homes": [{**_home_as_json(home, now), "plugin": _plugin_as_json(plugins[home.home])} for home in health.homes],
         "sessions": as_json(health.inspection),
         "unknown": [
             {
@@ -107,12 +112,27 @@ def _home_as_json(home: "HomeHealth", now: datetime) -> dict[str, object]:
     }
 
 
-def _write(health: "Health", settings: "Settings", now: datetime, shown: int) -> None:
+def _plugin_as_json(plugin: "PluginHealth") -> dict[str, object]:
+    return {
+        "installed": plugin.is_installed,
+        "enabled": bool(plugin.state.is_enabled),
+        "version": plugin.state.version,
+        "current": plugin.is_current,
+        "command": plugin.command,
+        "trouble": plugin.trouble or None,
+    }
+
+
+def _write(
+    health: "Health", settings: "Settings", now: datetime, plugins: "dict[Home, PluginHealth]", shown: int
+) -> None:
     write(f"backscroll {__version__}, Python {platform.python_version()}, {platform.system()}")
     write(f"library   {_state(settings.library)}")
     write(f"settings  {_state(settings.file)}")
     for home in health.homes:
         _write_home(home, now, shown)
+        if home.exists:
+            _write_plugin(plugins[home.home])
     _write_sessions(health, shown)
     _write_unknown(health, shown)
 
@@ -155,6 +175,16 @@ def _write_retention(home: "HomeHealth", now: datetime, shown: int) -> None:
         write(f"    {item.due:%Y-%m-%d %H:%M}  {item.file.place.session_id}  {size(item.file.size):>8}  {project}")
     if len(overdue + soon) > shown:
         write(f"    … and {len(overdue + soon) - shown:,} more (-v lists all)")
+
+
+def _write_plugin(plugin: "PluginHealth") -> None:
+    if not plugin.is_installed:
+        write("\n  Claude Code cannot recall these conversations (backscroll install claude lets it).")
+    elif plugin.trouble:
+        write(warning(f"\n  The plugin does not work as it should: {clean_line(plugin.trouble)}."))
+        write("  next: backscroll install claude")
+    else:
+        write(f"\n  The plugin is installed and up to date ({clean_line(plugin.state.version or '')}).")
 
 
 def _write_sessions(health: "Health", shown: int) -> None:

@@ -1,4 +1,4 @@
-"""`backscroll install`: have every conversation kept without thinking of it."""
+"""`backscroll install`: have every conversation kept without thinking of it, and remembered by Claude Code."""
 
 import shlex
 import sys
@@ -13,13 +13,14 @@ from backscroll.errors import UsageError
 from backscroll.render.terminal import clean, clean_line
 
 if TYPE_CHECKING:
-    from backscroll.library.install import Kind, Plan
+    from backscroll.library.edits import Plan
+    from backscroll.library.install import Kind
 
 YES = click.option("-y", "--yes", is_flag=True, help="Do it without asking.")
 
 
-@click.command("install", short_help="Have conversations kept automatically, by hooks or by a timer.")
-@click.argument("what", type=click.Choice(["hooks", "timer"]))
+@click.command("install", short_help="Have conversations kept automatically, or Claude Code remember them.")
+@click.argument("what", type=click.Choice(["hooks", "timer", "claude"]))
 @YES
 @click.option("--print", "only_print", is_flag=True, help="Only print what would be written; ask and change nothing.")
 @click.option(
@@ -27,14 +28,23 @@ YES = click.option("-y", "--yes", is_flag=True, help="Do it without asking.")
     type=click.Choice(["systemd", "launchd", "cron"]),
     help="Of a timer: what runs it. Default: what this system has.",
 )
+@click.option(
+    "--hint/--no-hint",
+    default=None,
+    help="Of the plugin: tell Claude Code at the start of each session that it can remember. Default: not.",
+)
 @global_options
-def command(what: str, yes: bool, only_print: bool, kind: "Kind | None") -> None:
-    """Have `backscroll keep` run by itself, so that no conversation is deleted before it is kept.
+def command(what: str, yes: bool, only_print: bool, kind: "Kind | None", hint: bool | None) -> None:
+    """Have every conversation kept before it is deleted, without thinking of it, and have Claude Code remember them.
 
-    hooks: Claude Code runs it in the background whenever a session starts or ends. They are added to the settings.json
+    hooks: Claude Code runs `backscroll keep` in the background whenever a session starts or ends. They are added to the settings.json
     of the home, where nothing else changes.
 
-    timer: the system runs it every hour, with systemd or launchd. Where there is neither, a line for cron is printed.
+    timer: the system runs `backscroll keep` every hour, with systemd or launchd. Where there is neither, a line for cron is printed.
+
+    claude: a plugin for Claude Code, with tools, a skill and commands to recall earlier conversations, and a hook that
+    keeps each one when it ends. It is written into the library, and added with `claude plugin`. Do it again after you
+    moved or updated backscroll.
 
     What would change is shown first, and done only after you said yes. With --json nothing is asked: without --yes it
     is only shown.
@@ -45,15 +55,24 @@ def command(what: str, yes: bool, only_print: bool, kind: "Kind | None") -> None
       backscroll install hooks --home ~/.claude --home ~/.claude-work --yes
       backscroll install timer
       backscroll install timer --kind systemd --print
+      backscroll install claude
     """
     from backscroll.library import open_homes
     from backscroll.library.install import keep_command, plan_hooks, plan_timer, timer_kind
 
     asked = request()
     settings = asked.settings()
+    if what != "timer" and kind:
+        raise UsageError("--kind is about a timer", "leave it out, or run backscroll install timer")
+    if what != "claude" and hint is not None:
+        raise UsageError("--hint is about the plugin", "leave it out, or run backscroll install claude")
+    if what == "claude":
+        from backscroll.library.plugin import plan_plugin
+
+        plugin = plan_plugin(open_homes(settings), settings, hint=hint)
+        settle(asked, [plugin], yes=yes, only_show=only_print, nothing="the plugin is there already")
+        return
     if what == "hooks":
-        if kind:
-            raise UsageError("--kind is about a timer", "leave it out, or run backscroll install timer")
         plans = [plan_hooks(home, settings) for home in open_homes(settings)]
         settle(asked, plans, yes=yes, only_show=only_print, nothing="the hooks are there already")
         return
@@ -70,7 +89,7 @@ def settle(asked: Request, plans: "Sequence[Plan]", *, yes: bool, only_show: boo
     changed = False
     for plan in plans:
         if not asked.json:
-            _show(plan, nothing)
+            _show(plan, nothing, in_full=only_show)
         if not plan.is_empty and not only_show and (yes or (not asked.json and _is_wanted(plan))):
             _carry_out(plan, asked)
             changed = True
@@ -86,14 +105,15 @@ def settle(asked: Request, plans: "Sequence[Plan]", *, yes: bool, only_show: boo
         )
 
 
-def _show(plan: "Plan", nothing: str) -> None:
+def _show(plan: "Plan", nothing: str, *, in_full: bool) -> None:
     if plan.cron:
         write("Here is no timer that backscroll could install. Run `crontab -e`, and add this line:")
         write(clean_line(plan.cron))
     elif plan.is_empty:
         write(f"Nothing to do: {nothing}.")
     else:
-        write(clean(plan.diff).rstrip("\n"))
+        if shown := clean(plan.diff if in_full else plan.summary).rstrip("\n"):
+            write(shown)
         for words in plan.first + plan.then:
             write(f"run: {clean_line(shlex.join(words))}")
     if plan.note:
@@ -104,18 +124,18 @@ def _is_wanted(plan: "Plan") -> bool:
     if not sys.stdin.isatty():
         raise UsageError("there is nobody to ask whether to do this; nothing was changed", "add --yes")
     files = ", ".join(clean_line(str(edit.path)) for edit in plan.edits)
-    wanted = click.confirm(f"Change {files}?" if files else "Run this?", err=True)
+    is_one_thing = files and plan.summary == plan.diff
+    wanted = click.confirm(f"Change {files}?" if is_one_thing else "Do this?" if files else "Run this?", err=True)
     if not wanted:
         write("Nothing was changed.")
     return wanted
 
 
 def _carry_out(plan: "Plan", asked: Request) -> None:
-    from backscroll.library.install import carry_out
+    from backscroll.library.edits import program_of
 
-    left = carry_out(plan)
-    for words in left:
-        tell(warning(f"there is no {words[0]} here; to be run yet: {clean_line(shlex.join(words))}"))
+    for words in plan.carry_out():
+        tell(warning(f"there is no {program_of(words)} here; to be run yet: {clean_line(shlex.join(words))}"))
     if not asked.json:
         write("Done.")
 

@@ -17,6 +17,7 @@ COMMANDS = {
     "search": "backscroll.cli.search",
     "find": "backscroll.cli.find",
     "recall": "backscroll.cli.recall",
+    "recalls": "backscroll.cli.recalls",
     "list": "backscroll.cli.list",
     "show": "backscroll.cli.show",
     "tree": "backscroll.cli.tree",

@@ -1,10 +1,11 @@
 """`backscroll recall`: a question in plain words, answered with what was said, inside a budget of tokens."""
 
+import json
 import os
 import sys
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -71,7 +72,7 @@ def command(
         until=parse_moment(until, now, end=True) if until else None,
     )
     if asked.json:
-        write_json(recall_as_json(found))
+        write_json(_fitting(recall_as_json(found), max_tokens))
         if not found.passages:
             raise click.exceptions.Exit(NothingFound.exit_code)
         return
@@ -80,3 +81,13 @@ def command(
     write(recalled_text(found))
     if not asked.quiet:
         tell(f"{len(found.passages)} of {found.found} passages, {found.tokens:,} tokens at most")
+
+
+def _fitting(answer: dict[str, Any], tokens: int) -> dict[str, Any]:
+    """The same without its last passages, until it keeps to the budget with the marks of JSON and whole ids too."""
+    from backscroll.library.budget import tokens_of
+
+    while answer["passages"] and tokens_of(json.dumps(answer, ensure_ascii=False, indent=2)) > tokens:
+        answer["passages"].pop()
+        answer |= {"is_cut": True, "hint": "ask for more tokens"}
+    return answer

@@ -6,26 +6,32 @@ from backscroll.cli.install import YES, settle
 from backscroll.cli.options import global_options, request
 
 
-@click.command("uninstall", short_help="Take out the hooks or the timer again.")
-@click.argument("what", type=click.Choice(["hooks", "timer"]))
+@click.command("uninstall", short_help="Take out the hooks, the timer or the plugin again.")
+@click.argument("what", type=click.Choice(["hooks", "timer", "claude"]))
 @YES
 @global_options
 def command(what: str, yes: bool) -> None:
-    """Take out the hooks or the timer that `backscroll install` put in, and nothing else.
+    """Take out the hooks, the timer or the plugin for Claude Code that `backscroll install` put in, and nothing else.
 
-    What would change is shown first, and done only after you said yes. What was kept stays. A line that you gave to
-    cron is yours to remove.
+    What would change is shown first, and done only after you said yes. What was kept stays, and so do saved recalls. A
+    line that you gave to cron is yours to remove.
 
     \b
     Examples:
       backscroll uninstall hooks
       backscroll uninstall timer --yes
+      backscroll uninstall claude
     """
     from backscroll.library import open_homes
     from backscroll.library.install import plan_no_hooks, plan_no_timer
 
     asked = request()
-    if what == "hooks":
+    if what == "claude":
+        from backscroll.library.plugin import plan_no_plugin
+
+        plan = plan_no_plugin(open_homes(asked.settings()), asked.settings())
+        settle(asked, [plan], yes=yes, nothing="there is no plugin of backscroll")
+    elif what == "hooks":
         plans = [plan_no_hooks(home) for home in open_homes(asked.settings())]
         settle(asked, plans, yes=yes, nothing="there are no hooks of backscroll")
     else:

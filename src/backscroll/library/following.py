@@ -1,4 +1,4 @@
-"""What stands around a passage in its conversation: the prompt before it, what its turn came to, what was tried next."""
+"""What stands around a passage in its conversation: the prompt before it, its end, what was tried next."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple

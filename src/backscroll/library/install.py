@@ -1,11 +1,9 @@
 """Have `backscroll keep` run by itself: as hooks of Claude Code, or by a timer of the system.
 
-What would be written is worked out first, as a `Plan` that can be shown; only `carry_out` touches the disk. This is the
-one place that writes into a home, and only when the user has said yes to the change.
+What would be written is worked out first, as a `Plan` that can be shown. Together with `plugin` this is the one place
+that writes into a home, and only when the user has said yes to the change.
 """
 
-import difflib
-import io
 import json
 import os
 import plistlib
@@ -14,18 +12,16 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from backscroll.errors import BackscrollError, Busy, NothingFound
-from backscroll.files import Home, find_homes, read_small
+from backscroll.files import Home, find_homes
+from backscroll.library.edits import Edit, Plan, Words, read_or_none, real
 from backscroll.settings import Settings, load_settings
 
 Kind = Literal["systemd", "launchd", "cron"]
-Words = tuple[str, ...]
 
 EVENTS: Final = ("SessionStart", "SessionEnd")
 MARKER: Final = "# added by backscroll install hooks"
@@ -33,43 +29,6 @@ MARKER: Final = "# added by backscroll install hooks"
 UNIT: Final = "backscroll-keep"
 LABEL: Final = "backscroll.keep"
 MADE_BY: Final = "made by backscroll install timer; backscroll uninstall timer removes it"
-
-
-@dataclass(frozen=True)
-class Edit:
-    """A file as it is and as it shall be; None stands for no file."""
-
-    path: Path
-    before: bytes | None
-    after: bytes | None
-
-    @property
-    def diff(self) -> str:
-        """What changes, as `diff -u` shows it; empty if nothing does."""
-        old, new = (os.devnull if side is None else str(self.path) for side in (self.before, self.after))
-        return "".join(difflib.unified_diff(_lines(self.before), _lines(self.after), old, new))
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What is to be done: commands of the system, edits of files, and commands that tell the system of them."""
-
-    edits: tuple[Edit, ...] = ()
-    first: tuple[Words, ...] = ()
-    then: tuple[Words, ...] = ()
-    cron: str = ""
-    """The line to paste where there is nothing that we could install into."""
-    note: str = ""
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether everything is already as it shall be."""
-        return not (self.edits or self.first or self.then)
-
-    @property
-    def diff(self) -> str:
-        """The changes of all files."""
-        return "".join(edit.diff for edit in self.edits)
 
 
 def own_command() -> list[str]:
@@ -84,10 +43,17 @@ def own_command() -> list[str]:
 
 def keep_command(settings: Settings, homes: Sequence[Home] = (), program: Sequence[str] = ()) -> list[str]:
     """The words that keep these homes, said by something that knows neither our options nor our environment."""
+    return command_for(["keep", "--quiet"], settings, homes, program)
+
+
+def command_for(
+    what: Sequence[str], settings: Settings, homes: Sequence[Home] = (), program: Sequence[str] = ()
+) -> list[str]:
+    """The words that run one of our commands, with what it cannot know by itself."""
     plain = load_settings(environment={})
     if not homes and (used := find_homes(settings.homes)) != find_homes(plain.homes, {}):
         homes = used
-    words = [*(program or own_command()), "keep", "--quiet"]
+    words = [*(program or own_command()), *what]
     for home in homes:
         words += ["--home", str(home.path)]
     if settings.library != plain.library:
@@ -105,22 +71,24 @@ def plan_hooks(home: Home, settings: Settings, program: Sequence[str] = ()) -> P
     edit = _settings_edit(home, lambda text: add_hooks(text, command))
     off = _parsed(edit.after or b"{}").get("disableAllHooks") is True
     note = f"all hooks are switched off by disableAllHooks in {edit.path}" if off else ""
-    return Plan(edits=_real([edit]), note=note)
+    return Plan(edits=real([edit]), note=note)
 
 
 def plan_no_hooks(home: Home) -> Plan:
     """Take our hooks out again, and nothing else."""
-    return Plan(edits=_real([_settings_edit(home, remove_hooks)]))
+    return Plan(edits=real([_settings_edit(home, remove_hooks)]))
 
 
-def hook_command(words: Sequence[str]) -> str:
+def hook_command(words: Sequence[str], *, unless: str = "", marker: str = MARKER) -> str:
     """The command of a hook: returns at once, says nothing, never fails, and never disturbs Claude Code.
 
     What Claude Code writes to the hook is read to its end in the background: it would show an error if nobody were
     there to take it, and for some events it never closes its side. nohup, since the terminal may be closed meanwhile.
+    `unless` is a command of the shell that says yes where there is nothing to do.
     """
     keep = f"(cd /; nohup {shlex.join(words)} 3<&- &) </dev/null >/dev/null 2>&1"
-    return f"{{ {keep}; (cat <&3 &) >/dev/null 2>&1; }} 3<&0; true {MARKER}"
+    keep = f"{unless} || {keep}" if unless else keep
+    return f"{{ {keep}; (cat <&3 &) >/dev/null 2>&1; }} 3<&0; true {marker}"
 
 
 def add_hooks(text: str, command: str) -> str:
@@ -183,7 +151,7 @@ def _settings_edit(home: Home, change: Callable[[str], str]) -> Edit:
     path = Path(os.path.realpath(home.path / "settings.json"))
     if not home.path.is_dir():
         raise NothingFound(f"no Claude Code home at {home.path}", "name one with --home, or start Claude Code once")
-    before = _read(path)
+    before = read_or_none(path)
     try:
         text = (before or b"").decode()
         after = change(text)
@@ -226,7 +194,7 @@ def plan_timer(kind: Kind, words: Sequence[str]) -> Plan:
     if kind == "cron":
         return Plan(cron=cron_line(words))
     files = systemd_files(words) if kind == "systemd" else launchd_files(words)
-    edits = _real(Edit(path, _read(path), data) for path, data in files.items())
+    edits = real(Edit(path, read_or_none(path), data) for path, data in files.items())
     if kind == "systemd":
         enable = ("systemctl", "--user", "enable", "--now", f"{UNIT}.timer")
         plan = Plan(edits, then=(("systemctl", "--user", "daemon-reload"), enable))
@@ -241,8 +209,8 @@ def plan_timer(kind: Kind, words: Sequence[str]) -> Plan:
 
 def plan_no_timer() -> Plan:
     """Remove every timer that `plan_timer` may have made; not a line of cron, which we did not write."""
-    units = _real(Edit(path, _read(path), None) for path in systemd_files(()))
-    agents = _real(Edit(path, _read(path), None) for path in launchd_files(()))
+    units = real(Edit(path, read_or_none(path), None) for path in systemd_files(()))
+    agents = real(Edit(path, read_or_none(path), None) for path in launchd_files(()))
     first: list[Words] = []
     if units:
         first.append(("systemctl", "--user", "disable", "--now", f"{UNIT}.timer"))
@@ -309,77 +277,3 @@ def _agrees(question: Words) -> bool | None:
     if shutil.which(question[0]) is None:
         return None
     return subprocess.run(question, capture_output=True, check=False).returncode == 0  # noqa: S603
-
-
-def carry_out(plan: Plan) -> list[Words]:
-    """Do it. The commands that could not be run, since there is no such program here, come back."""
-    failed = list(_run(plan.first))
-    for edit in plan.edits:
-        apply(edit)
-    failed += _run(plan.then)
-    for words, reason in failed:
-        if reason:
-            hint = "everything else is done; run that command yourself"
-            raise BackscrollError(f"`{shlex.join(words)}` failed: {reason}", hint)
-    return [words for words, _ in failed]
-
-
-def apply(edit: Edit) -> None:
-    """Put the new file into the place of the old one, at once and only if that is still as it was read."""
-    if edit.after is None:
-        _expect_unchanged(edit)
-        edit.path.unlink()
-        return
-    edit.path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=edit.path.parent, prefix=f".{edit.path.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            if edit.before is not None:
-                os.fchmod(file.fileno(), edit.path.stat().st_mode & 0o7777)
-            file.write(edit.after)
-            file.flush()
-            os.fsync(file.fileno())
-        _expect_unchanged(edit)
-        os.replace(name, edit.path)  # noqa: PTH105 - as the rest here
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    folder = os.open(edit.path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
-def _expect_unchanged(edit: Edit) -> None:
-    if _read(edit.path) != edit.before:
-        raise Busy(f"{edit.path} was changed meanwhile by somebody else; it was left alone", "try again")
-
-
-def _run(commands: Iterable[Words]) -> Iterator[tuple[Words, str]]:
-    """Run them all; those that failed, with the reason, and those for which there is no program, without one."""
-    for words in commands:
-        if shutil.which(words[0]) is None:
-            yield words, ""
-            continue
-        done = subprocess.run(words, capture_output=True, text=True, check=False, errors="replace")  # noqa: S603
-        if done.returncode:
-            yield words, done.stderr.strip() or f"exit code {done.returncode}"
-
-
-def _real(edits: Iterable[Edit]) -> tuple[Edit, ...]:
-    return tuple(edit for edit in edits if edit.before != edit.after)
-
-
-def _read(path: Path) -> bytes | None:
-    try:
-        return read_small(path)
-    except FileNotFoundError:
-        return None
-
-
-def _lines(data: bytes | None) -> list[str]:
-    lines = list(io.StringIO((data or b"").decode("utf-8", "replace"), newline="\n"))
-    if lines and not lines[-1].endswith("\n"):
-        lines[-1] += "\n\\ No newline at end of file\n"
-    return lines

@@ -50,7 +50,8 @@ def errors_like(
     """The signature of a text, and the errors that are like it, the likest and latest first."""
     signature = plain_signature(text)
     telling = PLACES.sub(" ", signature)
-    wanted: list[Part] = [Word(word) for word in dict.fromkeys(WORDS.findall(telling))][:MOST_WORDS]
+    words = list(dict.fromkeys(WORDS.findall(telling)))[:MOST_WORDS]
+    wanted = [Word(word) for word in words]
     wanted += [Word(term.text) for term in terms_of(_telling_line(text, telling)) if term.is_name][:MOST_NAMES]
     if not wanted:
         return signature, []

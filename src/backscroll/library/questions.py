@@ -108,7 +108,7 @@ class Variant(NamedTuple):
     weight: float
 
 
-def variants_of(terms: list[Term], frequency: Callable[[Term], int], fields: tuple[Field, ...] = ()) -> list[Variant]:
+def variants_of(terms: list[Term], frequency: Callable[[Term], int], fields: tuple[Part, ...] = ()) -> list[Variant]:
     """The ways to ask for these terms; `frequency` tells in how many passages one is."""
     counts = {term: frequency(term) for term in terms}
     there = sorted((term for term in terms if counts[term]), key=lambda term: counts[term])

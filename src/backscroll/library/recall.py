@@ -15,6 +15,7 @@ from typing import Final
 
 from backscroll.conversation import Role
 from backscroll.conversation.signatures import STRONG
+from backscroll.library.budget import cut_to
 from backscroll.library.cited import (
     DEFAULT_TOKENS,
     FEWEST_TOKENS,
@@ -129,7 +130,7 @@ class _Asked:
         is_cut = len(passages) < len(tellings) or any(passage.is_cut for passage in passages)
         hint = "read one with its chat and message id, or ask for more tokens" if is_cut else ""
         if not tellings:
-            hint = self._similar() or "try other words, or backscroll search"
+            hint = cut_to(self._similar(), MOST_OFFERED) or "try other words, or backscroll search"
         cost = HEADING + sum(map(cost_of, passages))
         return Recall(self._question, passages, self._chats, len(candidates), cost, is_cut, hint)
 
@@ -177,7 +178,8 @@ class _Asked:
         return next((hit for one in answer.chats for hit in one.hits if self._is_wanted(hit)), None)
 
     def _is_wanted(self, hit: Hit) -> bool:
-        return (hit.session or "").lower() not in self._without
+        """Not of a session that is left out, and no answer of ours to an earlier question: that repeats others."""
+        return (hit.session or "").lower() not in self._without and OURSELVES not in (hit.tool or "").lower()
 
     def _similar(self) -> str:
         words = self._library.similar(Query("", All(tuple(Word(term.text) for term in self._terms[:6]))))
@@ -207,7 +209,7 @@ class _Asked:
         chosen: list[_Candidate] = []
         told: list[set[str]] = []
         of_chat: dict[int, int] = defaultdict(int)
-        waiting = [candidate for candidate in candidates if candidate.text.strip()]
+        waiting = [one for one in candidates if one.text.strip() and not OUR_ANSWER.match(one.text)]
         while waiting and len(chosen) < MOST_TOLD:
             best = max(waiting, key=lambda one: (one.score * SAME_CHAT ** of_chat[one.chat.key], -one.hit.block))
             waiting.remove(best)
@@ -284,11 +286,13 @@ MOST_HITS: Final = 6
 MOST_READ: Final = 48
 MOST_TOLD: Final = 14
 MOST_ERRORS: Final = 4
+MOST_OFFERED: Final = 40
+"""Tokens of words that look like those that are not there."""
 # Chosen with bench/recall_agents.py, on its tuning half.
 RANK: Final = 10
 CHAT_SHARE: Final = 0.5
 TITLE_SHARE: Final = 0.5
-COVERAGE: Final = 0.7
+COVERAGE: Final = 0.8
 """How much of a passage's worth is how much of the question it has."""
 NAMED: Final = 1.5
 PROJECT: Final = 1.3
@@ -297,12 +301,16 @@ SAME_CHAT: Final = 0.75
 ROLES: Final[dict[Role, float]] = {Role.OTHER: 0.7}
 A_PASSAGE: Final = 240
 """Tokens that a passage may take at least."""
-SHARE: Final = 0.15
+SHARE: Final = 0.2
 """How much of the budget one passage may take."""
 ASKED: Final = 0.2
 OWN: Final = 0.5
 CONCLUDED: Final = 0.4
 LONGEST_WEIGHED: Final = 60_000
+OURSELVES: Final = "backscroll"
+"""In the names of the tools that answer from here."""
+OUR_ANSWER: Final = re.compile(r"backscroll (?:recall|search)\b|Behind > is what was said")
+"""What a shell was told to ask, and what it got."""
 WRAPPED: Final = re.compile(r"<tool_use_error>|[Ee]xit code \d|Traceback \(")
 """How the client and shells announce an error."""
 LABELS: Final = {

@@ -94,7 +94,9 @@ def similar_errors(
         for score, one in scored:
             if sum(error.source.chat == one.chat.overview.id for error in errors) >= EACH_CHAT:
                 continue
-            error = _told(texts, one, ways[one.hit.block], score, min(left, max(AN_ERROR, int(max_tokens * SHARE))), words)
+            error = _told(
+                texts, one, ways[one.hit.block], score, min(left, max(AN_ERROR, int(max_tokens * SHARE))), words
+            )
             if error is not None and (cost := cost_of_error(error)) <= left:
                 errors.append(error)
                 left -= cost
@@ -136,9 +138,7 @@ def cost_of_error(error: SimilarError) -> int:
     return cost + sum(A_STEP + tokens_of(step.text) + A_LINE * step.text.count("\n") for step in error.solution)
 
 
-def _told(
-    texts: Texts, met: Met, way: WayOut, score: float, tokens: int, words: Words
-) -> SimilarError | None:
+def _told(texts: Texts, met: Met, way: WayOut, score: float, tokens: int, words: Words) -> SimilarError | None:
     source = source_of(met.hit, met.chat)
     room = tokens - cost_of(Recalled(source, "", False, 0.0, ())) - A_STEP * len(way.steps)
     if room <= 0:

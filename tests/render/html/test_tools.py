@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from backscroll.conversation import Agent
 from backscroll.render.html.element import trusted
 from backscroll.render.html.messages import call_html
 from backscroll.render.html.shown import View
@@ -231,12 +232,13 @@ def test_an_agent_is_told_something_and_answers_and_can_be_read() -> None:
     given = {"description": "Look", "prompt": "Look *here*", "subagent_type": "Explore"}
     answer = [{"type": "text", "text": "Found **it**"}, {"type": "text", "text": "agentId: a1 (for resuming)"}]
     told = {"agentId": "a1", "totalToolUseCount": 2, "totalTokens": 60782, "totalDurationMs": 66172}
-    section = called("Task", given, answer, told)
+    section = called("Task", given, answer, told, view={"agents": {"t1": Agent("a1", [])}})
     assert summary(section) == "◎ Task Look Explore · 2 calls · 60.8k tokens"
     assert "Found it" in section.text
     assert "for resuming" not in section.text
     assert section.one("details.agent-talk").attributes["data-src"] == "/agents/a1/messages"
     assert section.one("a.agent-page").attributes["href"] == "/agents/a1"
+    assert not called("Task", given, answer, told).all(".agent-talk")  # its file is gone
     here = called("Task", given, answer, told, view={"inline": {"a1": trusted("<p>inside</p>")}, "links": Nowhere()})
     assert here.one(".agent-messages").text == "inside"
     assert "data-src" not in here.one("details.agent-talk").attributes

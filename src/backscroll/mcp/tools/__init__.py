@@ -41,7 +41,9 @@ class Tool(NamedTuple):
 
     def schemas(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """What it takes and answers, as JSON Schema."""
-        return schema_of(self.wanted), schema_of(self.answer)
+        takes = schema_of(self.wanted)
+        takes["properties"]["max_tokens"] = takes["properties"].pop("max_tokens")  # what matters least comes last
+        return takes, schema_of(self.answer)
 
 
 TOOLS: Final = {

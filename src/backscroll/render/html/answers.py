@@ -18,12 +18,16 @@ from backscroll.records import (
     WebSearchResult,
     value_of,
 )
-from backscroll.render.html.element import Html, el
+from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.render.html.pictures import document_note, picture, pictures_of
-from backscroll.render.html.plain import as_typed, json_of, one_line
+from backscroll.render.html.plain import as_typed, cut, json_of, one_line
 from backscroll.render.html.prose import prose
 from backscroll.render.html.shown import Detail, View
 from backscroll.render.html.tools import section, user_words
+
+MOST_LINES: Final = 5000
+MOST_CHARACTERS: Final = 200_000
+"""No answer is longer than this, but a file may say so, and a page must stay one that can be read."""
 
 
 def answer_parts(message: Message, view: View) -> Iterator[Html]:
@@ -46,7 +50,9 @@ def answer_detail(message: Message) -> Detail:
 def _part(block: Block, message: Message, view: View) -> Iterator[Html]:
     if isinstance(block, Text):
         if block.text.strip():
-            yield el("div", prose(block.text), class_="part text", data_detail="talk")
+            shown, lines = (block.text, 0) if view.whole else cut(block.text, MOST_LINES, MOST_CHARACTERS)
+            more = el("p", f"… {lines:,} lines in all: see the raw row", class_="muted") if lines else NOTHING
+            yield el("div", prose(shown), more, class_="part text", data_detail="talk")
     elif isinstance(block, Thinking):
         yield _thinking(block.thinking)
     elif isinstance(block, RedactedThinking):

@@ -19,7 +19,8 @@ def agent(called: Called) -> Seen:
     found = called.view.agents.get(called.call.id)
     record = called.call.result.row.record if called.call.result else None
     told = agent_result(record.tool_use_result) if isinstance(record, User) else None
-    name = found.id if found else (told.agent_id if told else None)
+    # A result may name an agent whose file is gone: then there is nothing to be opened.
+    name = found.id if found else (told.agent_id if told and told.agent_id in called.view.inline else None)
     kind = (found.type if found else None) or asked.subagent_type or "agent"
     is_async = called.fields.get("isAsync") is True
     answer = "" if called.has_failed or is_async else _answer(called)

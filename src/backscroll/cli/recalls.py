@@ -1,0 +1,135 @@
+"""`backscroll recalls`: answers that were saved, with their sources."""
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from backscroll.cli.options import Request, global_options, request
+from backscroll.cli.output import open_library, tell, write, write_json
+from backscroll.errors import NothingFound, UsageError
+from backscroll.render.recalled import citation, recalled_text, source_as_json
+from backscroll.render.terminal import clean, clean_line, moment, plural
+
+if TYPE_CHECKING:
+    from backscroll.library.recalls import SavedRecall
+
+CURRENT_PROJECT: Final = "CLAUDE_PROJECT_DIR"
+LONGEST_PIPED: Final = 400_000
+
+
+@click.command("recalls", short_help="Answers that you saved, with their sources.")
+@click.argument("words", metavar="[WORDS]...", nargs=-1)
+@click.option("--show", metavar="NAME", help="Read one; the beginning of its name is enough.")
+@click.option("--save", metavar="QUESTION", help="Save an answer to this: what is piped in, else what recall finds.")
+@click.option(
+    "--source", "sources", metavar="CHAT/MESSAGE", multiple=True, help="With --save: what the answer rests on."
+)
+@click.option("--remove", metavar="NAME", help="Forget the one of this name.")
+@global_options
+def command(
+    words: tuple[str, ...], show: str | None, save: str | None, sources: tuple[str, ...], remove: str | None
+) -> None:
+    """List the answers that you or Claude Code saved, all or those with these words.
+
+    They are Markdown files in the folder `recalls` of the library, yours to read and to edit. `backscroll recall` and
+    the tools of Claude Code tell them first where they answer a question. Sources are checked when an answer is saved.
+
+    \b
+    Examples:
+      backscroll recalls
+      backscroll recalls retry budget
+      backscroll recalls --show 2026-01-05-retry
+      backscroll recalls --save 'what is the retry budget?' --source 4f8c1d2e/91ab03cd <answer.md
+      backscroll recalls --save 'how was ENOSPC solved?'
+      backscroll recalls --remove 2026-01-05-retry-budget
+    """
+    if sum((bool(words), show is not None, save is not None, remove is not None)) > 1:
+        raise UsageError("words, --show, --save and --remove are different things", "take one of them")
+    if sources and save is None:
+        raise UsageError("--source is about an answer to be saved", "add --save QUESTION")
+    asked = request()
+    if save is not None:
+        _save(asked, save, sources)
+    elif show is not None:
+        _show(asked, show)
+    elif remove is not None:
+        _remove(asked, remove)
+    else:
+        _list(asked, words)
+
+
+def _save(asked: Request, question: str, names: tuple[str, ...]) -> None:
+    from backscroll.library.recall import recall
+    from backscroll.library.recalls import save_recall, source_named
+
+    text = "" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.read(LONGEST_PIPED)
+    library = open_library(asked, with_text=not text.strip())
+    sources = [source_named(library, name) for name in dict.fromkeys(names)]
+    project = os.environ.get(CURRENT_PROJECT) or str(Path.cwd())
+    if not text.strip():
+        found = recall(library, question, project=project)
+        if not found.passages:
+            raise NothingFound(f"nothing is remembered of {clean_line(question)[:200]}", found.hint)
+        text = recalled_text(found)
+        sources = sources or [passage.source for passage in found.passages if passage.source.message]
+    saved = save_recall(library.settings.library, question, text, sources, project=project)
+    if asked.json:
+        write_json({"saved": _as_json(saved)})
+        return
+    write(f"saved: {clean_line(saved.name)}")
+    if not sources and not asked.quiet:
+        tell("it has no sources; name some with --source CHAT/MESSAGE")
+
+
+def _list(asked: Request, words: tuple[str, ...]) -> None:
+    from backscroll.library.recalls import recalls_with, saved_recalls
+
+    recalls = saved_recalls(asked.settings().library)
+    if not recalls:
+        raise NothingFound("no recall is saved", "backscroll recalls --save QUESTION")
+    found = recalls_with(recalls, words)
+    if not found:
+        raise NothingFound(f"no saved recall has {clean_line(' '.join(words))}", "see backscroll recalls")
+    if asked.json:
+        write_json({"recalls": [_as_json(one) for one in found]})
+        return
+    for one in found:
+        about = click.style(f"  ({plural(len(one.sources), 'source')})", dim=True)
+        write(f"{click.style(clean_line(one.name), fg='cyan')}  {clean_line(one.question)}{about}")
+
+
+def _show(asked: Request, name: str) -> None:
+    from backscroll.library.recalls import find_recall
+
+    found = find_recall(asked.settings().library, name)
+    if asked.json:
+        write_json({"recall": {**_as_json(found), "text": found.text}})
+        return
+    write(f"{click.style(clean_line(found.question), bold=True)}\n\n{clean(found.text)}")
+    if found.sources:
+        write("\nSources:")
+    for source in found.sources:
+        write(f"  {citation(source)}")
+
+
+def _remove(asked: Request, name: str) -> None:
+    from backscroll.library.recalls import remove_recall
+
+    gone = remove_recall(asked.settings().library, name)
+    if asked.json:
+        write_json({"removed": _as_json(gone)})
+    else:
+        write(f"forgot {clean_line(gone.name)}: {clean_line(gone.question)}")
+
+
+def _as_json(one: "SavedRecall") -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "question": one.question,
+        "saved": moment(one.saved) if one.saved else None,
+        "project": one.project,
+        "sources": [source_as_json(source) for source in one.sources],
+    }

@@ -1,0 +1,151 @@
+"""Changes of files and commands of the system that are planned, shown, and then carried out."""
+
+import difflib
+import io
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from backscroll.errors import BackscrollError, Busy
+from backscroll.files import read_small
+
+Words = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A file as it is and as it shall be; None stands for no file."""
+
+    path: Path
+    before: bytes | None
+    after: bytes | None
+
+    @property
+    def diff(self) -> str:
+        """What changes, as `diff -u` shows it; empty if nothing does."""
+        old, new = (os.devnull if side is None else str(self.path) for side in (self.before, self.after))
+        return "".join(difflib.unified_diff(_lines(self.before), _lines(self.after), old, new))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be done: commands of the system, edits of files, and commands that tell the system of them."""
+
+    edits: tuple[Edit, ...] = ()
+    first: tuple[Words, ...] = ()
+    then: tuple[Words, ...] = ()
+    cron: str = ""
+    """The line to paste where there is nothing that we could install into."""
+    note: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether everything is already as it shall be."""
+        return not (self.edits or self.first or self.then)
+
+    @property
+    def diff(self) -> str:
+        """The changes of all files."""
+        return "".join(edit.diff for edit in self.edits)
+
+    @property
+    def summary(self) -> str:
+        """What is shown to whoever is asked."""
+        return self.diff
+
+    def carry_out(self) -> list[Words]:
+        """Do it. The commands that could not be run, since there is no such program here, come back."""
+        return carry_out(self)
+
+
+def carry_out(plan: Plan) -> list[Words]:
+    """Do what was planned, and nothing besides."""
+    failed = list(_run(plan.first))
+    for edit in plan.edits:
+        apply(edit)
+    failed += _run(plan.then)
+    for words, reason in failed:
+        if reason:
+            hint = "everything else is done; run that command yourself"
+            raise BackscrollError(f"`{shlex.join(words)}` failed: {reason}", hint)
+    return [words for words, _ in failed]
+
+
+def apply(edit: Edit) -> None:
+    """Put the new file into the place of the old one, at once and only if that is still as it was read."""
+    if edit.after is None:
+        _expect_unchanged(edit)
+        edit.path.unlink()
+        return
+    edit.path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=edit.path.parent, prefix=f".{edit.path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            if edit.before is not None:
+                os.fchmod(file.fileno(), edit.path.stat().st_mode & 0o7777)
+            file.write(edit.after)
+            file.flush()
+            os.fsync(file.fileno())
+        _expect_unchanged(edit)
+        os.replace(name, edit.path)  # noqa: PTH105 - as the rest here
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    folder = os.open(edit.path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _expect_unchanged(edit: Edit) -> None:
+    if read_or_none(edit.path) != edit.before:
+        raise Busy(f"{edit.path} was changed meanwhile by somebody else; it was left alone", "try again")
+
+
+def _run(commands: Iterable[Words]) -> Iterator[tuple[Words, str]]:
+    """Run them all; those that failed, with the reason, and those for which there is no program, without one."""
+    for words in commands:
+        if shutil.which(program_of(words)) is None:
+            yield words, ""
+            continue
+        done = subprocess.run(  # noqa: S603
+            words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, errors="replace"
+        )
+        if done.returncode:
+            yield words, done.stderr.strip() or f"exit code {done.returncode}"
+
+
+def program_of(words: Words) -> str:
+    """The program that a command starts: what comes behind `env` and its variables."""
+    return next((word for word in words if word not in ENVIRONMENT and "=" not in word), words[0])
+
+
+def real(edits: Iterable[Edit]) -> tuple[Edit, ...]:
+    """Those that change something."""
+    return tuple(edit for edit in edits if edit.before != edit.after)
+
+
+def read_or_none(path: Path) -> bytes | None:
+    """A small file; None if it is not there."""
+    try:
+        return read_small(path)
+    except FileNotFoundError:
+        return None
+
+
+def _lines(data: bytes | None) -> list[str]:
+    lines = list(io.StringIO((data or b"").decode("utf-8", "replace"), newline="\n"))
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += "\n\\ No newline at end of file\n"
+    return lines
+
+
+ENVIRONMENT: Final = ("env", "-u", "CLAUDE_CONFIG_DIR")
+"""What may stand before a program: in which home it is to run."""

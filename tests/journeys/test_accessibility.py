@@ -1,0 +1,31 @@
+"""Every page, light and dark, wide and narrow: axe finds nothing serious, and what it looks like can be kept."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from tests.journeys.house import House
+from tests.journeys.visitor import NARROW, WIDE, Visitor, keep_picture
+
+GRAVE = ("serious", "critical")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", ["wide", "narrow"])
+def test_nothing_serious_is_wrong_with_any_page(visitor: Visitor, house: House, scheme: str, width: str) -> None:
+    # Only so that the checker can be put into the page: what our own policy allows is checked elsewhere.
+    context = visitor.context(
+        house.site, viewport=WIDE if width == "wide" else NARROW, color_scheme=scheme, bypass_csp=True,
+        reduced_motion="reduce",
+    )  # fmt: skip
+    page, wrong = context.new_page(), []
+    for number, path in enumerate(house.rooms):
+        page.goto(house.site + path)
+        page.evaluate("""document.querySelectorAll('.tool > details').forEach((one, at) => { one.open = at < 5; })""")
+        keep_picture(page, f"{number:02}{path.partition('?')[0].replace('/', '-')[:24].rstrip('-')}-{width}-{scheme}")
+        found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+        wrong += [
+            f"{path}: {one['id']} {one['help']}: {[node['html'][:150] for node in one['nodes'][:3]]}"
+            for one in found
+            if one["impact"] in GRAVE
+        ]
+    assert wrong == []

@@ -1,0 +1,137 @@
+"""Many readers at once: eight tabs of one browser, and hundreds of streams, some of which nobody reads."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from backscroll.web.live import News
+from backscroll.web.serving import Served
+from tests.journeys.streams import Client
+from tests.journeys.visitor import Visitor, ids_of
+from tests.journeys.writer import Writer
+from tests.library.support import Shelf
+from tests.web.served import ask, serving
+
+CLIENTS = int(os.environ.get("BACKSCROLL_STREAMS", "200"))
+TABS = 8
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    return Shelf(tmp_path)
+
+
+@pytest.fixture
+def writer(shelf: Shelf) -> Writer:
+    writer = Writer(shelf, "living")
+    for number in range(4):
+        writer.turn(f"question {number}")
+    writer.flush()
+    shelf.update()
+    return writer
+
+
+@pytest.fixture
+def served(shelf: Shelf, writer: Writer) -> Iterator[Served]:
+    del writer  # was there before
+    with serving(shelf, follows=True) as served:
+        yield served
+
+
+def news_of(served: Served) -> News:
+    news: News = served.server.config.app.app.state.live.news  # type: ignore[union-attr]
+    return news
+
+
+def test_eight_tabs_load_and_follow(visitor: Visitor, served: Served, writer: Writer) -> None:
+    context = visitor.context(served.url)
+    pages = []
+    for _ in range(TABS):
+        page = context.new_page()
+        page.goto(f"{served.url}/chats/{writer.chat}")
+        pages.append(page)
+    for number in range(3):
+        writer.turn(f"more {number}")
+        writer.flush()
+        for page in pages:
+            expect(page.locator(f"#m-{writer.messages[-1]}")).to_be_attached()
+    for page in pages:
+        assert ids_of(page) == writer.messages
+    assert len(served.server.server_state.connections) <= TABS  # one stream for all of them, and what is kept open
+    pages[0].goto(f"{served.url}/stats")
+    expect(pages[0].get_by_role("heading").first).to_be_visible()
+
+
+def run(work: Callable[[], Awaitable[None]]) -> None:
+    """In a thread of its own: the browser's loop runs in this one."""
+
+    async def limited() -> None:
+        await asyncio.wait_for(work(), 120)
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(lambda: asyncio.run(limited())).result()
+
+
+def test_slow_readers_delay_nobody_and_leave_nothing_behind(served: Served, writer: Writer) -> None:
+    state, news = served.server.server_state, news_of(served)
+
+    async def work() -> None:
+        slow = [await Client.connect(served, buffer=2048) for _ in range(CLIENTS // 2)]
+        quick = [await Client.connect(served) for _ in range(CLIENTS - len(slow))]
+        for client in quick:
+            assert (await client.event()).name == "hello"
+        assert len(state.connections) >= CLIENTS
+        for number in range(10):  # more than the buffers of those who do not read can hold
+            news.tell([f"chat-{number}-{place}" for place in range(3000)])
+            await asyncio.gather(*(client.until(f"chat-{number}-0") for client in quick))
+        writer.turn("and a real one")
+        writer.flush()
+        await asyncio.gather(*(client.until(writer.chat) for client in quick))
+        assert all(len(client.chats) == 30_001 for client in quick)
+        waiting = [len(client.reader._buffer) for client in slow]  # type: ignore[attr-defined]
+        assert max(waiting) < 500_000  # nothing was read for them
+        for client in [*slow, *quick]:
+            await client.leave()
+        while state.connections or state.tasks:
+            await asyncio.sleep(0.02)
+
+    before = len(state.connections), len(state.tasks)
+    run(work)
+    assert before == (0, 0) == (len(state.connections), len(state.tasks))
+    assert not news._woken._waiters  # type: ignore[attr-defined]
+    assert ask(served, "/api/v1/status").status == 200
+
+
+def test_who_comes_back_is_told_of_everything_since(served: Served, writer: Writer) -> None:
+    news = news_of(served)
+
+    async def work() -> None:
+        clients = [await Client.connect(served) for _ in range(20)]
+        for client in clients:
+            await client.event()
+        expected: set[str] = set()
+        for number in range(200):
+            told = {f"chat-{number}", f"often-{number % 7}"}
+            news.tell(sorted(told))
+            expected |= told
+            gone = clients[number % len(clients)]  # one after the other goes, and comes back
+            await gone.leave()
+            back = await Client.connect(served, gone.last)
+            back.last, back.chats = gone.last, gone.chats
+            clients[number % len(clients)] = back
+        writer.turn("the last one")
+        writer.flush()
+        for client in clients:
+            await client.until(writer.chat)
+            assert expected <= client.chats
+            await client.leave()
+        stranger = await Client.connect(served, "another-7")
+        assert (await stranger.event()).data == {"again": True}  # of another server: it must look anew
+        await stranger.leave()
+
+    run(work)
