@@ -30,7 +30,7 @@ from uuid import UUID
 from playwright.sync_api import Browser, sync_playwright
 
 from bench.generate import _size, generate
-from bench.peers import DEFAULT_CACHE, AgentsView, Query, Server, UnableError, free_port, install_peers, isolated
+from bench.peers import DEFAULT_CACHE, AgentsView, Server, UnableError, free_port, install_peers, isolated
 from bench.search import SESSION, Backscroll, Times, draw_questions, our_text, read_material, say, times_of
 
 READABLE_AIM: Final = 1.0
@@ -41,7 +41,9 @@ PAINT_AIM: Final = 0.300
 STREAMS: Final = 50
 LIVE: Final = 10
 PATIENCE: Final = 120.0
-WORDS: Final = "the quick parser keeps every record of a session and shows it in order while tests run on real files".split()
+WORDS: Final = (
+    "the quick parser keeps every record of a session and shows it in order while tests run on real files".split()
+)
 ARGUMENTS: Final = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 # Asks for frames from the beginning on; what a frame had to draw is on the screen when the next one is asked for.
@@ -137,6 +139,7 @@ class Session:
     """A session file that grows."""
 
     def __init__(self, home: Path, number: int, seed: int = 3) -> None:
+        self.number = number
         self.random = Random(f"{seed} {number}")
         self.id = str(UUID(int=0x11111111_2222_4333_8444_000000000000 + number))
         self.path = home / "projects" / "-work-long" / f"{self.id}.jsonl"
@@ -163,7 +166,7 @@ class Session:
         return self._row({"type": "user", "message": {"role": "user", "content": f"Prompt {number}: {self._text(20)}"}})
 
     def _answer(self, number: int) -> bytes:
-        name, call = f"msg_{number}", f"toolu_{number}"
+        name, call = f"msg_{self.number}_{number}", f"toolu_{self.number}_{number}"
         text = f"Answer {number}. {self._text(60)}\n\n```python\nx = 1\nprint(x)\n```\n"
         given = {"type": "tool_use", "id": call, "name": "Bash", "input": {"command": f"pytest -q {self._text(4)}"}}
         output = self._text(120)
@@ -271,6 +274,7 @@ class Streams:
     def __init__(self, port: int, count: int) -> None:
         self.told: list[dict[str, float]] = [{} for _ in range(count)]
         self._port = port
+        self._writers: list[asyncio.StreamWriter] = []
         self._ready = threading.Barrier(2)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -299,6 +303,7 @@ class Streams:
         reader, writer = await asyncio.open_connection("127.0.0.1", self._port, limit=2**20)
         writer.write(f"GET /api/v1/events HTTP/1.1\r\nHost: 127.0.0.1:{self._port}\r\n\r\n".encode())
         await reader.readuntil(b"\r\n\r\n")
+        self._writers.append(writer)  # the connection lives as long as it does
         return reader
 
     @staticmethod

@@ -21,9 +21,7 @@ FORKED: Final = session_uuid("forked")
 SMALL: Final = session_uuid("small")
 MESSAGES: Final = 3 * TURNS
 
-PICTURE: Final = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAIAQAAAADsdIMmAAAADklEQVQI12P4z8DAAMQAEfEB/1y1YZwAAAAASUVORK5CYII="
-)
+PICTURE: Final = "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAIAQAAAADsdIMmAAAADklEQVQI12P4z8DAAMQAEfEB/1y1YZwAAAAASUVORK5CYII="
 
 OPENING: Final = """
 @ version=2.1.72 time=2026-01-05T10:00
@@ -37,9 +35,7 @@ r{n} <- b{n} result t{n}: {result}
 c{n} <- r{n} assistant(mc{n}): {answer}
 """
 
-ANSWER: Final = (
-    "Part {n} is **done**.\\n\\n```python\\ndef part_{n}():\\n    return {n}\\n```\\n\\n| a | b |\\n|---|---|\\n| 1 | 2 |"
-)
+ANSWER: Final = "Part {n} is **done**.\\n\\n```python\\ndef part_{n}():\\n    return {n}\\n```\\n\\n| a | b |\\n|---|---|\\n| 1 | 2 |"
 
 
 def long_chat() -> dict[str, bytes]:
@@ -47,7 +43,11 @@ def long_chat() -> dict[str, bytes]:
     drawing = [OPENING]
     before = "-"
     calls = {
-        0: ("Bash", {"command": "make test", "description": "Run the tests"}, "\n".join(f"line {n}" for n in range(200))),
+        0: (
+            "Bash",
+            {"command": "make test", "description": "Run the tests"},
+            "\n".join(f"line {n}" for n in range(200)),
+        ),
         1: ("Task", {"description": "look around", "prompt": "look around", "subagent_type": "Explore"}, "seen"),
         2: ("Edit", {"file_path": "/home/ada/shop/cart.py", "old_string": "a = 1", "new_string": "a = 2"}, "done"),
         3: ("TodoWrite", {"todos": [{"content": "sweep", "status": "pending", "activeForm": "sweeping"}]}, "noted"),
@@ -59,7 +59,11 @@ def long_chat() -> dict[str, bytes]:
         fields = ' {"toolUseResult": {"agentId": "f01aaaa"}}' if tool == "Task" else ""
         drawing.append(
             TURN.format(
-                n=n, before=before, call=f"{tool} {json.dumps(given)}", result=json.dumps(result) + fields, answer=text,
+                n=n,
+                before=before,
+                call=f"{tool} {json.dumps(given)}",
+                result=json.dumps(result) + fields,
+                answer=text,
                 rare=rare,
             )  # fmt: skip
         )

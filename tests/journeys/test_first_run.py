@@ -15,7 +15,9 @@ from tests.web.served import serving
 
 ROOMS = ("/", "/chats", "/projects", "/search?q=error", "/stats", "/files", "/settings")
 
-ALL_READ = "async () => { const told = await (await fetch('/api/v1/status')).json(); return told.indexed && !told.pending; }"
+ALL_READ = (
+    "async () => { const told = await (await fetch('/api/v1/status')).json(); return told.indexed && !told.pending; }"
+)
 
 
 class RealShelf(Shelf):

@@ -12,9 +12,10 @@ SEEN = """() => {
   if (!one || one === document.body) return "";
   const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(one);
   const place = one.getBoundingClientRect();
-  const marked = (outlineStyle !== "none" && parseFloat(outlineWidth) > 0) || boxShadow !== "none" || one.closest(".here");
+  const hasOutline = outlineStyle !== "none" && parseFloat(outlineWidth) > 0;
+  const marked = hasOutline || boxShadow !== "none" || one.closest(".here");
   const inside = place.bottom > 0 && place.top < innerHeight && place.width > 0;
-  return marked && inside ? "seen" : `${one.outerHTML.slice(0, 120)} ${outlineStyle} ${outlineWidth} ${JSON.stringify(place)}`;
+  return marked && inside ? "seen" : `${one.outerHTML.slice(0, 120)} ${outlineStyle} ${JSON.stringify(place)}`;
 }"""
 
 

@@ -187,19 +187,23 @@ def test_nothing_is_lost_or_doubled_however_often_the_stream_is_cut(
         assert ids_of(page) == writer.messages
 
 
-EMPTY = """() => {
-  const empty = document.querySelector("#messages > .chunk:not(.filled)");
-  if (empty) empty.dataset.sought = "yes";
-  empty?.scrollIntoView();
-  return Boolean(empty);
-}"""
+EMPTY = "#messages > .chunk:not(.filled)"
 
 
 def load_all(page: Page) -> None:
-    """Come near to everything that is not loaded."""
-    while page.evaluate(EMPTY):
-        page.wait_for_function("() => document.querySelector('[data-sought].filled')")
-        page.evaluate("delete document.querySelector('[data-sought]').dataset.sought")
+    """Come near to everything that is not loaded, and ask again for what could not be."""
+    while left := page.locator(EMPTY).count():
+        page.evaluate(
+            """empty => {
+              const section = document.querySelector(empty);
+              section?.scrollIntoView();
+              section?.querySelector(".chunk-failed button")?.click();
+            }""",
+            EMPTY,
+        )
+        page.wait_for_function(
+            "([empty, left]) => document.querySelectorAll(empty).length < left", arg=[EMPTY, left]
+        )
 
 
 def test_several_live_chats_are_on_the_first_page(visitor: Visitor, shelf: Shelf, site: str, writer: Writer) -> None:

@@ -300,7 +300,8 @@ def test_what_was_read_is_remembered_and_what_is_new_is_told(visitor: Visitor, h
     page.goto(f"{house.site}/chats/{LONG}?at=c{TURNS - 1}")
     wait_in_window(page, f"#m-c{TURNS - 1}")
     page.wait_for_function(
-        "([name, last]) => JSON.parse(localStorage.getItem(name)).message === last", arg=[f"seen:{LONG}", f"c{TURNS - 1}"]
+        "([name, last]) => JSON.parse(localStorage.getItem(name)).message === last",
+        arg=[f"seen:{LONG}", f"c{TURNS - 1}"],
     )
     page.goto(f"{house.site}/chats")
     expect(page.locator(f"tr[data-chat='{LONG}'] .badge.unread")).to_be_hidden()

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 WIDE: Final = {"width": 1280, "height": 900}
 NARROW: Final = {"width": 390, "height": 844}
-PATIENCE: Final = int(os.environ.get("PATIENCE", "30000"))
+PATIENCE: Final = 30_000
 """Milliseconds that an expectation waits: the machine may be busy with something else."""
 
 expect.set_options(timeout=PATIENCE)
@@ -94,7 +94,8 @@ def brightness(page: Page, selector: str = "body") -> float:
 
 
 READY: Final = """async () => {
-  const parts = ["base", "chunks", "going", "furnish", "levels", "outline", "marks", "find", "seen", "following", "moving"];
+  const parts = ["base", "chunks", "going", "furnish", "levels", "outline", "marks", "find", "seen", "following",
+    "moving"];
   await Promise.allSettled(parts.map(name => import(`/static/${name}.js`)));
 }"""
 

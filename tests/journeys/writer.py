@@ -85,7 +85,11 @@ class Writer:
         usage = {"input_tokens": 10, "output_tokens": 5}
         name = f"msg_{self.name}_{self.rows}"
         message = {"id": name, "type": "message", "role": "assistant", "model": MODEL, "content": [block]}
-        return {"type": "assistant", "requestId": f"req_{name}", "message": message | {"stop_reason": stop, "usage": usage}}
+        return {
+            "type": "assistant",
+            "requestId": f"req_{name}",
+            "message": message | {"stop_reason": stop, "usage": usage},
+        }
 
     def _message(self, row: dict[str, Any]) -> str:
         name = self._row(row)

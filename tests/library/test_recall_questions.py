@@ -40,6 +40,7 @@ ee <- ed result et2: ok
 ef <- ee call(em3) et3 Bash {"command": "npm run build"}
 eg <- ef result et3: built
 eh <- eg assistant(em4): The build works; left-pad was missing in package.json.
+custom-title: Leftovers
 """
 COPIED: Final = """
 @ session=S3 cwd=/home/ada/shop time=2026-03-01T10:00:00.000Z
@@ -167,9 +168,9 @@ def test_an_error_is_told_with_the_way_out(library: Library) -> None:
 
 
 def test_a_title_stands_for_the_first_prompt_of_its_chat(library: Library) -> None:
-    best = recall(library, "prices").passages[0]
+    best = recall(library, "leftovers").passages[0]
     assert best.source.role == "prompt"
-    assert "Which parser should we take" in best.text
+    assert best.text.startswith("asked: make the build work\nanswered: The build works")
 
 
 def test_what_is_said_in_two_chats_is_told_once(library: Library) -> None:

@@ -1,5 +1,6 @@
 """The SDK's own client, over stdio and HTTP and in both eras of the protocol, lists and calls everything there is."""
 
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -188,6 +189,26 @@ def test_a_library_that_is_not_there_yet_is_made(tmp_path: Path) -> None:
                 "chats"
             ]:
                 assert found["pending"]
+
+    anyio.run(talk)
+
+
+def test_a_home_that_comes_later_is_found(tmp_path: Path) -> None:
+    made = story(tmp_path / "made")
+    fresh = Shelf.__new__(Shelf)
+    fresh.root, fresh.home, fresh.folder = tmp_path, tmp_path / "later", tmp_path / "fresh"
+
+    async def talk() -> None:
+        async with over_stdio(fresh) as client:
+            first = await client.call_tool("search", {"query": "painting"})
+            assert first.is_error or not (first.structured_content or {})["chats"]
+            shutil.copytree(made.home, fresh.home)
+            with anyio.fail_after(60):
+                while True:
+                    found = await client.call_tool("search", {"query": "painting"})
+                    if not found.is_error and check_result("search", found)["chats"]:
+                        break
+                    await anyio.sleep(0.5)
 
     anyio.run(talk)
 

@@ -154,11 +154,34 @@ def read_all(shelf: Shelf, chat: str, max_tokens: int) -> list[str]:
 def test_similar_errors_tells_what_solved_them(shelf: Shelf) -> None:
     found = answer(shelf, "similar_errors", ASHOP, **CALLS["similar_errors"])
     (error,) = found["errors"]
-    assert (error["chat"], error["message"], error["solved"]) == (PARSER, "pa-3", True)
-    assert [(step["tool"], step["message"]) for step in error["steps"]] == [("Edit", "pa-4"), ("Bash", "pa-6")]
+    assert (error["chat"], error["message"], error["same"], error["solved"]) == (PARSER, "pa-3", True, True)
+    steps = [(step["kind"], step["message"]) for step in error["steps"]]
+    assert steps == [("edit", "pa-4"), ("worked", "pa-6"), ("answer", "pa-8")]
+    assert "pytest tests/test_zebra.py" in error["steps"][1]["text"]
     nothing = answer(shelf, "similar_errors", error="kernel panic: no working init found")
     assert nothing["errors"] == []
-    assert "search" in nothing["hint"]
+    assert "recall" in nothing["hint"]
+
+
+def test_similar_errors_says_where_room_was_short(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path)
+    for name in ("one", "two", "three", "four"):
+        said = " ".join(f"line {number} of the stripes" for number in range(200))
+        drawn = f"""
+            @ session={name} cwd=/home/ada/shop
+            {name}-1 <- - call({name}-m) toolu_{name} Bash {{"command": "pytest {name}"}}
+            {name}-2 <- {name}-1 error toolu_{name}: "Exit code 1\\nZebraError: stripes are missing\\n{said}"
+        """
+        shelf.write({session_path(name): jsonl(draw(drawn))})
+    shelf.update()
+    little = answer(shelf, "similar_errors", error="ZebraError: stripes are missing", max_tokens=600)
+    assert (little["found"], little["chats"], little["cut"]) == (4, 4, True)
+    assert "max_tokens" in little["rest"]
+    assert little["errors"][0]["shortened"]
+    assert little["errors"][0]["solved"] is None
+    more = answer(shelf, "similar_errors", error="ZebraError: stripes are missing", max_tokens=20_000)
+    assert len(more["errors"]) == 4
+    assert not more.get("cut")
 
 
 def test_file_history_tells_what_was_asked_for(shelf: Shelf) -> None:

@@ -1,12 +1,21 @@
-"""Asking changes nothing: not the home, not the archive, not the index."""
+"""Asking changes nothing: not the home, not what is kept, not what is known of it."""
 
 import hashlib
+import shutil
 from pathlib import Path
 
 import anyio
+import pytest
 
 from tests.library.support import Shelf
 from tests.mcp.support import CALLS, check_result, over_http, over_stdio, serving, story
+
+
+def state_of(shelf: Shelf) -> tuple[object, ...]:
+    """All that must stay. Files that were only just written are looked at again, and the catalogue notes that."""
+    kept = contents(shelf.folder / "archive" / "packs")
+    names = sorted(name for name in contents(shelf.folder) if not name.startswith("index/text/"))
+    return contents(shelf.home), kept, names, shelf.answers(["zebra", "parser"])
 
 
 def contents(folder: Path) -> dict[str, str]:
@@ -24,7 +33,7 @@ PASSING = ("-shm", "-wal", ".lock")
 
 def test_neither_the_home_nor_the_library_is_another_afterwards(tmp_path: Path) -> None:
     shelf = story(tmp_path)
-    before = contents(shelf.home), contents(shelf.folder)
+    before = state_of(shelf)
 
     async def talk() -> None:
         async with over_stdio(shelf, {"CLAUDE_CONFIG_DIR": str(shelf.home)}) as client:
@@ -40,7 +49,7 @@ def test_neither_the_home_nor_the_library_is_another_afterwards(tmp_path: Path) 
                     check_result(name, await client.call_tool(name, arguments))
 
     anyio.run(talk)
-    assert (contents(shelf.home), contents(shelf.folder)) == before
+    assert state_of(shelf) == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["home", "library"]
 
 
@@ -56,9 +65,12 @@ STATEMENTS = (
 )
 
 
-def test_a_home_without_chats_is_no_trouble(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_home_without_chats_is_no_trouble(tmp_path: Path, is_there: bool) -> None:
     shelf = Shelf(tmp_path)
     shelf.update()
+    if not is_there:
+        shutil.rmtree(shelf.home)
 
     async def talk() -> None:
         async with over_stdio(shelf) as client:

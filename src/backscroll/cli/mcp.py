@@ -7,10 +7,13 @@ import click
 
 from backscroll.cli.options import Request, global_options, request
 from backscroll.cli.output import tell, write, write_json
-from backscroll.errors import UsageError
+from backscroll.errors import NothingFound, UsageError
+from backscroll.render.terminal import clean
 
 if TYPE_CHECKING:
+    from backscroll.library import Home
     from backscroll.mcp.serving import Served
+    from backscroll.settings import Settings
 
 
 @click.command("mcp", short_help="Give agents a memory: an MCP server.")
@@ -33,7 +36,6 @@ def command(over_http: bool, port: int | None, token: str | None) -> None:
       backscroll mcp --http
       backscroll mcp --http --port 9000 --json | jq -r .token
     """
-    from backscroll.library import open_homes
     from backscroll.mcp.desk import Desk
     from backscroll.mcp.serving import PORT, serve_child, serve_http
 
@@ -41,7 +43,7 @@ def command(over_http: bool, port: int | None, token: str | None) -> None:
     if port is not None and not over_http:
         raise UsageError("--port is for --http", "write backscroll mcp --http --port NUMBER")
     settings = asked.settings()
-    desk = Desk(settings, open_homes(settings))
+    desk = Desk(settings, _homes(settings))
     try:
         if over_http:
             serve_http(desk, port=port or PORT, token=token, on_ready=lambda served: _tell(asked, served))
@@ -53,6 +55,17 @@ def command(over_http: bool, port: int | None, token: str | None) -> None:
             serve_child(desk)
     finally:
         desk.close()
+
+
+def _homes(settings: "Settings") -> "list[Home]":
+    """The homes to read. One that is not there yet comes into being with the first session of whoever starts us."""
+    from backscroll.library import Home, open_homes
+
+    try:
+        return open_homes(settings)
+    except NothingFound as error:
+        tell(f"backscroll: {clean(error.message)}\n  next: {clean(error.hint)}")
+        return [Home(path.expanduser().resolve()) for path in settings.homes]
 
 
 def _tell(asked: Request, served: "Served") -> None:

@@ -125,7 +125,7 @@ def plan_no_plugin(homes: Sequence[Home], settings: Settings) -> PluginPlan:
     first: list[Words] = []
     for home in homes:
         state, ask = state_of(home), _asking(home, _client())
-        if state.version is not None or state.is_enabled is not None:
+        if state.version is not None:
             first.append((*ask, "uninstall", PLUGIN))
         if state.marketplace is not None:
             first.append((*ask, "marketplace", "remove", NAME))
@@ -172,8 +172,9 @@ def state_of(home: Home) -> PluginState:
     """What Claude Code has written down about the plugin in this home."""
     installed = _at(_loaded(home.path / "plugins" / "installed_plugins.json"), "plugins", PLUGIN)
     found = installed if isinstance(installed, list) else [installed]  # the first form had no scopes
-    entries = [entry for entry in found if isinstance(entry, dict)]
-    entry = next((entry for entry in entries if entry.get("scope") == "user"), entries[0] if entries else {})
+    # What somebody installed for one project alone is none of ours.
+    entries = (entry for entry in found if isinstance(entry, dict) and entry.get("scope", "user") == "user")
+    entry = next(entries, {})
     source = _at(_loaded(home.path / "plugins" / "known_marketplaces.json"), NAME, "source", "path")
     enabled = _at(_loaded(home.path / "settings.json"), "enabledPlugins", PLUGIN)
     version, place = entry.get("version"), entry.get("installPath")

@@ -197,7 +197,7 @@ class _Asked:
             has = [term for term, form, words in forms if form in said or all(word in said for word in words)]
             candidate.why = tuple(term.text for term in has)
             candidate.score *= (1 - COVERAGE) + COVERAGE * sum(map(self._rarity, has)) / total
-            candidate.score *= ROLES.get(candidate.hit.role, 1.0)
+            candidate.score *= ROLES.get(candidate.hit.role, 1.0) * min(1.0, SHORT + len(said) / LONG)
             if self._project and is_project(self._project, candidate.chat.overview.project):
                 candidate.score *= PROJECT
 
@@ -271,8 +271,9 @@ class _Asked:
             pieces.append(Piece("asked: ", turn.prompt.text(self._texts), ASKED, is_beside=True))
         label = " ".join(filter(None, (LABELS.get(hit.role), hit.tool)))
         pieces.append(Piece(f"{label}: " if label else "", candidate.text, OWN))
-        if hit.role is not Role.ANSWER and turn.conclusion is not None:
-            pieces.append(Piece("answered: ", turn.conclusion.text(self._texts), CONCLUDED, is_beside=True))
+        if turn.conclusion is not None:
+            label = "in the end: " if hit.role is Role.ANSWER else "answered: "
+            pieces.append(Piece(label, turn.conclusion.text(self._texts), CONCLUDED, is_beside=True))
         return pieces
 
 
@@ -298,6 +299,9 @@ NAMED: Final = 1.5
 PROJECT: Final = 1.3
 SAME_CHAT: Final = 0.75
 """What each passage of a chat is worth after another of it."""
+SHORT: Final = 0.5
+LONG: Final = 400
+"""So many characters say enough; what is shorter mostly announces what comes, and counts `SHORT` and more."""
 ROLES: Final[dict[Role, float]] = {Role.OTHER: 0.7}
 A_PASSAGE: Final = 240
 """Tokens that a passage may take at least."""

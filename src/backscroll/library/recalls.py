@@ -228,7 +228,7 @@ def _read(path: Path) -> SavedRecall | None:
 
 
 def _lines(head: str) -> Iterator[tuple[str, Any]]:
-    for line in head.splitlines():
+    for line in head.split("\n"):
         key, _, value = line.strip().partition(" ")
         try:
             yield key.removesuffix(":"), json.loads(value)

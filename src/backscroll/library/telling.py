@@ -44,12 +44,13 @@ def tell(tellings: Iterable[Telling], tokens: int, most: int, words: Words) -> l
     """As many as fit into so many tokens, in their order, none of more than `most`."""
     passages: list[Recalled] = []
     told: list[set[str]] = []
+    beside: set[str] = set()
     for telling in tellings:
         bare = cost_of(Recalled(telling.source, "", False, 0.0, ()))
         pieces = [
             piece
             for piece in telling.pieces
-            if piece.text.strip() and not (piece.is_beside and any(is_said(shingles(piece.text), one) for one in told))
+            if piece.text.strip() and not (piece.is_beside and (piece.text in beside or _is_told(piece.text, told)))
         ]
         room = min(tokens, most) - bare
         if room < LEAST:
@@ -62,6 +63,7 @@ def tell(tellings: Iterable[Telling], tokens: int, most: int, words: Words) -> l
             continue
         passages.append(passage)
         told.append(shingles(passage.text))
+        beside |= {piece.text for piece in pieces}
         tokens -= cost
     return passages
 
@@ -95,6 +97,11 @@ def shingles(text: str) -> set[str]:
 def is_said(own: set[str], other: set[str]) -> bool:
     """Whether most of a text stands in another."""
     return len(own & other) >= SAID * len(own)
+
+
+def _is_told(text: str, told: list[set[str]]) -> bool:
+    own = shingles(text)
+    return any(is_said(own, one) for one in told)
 
 
 LONGEST_COMPARED: Final = 3_000

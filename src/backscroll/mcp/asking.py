@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from backscroll.errors import NothingFound, UsageError
+from backscroll.errors import BackscrollError, NothingFound, UsageError
 from backscroll.library import Library, StoredChat
 from backscroll.library.analytics.reports import Asked
 from backscroll.mcp.caller import Caller
@@ -74,8 +74,11 @@ class Asking(NamedTuple):
 
     def must_exist(self) -> None:
         """There is nothing to ask before the first chats were read."""
-        if not self.library.store.exists:
-            raise NothingFound("the library is being made for the first time", "ask again in a minute")
+        if self.library.store.exists:
+            return
+        if self.desk.trouble:
+            raise BackscrollError(f"the library cannot be made: {self.desk.trouble}", "run backscroll doctor")
+        raise NothingFound("the library is being made for the first time", "ask again in a minute")
 
 
 def moment_of(text: str, *, end: bool = False) -> datetime:

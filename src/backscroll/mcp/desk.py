@@ -12,7 +12,7 @@ from backscroll.library import Browsed, Home, Library, StoredChat
 from backscroll.settings import Settings
 
 MOST_IDLE: Final = 4
-PAUSE: Final = 10.0
+PAUSE: Final = 3.0
 """Between two looks at the homes, in seconds. Nobody looks while nobody asks."""
 PATIENCE: Final = 1.0
 """How long a call waits for a look at the homes to end: nearly always there is little to read."""
@@ -37,6 +37,8 @@ class Desk:
         self._fresh = threading.Event()
         self._stopped = threading.Event()
         self._looked = float("-inf")
+        self.trouble = ""
+        """Why the library could not be brought up to date, if it could not."""
         self._thread: threading.Thread | None = None
 
     @contextmanager
@@ -104,9 +106,11 @@ class Desk:
                 try:
                     library.renew()
                     library.refresh(with_text=True, progress=Until(self._stopped))
+                    self.trouble = ""
                 except Stopped:
                     return
                 except (BackscrollError, OSError) as error:  # what is there must do; the next look may go better
+                    self.trouble = str(error)
                     log.warning("the library could not be brought up to date: %s", error)
                 self._looked = time.monotonic()
                 self._fresh.set()

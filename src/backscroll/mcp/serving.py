@@ -3,6 +3,7 @@
 import errno
 import re
 import secrets
+import signal
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -47,6 +48,9 @@ def serve_child(desk: Desk) -> None:
         async with stdio_server() as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
 
+    # The SDK waits for the next line in a thread that nothing but the line ends. Whatever is being written to the
+    # library when the process ends at once, the next one goes on with.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     desk.start()
     anyio.run(run)
 

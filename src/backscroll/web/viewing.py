@@ -19,6 +19,8 @@ from backscroll.render.html.shown import Chunk, Fork, OutlineItem, Shown, View
 LIVE_NS: Final = 90_000_000_000
 """How long a file that no client says it has open counts as being written."""
 LONGEST: Final = 120
+MOST_AT_ONCE: Final = 2000
+"""The messages of a chat whose outline comes with its page."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,8 @@ class Viewing:
         for session in self._sessions:
             if session.status:
                 return "working" if session.status in WORKING else "waiting"
-        last = self.spine.entries[-1] if self.spine.entries else None
+        said = (entry for entry in reversed(self.spine.entries) if str(entry.rows[0].kind) in SAID)
+        last = next(said, None)  # notes and hooks may stand behind it
         if last is None or last.rows[0].kind != "answer":
             return "working"
         is_open = any(call.id not in self.spine.results for row in last.rows for call in row.calls)
@@ -161,8 +164,11 @@ class Viewing:
 
     # The page
 
-    def shown(self, at: str | None = None) -> Shown:
-        """The page, with the chunk that a message stands in; with the first one where none is named."""
+    def shown(self, at: str | None = None, *, is_whole: bool = False) -> Shown:
+        """The page, with the chunk that a message stands in; with the first one where none is named.
+
+        A long chat has its outline only if it is asked for: it may be larger than all that is read of it.
+        """
         stored, chat = self.browsed.stored, self.browsed.chat
         filled = {self.spine.at[at] // CHUNK if at in self.spine.at else 0}
         entries = self.spine.entries
@@ -178,7 +184,7 @@ class Viewing:
             branch=self.branch,
             branches=chat.branches,
             agents=[agent for agent in chat.agents if not agent.is_stub and not agent.is_side_copy],
-            outline=self.outline(),
+            outline=self.outline() if is_whole or len(entries) <= MOST_AT_ONCE else None,
             chunks=chunks,
             filled={number: self.chunk(number) for number in filled if chunks},
             links=self.links,
@@ -227,4 +233,5 @@ def _part(text: str) -> str:
     return quote(text, safe="", errors="replace")
 
 
+SAID: Final = frozenset({"prompt", "queued", "answer", "command", "shell", "compact-summary", "interruption"})
 WORKING: Final = frozenset({"busy", "shell"})

@@ -1,22 +1,16 @@
 """`similar_errors`: an error, where it was met before, and what solved it."""
 
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from msgspec import Meta, Struct, field
 
 from backscroll.errors import UsageError
-from backscroll.library.analytics.calls import Call
+from backscroll.library.similar_errors import SimilarError
+from backscroll.library.similar_errors import similar_errors as errors_met
 from backscroll.mcp.answers import Answer, Quoted, Time, fit
-from backscroll.mcp.arguments import IncludeCurrent, Offset, Since, Until, Wanted
-from backscroll.mcp.asking import Asking, told
-from backscroll.mcp.met_before import Pattern, Solution, Solutions, patterns_like
+from backscroll.mcp.arguments import IncludeCurrent, Since, Until, Wanted
+from backscroll.mcp.asking import Asking, moment_of, told
 from backscroll.mcp.quoting import name_of
-from backscroll.render.found import moment_of
-
-LOOKED_AT = 40
-"""How many errors of a pattern are looked at for one that was solved."""
-SHOWN = 2
-"""How many errors of a pattern are told."""
 
 
 class SimilarErrorsWanted(Wanted, frozen=True, kw_only=True):
@@ -27,18 +21,16 @@ class SimilarErrorsWanted(Wanted, frozen=True, kw_only=True):
     ]
     since: Since = ""
     until: Until = ""
-    limit: Annotated[int, Meta(ge=1, le=50, description="At most so many errors.")] = 6
-    offset: Offset = 0
     include_current: IncludeCurrent = False
 
 
 class Step(Struct, kw_only=True, omit_defaults=True):
     """Something that was done."""
 
-    tool: Quoted
-    state: str
+    kind: Annotated[str, Meta(description="edit, command, call; worked: what then went well; answer: what was said.")]
     message: str | None
-    text: Quoted = ""
+    when: Time | None
+    text: Quoted
 
 
 class ErrorMet(Struct, kw_only=True, omit_defaults=True):
@@ -47,33 +39,27 @@ class ErrorMet(Struct, kw_only=True, omit_defaults=True):
     chat: str | None
     message: Annotated[str | None, Meta(description="The message with the error.")]
     when: Time | None
+    title: Quoted | None = None
     project: Quoted | None = None
     agent: str | None = None
-    tool: Quoted
-    alike: Annotated[float, Meta(description="How much of its pattern is in what you asked, 0 to 1.")]
-    times: Annotated[int, Meta(description="How often this pattern was met.")]
-    solved: Annotated[bool, Meta(description="Whether the same thing went well soon after.")] = False
+    same: Annotated[bool, Meta(description="The same but for paths, numbers and names; else it is near.")] = False
+    solved: Annotated[
+        bool | None, Meta(description="Whether the same thing went well later; null: it was not tried again.")
+    ]
     error: Quoted
-    steps: Annotated[list[Step], Meta(description="What was done up to where it went well.")] = field(
+    steps: Annotated[list[Step], Meta(description="What was done until it went well, or last.")] = field(
         default_factory=list
     )
+    shortened: Annotated[bool, Meta(description="Read all of it with read, by its messages.")] = False
 
 
 class SimilarErrorsAnswer(Answer, kw_only=True):
-    """Errors, the likeliest first."""
+    """Errors, the most useful first."""
 
-    patterns: Annotated[int, Meta(description="How many patterns are like it.")]
+    found: Annotated[int, Meta(description="How many are like it.")]
+    chats: Annotated[int, Meta(description="In how many chats.")]
     errors: list[ErrorMet]
     hint: str = ""
-
-
-class Met(NamedTuple):
-    """An error as it was found."""
-
-    pattern: Pattern
-    call: Call
-    solution: Solution
-    text: str
 
 
 def similar_errors(at: Asking, wanted: SimilarErrorsWanted) -> SimilarErrorsAnswer:
@@ -81,65 +67,57 @@ def similar_errors(at: Asking, wanted: SimilarErrorsWanted) -> SimilarErrorsAnsw
     if not wanted.error.strip():
         raise UsageError("no error to look for", "give what the tool or program said")
     at.must_exist()
-    own = frozenset[str]() if wanted.include_current else at.own_chats()
-    patterns = patterns_like(at.library, wanted.error, at.asked("", wanted.since, wanted.until), without=own)
-    solutions = Solutions(at.library)
-    try:
-        needed = wanted.offset + wanted.limit + 1
-        met: list[Met] = []
-        for pattern in patterns:
-            met += _best(at, solutions, pattern)
-            if len(met) >= needed:
-                break
-    finally:
-        solutions.close()
-    page = met[wanted.offset : wanted.offset + wanted.limit]
+    met = errors_met(
+        at.library,
+        wanted.error,
+        max_tokens=wanted.max_tokens,
+        project=at.caller.project,
+        without=() if wanted.include_current else at.caller.sessions,
+        since=moment_of(wanted.since) if wanted.since else None,
+        until=moment_of(wanted.until, end=True) if wanted.until else None,
+    )
+    pending = at.pending()
 
     def make(count: int, last: int | None) -> SimilarErrorsAnswer:
-        is_more = wanted.offset + count < len(met)
-        errors = [_told(at, one, last if step == count - 1 else None) for step, one in enumerate(page[:count])]
+        is_more = count < len(met.errors) or last is not None or met.is_cut
         return SimilarErrorsAnswer(
             note=at.frame.note,
-            patterns=len(patterns),
-            errors=errors,
-            hint="" if met else "nothing is like it: search for one of its words with is:error",
-            cut=is_more or last is not None,
-            rest=f"ask again with offset={wanted.offset + count}" if is_more or last is not None else "",
+            found=met.found,
+            chats=met.chats,
+            errors=[
+                _told(at, one, last if step == count - 1 else None) for step, one in enumerate(met.errors[:count])
+            ],
+            hint="" if met.found else met.hint,
+            cut=is_more,
+            rest="ask with a larger max_tokens, or read around a message with read" if is_more else "",
+            pending=pending,
         )
 
-    return fit(make, len(page), wanted.max_tokens, lambda step: len(page[step].text))
+    return fit(make, len(met.errors), wanted.max_tokens, lambda step: len(met.errors[step].text))
 
 
-def _best(at: Asking, solutions: Solutions, pattern: Pattern) -> list[Met]:
-    """The errors of a pattern that help most: solved ones, then those of the caller's project, then the latest."""
-    found = [Met(pattern, call, solutions.of(call, following), "") for call, following in pattern.errors[:LOOKED_AT]]
-    found.sort(key=lambda one: (not one.solution.is_solved, not at.caller.is_at(one.call.project)))
-    return [one._replace(text=solutions.text(one.call)) for one in found[:SHOWN]]
-
-
-def _told(at: Asking, one: Met, last: int | None) -> ErrorMet:
+def _told(at: Asking, one: SimilarError, last: int | None) -> ErrorMet:
     """One error; where room is short, without the steps, and with the beginning of its text."""
-    call = one.call
-    text = one.text if last is None else one.text[:last] + "…"
-    steps = [
-        Step(
-            tool=at.frame.line(step.name, 20),
-            state=str(step.state or "missing"),
-            message=name_of(step.uuid),
-            text=at.frame.line(given, 100) if given else "",
-        )
-        for step, given in (one.solution.steps if last is None else ())
-    ]
+    source = one.source
+    is_cut = last is not None
     return ErrorMet(
-        chat=name_of(call.chat_id),
-        message=name_of(call.result_uuid or call.uuid),
-        when=told(moment_of(call.result_time or call.time)),
-        project=at.frame.line_or_none(call.project),
-        agent=name_of(call.agent),
-        tool=at.frame.line(call.name, 20),
-        alike=one.pattern.alike,
-        times=len(one.pattern.errors),
-        solved=one.solution.is_solved,
-        error=at.frame.quote(text),
-        steps=steps,
+        chat=name_of(source.chat),
+        message=name_of(source.message),
+        when=told(source.when),
+        title=at.frame.line_or_none(source.title),
+        project=at.frame.line_or_none(source.project),
+        agent=name_of(source.agent),
+        same=one.is_same,
+        solved=one.is_solved,
+        error=at.frame.quote(one.text[:last] + "…" if is_cut else one.text),
+        steps=[
+            Step(
+                kind=step.kind,
+                message=name_of(step.source.message),
+                when=told(step.source.when),
+                text=at.frame.quote(step.text),
+            )
+            for step in ([] if is_cut else one.solution)
+        ],
+        shortened=one.is_cut or is_cut,
     )

@@ -110,10 +110,19 @@ def _head(shown: Shown, address: str) -> Html:
             el("span", join(badges, " "), class_="badges"),
             id="chat-title",
         ),
-        el("p", [el("span", fact) for fact in _facts(shown)], class_="chat-facts"),
+        _told(shown),
         el("div", _tags(shown, address), [el("p", note, class_="note") for note in shown.notes], class_="chat-marks"),
         class_="chat-head",
     )
+
+
+def beside(shown: Shown) -> Html:
+    """What changes beside the messages as a chat goes on, to be put into the page."""
+    return join([_told(shown), _outline(shown, _address(shown.overview.id))])
+
+
+def _told(shown: Shown) -> Html:
+    return el("p", [el("span", fact) for fact in _facts(shown)], class_="chat-facts")
 
 
 def _facts(shown: Shown) -> Iterator[object]:
@@ -222,19 +231,27 @@ def _field(address: str, name: str, label: str, what: str) -> Html:
 
 
 def _side(shown: Shown, address: str) -> Html:
-    parts = [
-        minimap(shown.outline),
-        gauge(shown.outline),
-        tree(shown.overview.sessions, shown.branches, shown.agents, shown.branch, address, shown.links),
-        el("h2", "Prompts"),
-        outline_list(shown.outline, f"?branch={shown.branch}", shown.filled)
-        if shown.outline
-        else el("p", "Nothing was asked.", class_="muted"),
-    ]
     # On a phone it lies over the page when it is called; where there is room, it always stands beside it.
     button = el("button", "Outline", type="button", popovertarget="side", class_="side-button")
-    side = el("nav", parts, id="side", popover="auto", class_="side", aria_label="Outline of this chat")
-    return el("div", button, side, class_="chat-side")
+    return el("div", button, _outline(shown, address), class_="chat-side")
+
+
+def _outline(shown: Shown, address: str) -> Html:
+    way = tree(shown.overview.sessions, shown.branches, shown.agents, shown.branch, address, shown.links)
+    if shown.outline is None:  # of a long chat: the messages come first
+        later = el("a", "Outline", href=f"{address}/side?branch={shown.branch}", data_later=True)
+        parts: list[Html] = [way, el("h2", "Prompts"), el("p", later, class_="muted")]
+    else:
+        listed = outline_list(shown.outline, f"?branch={shown.branch}", shown.filled)
+        nothing = el("p", "Nothing was asked.", class_="muted")
+        parts = [
+            minimap(shown.outline),
+            gauge(shown.outline),
+            way,
+            el("h2", "Prompts"),
+            listed if shown.outline else nothing,
+        ]
+    return el("nav", parts, id="side", popover="auto", class_="side", aria_label="Outline of this chat")
 
 
 def _messages(shown: Shown, address: str) -> Html:

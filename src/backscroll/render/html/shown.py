@@ -106,7 +106,8 @@ class Shown:
     branch: int
     branches: Sequence[Branch]
     agents: Sequence[Agent]
-    outline: Sequence[OutlineItem]
+    outline: Sequence[OutlineItem] | None
+    """None where it is so long that it is to come after the messages."""
     chunks: Sequence[Chunk]
     filled: Mapping[int, Html]
     """The messages of those chunks that are in the page from the beginning."""

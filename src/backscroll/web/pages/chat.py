@@ -10,7 +10,7 @@ from backscroll.library import CHUNK, Marks, Message, bytes_of, change_marks, pi
 from backscroll.library.finding import find_in
 from backscroll.library.marked import sessions_of
 from backscroll.render.documents import markdown_of
-from backscroll.render.html.chat import agent_page, chat_page
+from backscroll.render.html.chat import agent_page, beside, chat_page
 from backscroll.render.html.element import Html
 from backscroll.render.html.images import sniffed
 from backscroll.render.html.messages import call_html, message_html, messages_html
@@ -34,6 +34,11 @@ def show(asked: Asked) -> Html | Response:
     return document(
         shown.title, chat_page(shown), here="/chats", styles=STYLES, scripts=SCRIPTS, body_class="chat-room"
     )
+
+
+def side(asked: Asked) -> Html:
+    """What stands beside the messages: the outline, the context, what it cost so far."""
+    return beside(_viewing(asked).shown(is_whole=True))
 
 
 def chunk(asked: Asked) -> Html:

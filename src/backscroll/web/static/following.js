@@ -193,7 +193,7 @@ async function freshPage(at) {
   return page;
 }
 
-/** @param {Document} page @param {string} selector */
+/** @param {Document | DocumentFragment} page @param {string} selector */
 function takeOver(page, selector) {
   const [old, fresh] = [document.querySelector(selector), page.querySelector(selector)];
   if (!old || !fresh) return;
@@ -201,6 +201,13 @@ function takeOver(page, selector) {
   old.replaceChildren(...[...fresh.childNodes].map((node) => document.importNode(node, true)));
   if (selector !== "#messages") [...old.querySelectorAll("details")].forEach((one, number) => (one.open = open[number] ?? one.open));
   if (old instanceof HTMLElement) arrived([old]);
+}
+
+/** What stands beside the messages, as it is now. */
+async function takeSide() {
+  const beside = parsed(await (await ask(below("/side"))).text());
+  takeOver(beside, "#side");
+  takeOver(beside, ".chat-facts");
 }
 
 let renewed = 0;
@@ -211,9 +218,7 @@ async function renewSide() {
   if (now - renewed < 10_000) return;
   renewed = now;
   try {
-    const page = await freshPage(articlesOf(sections().at(-1) ?? box).at(-1)?.id.slice(2));
-    takeOver(page, "#side");
-    takeOver(page, ".chat-facts");
+    await takeSide();
   } catch {
     // They stay as they were.
   }
@@ -232,7 +237,8 @@ async function renewAll() {
   const [id, top] = [anchor ? idOf(anchor) : "", anchor?.getBoundingClientRect().top ?? 0];
   const open = [...box.querySelectorAll(".tool > details[open]")].map((one) => one.parentElement?.id ?? "");
   takeOver(page, "#messages");
-  takeOver(page, "#side");
+  if (page.querySelector("#side [data-later]")) void takeSide().catch(() => {});
+  else takeOver(page, "#side");
   takeOver(page, ".chat-facts");
   cursor = page.getElementById("chat")?.dataset.cursor ?? "";
   recent = [];

@@ -1,7 +1,7 @@
 // @ts-check
 // The outline keeps step with what is being read, and takes up prompts that are new.
 
-import { atLine, box, chat, messageElement, onArrival, outlineLines, sections } from "./reading.js";
+import { ask, atLine, below, box, chat, messageElement, onArrival, outlineLines, parsed, sections } from "./reading.js";
 
 /** @typedef {import("./reading.js").Line} Line */
 
@@ -80,8 +80,17 @@ function grow() {
   }
 }
 
+/** A long chat has its outline after its messages. */
+async function takeLater() {
+  const beside = parsed(await (await ask(below("/side"))).text());
+  const [side, fresh] = [document.getElementById("side"), beside.querySelector("#side")];
+  if (side && fresh) side.replaceChildren(...fresh.childNodes);
+  mark();
+}
+
 export function start() {
   if (!chat) return;
+  if (document.querySelector("#side [data-later]")) takeLater().catch(() => {}); // its link still leads there
   let timer = 0;
   const soon = () => {
     timer ||= window.setTimeout(() => {

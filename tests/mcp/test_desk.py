@@ -1,0 +1,121 @@
+"""What the server holds: the library is brought up to date beside the calls, and whoever ends it loses nothing."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from backscroll.errors import BackscrollError
+from backscroll.mcp.asking import Asking
+from backscroll.mcp.caller import NOBODY
+from backscroll.mcp.desk import Desk
+from backscroll.mcp.quoting import Frame
+from tests.library.support import Shelf
+from tests.mcp.support import story
+from tests.support.drawings import session_uuid
+from tests.support.homes import EVERYTHING
+
+
+def test_an_update_that_is_ended_is_gone_on_with(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path).write(EVERYTHING)
+    for _ in range(5):
+        desk = Desk(shelf.settings, shelf.open().homes)
+        desk.start()
+        desk.close()
+    shelf.update()
+    shelf.check_rebuilt(["parser", "shop"])
+
+
+def test_a_library_is_nobody_elses_while_it_is_read_from(tmp_path: Path) -> None:
+    shelf = story(tmp_path)
+    desk = Desk(shelf.settings, shelf.open().homes)
+    with desk.library() as one, desk.library() as other:
+        assert one is not other
+    threads = [threading.Thread(target=lambda: ask(desk)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    desk.close()
+
+
+def ask(desk: Desk) -> None:
+    for _ in range(5):
+        with desk.library() as library:
+            assert library.search("zebra").total_chats == 3
+
+
+def test_a_chat_that_grew_is_read_anew(tmp_path: Path) -> None:
+    shelf = story(tmp_path)
+    desk = Desk(shelf.settings, shelf.open().homes)
+    with desk.library() as library:
+        stored = library.find(session_uuid("parser"))
+        opened = desk.browse(library, stored)
+        assert desk.browse(library, stored) is opened
+    row = {"type": "user", "uuid": "pa-9", "parentUuid": "pa-8", "sessionId": stored.overview.id}
+    message = {"message": {"role": "user", "content": "more"}, "timestamp": "2026-01-05T12:00:00Z"}
+    shelf.append("parser", json.dumps(row | message).encode() + b"\n")
+    shelf.update()
+    with desk.library() as library:
+        again = desk.browse(library, library.find(session_uuid("parser")))
+        assert again is not opened
+        assert again.spine().keys[-1] == "pa-9"
+    desk.close()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="whoever is root may write everywhere")
+def test_a_library_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path).write(EVERYTHING)
+    tmp_path.chmod(0o500)
+    desk = Desk(shelf.settings, shelf.open().homes)
+    try:
+        check_trouble(desk)
+    finally:
+        desk.close()
+        tmp_path.chmod(0o700)
+
+
+def test_a_library_where_a_file_is_in_the_way_is_told(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path).write(EVERYTHING)
+    shelf.folder.write_text("in the way")
+    desk = Desk(shelf.settings, shelf.open().homes)
+    try:
+        check_trouble(desk)
+    finally:
+        desk.close()
+
+
+def check_trouble(desk: Desk) -> None:
+    desk.start()
+    with desk.library() as library, pytest.raises(BackscrollError, match="cannot be made"):
+        while True:
+            try:
+                Asking(desk, library, NOBODY, Frame()).must_exist()
+            except BackscrollError as error:
+                if "first time" not in error.message:
+                    raise
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")
+def test_ctrl_c_and_the_end_of_its_input_both_end_it(tmp_path: Path) -> None:
+    shelf = story(tmp_path)
+    command = [sys.executable, "-m", "backscroll", "--home", str(shelf.home), "--library", str(shelf.folder), "mcp"]
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    for by_signal in (True, False):
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            assert process.stdin is not None and process.stdout is not None
+            request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+            process.stdin.write(json.dumps(request).encode() + b"\n")
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline())["result"]["serverInfo"]["name"] == "backscroll"
+            if by_signal:
+                process.send_signal(signal.SIGINT)
+            else:
+                process.stdin.close()
+            assert process.wait(60) == (-signal.SIGINT if by_signal else 0)
+    shelf.check_rebuilt(["zebra"])
