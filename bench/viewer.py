@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -61,7 +62,10 @@ WATCH: Final = """(rows => {
 
 TO_THE_END: Final = """([rows, last, hasEndKey]) => new Promise(resolve => {
   const started = performance.now();
-  if (hasEndKey) document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "End", bubbles: true, cancelable: true }));
+  const end = new KeyboardEvent("keydown", { key: "End", bubbles: true, cancelable: true });
+  if (hasEndKey) document.body.dispatchEvent(end);
+  const isLong = box => box.scrollHeight > box.clientHeight + 10;
+  const scrolls = box => isLong(box) && /auto|scroll/.test(getComputedStyle(box).overflowY);
   const look = () => {
     const all = [...document.querySelectorAll(rows)];
     const found = all.slice(-8).find(one => {
@@ -71,7 +75,7 @@ TO_THE_END: Final = """([rows, last, hasEndKey]) => new Promise(resolve => {
     if (found) { requestAnimationFrame(() => resolve((performance.now() - started) / 1000)); return; }
     if (!hasEndKey) {
       let box = all.at(-1);
-      while (box && !(box.scrollHeight > box.clientHeight + 10 && /auto|scroll/.test(getComputedStyle(box).overflowY))) box = box.parentElement;
+      while (box && !scrolls(box)) box = box.parentElement;
       if (box) box.scrollTop = box.scrollHeight;
     }
     if (performance.now() - started > 60000) resolve(NaN);
@@ -85,8 +89,8 @@ SIZE: Final = """() => [...performance.getEntriesByType("navigation"), ...perfor
 
 SEEN: Final = """name => new Promise(resolve => {
   const look = () => {
-    if (document.getElementById(`m-${name}`)) requestAnimationFrame(() => resolve(performance.timeOrigin + performance.now()));
-    else requestAnimationFrame(look);
+    if (!document.getElementById(`m-${name}`)) requestAnimationFrame(look);
+    else requestAnimationFrame(() => resolve(performance.timeOrigin + performance.now()));
   };
   look();
 })"""
@@ -359,7 +363,7 @@ def measure_questions(done: Run, folder: Path, size: int, peer: AgentsView | Non
     with our_server(home, ours.library) as server:
         time.sleep(2)
         for kind, queries in questions.items():
-            calls = [lambda query=query: server.get("/api/v1/search", q=our_text(query), limit=20) for query in queries]
+            calls = [partial(server.get, "/api/v1/search", q=our_text(query), limit=20) for query in queries]
             done.questions[kind] = {"backscroll /search": times_of(calls, rounds)}
     if peer is None:
         return
@@ -368,7 +372,7 @@ def measure_questions(done: Run, folder: Path, size: int, peer: AgentsView | Non
     with peer.open() as doors:
         for kind, queries in questions.items():
             for door, search in doors.items():
-                done.questions[kind][door] = times_of([lambda s=search, q=query: s(q) for query in queries], rounds)
+                done.questions[kind][door] = times_of([partial(search, query) for query in queries], rounds)
 
 
 def measure(folder: Path, options: argparse.Namespace) -> Run:

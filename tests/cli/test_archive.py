@@ -182,6 +182,21 @@ def test_what_is_forgotten_is_gone_and_does_not_come_back(place: Place) -> None:
     assert S2.encode() not in everything
 
 
+def test_a_backup_holds_what_the_user_said_of_chats(place: Place, tmp_path: Path) -> None:
+    place.run("keep")
+    marks, recall = place.library / "marks.json", place.library / "recalls" / "2026-01-05-budget.md"
+    marks.write_text('{"chats": {}}')
+    recall.parent.mkdir()
+    recall.write_text("five tries")
+    copy = tmp_path / "copy"
+    assert place.run("archive", "backup", str(copy)).returncode == 0
+    recall.write_text("six tries")
+    assert place.run("archive", "backup", str(copy)).returncode == 0
+    shutil.rmtree(place.library)
+    assert place.run("archive", "restore-backup", str(copy)).returncode == 0
+    assert (marks.read_text(), recall.read_text()) == ('{"chats": {}}', "six tries")
+
+
 def test_a_backup_can_become_the_archive(place: Place, tmp_path: Path) -> None:
     place.run("keep")
     copy = tmp_path / "copy"

@@ -35,7 +35,16 @@ r{n} <- b{n} result t{n}: {result}
 c{n} <- r{n} assistant(mc{n}): {answer}
 """
 
-ANSWER: Final = "Part {n} is **done**.\\n\\n```python\\ndef part_{n}():\\n    return {n}\\n```\\n\\n| a | b |\\n|---|---|\\n| 1 | 2 |"
+ANSWER: Final = """Part {n} is **done**.
+
+```python
+def part_{n}():
+    return {n}
+```
+
+| a | b |
+|---|---|
+| 1 | 2 |"""
 
 
 def long_chat() -> dict[str, bytes]:
@@ -54,7 +63,7 @@ def long_chat() -> dict[str, bytes]:
     }
     for n in range(TURNS):
         tool, given, result = calls.get(n, ("Bash", {"command": f"make part-{n}"}, f"part {n} made"))
-        text = json.dumps(ANSWER.format(n=n)).replace("\\\\n", "\\n")
+        text = json.dumps(ANSWER.format(n=n))
         rare = " with a pomegranate in it" if n in RARE else ""
         fields = ' {"toolUseResult": {"agentId": "f01aaaa"}}' if tool == "Task" else ""
         drawing.append(
@@ -65,7 +74,7 @@ def long_chat() -> dict[str, bytes]:
                 result=json.dumps(result) + fields,
                 answer=text,
                 rare=rare,
-            )  # fmt: skip
+            )
         )
         before = f"c{n}"
     agent = """

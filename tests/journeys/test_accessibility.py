@@ -1,7 +1,7 @@
 """Every page, light and dark, wide and narrow: axe finds nothing serious, and what it looks like can be kept."""
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 
 from tests.journeys.house import House
 from tests.journeys.visitor import NARROW, WIDE, Visitor, keep_picture

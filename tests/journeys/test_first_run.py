@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from backscroll.files import Home
 from backscroll.library import Library
 from backscroll.settings import Settings
-from tests.journeys.visitor import NARROW, Visitor, be_ready, keep_picture, too_wide
+from tests.journeys.visitor import NARROW, WIDE, Visitor, be_ready, keep_picture, too_wide
 from tests.library.support import Shelf
 from tests.web.served import serving
 
@@ -78,4 +78,4 @@ def test_the_first_run_shows_how_far_it_is_then_chats_and_all_can_be_read(visito
         page.evaluate("document.querySelectorAll('#messages details').forEach(one => { one.open = true; })")
         page.set_viewport_size(NARROW)
         assert too_wide(page) == [], address
-        page.set_viewport_size({"width": 1280, "height": 900})
+        page.set_viewport_size(WIDE)

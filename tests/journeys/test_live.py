@@ -201,9 +201,7 @@ def load_all(page: Page) -> None:
             }""",
             EMPTY,
         )
-        page.wait_for_function(
-            "([empty, left]) => document.querySelectorAll(empty).length < left", arg=[EMPTY, left]
-        )
+        page.wait_for_function("([empty, left]) => document.querySelectorAll(empty).length < left", arg=[EMPTY, left])
 
 
 def test_several_live_chats_are_on_the_first_page(visitor: Visitor, shelf: Shelf, site: str, writer: Writer) -> None:

@@ -103,7 +103,7 @@ def test_slow_readers_delay_nobody_and_leave_nothing_behind(served: Served, writ
     before = len(state.connections), len(state.tasks)
     run(work)
     assert before == (0, 0) == (len(state.connections), len(state.tasks))
-    assert not news._woken._waiters  # type: ignore[attr-defined]
+    assert not news._woken._waiters
     assert ask(served, "/api/v1/status").status == 200
 
 

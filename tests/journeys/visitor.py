@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Dialog, Page, ViewportSize, expect
 
-WIDE: Final = {"width": 1280, "height": 900}
-NARROW: Final = {"width": 390, "height": 844}
+WIDE: Final = ViewportSize(width=1280, height=900)
+NARROW: Final = ViewportSize(width=390, height=844)
 PATIENCE: Final = 30_000
 """Milliseconds that an expectation waits: the machine may be busy with something else."""
 
@@ -34,7 +34,7 @@ class Visitor:
         context.on("console", lambda told: self._said(told.type, told.text, told.location.get("url", "")))
         context.on("weberror", lambda error: self._note(f"{error.error}"))
         context.on("request", lambda request: self._asked(site, request.url))
-        context.on("dialog", lambda dialog: (self._note(f"dialog: {dialog.message}"), dialog.dismiss()))
+        context.on("dialog", self._asked_with_a_dialog)
         return context
 
     def page(self, site: str, path: str = "/", **options: Any) -> Page:  # noqa: ANN401
@@ -52,6 +52,10 @@ class Visitor:
         for context in self._contexts:
             context.close()
         assert not self.wrong, "\n".join(self.wrong)
+
+    def _asked_with_a_dialog(self, dialog: Dialog) -> None:
+        self._note(f"dialog: {dialog.message}")
+        dialog.dismiss()
 
     def _said(self, kind: str, text: str, where: str) -> None:
         if kind in ("error", "warning"):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from backscroll.errors import NothingFound, UsageError
 from backscroll.library.cited import Source, cost_of
 from backscroll.library.questions import terms_of
+from backscroll.library.recall import recall
 from backscroll.library.recalls import (
     ROLE,
     SavedRecall,
@@ -65,9 +66,7 @@ def test_nothing_that_was_saved_is_written_over(tmp_path: Path) -> None:
     assert {one.text for one in saved_recalls(tmp_path)} == {"one", "two", "three"}
 
 
-TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=60).map(
-    lambda text: "\n".join(text.split("\r")).strip()
-)
+TEXT = st.text(st.characters(codec="utf-8"), max_size=60).map(lambda text: "\n".join(text.split("\r")).strip())
 
 
 @given(
@@ -193,3 +192,14 @@ def test_the_budget_is_never_exceeded(
         (recalls_folder(library) / f"{one.name}.md").write_text(as_markdown(one), "utf-8", errors="replace")
     passages = passages_of_recalls(library, terms_of("retry budget"), max_tokens=max_tokens)
     assert sum(map(cost_of, passages)) <= max_tokens
+
+
+def test_recall_tells_what_was_saved_first(shelf: Shelf) -> None:
+    with shelf.open() as library:
+        save_recall(
+            library.settings.library, "What is the retry budget?", "Five tries.", [source_named(library, "bbbb2222")]
+        )
+        found = recall(library, "what is the retry budget?")
+    assert found.passages[0].source.role == ROLE
+    assert [one.source.role for one in found.passages[1:]] != []
+    assert found.tokens <= 2000

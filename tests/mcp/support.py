@@ -12,19 +12,19 @@ from typing import Any, Final
 import httpx2
 import jsonschema
 import msgspec
+from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
 
 from backscroll.library.budget import tokens_of
+from backscroll.library.caller import NOBODY, Caller
 from backscroll.mcp.answers import plain_of, text_of
 from backscroll.mcp.arguments import read_arguments
 from backscroll.mcp.asking import Asking
-from backscroll.mcp.caller import NOBODY, Caller
 from backscroll.mcp.desk import Desk
 from backscroll.mcp.quoting import Frame
 from backscroll.mcp.serving import Served, serve_http
 from backscroll.mcp.tools import TOOLS
-from mcp import Client, StdioServerParameters
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from backscroll.errors import BackscrollError
+from backscroll.library.caller import NOBODY
 from backscroll.mcp.asking import Asking
-from backscroll.mcp.caller import NOBODY
 from backscroll.mcp.desk import Desk
 from backscroll.mcp.quoting import Frame
 from tests.library.support import Shelf

@@ -9,11 +9,11 @@ import anyio
 import jsonschema
 import mcp_types as types
 import pytest
+from mcp import Client, MCPError
 from mcp.client import ClientRequestContext
 from pydantic import FileUrl
 
 from backscroll import __version__
-from mcp import Client, MCPError
 from tests.library.support import Shelf
 from tests.mcp.support import CALLS, SHOP, check_frames, check_result, over_http, over_stdio, serving, story
 from tests.support.drawings import session_uuid

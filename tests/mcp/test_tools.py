@@ -1,6 +1,5 @@
 """What each tool answers, asked directly: what is found, for whom, and how to get the rest."""
 
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -8,13 +7,13 @@ from typing import Any
 import pytest
 
 from backscroll.errors import BackscrollError, NothingFound, UsageError
-from backscroll.library import Library
-from backscroll.mcp.caller import Caller, client_that_started_us, folder_of
+from backscroll.library.caller import Caller
+from backscroll.mcp.server import folder_of
 from backscroll.mcp.tools import TOOLS
 from tests.library.support import Shelf
 from tests.mcp.support import ASHOP, CALLS, SHOP, answer, story
 from tests.support.drawings import draw, jsonl, session_uuid
-from tests.support.homes import EVERYTHING, live_session, session_file, session_path
+from tests.support.homes import EVERYTHING, session_file, session_path
 
 PARSER, CALLING, GARDEN = (session_uuid(name) for name in ("parser", "calling", "garden"))
 
@@ -276,39 +275,6 @@ def test_before_the_first_update_it_says_so(tmp_path: Path) -> None:
             answer(Shelf(tmp_path), tool, **arguments)
 
 
-# Who asks
-
-
-def test_the_session_is_known_by_the_environment_and_by_the_process_above(shelf: Shelf) -> None:
-    with shelf.open() as library:
-        caller = client_that_started_us(library, {"CLAUDE_CODE_SESSION_ID": CALLING.upper()}, "/here")
-        assert caller == Caller(frozenset({CALLING}), "/here")
-        nonsense = client_that_started_us(
-            library, {"CLAUDE_CODE_SESSION_ID": "../x; rm", "CLAUDE_PROJECT_DIR": SHOP}, "/"
-        )
-        assert nonsense == Caller(frozenset(), SHOP)
-
-
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only Linux tells when a process began")
-def test_the_session_of_the_client_above_us_is_the_callers(tmp_path: Path) -> None:
-    shelf = story(tmp_path)
-    parent = os.getppid()
-    began = Path(f"/proc/{parent}/stat").read_bytes().rpartition(b")")[2].split()[19].decode()
-    shelf.write(live_session("calling", parent, began))
-    with shelf.open() as library:
-        caller = client_that_started_us(library, {}, "/here")
-        assert caller == Caller(frozenset({CALLING}), "/home/ada/shop")
-        assert not without_files(library)
-
-
-def without_files(library: Library) -> list[str]:
-    """Live sessions that nothing is known of."""
-    return [name for name in library.live if name != CALLING]
-
-
-def test_a_folder_below_the_callers_is_theirs_too() -> None:
-    caller = Caller(project="/home/ada/shop")
-    assert caller.is_at("/home/ada/shop") and caller.is_at("/home/ada/shop/web")
-    assert not caller.is_at("/home/ada/shopping") and not caller.is_at(None) and not Caller().is_at("/home")
+def test_a_root_is_a_folder_if_it_is_a_file() -> None:
     assert folder_of("file:///home/ada/my%20shop") == "/home/ada/my shop"
     assert folder_of("https://example.org/x") is None

@@ -13,9 +13,9 @@ import pytest
 
 from backscroll.cli.main import run
 from backscroll.errors import NothingFound
+from backscroll.library.analytics.kinds import KINDS
 from backscroll.web.api.endpoints import ENDPOINTS, encode
 from backscroll.web.api.parameters import ReportName
-from backscroll.web.api.stats import KINDS
 from backscroll.web.serving import Served
 from tests.library.support import Shelf
 from tests.support.drawings import session_uuid

@@ -37,10 +37,11 @@ YES = click.option("-y", "--yes", is_flag=True, help="Do it without asking.")
 def command(what: str, yes: bool, only_print: bool, kind: "Kind | None", hint: bool | None) -> None:
     """Have every conversation kept before it is deleted, without thinking of it, and have Claude Code remember them.
 
-    hooks: Claude Code runs `backscroll keep` in the background whenever a session starts or ends. They are added to the settings.json
-    of the home, where nothing else changes.
+    hooks: Claude Code runs `backscroll keep` in the background whenever a session starts or ends. They are added to the
+    settings.json of the home, where nothing else changes.
 
-    timer: the system runs `backscroll keep` every hour, with systemd or launchd. Where there is neither, a line for cron is printed.
+    timer: the system runs `backscroll keep` every hour, with systemd or launchd. Where there is neither, a line for
+    cron is printed.
 
     claude: a plugin for Claude Code, with tools, a skill and commands to recall earlier conversations, and a hook that
     keeps each one when it ends. It is written into the library, and added with `claude plugin`. Do it again after you

@@ -15,7 +15,6 @@ from backscroll.errors import NothingFound, UsageError
 from backscroll.render.terminal import clean_line
 
 LONGEST_PIPED: Final = 100_000
-CURRENT_SESSION: Final = "CLAUDE_CODE_SESSION_ID"
 
 
 @click.command("recall", short_help="Answer a question with what was said, for people and agents.")
@@ -53,6 +52,7 @@ def command(
       make check 2>&1 | tail -20 | backscroll recall -
       backscroll recall 'how was ENOSPC solved?' --json | jq -r '.passages[].message'
     """
+    from backscroll.library.caller import client_that_started_us
     from backscroll.library.recall import recall
     from backscroll.query import parse_moment
     from backscroll.render.recalled import recall_as_json, recalled_text
@@ -62,12 +62,14 @@ def command(
         raise UsageError("nothing to recall", "backscroll recall QUESTION, or - for what is piped in")
     asked = request()
     now = datetime.now().astimezone()
+    library = open_library(asked, with_text=True)
+    caller = client_that_started_us(library, os.environ, str(Path.cwd()))
     found = recall(
-        open_library(asked, with_text=True),
+        library,
         question,
         max_tokens=max_tokens,
-        project=project or str(Path.cwd()),
-        without=without or tuple(filter(None, [os.environ.get(CURRENT_SESSION)])),
+        project=project or caller.project,
+        without=without or caller.sessions,
         since=parse_moment(since, now) if since else None,
         until=parse_moment(until, now, end=True) if until else None,
     )

@@ -218,7 +218,7 @@ def back_up(settings: Settings, to: Path) -> int:
     fresh.write_bytes(catalogue)
     fresh.chmod(0o600)
     fresh.replace(to / "catalogue.jsonl")
-    return copied + len(catalogue)
+    return copied + len(catalogue) + _copy_own(settings.library, to)
 
 
 def restore_backup(settings: Settings, source: Path) -> int:
@@ -234,7 +234,25 @@ def restore_backup(settings: Settings, source: Path) -> int:
     (target / "packs").chmod(0o700)
     for file in (target / "catalogue.jsonl", *(target / "packs").iterdir()):
         file.chmod(0o600)
+    _copy_own(source, settings.library)
     return len(Archive(target).files)
+
+
+def _copy_own(source: Path, target: Path) -> int:
+    """Copy what the user said of chats, and what was saved of recalls; how many bytes. What is there is replaced."""
+    copied = 0
+    for name in ("marks.json", *(f"recalls/{file.name}" for file in sorted((source / "recalls").glob("*.md")))):
+        file = source / name
+        if not file.is_file() or file.is_symlink():
+            continue
+        (target / name).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        fresh = (target / name).with_suffix(".new")
+        fresh.unlink(missing_ok=True)
+        shutil.copyfile(file, fresh, follow_symlinks=False)
+        fresh.chmod(0o600)
+        fresh.replace(target / name)
+        copied += file.stat().st_size
+    return copied
 
 
 def find_archive(settings: Settings) -> Archive | None:

@@ -9,7 +9,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -31,6 +31,7 @@ from backscroll.library.following import Around, around
 from backscroll.library.library import Library
 from backscroll.library.met_before import errors_like, ways_out
 from backscroll.library.questions import MOST_TERMS, Term, Variant, parts_of, terms_of, variants_of
+from backscroll.library.recalls import passages_of_recalls
 from backscroll.library.searching import text_of
 from backscroll.library.similar_errors import pieces_of, worth_of
 from backscroll.library.telling import Piece, Telling, Words, is_said, shingles, tell
@@ -73,12 +74,27 @@ def recall(
     terms = terms_of(question)
     if not terms:
         return Recall(question, [], 0, 0, HEADING, is_cut=False, hint="ask with a few telling words")
+    budget = max(max_tokens, FEWEST_TOKENS)
+    # What was saved comes first, for somebody found it worth keeping; but it must leave room for the rest.
+    saved = passages_of_recalls(
+        library.settings.library, terms, max_tokens=(budget - HEADING) // 3, project=project, since=since, until=until
+    )
+    spent = sum(map(cost_of, saved))
     texts = Texts(lambda: library.archive)
     try:
         asked = _Asked(library, texts, question, terms, project, without, since, until)
-        return asked.answer(max(max_tokens, FEWEST_TOKENS))
+        found = asked.answer(budget - spent)
     finally:
         texts.close()
+    if not saved:
+        return found
+    return replace(
+        found,
+        passages=[*saved, *found.passages],
+        found=found.found + len(saved),
+        tokens=found.tokens + spent,
+        hint=found.hint if found.passages else "",
+    )
 
 
 class _Candidate:

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from backscroll.errors import BackscrollError, NothingFound, UsageError
 from backscroll.library import Library, StoredChat
 from backscroll.library.analytics.reports import Asked
-from backscroll.mcp.caller import Caller
+from backscroll.library.caller import Caller
 from backscroll.mcp.desk import Desk
 from backscroll.mcp.quoting import Frame
 from backscroll.query import All, Field, Not, Part, Query, parse_moment

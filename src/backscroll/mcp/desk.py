@@ -9,9 +9,9 @@ from typing import Final
 
 from backscroll.errors import BackscrollError
 from backscroll.library import Browsed, Home, Library, StoredChat
+from backscroll.library.pool import Pool
 from backscroll.settings import Settings
 
-MOST_IDLE: Final = 4
 PAUSE: Final = 3.0
 """Between two looks at the homes, in seconds. Nobody looks while nobody asks."""
 PATIENCE: Final = 1.0
@@ -24,14 +24,11 @@ class Stopped(Exception):  # noqa: N818 - it never leaves this module
     """The server ends."""
 
 
-class Desk:
+class Desk(Pool):
     """Where calls come to be answered."""
 
     def __init__(self, settings: Settings, homes: Sequence[Home]) -> None:
-        self.settings = settings
-        self.homes = list(homes)
-        self._idle: list[Library] = []
-        self._lock = threading.Lock()
+        super().__init__(settings, homes)
         self._read: Browsed | None = None
         self._wanted = threading.Event()
         self._fresh = threading.Event()
@@ -43,30 +40,16 @@ class Desk:
 
     @contextmanager
     def library(self) -> Iterator[Library]:
-        """A library that nobody else reads from meanwhile, knowing what has happened until now."""
+        """A library that nobody else reads from meanwhile, brought up to date if that is soon done."""
         self._wait_until_fresh()
-        with self._lock:
-            library = self._idle.pop() if self._idle else None
-        library = library or Library(self.settings, self.homes)
-        library.renew()
-        try:
+        with super().library() as library:
             yield library
-        finally:
-            with self._lock:
-                is_kept = len(self._idle) < MOST_IDLE
-                if is_kept:
-                    self._idle.append(library)
-            if not is_kept:
-                library.close()
 
     def browse(self, library: Library, stored: StoredChat) -> Browsed:
         """A chat to be read; the one that was read last is still open if nothing was added to it."""
-        with self._lock:
-            found = self._read
+        found = self._read
         if found is None or found.stored != stored:
-            found = Browsed(library, stored)
-            with self._lock:
-                self._read = found
+            self._read = found = Browsed(library, stored)
         return found
 
     # Keeping it fresh
@@ -83,10 +66,7 @@ class Desk:
         self._wanted.set()
         if self._thread is not None:
             self._thread.join(10)
-        with self._lock:
-            idle, self._idle = self._idle, []
-        for library in idle:
-            library.close()
+        super().close()
 
     def _wait_until_fresh(self) -> None:
         if self._thread is None:

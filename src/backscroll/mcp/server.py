@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, TypeVar
+from urllib.parse import unquote, urlsplit
 
 import anyio.to_thread
 import mcp_types as types
@@ -15,10 +16,10 @@ from mcp.shared.exceptions import MCPError
 
 from backscroll import __version__
 from backscroll.errors import BackscrollError, NothingFound
+from backscroll.library.caller import NOBODY, PROJECT, Caller, client_that_started_us
 from backscroll.mcp.answers import Answer, plain_of, text_of
 from backscroll.mcp.arguments import read_arguments
 from backscroll.mcp.asking import Asking
-from backscroll.mcp.caller import NOBODY, Caller, client_that_started_us, folder_of
 from backscroll.mcp.desk import Desk
 from backscroll.mcp.prompts import PROMPTS, written
 from backscroll.mcp.quoting import Frame, one_line
@@ -124,7 +125,7 @@ class Answering:
 
     async def _root(self, context: Context) -> str | None:
         """The folder that a client says it works in, asked once; newer versions of the protocol have no such thing."""
-        if self._is_child and os.environ.get("CLAUDE_PROJECT_DIR"):
+        if self._is_child and os.environ.get(PROJECT):
             return None
         capabilities = context.session.client_capabilities
         if capabilities is None or capabilities.roots is None or not context.session.can_send_request:
@@ -142,6 +143,12 @@ class Answering:
                 folders = []
             self._roots[session] = next((folder for folder in folders if folder), None)
         return self._roots[session]
+
+
+def folder_of(root: str) -> str | None:
+    """The folder that a root of a client is."""
+    parts = urlsplit(root)
+    return unquote(parts.path) or None if parts.scheme == "file" else None
 
 
 def _refused(text: str) -> types.CallToolResult:

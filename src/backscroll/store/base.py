@@ -253,6 +253,12 @@ class Store(Protocol):
     def failed(self, chat: int) -> set[str]:
         """The calls of a chat that ended in an error."""
 
+    def turns(self, blocks: Iterable[int]) -> list[tuple[Any, ...]]:
+        """Of the turns of passages, by passage, the prompt and the last answer: where they stand, and what they are."""
+
+    def course(self, block: int, ahead: int, limit: int) -> list[tuple[Any, ...]]:
+        """The call of a result, and what was called, returned and answered behind it, until somebody typed again."""
+
     def sql(self, statement: str, limit: int, seconds: float) -> "Table":
         """Run a statement that only reads."""
 

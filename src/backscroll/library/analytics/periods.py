@@ -13,10 +13,10 @@ from backscroll.library.library import Library
 from backscroll.store import EPOCH
 
 PERIODS: Final[dict[str, Callable[[datetime], str]]] = {
-    "hour": lambda when: f"{when:%Y-%m-%d %H:00}",
     "day": lambda when: f"{when:%Y-%m-%d}",
     "week": lambda when: f"{when.isocalendar().year}-W{when.isocalendar().week:02}",
     "month": lambda when: f"{when:%Y-%m}",
+    "hour": lambda when: f"{when:%Y-%m-%d %H:00}",
 }
 END: Final = datetime.max.replace(tzinfo=UTC)
 LAST: Final = (END - EPOCH) // timedelta(microseconds=QUARTER) - 2 * 96

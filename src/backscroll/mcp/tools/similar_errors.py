@@ -84,9 +84,7 @@ def similar_errors(at: Asking, wanted: SimilarErrorsWanted) -> SimilarErrorsAnsw
             note=at.frame.note,
             found=met.found,
             chats=met.chats,
-            errors=[
-                _told(at, one, last if step == count - 1 else None) for step, one in enumerate(met.errors[:count])
-            ],
+            errors=[_told(at, one, last if step == count - 1 else None) for step, one in enumerate(met.errors[:count])],
             hint="" if met.found else met.hint,
             cut=is_more,
             rest="ask with a larger max_tokens, or read around a message with read" if is_more else "",

@@ -1,23 +1,16 @@
 """`stats`: the reports that the command line has, by the same names and dimensions."""
 
 import math
-from collections.abc import Callable, Collection
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, field
 
 from backscroll.errors import UsageError
-from backscroll.library import Library
-from backscroll.library.analytics import cache, context, prompts, time, tools, usage
-from backscroll.library.analytics.activity import activity
-from backscroll.library.analytics.blocks import blocks
 from backscroll.library.analytics.compare import compare
-from backscroll.library.analytics.errors import errors
-from backscroll.library.analytics.files import SORTS, files
+from backscroll.library.analytics.kinds import report_of
 from backscroll.library.analytics.overview import overview
-from backscroll.library.analytics.reports import Asked, Report
-from backscroll.library.analytics.sequences import sequences
+from backscroll.library.analytics.reports import Report
 from backscroll.mcp.answers import Answer, Quoted, fit
 from backscroll.mcp.arguments import Offset, Query, Since, Until, Wanted
 from backscroll.mcp.asking import Asking
@@ -69,14 +62,6 @@ class StatsAnswer(Answer, kw_only=True):
     )
 
 
-class Kind(NamedTuple):
-    """A report, and what it can be added up by."""
-
-    make: Callable[[Library, Asked, str, int], Report]
-    by: Collection[str] = ()
-    usual: str = ""
-
-
 def stats(at: Asking, wanted: StatsWanted) -> StatsAnswer:
     """Make a report."""
     at.must_exist()
@@ -111,11 +96,8 @@ def _report(at: Asking, wanted: StatsWanted) -> Report:
     asked = at.asked(wanted.query, wanted.since, wanted.until)
     if wanted.report == "overview":
         return _flat(overview(at.library, asked, datetime.now(UTC)))
-    kind = KINDS[wanted.report]
-    if wanted.by and wanted.by not in kind.by:
-        can = f"it can be added up by {', '.join(kind.by)}" if kind.by else "leave by out"
-        raise UsageError(f"{wanted.report} is not added up by {one_line(wanted.by)}", can)
-    return kind.make(at.library, asked, wanted.by or kind.usual, wanted.offset + wanted.limit + 1)
+    by = one_line(wanted.by)  # errors are not framed
+    return report_of(at.library, wanted.report, asked, by, wanted.offset + wanted.limit + 1)
 
 
 def _flat(found: dict[str, Any]) -> Report:
@@ -146,20 +128,3 @@ def _value(value: Any) -> Any:  # noqa: ANN401
     if isinstance(value, (list, tuple, set, frozenset)):
         return ", ".join(map(str, value))
     return round(value, 4) if isinstance(value, float) and math.isfinite(value) else plain_value(value)
-
-
-KINDS: Final = {
-    "usage": Kind(lambda library, asked, by, _: usage.usage(library, asked, by), usage.DIMENSIONS, "day"),
-    "blocks": Kind(lambda library, asked, _, __: blocks(library, asked, datetime.now(UTC))),
-    "time": Kind(lambda library, asked, by, _: time.time_spent(library, asked, by), time.DIMENSIONS, "project"),
-    "prompts": Kind(lambda library, asked, by, _: prompts.prompts(library, asked, by), prompts.DIMENSIONS, "project"),
-    "activity": Kind(lambda library, asked, _, __: activity(library, asked, datetime.now().astimezone().date())),
-    "tools": Kind(lambda library, asked, by, _: tools.tools(library, asked, by), tools.DIMENSIONS, "tool"),
-    "errors": Kind(lambda library, asked, _, limit: errors(library, asked, limit)),
-    "sequences": Kind(lambda library, asked, _, __: sequences(library, asked)),
-    "files": Kind(lambda library, asked, by, limit: files(library, asked, by, limit), SORTS, "edits"),
-    "context": Kind(
-        lambda library, asked, by, limit: context.context(library, asked, by, limit), context.DIMENSIONS, "chat"
-    ),
-    "cache": Kind(lambda library, asked, by, _: cache.cache(library, asked, by), cache.DIMENSIONS, "day"),
-}

@@ -1,25 +1,31 @@
 """What one needs of a chat to read it piece by piece: its shape, where its records stand, what its answers took."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import apsw
 
 from backscroll.store.base import AnswerCost, ChatShape
 from backscroll.store.batches import readable, storable
+from backscroll.store.local.around import course, turns
 from backscroll.store.local.database import array, select
+from backscroll.store.local.guarding import guarded
 from backscroll.store.local.rows import Rows
 
 
 class Shapes:
-    """Chats without their records."""
+    """The part of a store that chats are read from, piece by piece."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
-        self._connection = connection
+    @property
+    def connection(self) -> apsw.Connection:
+        """The rows, opened."""
+        raise NotImplementedError
 
+    @guarded
     def shape(self, chat: int) -> ChatShape | None:
         """All of it as it was at one moment."""
-        rows = Rows(self._connection)
-        with self._connection:  # else a file may grow between its rows and how far it was read
+        rows = Rows(self.connection)
+        with self.connection:  # else a file may grow between its rows and how far it was read
             files = [(number, transcript) for number, transcript in rows.load([chat])]
             known = rows.known([transcript.place.file for _, transcript in files])
             titles = rows.titles([number for number, _ in files])
@@ -27,51 +33,66 @@ class Shapes:
             return None
         return ChatShape([(known[transcript.place.file], transcript) for _, transcript in files], titles)
 
+    @guarded
     def places(self, path: str, numbers: Iterable[int]) -> dict[int, tuple[int, int]]:
         """Where records of a file stand, by their numbers."""
         found = select(
-            self._connection,
+            self.connection,
             "select r.number, r.start, r.length from files f join records r on r.file = f.id"
             " where f.path = ? and r.number in (select value from json_each(?))",
             (storable(path), array(numbers)),
         )
         return {number: (start, length) for number, start, length in found}
 
+    @guarded
     def outside_before(self, path: str, number: int) -> list[tuple[int, int]]:
         """Where records that are no rows stand, those before a number in the same file, the nearest first."""
         return select(
-            self._connection,
+            self.connection,
             "select r.start, r.length from files f join records r on r.file = f.id"
             " where f.path = ? and r.number < ? and r.kind = 'outside' order by r.number desc limit 500",
             (storable(path), number),
         )
 
+    @guarded
     def chats_at(self, paths: Iterable[str]) -> dict[str, str]:
         """The ids of the chats that these files are part of, by path."""
         found = select(
-            self._connection,
+            self.connection,
             "select f.path, c.name from files f join chats c on c.id = f.chat"
             " where f.path in (select value from json_each(?))",
             (array(storable(path) for path in paths),),
         )
         return {readable(path): name for path, name in found}
 
+    @guarded
     def answers(self, messages: Iterable[str]) -> dict[str, AnswerCost]:
         """What these answers took; those that nothing is known of are left out."""
         found = select(
-            self._connection,
+            self.connection,
             "select message, input + cache_read + cache_write, output, cost from counted"
             " where message in (select value from json_each(?))",
             (array(storable(message) for message in messages),),
         )
         return {message: AnswerCost(context, output, cost) for message, context, output, cost in found}
 
+    @guarded
     def failed(self, chat: int) -> set[str]:
         """The calls of a chat that ended in an error."""
         found = select(
-            self._connection,
+            self.connection,
             "select b.call from files f join records r on r.file = f.id join blocks b on b.record = r.id"
             " where f.chat = ? and b.role = 'output' and b.state = 'error' and b.call is not null",
             (chat,),
         )
         return {call for (call,) in found}
+
+    @guarded
+    def turns(self, blocks: Iterable[int]) -> list[tuple[Any, ...]]:
+        """The prompt and the last answer of the turns that these passages stand in."""
+        return turns(self.connection, blocks)
+
+    @guarded
+    def course(self, block: int, ahead: int, limit: int) -> list[tuple[Any, ...]]:
+        """What led to a result, and how it went on."""
+        return course(self.connection, block, ahead, limit)

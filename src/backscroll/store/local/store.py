@@ -13,8 +13,6 @@ from backscroll.errors import NothingFound
 from backscroll.query import Query
 from backscroll.store.base import (
     Answer,
-    AnswerCost,
-    ChatShape,
     Document,
     Hit,
     Known,
@@ -49,7 +47,7 @@ from backscroll.store.local.sql import run_sql
 from backscroll.store.local.text import STAGES, TextIndex
 
 
-class LocalStore:
+class LocalStore(Shapes):
     """Everything that is derived, below one folder. Opened to read; `writing` makes it this process's to write."""
 
     def __init__(self, folder: Path) -> None:
@@ -329,36 +327,6 @@ class LocalStore:
         """The files of a chat, each with whether it is only in the archive."""
         found = select(self.connection, "select path, archived from files where chat = ? order by id", (chat,))
         return [(readable(path), bool(archived)) for path, archived in found]
-
-    @guarded
-    def shape(self, chat: int) -> ChatShape | None:
-        """A chat without its records, all of it as it was at one moment."""
-        return Shapes(self.connection).shape(chat)
-
-    @guarded
-    def places(self, path: str, numbers: Iterable[int]) -> dict[int, tuple[int, int]]:
-        """Where records of a file stand, by their numbers: where each begins, and how long it is."""
-        return Shapes(self.connection).places(path, numbers)
-
-    @guarded
-    def outside_before(self, path: str, number: int) -> list[tuple[int, int]]:
-        """Where records that are no rows stand, those before a number in the same file, the nearest first."""
-        return Shapes(self.connection).outside_before(path, number)
-
-    @guarded
-    def chats_at(self, paths: Iterable[str]) -> dict[str, str]:
-        """The ids of the chats that these files are part of, by path."""
-        return Shapes(self.connection).chats_at(paths)
-
-    @guarded
-    def answers(self, messages: Iterable[str]) -> dict[str, AnswerCost]:
-        """What these answers took; those that nothing is known of are left out."""
-        return Shapes(self.connection).answers(messages)
-
-    @guarded
-    def failed(self, chat: int) -> set[str]:
-        """The calls of a chat that ended in an error."""
-        return Shapes(self.connection).failed(chat)
 
     def sql(self, statement: str, limit: int, seconds: float) -> Table:
         """Run one statement that only reads."""

@@ -8,6 +8,7 @@ from typing import Any, Final
 from backscroll.library import Library
 from backscroll.library.analytics.activity import WEEKDAYS
 from backscroll.library.analytics.moments import local
+from backscroll.library.analytics.periods import PERIODS
 from backscroll.library.analytics.prompts import typed
 from backscroll.library.analytics.reports import Asked as About
 from backscroll.library.analytics.reports import Report
@@ -18,7 +19,6 @@ from backscroll.render.html.reports import heading
 from backscroll.web.pages.stats_links import chats_of_day, cut_name, link_of, short_path
 from backscroll.web.pages.stats_periods import axis_of, is_drawn, usage_over_time
 
-PERIODS: Final = ("hour", "day", "week", "month")
 SHOWN: Final = 15
 """How many bars there are at most: the table has them all."""
 TIMES: Final = ("model_seconds", "tools_seconds", "human_seconds", "other_seconds")

@@ -15,7 +15,9 @@ from backscroll.library.analytics.cache import cache
 from backscroll.library.analytics.compare import compare
 from backscroll.library.analytics.context import context
 from backscroll.library.analytics.errors import errors
-from backscroll.library.analytics.files import files
+from backscroll.library.analytics.files import SORTS, files
+from backscroll.library.analytics.kinds import KINDS as REPORTS
+from backscroll.library.analytics.periods import PERIODS
 from backscroll.library.analytics.prompts import prompts
 from backscroll.library.analytics.reports import Asked as About
 from backscroll.library.analytics.reports import Report
@@ -159,19 +161,24 @@ def _by(run: Callable[[Library, About, str], Report]) -> Run:
     return lambda library, about, chosen, _: run(library, about, chosen["by"])
 
 
-def _choice(name: str, label: str, choices: str) -> Option:
+def _choice(name: str, label: str, choices: Sequence[str]) -> Option:
     """One of several, the first where nobody says."""
-    names = tuple(choices.split())
-    return Option(name, label, names, default=names[0])
+    return Option(name, label, choices, default=choices[0])
 
 
-PERIOD: Final = Option("period", "Chart by", ("", "hour", "day", "week", "month"))
-MONEY: Final = _choice("show", "Chart shows", "cost tokens answers")
+def _by_of(report: str) -> Option:
+    """What a report can be added up by, everywhere."""
+    kind = REPORTS[report]
+    return Option("by", "By", tuple(kind.by), default=kind.usual)
+
+
+PERIOD: Final = Option("period", "Chart by", ("", *PERIODS))
+MONEY: Final = _choice("show", "Chart shows", ("cost", "tokens", "answers"))
 KINDS: Final[dict[str, Kind]] = {
     "usage": Kind(
         "Usage", "Tokens and costs. Each answer counts once, however many files repeat it.", _usage,
-        (_choice("by", "By", "day week month hour model project chat agent git-branch version"), MONEY,
-         _choice("stack", "Stacked by", "model project"), PERIOD,
+        (_by_of("usage"), MONEY,
+         _choice("stack", "Stacked by", ("model", "project")), PERIOD,
          Option("explain", "Every answer", is_flag=True)),
     ),
     "blocks": Kind(
@@ -180,11 +187,11 @@ KINDS: Final[dict[str, Kind]] = {
     ),
     "time": Kind(
         "Time", "Where the time went: waiting for the model, for tools, and for you.", _by(time_spent),
-        (_choice("by", "By", "project day model chat"),),
+        (_by_of("time"),),
     ),
     "prompts": Kind(
         "Prompts", "What was typed: how much, how long, how often it had to be said again.", _by(prompts),
-        (_choice("by", "By", "project day chat"),),
+        (_by_of("prompts"),),
     ),
     "activity": Kind("Activity", "When you type: weekdays, hours, days in a row.", _activity, has_limit=False),
     "compare": Kind(
@@ -194,7 +201,7 @@ KINDS: Final[dict[str, Kind]] = {
     ),
     "tools": Kind(
         "Tools", "Calls of tools: how they ended, how long they took, how much went in and out.", _by(tools),
-        (_choice("by", "By", "tool mcp-server project model"),),
+        (_by_of("tools"),),
     ),
     "errors": Kind(
         "Errors", "What goes wrong again and again, and how often the next try went well.", _errors,
@@ -207,15 +214,15 @@ KINDS: Final[dict[str, Kind]] = {
     ),
     "files": Kind(
         "Files", "The files that were read and changed most.", _files,
-        (_choice("sort", "Most", "edits reads chats last"),), limit=50,
+        (_choice("sort", "Most", SORTS),), limit=50,
     ),
     "context": Kind(
         "Context", "What filled the context, and what compactions took out of it.", _context,
-        (_choice("by", "By", "chat tool turn"),), limit=30,
+        (_by_of("context"),), limit=30,
     ),
     "cache": Kind(
         "Cache", "How much came from the prompt cache, what that saved, and what pauses cost.", _by(cache),
-        (_choice("by", "By", "day week month model project chat pause"),),
+        (_by_of("cache"),),
     ),
 }  # fmt: skip
 """By their names, in the order in which they are offered."""

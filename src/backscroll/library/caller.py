@@ -5,9 +5,8 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
-from urllib.parse import unquote, urlsplit
 
-from backscroll.library import Library
+from backscroll.library.library import Library
 
 SESSION: Final = "CLAUDE_CODE_SESSION_ID"
 """Set by Claude Code since 2.1.154. After `/clear` it is still that of the session before."""
@@ -55,12 +54,6 @@ def parents() -> Iterable[int]:
             pid = int(status[status.rfind(b")") + 2 :].split()[1])
         except (OSError, ValueError, IndexError):
             return
-
-
-def folder_of(root: str) -> str | None:
-    """The folder that a root of a client is."""
-    parts = urlsplit(root)
-    return unquote(parts.path) or None if parts.scheme == "file" else None
 
 
 ID: Final = re.compile(r"[A-Za-z0-9-]{8,64}")

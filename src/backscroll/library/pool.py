@@ -1,0 +1,48 @@
+"""Libraries that are kept open for whoever reads next: each is one reader's at a time."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+from backscroll.files import Home
+from backscroll.library.library import Library
+from backscroll.settings import Settings
+
+MOST_IDLE: Final = 8
+
+
+class Pool:
+    """Gives a library to each thread that asks for one."""
+
+    def __init__(self, settings: Settings, homes: Sequence[Home]) -> None:
+        self.settings = settings
+        self.homes = list(homes)
+        self._idle: list[Library] = []
+        self._lock = threading.Lock()
+        self._is_closed = False
+
+    @contextmanager
+    def library(self) -> Iterator[Library]:
+        """A library that nobody else reads from meanwhile, knowing what has happened until now."""
+        with self._lock:
+            library = self._idle.pop() if self._idle else None
+        library = library or Library(self.settings, self.homes)
+        try:
+            library.renew()
+            yield library
+        finally:
+            with self._lock:
+                is_kept = len(self._idle) < MOST_IDLE and not self._is_closed
+                if is_kept:
+                    self._idle.append(library)
+            if not is_kept:
+                library.close()
+
+    def close(self) -> None:
+        """Let go of everything; what is being read from is let go of when its reader is done."""
+        with self._lock:
+            self._is_closed = True
+            idle, self._idle = self._idle, []
+        for library in idle:
+            library.close()

@@ -1,0 +1,60 @@
+"""Libraries that are kept open: each is one reader's at a time, and none is left open behind."""
+
+from pathlib import Path
+
+import pytest
+
+from backscroll.library.pool import MOST_IDLE, Pool
+from tests.library.support import Shelf
+from tests.support.homes import EVERYTHING, session_file
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    shelf = Shelf(tmp_path).write(EVERYTHING)
+    shelf.update()
+    return shelf
+
+
+def test_a_library_is_used_again_and_knows_what_came_since(shelf: Shelf) -> None:
+    pool = Pool(shelf.settings, shelf.open().homes)
+    with pool.library() as one, pool.library() as other:
+        assert one is not other
+        before = one.search("quagga").total_chats
+    shelf.write(session_file("late", "@ session=late\nl1 <- - user: a quagga"))
+    shelf.update()
+    with pool.library() as again:
+        assert again is one or again is other
+        assert (before, again.search("quagga").total_chats) == (0, 1)
+    pool.close()
+
+
+def test_a_reader_that_fails_gives_its_library_back(shelf: Shelf) -> None:
+    pool = Pool(shelf.settings, shelf.open().homes)
+    with pytest.raises(ZeroDivisionError), pool.library() as one:
+        raise ZeroDivisionError
+    with pool.library() as again:
+        assert again is one
+    pool.close()
+
+
+def test_more_than_are_kept_can_be_read_from(shelf: Shelf) -> None:
+    pool = Pool(shelf.settings, shelf.open().homes)
+    readers = [pool.library() for _ in range(MOST_IDLE + 2)]
+    libraries = [reader.__enter__() for reader in readers]
+    assert len(set(map(id, libraries))) == MOST_IDLE + 2
+    for reader in readers:
+        reader.__exit__(None, None, None)
+    with pool.library() as library:
+        assert library.chats()
+    pool.close()
+
+
+def test_what_is_read_from_while_it_closes_is_not_kept(shelf: Shelf) -> None:
+    pool = Pool(shelf.settings, shelf.open().homes)
+    with pool.library() as one:
+        pool.close()
+        assert one.chats()
+    with pool.library() as other:
+        assert other is not one
+    pool.close()
