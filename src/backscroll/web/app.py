@@ -31,6 +31,7 @@ ROUTES: list[BaseRoute] = [
     Route("/chats", page(chats.show)),
     Route("/chats/{chat}", page(chat.show)),
     Route("/chats/{chat}/chunks/{number}", page(chat.chunk)),
+    Route("/chats/{chat}/warm", page(chat.warm)),
     Route("/chats/{chat}/side", page(chat.side)),
     Route("/chats/{chat}/changes", page(chat.changes)),
     Route("/chats/{chat}/find", page(chat.find)),

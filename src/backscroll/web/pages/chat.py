@@ -36,6 +36,12 @@ def show(asked: Asked) -> Html | Response:
     )
 
 
+def warm(asked: Asked) -> Response:
+    """Open a chat that somebody is about to read: the pointer rests on a link to it."""
+    _viewing(asked)
+    return Response(status_code=204)
+
+
 def side(asked: Asked) -> Html:
     """What stands beside the messages: the outline, the context, what it cost so far."""
     return beside(_viewing(asked).shown(is_whole=True))

@@ -269,4 +269,25 @@ setInterval(() => {
   }
 }, 30_000);
 
+/** Chats that the server has opened already, or is opening. @type {Set<string>} */
+const warmed = new Set();
+let resting = 0;
+
+/** Where the pointer rests, or the focus is, one is likely to go: the chat is open by then. @param {Event} event */
+function warm(event) {
+  const link = event.target instanceof Element ? event.target.closest("a[href^='/chats/']") : null;
+  clearTimeout(resting);
+  const chat = link?.getAttribute("href")?.match(/^\/chats\/[^/?#]+/)?.[0];
+  if (!chat || warmed.has(chat) || location.pathname.startsWith(chat)) return;
+  resting = window.setTimeout(() => {
+    warmed.add(chat);
+    fetch(`${chat}/warm`).catch(() => warmed.delete(chat));
+  }, 70);
+}
+addEventListener("pointerover", warm, { passive: true });
+addEventListener("focusin", warm, { passive: true });
+
+// What is typed right after Ctrl-K must find the palette there.
+(window.requestIdleCallback ?? setTimeout)(() => void import("./palette.js").catch(() => {}));
+
 document.documentElement.dataset.ready = "";
