@@ -104,6 +104,12 @@ def test_rows_are_limited_and_that_is_told(home: Path) -> None:
     assert answer(home, "select uuid from v_messages", "-n", "4")["complete"] is True
 
 
+def test_an_answer_that_is_too_large_is_cut_and_that_is_told(home: Path) -> None:
+    rows = "with recursive n(i) as (select 1 union all select i + 1 from n limit 20) select i, zeroblob(3900000) from n"
+    done = run(home, rows)
+    assert "only the first 16 rows: there are more, but these are large" in done.stderr
+
+
 def test_the_views_and_their_columns_are_listed(home: Path) -> None:
     text = run(home, "--schema", "--format", "table").stdout
     assert "v_chats (chat, id, title" in text

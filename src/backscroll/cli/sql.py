@@ -55,7 +55,9 @@ def command(statement: str | None, shape: str | None, limit: int, seconds: float
     found = open_library(asked).sql(statement, limit=limit, seconds=seconds)
     _write(found, shape)
     if found.is_cut and shape != "json" and not asked.quiet:
-        tell(warning(f"only the first {limit:,} rows: there are more, see --limit"))
+        count = len(found.rows)
+        hint = "see --limit" if count == limit else "but these are large: ask for less of each"
+        tell(warning(f"only the first {count:,} rows: there are more, {hint}"))
 
 
 def _write(found: "Table", shape: str) -> None:

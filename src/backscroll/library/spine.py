@@ -30,8 +30,8 @@ class Spine:
         self.results = results
         self.caller: dict[str, str] = {}
         """The message that made a call."""
-        self.owner: dict[str, str] = {}
-        """The message that a row belongs to, by the row's uuid or the message's id."""
+        self._owners: tuple[int, dict[str, str]] = (-1, {})
+        self._rows = 0
         self.interrupted: set[Turn] = set()
         self.broken = 0
         """The change after which it no longer began with what it had begun with."""
@@ -57,7 +57,13 @@ class Spine:
 
     def message_with(self, uuid: str) -> str | None:
         """The message that a row is part of, or the result of whose call it is; also by the id of a call or message."""
-        return self.owner.get(uuid) or self.caller.get(uuid)
+        rows, owners = self._owners
+        if rows != self._rows:  # seldom asked for, and then often
+            owners = {call.uuid: self.caller[name] for name, call in self.results.items() if name in self.caller}
+            for entry in reversed(self.entries):
+                owners |= {name: entry.key for row in entry.rows for name in (row.message_id, row.uuid) if name}
+            self._owners = (self._rows, owners)
+        return owners.get(uuid) or self.caller.get(uuid)
 
     def changed_since(self, version: int) -> list[str]:
         """The messages that are new or another since a change, in their order."""
@@ -132,9 +138,7 @@ class Spine:
 
     def _add(self, row: Row, turn: Turn) -> str | None:
         """Put a row where it belongs; the message that it begins, if it does."""
-        for call in row.results:
-            if call in self.caller:
-                self.owner[row.uuid] = self.caller[call]
+        self._rows += 1
         if row.kind is Kind.INTERRUPTION:
             self.interrupted.add(turn)
         if not is_shown(row):
@@ -148,9 +152,6 @@ class Spine:
                 self._answers[row.message_id] = entry
         else:
             entry.rows.append(row)
-        self.owner[row.uuid] = entry.key
-        if row.message_id:
-            self.owner.setdefault(row.message_id, entry.key)
         for made in row.calls:
             self.caller[made.id] = entry.key
         return entry.key

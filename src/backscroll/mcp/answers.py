@@ -11,6 +11,9 @@ from backscroll.library.budget import tokens_of
 SHORTEST: Final = 40
 """Of how many characters a piece of a text must be to be worth giving, unless it is all that fits."""
 
+LARGER: Final = "ask with a larger max_tokens, or read around a message with read"
+"""How to get the rest of what has no pages: it was chosen to fit."""
+
 Quoted = Annotated[str, Meta(description="A quotation, framed; a simple name stands as it is.")]
 Time = Annotated[str, Meta(description="UTC.")]
 
@@ -25,6 +28,11 @@ class Answer(Struct, kw_only=True, omit_defaults=True):
 
 
 Made = TypeVar("Made", bound=Answer)
+
+
+def rest_of(reached: int, total: int, what: str = "more") -> str:
+    """How to get the rest of what has pages; nothing where there is none."""
+    return f"{total - reached} {what}: ask again with offset={reached}" if reached < total else ""
 
 
 def fit(

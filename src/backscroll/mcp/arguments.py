@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from backscroll.errors import UsageError
+from backscroll.render.refusals import plainly
 
 LEAST_TOKENS: Final = 600
 MOST_TOKENS: Final = 50_000
@@ -38,18 +39,5 @@ def read_arguments(kind: type[Asked], given: dict[str, Any] | None) -> Asked:
         return msgspec.convert(named, kind, strict=False)
     except msgspec.ValidationError as error:
         names = ", ".join(kind.__struct_fields__)
-        raise UsageError(_plainly(str(error)), f"the arguments are {names}; see the tool's input schema") from error
-
-
-def _plainly(problem: str) -> str:
-    what, _, where = problem.partition(" - at `$.")
-    for start, words in WORDS.items():
-        if what.startswith(start):
-            return f"{what.removeprefix(start).strip('`')[:80]} {words}"
-    return f"{where.strip('`')}: {what[:1].lower()}{what[1:]}" if where else what
-
-
-WORDS: Final = {
-    "Object missing required field ": "is missing",
-    "Object contains unknown field ": "is no argument of this tool",
-}
+        problem = plainly(str(error), missing="is missing", unknown="is no argument of this tool")
+        raise UsageError(problem, f"the arguments are {names}; see the tool's input schema") from error

@@ -7,6 +7,7 @@ from backscroll.errors import BackscrollError, NothingFound, UsageError
 from backscroll.library import Library, StoredChat
 from backscroll.library.analytics.reports import Asked
 from backscroll.library.caller import Caller
+from backscroll.library.cited import times
 from backscroll.mcp.desk import Desk
 from backscroll.mcp.quoting import Frame
 from backscroll.query import All, Field, Not, Part, Query, parse_moment
@@ -26,23 +27,20 @@ class Asking(NamedTuple):
         """What is asked for, without the chat that the caller is in."""
         asked = self.library.parse(text)
         parts: list[Part] = list(asked.root.parts)
-        if not include_current:
-            parts += [Not(Field("session", "=", session)) for session in sorted(self.caller.sessions)]
+        left_out = sorted(self.left_out(include_current=include_current))
+        parts += [Not(Field("session", "=", session)) for session in left_out]
         if project and project not in EVERYWHERE:
             parts.append(Field("project", "=", project))
-        if since:
-            parts.append(Field("after", ">=", moment_of(since).astimezone(UTC)))
-        if until:
-            parts.append(Field("before", "<", moment_of(until, end=True).astimezone(UTC)))
+        parts += times(*window_of(since, until))
         return Query(asked.text, All(tuple(parts)))
 
     def asked(self, query: str = "", since: str = "", until: str = "") -> Asked:
         """What a report is asked about."""
-        return Asked(
-            query=self.library.parse(query) if query else None,
-            since=moment_of(since) if since else None,
-            until=moment_of(until, end=True) if until else None,
-        )
+        return Asked(self.library.parse(query) if query else None, *window_of(since, until))
+
+    def left_out(self, *, include_current: bool) -> frozenset[str]:
+        """The sessions that the caller is not to be told of."""
+        return frozenset() if include_current else self.caller.sessions
 
     def find(self, name: str) -> StoredChat:
         """The chat of an id."""
@@ -84,6 +82,11 @@ class Asking(NamedTuple):
 def moment_of(text: str, *, end: bool = False) -> datetime:
     """A time as queries have it."""
     return parse_moment(text, datetime.now().astimezone(), end=end)
+
+
+def window_of(since: str, until: str) -> tuple[datetime | None, datetime | None]:
+    """From when until when; None where nobody says."""
+    return moment_of(since) if since else None, moment_of(until, end=True) if until else None
 
 
 def told(when: datetime | None) -> str | None:

@@ -6,7 +6,7 @@ from msgspec import Meta, Struct
 
 from backscroll.errors import NothingFound
 from backscroll.library.analytics.blame import Touched, blame
-from backscroll.mcp.answers import Answer, Quoted, Time, fit
+from backscroll.mcp.answers import Answer, Quoted, Time, fit, rest_of
 from backscroll.mcp.arguments import IncludeCurrent, Offset, Since, Until, Wanted
 from backscroll.mcp.asking import Asking, told
 from backscroll.mcp.quoting import name_of
@@ -69,8 +69,7 @@ def file_history(at: Asking, wanted: FileHistoryWanted) -> FileHistoryAnswer:
     files = {row.file for row in rows}
 
     def make(count: int, _: int | None) -> FileHistoryAnswer:
-        reached = wanted.offset + count
-        is_more = reached < len(rows)
+        rest = rest_of(wanted.offset + count, len(rows))
         met: set[str | None] = set()
         turns = []
         for row in page[:count]:
@@ -81,8 +80,8 @@ def file_history(at: Asking, wanted: FileHistoryWanted) -> FileHistoryAnswer:
             file=at.frame.line(files.copy().pop(), 80) if len(files) == 1 else None,
             total=len(rows),
             turns=turns,
-            cut=is_more,
-            rest=f"{len(rows) - reached} more: ask again with offset={reached}" if is_more else "",
+            cut=bool(rest),
+            rest=rest,
         )
 
     return fit(make, len(page), wanted.max_tokens)

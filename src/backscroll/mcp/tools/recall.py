@@ -5,9 +5,9 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from backscroll.errors import UsageError
-from backscroll.mcp.answers import Answer, Quoted, Time, fit
+from backscroll.mcp.answers import LARGER, Answer, Quoted, Time, fit
 from backscroll.mcp.arguments import IncludeCurrent, Since, Until, Wanted
-from backscroll.mcp.asking import Asking, moment_of, told
+from backscroll.mcp.asking import Asking, told, window_of
 from backscroll.mcp.quoting import name_of
 
 
@@ -53,14 +53,15 @@ def recall(at: Asking, wanted: RecallWanted) -> RecallAnswer:
     if not wanted.question.strip():
         raise UsageError("nothing to remember", "write a question")
     at.must_exist()
+    since, until = window_of(wanted.since, wanted.until)
     found = recalled(
         at.library,
         wanted.question,
         max_tokens=wanted.max_tokens,
         project=wanted.project or at.caller.project,
-        without=() if wanted.include_current else at.caller.sessions,
-        since=moment_of(wanted.since) if wanted.since else None,
-        until=moment_of(wanted.until, end=True) if wanted.until else None,
+        without=at.left_out(include_current=wanted.include_current),
+        since=since,
+        until=until,
     )
     pending = at.pending()
     passages = found.passages
@@ -94,7 +95,7 @@ def recall(at: Asking, wanted: RecallWanted) -> RecallAnswer:
             passages=made,
             hint=at.frame.line_or_none(found.hint) or "",
             cut=is_more,
-            rest="ask with a larger max_tokens, or read around a message with read" if is_more else "",
+            rest=LARGER if is_more else "",
             pending=pending,
         )
 

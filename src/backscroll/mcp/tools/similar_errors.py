@@ -7,9 +7,9 @@ from msgspec import Meta, Struct, field
 from backscroll.errors import UsageError
 from backscroll.library.similar_errors import SimilarError
 from backscroll.library.similar_errors import similar_errors as errors_met
-from backscroll.mcp.answers import Answer, Quoted, Time, fit
+from backscroll.mcp.answers import LARGER, Answer, Quoted, Time, fit
 from backscroll.mcp.arguments import IncludeCurrent, Since, Until, Wanted
-from backscroll.mcp.asking import Asking, moment_of, told
+from backscroll.mcp.asking import Asking, told, window_of
 from backscroll.mcp.quoting import name_of
 
 
@@ -67,14 +67,15 @@ def similar_errors(at: Asking, wanted: SimilarErrorsWanted) -> SimilarErrorsAnsw
     if not wanted.error.strip():
         raise UsageError("no error to look for", "give what the tool or program said")
     at.must_exist()
+    since, until = window_of(wanted.since, wanted.until)
     met = errors_met(
         at.library,
         wanted.error,
         max_tokens=wanted.max_tokens,
         project=at.caller.project,
-        without=() if wanted.include_current else at.caller.sessions,
-        since=moment_of(wanted.since) if wanted.since else None,
-        until=moment_of(wanted.until, end=True) if wanted.until else None,
+        without=at.left_out(include_current=wanted.include_current),
+        since=since,
+        until=until,
     )
     pending = at.pending()
 
@@ -87,7 +88,7 @@ def similar_errors(at: Asking, wanted: SimilarErrorsWanted) -> SimilarErrorsAnsw
             errors=[_told(at, one, last if step == count - 1 else None) for step, one in enumerate(met.errors[:count])],
             hint="" if met.found else met.hint,
             cut=is_more,
-            rest="ask with a larger max_tokens, or read around a message with read" if is_more else "",
+            rest=LARGER if is_more else "",
             pending=pending,
         )
 

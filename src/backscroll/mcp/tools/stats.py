@@ -11,7 +11,7 @@ from backscroll.library.analytics.compare import compare
 from backscroll.library.analytics.kinds import report_of
 from backscroll.library.analytics.overview import overview
 from backscroll.library.analytics.reports import Report
-from backscroll.mcp.answers import Answer, Quoted, fit
+from backscroll.mcp.answers import Answer, Quoted, fit, rest_of
 from backscroll.mcp.arguments import Offset, Query, Since, Until, Wanted
 from backscroll.mcp.asking import Asking
 from backscroll.mcp.quoting import one_line
@@ -71,15 +71,14 @@ def stats(at: Asking, wanted: StatsWanted) -> StatsAnswer:
     counted = [at.frame.line(note, 60) for note in report.notes[:4]]
 
     def make(count: int, _: int | None) -> StatsAnswer:
-        reached = wanted.offset + count
-        is_more = reached < len(report.rows)
+        rest = rest_of(wanted.offset + count, len(report.rows), "more rows")
         return StatsAnswer(
             note=at.frame.note,
             columns=list(report.columns),
             rows=cells[:count],
             counted=counted,
-            cut=is_more,
-            rest=f"{len(report.rows) - reached} more rows: ask again with offset={reached}" if is_more else "",
+            cut=bool(rest),
+            rest=rest,
         )
 
     return fit(make, len(cells), wanted.max_tokens)

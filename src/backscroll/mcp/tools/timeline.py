@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from backscroll.library import StoredChat
-from backscroll.mcp.answers import Answer, Quoted, Time, fit
+from backscroll.mcp.answers import Answer, Quoted, Time, fit, rest_of
 from backscroll.mcp.arguments import IncludeCurrent, Offset, Query, Since, Until, Wanted
 from backscroll.mcp.asking import EVERYWHERE, Asking, told
 from backscroll.mcp.quoting import name_of
@@ -64,14 +64,13 @@ def timeline(at: Asking, wanted: TimelineWanted) -> TimelineAnswer:
     pending = at.pending()
 
     def make(count: int, _: int | None) -> TimelineAnswer:
-        reached = wanted.offset + count
-        is_more = reached < len(found)
+        rest = rest_of(wanted.offset + count, len(found))
         return TimelineAnswer(
             note=at.frame.note,
             project=of,
             chats=[_chat(at, stored, live, with_project=not is_own) for stored in page[:count]],
-            cut=is_more,
-            rest=f"{len(found) - reached} more: ask again with offset={reached}" if is_more else "",
+            cut=bool(rest),
+            rest=rest,
             pending=pending,
         )
 

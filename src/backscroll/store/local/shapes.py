@@ -28,7 +28,7 @@ class Shapes:
         with self.connection:  # else a file may grow between its rows and how far it was read
             files = [(number, transcript) for number, transcript in rows.load([chat])]
             known = rows.known([transcript.place.file for _, transcript in files])
-            titles = rows.titles([number for number, _ in files])
+            titles = rows.titles_in([number for number, _ in files])
         if not files:
             return None
         return ChatShape([(known[transcript.place.file], transcript) for _, transcript in files], titles)

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from backscroll.errors import UsageError
+from backscroll.render.refusals import plainly
 
 Name = Annotated[
     str,
@@ -92,20 +93,8 @@ def read_parameters(kind: type[Wanted], path: dict[str, Any], query: bytes) -> W
     try:
         return msgspec.convert({**given, **path}, kind, strict=False)
     except msgspec.ValidationError as error:
-        raise UsageError(_plainly(str(error)), HINT) from error
+        problem = plainly(str(error), missing="is missing in the address", unknown="is no parameter of this address")
+        raise UsageError(problem, HINT) from error
 
 
-def _plainly(problem: str) -> str:
-    """What is wrong, as one says it of an address."""
-    what, _, where = problem.partition(" - at `$.")
-    for start, words in WORDS.items():
-        if what.startswith(start):
-            return f"{what.removeprefix(start).strip('`')} {words}"
-    return f"{where.strip('`')}: {what[:1].lower()}{what[1:]}" if where else what
-
-
-WORDS: Final = {
-    "Object missing required field ": "is missing in the address",
-    "Object contains unknown field ": "is no parameter of this address",
-}
 HINT: Final = "see /api/v1/openapi.json for what can be asked"

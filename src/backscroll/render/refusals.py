@@ -1,0 +1,15 @@
+"""What is wrong with what somebody asked for, in plain words."""
+
+LONGEST_NAME = 80
+
+
+def plainly(problem: str, *, missing: str, unknown: str) -> str:
+    """A problem as msgspec tells it, with the name of what is wrong first.
+
+    `missing` and `unknown` say it of what is left out, and of what nobody asked for.
+    """
+    what, _, where = problem.partition(" - at `$.")
+    for start, words in (("Object missing required field ", missing), ("Object contains unknown field ", unknown)):
+        if what.startswith(start):
+            return f"{what.removeprefix(start).strip('`')[:LONGEST_NAME]} {words}"
+    return f"{where.strip('`')}: {what[:1].lower()}{what[1:]}" if where else what
