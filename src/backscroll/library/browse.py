@@ -326,6 +326,12 @@ class Browser:
                 self._open.popitem(last=False)
         return opened
 
+    def has(self, chat: StoredChat) -> bool:
+        """Whether a chat is open already."""
+        with self._lock:
+            found = self._open.get(chat.overview.id)
+            return found is not None and found.stored.key == chat.key
+
     def take(self, library: Library, paths: Iterable[Path]) -> list[str]:
         """Let open chats go on with what was added to files; the ids of all chats that the files are part of."""
         names = library.store.chats_at(str(path) for path in paths)

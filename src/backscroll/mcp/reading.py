@@ -66,8 +66,10 @@ def _whole(spine: Spine, begin: str) -> str:
     """The one id that begins so."""
     if spine.message_with(begin) is not None:
         return begin
-    found = {key for name, key in spine.owner.items() if name.lower().startswith(begin.lower())}
-    return found.pop() if len(found) == 1 else begin
+    names = {name for entry in spine.entries for row in entry.rows for name in (row.uuid, row.message_id) if name}
+    names |= {row.uuid for row in spine.results.values()}
+    found = {spine.message_with(name) for name in names if name.lower().startswith(begin.lower())} - {None}
+    return found.pop() or begin if len(found) == 1 else begin
 
 
 def _agents(browsed: Browsed, name: str) -> list[Agent]:

@@ -26,6 +26,23 @@ def document(
 
     `bar_search` is False where the page has a larger box for the same.
     """
+    begin, end = around(
+        title, here=here, query=query, scripts=scripts, styles=styles, body_class=body_class, bar_search=bar_search
+    )
+    return join([begin, main, end])
+
+
+def around(
+    title: str,
+    *,
+    here: str = "",
+    query: str = "",
+    scripts: Sequence[str] = (),
+    styles: Sequence[str] = (),
+    body_class: str = "",
+    bar_search: bool = True,
+) -> tuple[Html, Html]:
+    """What stands before the contents of a page, and behind them."""
     head = el(
         "head",
         el("meta", charset="utf-8"),
@@ -43,10 +60,12 @@ def document(
         "body",
         el("a", "Skip to content", class_="skip", href="#main"),
         _bar(here, query, with_search=bar_search),
-        el("main", main, id="main", tabindex=-1),
+        el("main", id="main", tabindex=-1),
         class_=body_class or None,
     )
-    return join([trusted("<!doctype html>\n"), el("html", head, body, lang="en")])
+    page = join([trusted("<!doctype html>\n"), el("html", head, body, lang="en")])
+    begin, close, end = page.rpartition("</main>")
+    return trusted(begin), trusted(close + end)
 
 
 def error_page(error: BackscrollError) -> Html:

@@ -1,12 +1,13 @@
 """A chat: its page, and the pieces of it that are asked for as one reads on."""
 
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
 
-from backscroll.errors import NothingFound, UsageError
-from backscroll.library import CHUNK, Marks, Message, bytes_of, change_marks, pictures_of
+from backscroll.errors import BackscrollError, NothingFound, UsageError
+from backscroll.library import CHUNK, Marks, Message, StoredChat, bytes_of, change_marks, pictures_of
 from backscroll.library.finding import find_in
 from backscroll.library.marked import sessions_of
 from backscroll.render.documents import markdown_of
@@ -17,8 +18,9 @@ from backscroll.render.html.messages import call_html, message_html, messages_ht
 from backscroll.render.markdown import markdown
 from backscroll.render.parts import Choice, parts_of
 from backscroll.web.asking import Asked
-from backscroll.web.layout import document
-from backscroll.web.viewing import Viewing
+from backscroll.web.desk import Desk
+from backscroll.web.layout import around, document, error_told
+from backscroll.web.viewing import MOST_AT_ONCE, Viewing
 
 STYLES: Final = ("code.css", "messages.css", "chat.css")
 SCRIPTS: Final = ("chat.js",)
@@ -26,14 +28,32 @@ SCRIPTS: Final = ("chat.js",)
 
 def show(asked: Asked) -> Html | Response:
     """The page. With `at`, the part of it where a message stands, on the branch that has it."""
+    at, branch = asked.get("at"), asked.number("branch", 1, least=1)
+    stored = asked.library.find(asked.path("chat"))
+    is_long = stored.overview.messages > MOST_AT_ONCE and branch <= stored.overview.branches
+    if is_long and not at and not asked.desk.browser.has(stored):
+        return StreamingResponse(_piece_by_piece(asked.desk, stored, branch), media_type="text/html")
     viewing = _viewing(asked)
-    at = asked.get("at")
     if at and at not in viewing.spine.at:
         return _lead_to(asked, viewing, at)
     shown = viewing.shown(at or None)
     return document(
         shown.title, chat_page(shown), here="/chats", styles=STYLES, scripts=SCRIPTS, body_class="chat-room"
     )
+
+
+def _piece_by_piece(desk: Desk, stored: StoredChat, branch: int) -> Iterator[str]:
+    """The page of a long chat that has to be opened first: the browser fetches what it needs for it meanwhile."""
+    begin, end = around(stored.overview.title, here="/chats", styles=STYLES, scripts=SCRIPTS, body_class="chat-room")
+    yield begin
+    try:
+        with desk.library() as library:
+            browsed = desk.browser.open(library, stored.overview.id)
+            shown = chat_page(Viewing(library, browsed, branch).shown())
+    except BackscrollError as error:  # too late for another status
+        shown = error_told(error)
+    yield shown
+    yield end
 
 
 def warm(asked: Asked) -> Response:
