@@ -1,6 +1,7 @@
 """What every test may rely on: no test sees the real home, and the real sessions are found in one place."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,9 @@ from hypothesis import settings
 
 settings.register_profile("tests", deadline=None)
 settings.load_profile("tests")
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # So it is in a shell's background, and programs that tests start and interrupt would inherit it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

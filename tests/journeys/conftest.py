@@ -14,7 +14,7 @@ ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
 @pytest.fixture(scope="package")  # and not for longer: its loop runs in this thread, and nobody else's could
-def browser() -> Iterator[Browser]:
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """Chromium. Where checks must not be left out, a missing one is a failure."""
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if path is None:
@@ -23,7 +23,9 @@ def browser() -> Iterator[Browser]:
             pytest.fail(told)
         pytest.skip(told)
     with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        home = str(tmp_path_factory.mktemp("browser"))  # it leaves files behind
+        own = os.environ | {"HOME": home, "XDG_CONFIG_HOME": home, "XDG_CACHE_HOME": home}
+        opened = playwright.chromium.launch(executable_path=path, args=ARGUMENTS, env={**own})
         yield opened
         opened.close()
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from typing import Final
+from urllib.parse import urlsplit
 
 import msgspec
 from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
@@ -17,6 +18,7 @@ from backscroll.render.html.images import sniffed
 from backscroll.render.html.messages import call_html, message_html, messages_html
 from backscroll.render.markdown import markdown
 from backscroll.render.parts import Choice, parts_of
+from backscroll.web.addresses import chat_address
 from backscroll.web.asking import Asked
 from backscroll.web.desk import Desk
 from backscroll.web.layout import around, document, error_told
@@ -193,8 +195,15 @@ def marks(asked: Asked) -> Response:
 
     change_marks(asked.library.settings.library, change)
     if "text/html" in asked.request.headers.get("accept", ""):
-        return RedirectResponse(f"/chats/{stored.overview.id}", status_code=303)
+        return RedirectResponse(_came_from(asked) or chat_address(stored.overview.id), status_code=303)
     return Response(status_code=204)
+
+
+def _came_from(asked: Asked) -> str | None:
+    """The page of ours that a form was sent from."""
+    said = urlsplit(asked.request.headers.get("referer", ""))
+    is_ours = said.netloc == asked.request.headers.get("host") and said.path.startswith("/")
+    return f"/{said.path.lstrip('/')}{f'?{said.query}' if said.query else ''}" if is_ours else None
 
 
 def _viewing(asked: Asked) -> Viewing:
