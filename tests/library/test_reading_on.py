@@ -1,6 +1,8 @@
 """A chat that is read piece by piece is the chat that is read as a whole, and stays so while it grows."""
 
+import threading
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -248,3 +250,39 @@ def test_a_search_inside_a_chat_finds_messages_in_their_order(tmp_path: Path) ->
             found = find_in(library, browsed, browsed.spine(), query)
             assert set(expected) <= set(found) if expected else found == []
             assert found == sorted(found, key=browsed.spine().at.__getitem__)
+
+
+def test_a_leaf_that_is_set_back_makes_the_page_start_over(tmp_path: Path) -> None:
+    drawing = DRAWING + 'last-prompt e {"explicit": true}\n'
+    reader = list(grown(tmp_path, drawing, 11, [1]))[-1]
+    assert reader.resets == 1
+    reader.check()
+    assert reader.browsed.spine(1).keys[-1] == "e"
+
+
+def test_what_is_written_while_a_chat_is_being_opened_is_there(tmp_path: Path) -> None:
+    lines = jsonl(draw(DRAWING)).splitlines(keepends=True)
+    name = session_path("live")
+    shelf = shelf_of(tmp_path, {name: b"".join(lines[:9])})
+    with shelf.open() as library:
+        append(shelf.home / name, b"".join(lines[9:]))  # and nobody tells of it
+        assert Browser().open(library, library.chats()[0].overview.id).spine().keys[-1] == "k"
+
+
+def test_two_who_open_a_chat_at_once_get_the_same(tmp_path: Path) -> None:
+    shelf = shelf_of(tmp_path, {session_path("live"): jsonl(draw(DRAWING))})
+    browser, start = Browser(), threading.Barrier(4)
+
+    def opened(_: int) -> Browsed:
+        with shelf.open() as library:
+            start.wait()
+            return browser.open(library, library.chats()[0].overview.id)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert len({id(one) for one in pool.map(opened, range(4))}) == 1
+
+
+def test_more_of_an_answer_of_an_earlier_turn_changes_it(tmp_path: Path) -> None:
+    drawing = DRAWING + "z <- e assistant(m2): and one thing more\n"
+    reader = list(grown(tmp_path, drawing, 11, [1]))[-1]
+    reader.check()

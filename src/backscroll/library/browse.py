@@ -174,6 +174,10 @@ class Browsed:
 
     # Following
 
+    def catch_up(self, library: Library) -> None:
+        """Read what was added to its files while it was being opened."""
+        self.take(library, [path for path, bookmark in self._bookmarks.items() if bookmark is not None])
+
     def take(self, library: Library, paths: Iterable[str]) -> bool:
         """Read what was added to these of its files; whether anything became another."""
         with self.lock:
@@ -248,6 +252,8 @@ class Browsed:
         wanted = self.stored.overview.id
         self._chat = next((chat for chat in chats if chat.id == wanted), chats[0])
         self._owners = None
+        # Noted now, for the sessions themselves go on.
+        self._checkpoints = [(session.checkpoint, session.continued_in) for session in self._chat.sessions]
         if self._chat.tree is not self._tree:
             self._tree = self._chat.tree
             nodes = self._tree.nodes.values()
@@ -255,12 +261,12 @@ class Browsed:
 
     def _follow(self, added: list[Row]) -> None:
         """Bring what is read of it up to date, by what was added where that is enough."""
-        tree, checkpoints = self._chat.tree, self._checkpoints()
+        tree, checkpoints = self._chat.tree, self._checkpoints
         self._renew()
         for row in added:
             if self._chat.tree.find(row.uuid) is not None:
                 self._results.update(dict.fromkeys(row.results, row))
-        simple = self._chat.tree is tree and checkpoints == self._checkpoints()
+        simple = self._chat.tree is tree and checkpoints == self._checkpoints
         for branch, spine in list(self._spines.items()):
             if simple and branch == 1 and spine.extend(self._chat.tree, added, self.version):
                 continue
@@ -285,9 +291,6 @@ class Browsed:
                 if call is not None:
                     spine.touch(call, self.version)
 
-    def _checkpoints(self) -> list[object]:
-        return [(session.checkpoint, session.continued_in) for session in self._chat.sessions]
-
 
 def path_of(chat: Chat, branch: Branch) -> list[Turn]:
     """The turns of a branch, with those that it shares with the branches before it."""
@@ -308,29 +311,36 @@ class Browser:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._opening = threading.Lock()
         self._open: OrderedDict[str, Browsed] = OrderedDict()
 
     def open(self, library: Library, name: str) -> Browsed:
         """A chat by its id, or that of a session, message or agent in it."""
         stored = library.find(name)
-        with self._lock:
-            found = self._open.get(stored.overview.id)
-            if found is not None and found.stored.key == stored.key:
-                self._open.move_to_end(stored.overview.id)
+        with self._opening:  # two who want the same chat at once would each read all of it
+            found = self._opened(stored)
+            if found is not None:
                 found.stored = stored
                 return found
-        opened = Browsed(library, stored)
-        with self._lock:
-            self._open[stored.overview.id] = opened
-            while len(self._open) > 1 and sum(one.rows for one in self._open.values()) > MOST_ROWS:
-                self._open.popitem(last=False)
-        return opened
+            opened = Browsed(library, stored)
+            with self._lock:
+                self._open[stored.overview.id] = opened
+                while len(self._open) > 1 and sum(one.rows for one in self._open.values()) > MOST_ROWS:
+                    self._open.popitem(last=False)
+            opened.catch_up(library)  # whoever told of a change meanwhile did not know of it
+            return opened
 
     def has(self, chat: StoredChat) -> bool:
         """Whether a chat is open already."""
+        return self._opened(chat) is not None
+
+    def _opened(self, chat: StoredChat) -> Browsed | None:
         with self._lock:
             found = self._open.get(chat.overview.id)
-            return found is not None and found.stored.key == chat.key
+            if found is None or found.stored.key != chat.key:
+                return None
+            self._open.move_to_end(chat.overview.id)
+            return found
 
     def take(self, library: Library, paths: Iterable[Path]) -> list[str]:
         """Let open chats go on with what was added to files; the ids of all chats that the files are part of."""

@@ -88,7 +88,7 @@ class Spine:
                     return False
                 self._begin(turn)
             self._last = node.position
-            self._touch(self._add(row, turn), row, version)
+            self._mark([self._add(row, turn), *self._callers(row)], version)
         return True
 
     def follows(self, old: "Spine", rows: Iterable[Row], version: int) -> None:
@@ -99,31 +99,21 @@ class Spine:
         self.broken = old.broken if begins_alike else version
         self._changed = {key: since for key, since in old._changed.items() if key in self.at}
         for row in rows:
-            for key in self._touched(row):
-                self._mark(key, version)
-        for entry in self.entries[len(old.entries) :]:
-            self._mark(entry.key, version)
+            self._mark([self.message_with(row.uuid), *self._callers(row)], version)
+        self._mark((entry.key for entry in self.entries[len(old.entries) :]), version)
 
     def touch(self, call: str, version: int) -> None:
         """Something came of a call that is not in a row of this branch, such as more of an agent."""
-        if call in self.caller:
-            self._mark(self.caller[call], version)
+        self._mark([self.caller.get(call)], version)
 
-    def _touch(self, key: str | None, row: Row, version: int) -> None:
-        for touched in (key, *self._touched(row)):
-            if touched is not None:
-                self._mark(touched, version)
+    def _callers(self, row: Row) -> list[str | None]:
+        return [self.caller.get(call) for call in row.results]
 
-    def _touched(self, row: Row) -> list[str]:
-        found = [self.caller[call] for call in row.results if call in self.caller]
-        entry = self._answers.get(row.message_id or "")
-        if entry is not None and row in entry.rows:
-            found.append(entry.key)
-        return found + ([row.uuid] if row.uuid in self.at else [])
-
-    def _mark(self, key: str, version: int) -> None:
-        self._changed.pop(key, None)  # so that the last change is always last
-        self._changed[key] = version
+    def _mark(self, keys: Iterable[str | None], version: int) -> None:
+        for key in keys:
+            if key is not None:
+                self._changed.pop(key, None)  # so that the last change is always last
+                self._changed[key] = version
 
     def _add_turn(self, turn: Turn) -> None:
         self._begin(turn)
@@ -137,7 +127,7 @@ class Spine:
         self._answers = {}
 
     def _add(self, row: Row, turn: Turn) -> str | None:
-        """Put a row where it belongs; the message that it begins, if it does."""
+        """Put a row where it belongs; the message that it is part of, if it is."""
         self._rows += 1
         if row.kind is Kind.INTERRUPTION:
             self.interrupted.add(turn)

@@ -138,6 +138,8 @@ class Live:
     def _observe(self) -> None:
         self.news.tell_progress(None)
         self._pause.clear()
+        if self._stop.is_set():
+            return
         timer = threading.Timer(TRY_AGAIN_SECONDS, self._pause.set)
         timer.start()
         try:
