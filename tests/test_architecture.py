@@ -9,10 +9,11 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "backscroll"
-FOUNDATION = {"errors", "settings"}
+FOUNDATION = {"errors", "settings", "disk"}
 IMPORTS: dict[str, set[str]] = {
     "errors": set(),
     "settings": {"errors"},
+    "disk": {"errors"},
     "records": set(),
     "files": set(),
     "conversation": {"records"},
@@ -81,6 +82,7 @@ def test_a_pure_room_touches_no_disk_and_no_clock(package: str) -> None:
     for module in modules(package):
         for name in imports(module):
             assert name.split(".")[0] not in IMPURE_MODULES, f"{module.relative_to(ROOT)} imports {name}"
+            assert name != "backscroll.disk", f"{module.relative_to(ROOT)} imports {name}"
         for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
                 where = f"{module.relative_to(ROOT)}:{node.lineno}"

@@ -3,12 +3,19 @@
     BackscrollError      1   it failed
     ├── UsageError       2   the command was not understood
     ├── NothingFound     3   there is nothing to answer with
-    └── Busy             4   somebody else is at work here
+    ├── Busy             4   another process is at work here
+    ├── NewerVersion     1   a later version of backscroll wrote this
+    └── StorageError     1   the system refused to read or write; what is stored may be fine
+        ├── DiskFull
+        ├── TooManyOpenFiles
+        ├── OutOfMemory
+        └── NoPermission
 
 Odd data is never an exception: it is a Problem, counted and reported. Each class has its exit code here, and nowhere
 else; each error carries the next step as a hint. A door catches BackscrollError once.
 """
 
+import errno
 from typing import ClassVar, Final
 
 INTERRUPTED: Final = 130
@@ -47,3 +54,57 @@ class Busy(BackscrollError):  # noqa: N818
 
     kind = "busy"
     exit_code = 4
+
+
+class NewerVersion(BackscrollError):  # noqa: N818
+    """A later version of backscroll wrote this; it is left as it is."""
+
+    kind = "newer-version"
+
+
+class StorageError(BackscrollError):
+    """The system failed to read or write. That alone says nothing of what is stored: nothing is thrown away for it."""
+
+    kind = "storage"
+
+
+class DiskFull(StorageError):  # noqa: N818
+    """No room on the disk, or none left in the user's quota."""
+
+    kind = "disk-full"
+
+
+class TooManyOpenFiles(StorageError):  # noqa: N818
+    """The process or the system has no file descriptors left."""
+
+    kind = "too-many-open-files"
+
+
+class OutOfMemory(StorageError):  # noqa: N818
+    """No memory left."""
+
+    kind = "out-of-memory"
+
+
+class NoPermission(StorageError):  # noqa: N818
+    """The system does not let this user read or write here."""
+
+    kind = "no-permission"
+
+
+def storage_error(error: OSError, doing: str = "") -> StorageError:
+    """The error that says what the system refused, and what to do about it; `doing` is what was tried."""
+    kind, hint = BY_NUMBER.get(error.errno or 0, (StorageError, "check the disk, and try again"))
+    return kind(f"{doing}: {error}" if doing else str(error), hint)
+
+
+BY_NUMBER: Final[dict[int, tuple[type[StorageError], str]]] = {
+    errno.ENOSPC: (DiskFull, "free some space on the disk, and try again"),
+    errno.EDQUOT: (DiskFull, "free some space in your quota, and try again"),
+    errno.EMFILE: (TooManyOpenFiles, "raise the limit with ulimit -n, and try again"),
+    errno.ENFILE: (TooManyOpenFiles, "close some programs, and try again"),
+    errno.ENOMEM: (OutOfMemory, "close some programs, and try again"),
+    errno.EACCES: (NoPermission, "check the permissions of the file and its folder"),
+    errno.EPERM: (NoPermission, "check the permissions of the file and its folder"),
+    errno.EROFS: (NoPermission, "the file system is read-only: name another --library, or mount it writable"),
+}

@@ -6,7 +6,6 @@ away, only written after: should the catalogue ever be damaged, they may be all 
 """
 
 import contextlib
-import fcntl
 import os
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -32,10 +31,10 @@ from backscroll.archive.catalogue import (
     encode,
     written_name,
 )
-from backscroll.archive.disk import append, sync_folder, write_all
 from backscroll.archive.packing import Packed, in_chunks, pack
 from backscroll.archive.snapshot import entries_of, new_file_entry
-from backscroll.errors import BackscrollError, Busy
+from backscroll.disk import FileLock, append, open_private, private_folder, sync_folder, write_all
+from backscroll.errors import BackscrollError
 from backscroll.files import Bookmark
 
 PACK_SIZE: Final = 512 * 1024 * 1024
@@ -61,16 +60,11 @@ class Writer(Archive):
     """An archive that is open for writing; a context manager that holds the lock."""
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        (folder / "packs").mkdir(exist_ok=True, mode=0o700)
-        self._lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(self._lock)
-            if not isinstance(error, BlockingIOError):
-                raise
-            raise Busy("another backscroll is keeping sessions right now", "wait for it, or try again later") from error
+        private_folder(folder)
+        private_folder(folder / "packs")
+        self._lock = FileLock(
+            folder / "lock", "another backscroll is keeping sessions right now", "wait for it, or try again later"
+        )
         self._pack_number = 1
         self._pack: int | None = None
         self._pack_end = self._opened_at = 0
@@ -108,9 +102,7 @@ class Writer(Archive):
             self._threads.shutdown(cancel_futures=True)
             self._close_pack()
         finally:
-            if self._lock >= 0:
-                os.close(self._lock)
-                self._lock = -1
+            self._lock.release()
 
     def _close_pack(self) -> None:
         if self._pack is None:
@@ -322,7 +314,7 @@ class Writer(Archive):
             self._next_pack()
         path = self.pack(self._pack_number)
         is_new = not path.exists()
-        self._pack = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._pack = open_private(path, os.O_WRONLY | os.O_CREAT)
         os.lseek(self._pack, self._pack_end, os.SEEK_SET)
         if is_new:
             sync_folder(path.parent)

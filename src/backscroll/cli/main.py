@@ -10,7 +10,7 @@ from backscroll import __version__
 from backscroll.cli.groups import LazyGroup
 from backscroll.cli.options import global_options
 from backscroll.cli.output import write_error
-from backscroll.errors import INTERRUPTED, BackscrollError, UsageError
+from backscroll.errors import INTERRUPTED, BackscrollError, StorageError, UsageError, storage_error
 
 COMMANDS = {
     "open": "backscroll.cli.open",
@@ -104,6 +104,6 @@ def run(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        write_error(BackscrollError(str(error), "check the disk and the permissions"), as_json=as_json)
-        return BackscrollError.exit_code
+        write_error(storage_error(error), as_json=as_json)
+        return StorageError.exit_code
     return result if isinstance(result, int) else 0

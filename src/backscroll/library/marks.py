@@ -9,7 +9,6 @@ back takes it from all of them.
 """
 
 import json
-import os
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import Struct, field
 
+from backscroll.disk import FileLock, private_folder, write_private
 from backscroll.errors import BackscrollError
 
 Answer = TypeVar("Answer")
@@ -127,26 +127,17 @@ def read_marks(library: Path) -> Marks:
 
 def change_marks(library: Path, change: Callable[[Marks], Answer]) -> Answer:
     """Change what is said, all at once: whoever reads sees all of it or what was there before."""
-    import fcntl
-
-    path = _path(library)
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with (library / "marks.lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    path = _path(private_folder(library))
+    busy = "another process is changing your pins, tags and notes"
+    with FileLock(library / "marks.lock", busy, "try again in a moment", wait=LOCK_SECONDS):
         marks, written = _read(path)
         if unknown := _unknown(written):
             hint = "it was written by a later version: update backscroll, and nothing of it is lost"
             raise BackscrollError(f"{path} has “{unknown}” in it, which this version does not know", hint)
         answer = change(marks)
         marks.chats = {session: mark for session, mark in marks.chats.items() if mark != Mark()}
-        fresh = path.with_suffix(".new")
         text = json.dumps(msgspec.to_builtins(marks), ensure_ascii=False, indent=2)
-        descriptor = os.open(fresh, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
-            file.write(text + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(path)
+        write_private(path, (text + "\n").encode("utf-8", "replace"))
     return answer
 
 
@@ -194,4 +185,5 @@ def _plain_text(text: str) -> str:
     return text.encode("utf-8", "replace").decode().strip()
 
 
+LOCK_SECONDS: Final = 2.0
 KEYS: Final = [frozenset(kind.__struct_fields__) for kind in (Marks, Mark, Note)]

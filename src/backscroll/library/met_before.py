@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from backscroll.conversation import Role, State
 from backscroll.conversation.signatures import command_kind, signature_of
-from backscroll.library.following import Course, Tried, courses
+from backscroll.library.around import Course, Tried, courses
 from backscroll.library.library import Library
 from backscroll.library.questions import terms_of
 from backscroll.library.searching import text_of

@@ -15,6 +15,7 @@ from typing import Final
 
 from backscroll.conversation import Role
 from backscroll.conversation.signatures import STRONG
+from backscroll.library.around import Around, around
 from backscroll.library.budget import cut_to
 from backscroll.library.cited import (
     DEFAULT_TOKENS,
@@ -27,7 +28,6 @@ from backscroll.library.cited import (
     source_of,
     times,
 )
-from backscroll.library.following import Around, around
 from backscroll.library.library import Library
 from backscroll.library.met_before import errors_like, ways_out
 from backscroll.library.questions import MOST_TERMS, Term, Variant, parts_of, terms_of, variants_of

@@ -12,14 +12,14 @@ def address(path: str, /, **fields: str | int | None) -> str:
 
 def chat_address(chat: str, message: str | None = None) -> str:
     """A chat, or a message in it."""
-    where = f"/chats/{_part(chat)}"
-    return f"{where}?at={_part(message)}#m-{_part(message)}" if message else where
+    where = f"/chats/{part(chat)}"
+    return f"{where}?at={part(message)}#m-{part(message)}" if message else where
 
 
 def agent_address(chat: str, agent: str, message: str | None = None) -> str:
     """A sub-agent's page, or a message on it."""
-    where = f"/chats/{_part(chat)}/agents/{_part(agent)}"
-    return f"{where}#m-{_part(message)}" if message else where
+    where = f"/chats/{part(chat)}/agents/{part(agent)}"
+    return f"{where}#m-{part(message)}" if message else where
 
 
 def search_address(query: str = "", sort: str = "", page: int = 1) -> str:
@@ -32,5 +32,6 @@ def chats_address(query: str = "", **fields: str | int | None) -> str:
     return address("/chats", q=query, **fields)
 
 
-def _part(text: str) -> str:
+def part(text: str) -> str:
+    """A text as a part of an address."""
     return quote(text, safe="", errors="replace")

@@ -5,7 +5,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
-from urllib.parse import quote
 
 from backscroll.errors import BackscrollError, NothingFound
 from backscroll.library import AGENT_TOOLS, CHUNK, Agent, Browsed, Library, LiveSession, Message, Record
@@ -15,6 +14,7 @@ from backscroll.library.resuming import resume_in
 from backscroll.render.html.element import Html
 from backscroll.render.html.messages import messages_html
 from backscroll.render.html.shown import Chunk, Fork, OutlineItem, Shown, View
+from backscroll.web.addresses import agent_address, chat_address, part
 
 LIVE_NS: Final = 90_000_000_000
 """How long a file that no client says it has open counts as being written."""
@@ -32,36 +32,36 @@ class ChatLinks:
 
     @property
     def _at(self) -> str:
-        return f"/chats/{_part(self.chat)}"
+        return chat_address(self.chat)
 
     def message(self, message: str) -> str:
         """A message of this chat."""
         branch = f"&branch={self.branch}" if self.branch != 1 else ""
-        return f"{self._at}?at={_part(message)}{branch}#m-{_part(message)}"
+        return f"{self._at}?at={part(message)}{branch}#m-{part(message)}"
 
     def agent(self, agent: str) -> str | None:
         """A sub-agent's own page."""
-        return f"{self._at}/agents/{_part(agent)}"
+        return agent_address(self.chat, agent)
 
     def agent_messages(self, agent: str) -> str | None:
         """What it said, as a fragment."""
-        return f"{self._at}/agents/{_part(agent)}/messages"
+        return f"{agent_address(self.chat, agent)}/messages"
 
     def picture(self, row: str, number: int) -> str | None:
         """A picture."""
-        return f"{self._at}/pictures/{_part(row)}/{number}"
+        return f"{self._at}/pictures/{part(row)}/{number}"
 
     def raw(self, row: str) -> str | None:
         """A row as it was written."""
-        return f"{self._at}/rows/{_part(row)}"
+        return f"{self._at}/rows/{part(row)}"
 
     def whole(self, call: str) -> str | None:
         """All of a call and its result."""
-        return f"{self._at}/whole/{_part(call)}"
+        return f"{self._at}/whole/{part(call)}"
 
     def file(self, path: str) -> str | None:
         """What happened to a file."""
-        return f"/files?path={_part(path)}"
+        return f"/files?path={part(path)}"
 
 
 class Viewing:
@@ -227,10 +227,6 @@ class Viewing:
             return None
         folder = f"cd {shlex.quote(found.folder)} && " if found.folder else ""
         return folder + shlex.join(found.command)
-
-
-def _part(text: str) -> str:
-    return quote(text, safe="", errors="replace")
 
 
 SAID: Final = frozenset({"prompt", "queued", "answer", "command", "shell", "compact-summary", "interruption"})

@@ -1,6 +1,5 @@
 """The SQLite file: opening it, setting aside one that cannot be used, and the lock of the one who writes."""
 
-import fcntl
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,7 +9,7 @@ from typing import Any, Final
 import apsw
 import msgspec
 
-from backscroll.errors import Busy
+from backscroll.disk import FileLock, private_folder
 from backscroll.store.batches import storable
 from backscroll.store.local.schema import APPLICATION, TABLES, VERSION, VIEWS
 
@@ -111,26 +110,10 @@ def transaction(connection: apsw.Connection) -> Iterator[None]:
     connection.execute("commit")
 
 
-class WriteLock:
+def write_lock(folder: Path) -> FileLock:
     """Held by the one process that writes."""
-
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(self._descriptor)
-            if not isinstance(error, BlockingIOError):
-                raise
-            hint = "wait for it, or stop it; reading and searching work meanwhile"
-            raise Busy("another process is updating the library", hint) from error
-
-    def release(self) -> None:
-        """Let others write."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+    hint = "wait for it, or stop it; reading and searching work meanwhile"
+    return FileLock(private_folder(folder) / "lock", "another process is updating the library", hint)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import Any, Self
 import apsw
 
 from backscroll.conversation import Role, Transcript
+from backscroll.disk import FileLock
 from backscroll.errors import NothingFound
 from backscroll.query import Query
 from backscroll.store.base import (
@@ -26,7 +27,6 @@ from backscroll.store.batches import Batch, Keys, readable
 from backscroll.store.local.chats import ChatRows
 from backscroll.store.local.counting import Counting, Price, unpriced
 from backscroll.store.local.database import (
-    WriteLock,
     array,
     connect,
     create,
@@ -37,6 +37,7 @@ from backscroll.store.local.database import (
     select,
     set_aside,
     transaction,
+    write_lock,
 )
 from backscroll.store.local.guarding import guarded
 from backscroll.store.local.reports import run_report
@@ -54,7 +55,7 @@ class LocalStore(Shapes):
         self.folder = folder
         self.notices: list[str] = []
         """What the user should know of: a file that was set aside."""
-        self._lock: WriteLock | None = None
+        self._lock: FileLock | None = None
         self._connection: apsw.Connection | None = None
         self._identity: tuple[int, int] | None = None
         self._price: Price = unpriced
@@ -69,7 +70,7 @@ class LocalStore(Shapes):
     def writing(self) -> Self:
         """Become the one who writes; Busy if another process is. Makes what is missing, sets aside what is broken."""
         if self._lock is None:
-            self._lock = WriteLock(self.folder)
+            self._lock = write_lock(self.folder)
             self._let_go()
         if not is_ours(self.file):
             self.make_anew()

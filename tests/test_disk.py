@@ -1,0 +1,73 @@
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from backscroll.disk import FileLock, open_private, private_folder, write_private
+from backscroll.errors import Busy, DiskFull, NoPermission, StorageError, TooManyOpenFiles, storage_error
+
+HOLD = (
+    "import sys, fcntl; f = open(sys.argv[1], 'a'); fcntl.flock(f, fcntl.LOCK_EX); print(flush=True); sys.stdin.read()"
+)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_folder_that_others_could_enter_is_closed(tmp_path: Path) -> None:
+    folder = tmp_path / "library"
+    folder.mkdir(mode=0o755)
+    private_folder(folder)
+    assert mode(folder) == 0o700
+    assert mode(private_folder(tmp_path / "a" / "b")) == 0o700
+
+
+def test_a_file_is_replaced_as_a_whole_and_private(tmp_path: Path) -> None:
+    file = tmp_path / "marks.json"
+    write_private(file, b"one")
+    write_private(file, b"two")
+    assert file.read_bytes() == b"two"
+    assert mode(file) == 0o600
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_link_in_the_place_of_a_file_is_not_followed(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.write_bytes(b"precious")
+    (tmp_path / "lock").symlink_to(target)
+    with pytest.raises(OSError, match="symbolic"):
+        open_private(tmp_path / "lock", os.O_RDWR | os.O_CREAT)
+    (tmp_path / "file.new").symlink_to(target)
+    write_private(tmp_path / "file", b"new")
+    assert target.read_bytes() == b"precious"
+
+
+def test_a_lock_that_another_process_holds_is_given_up_after_its_time(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    command = [sys.executable, "-c", HOLD, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        with pytest.raises(Busy, match="taken"):
+            FileLock(path, "taken", "wait")
+        with pytest.raises(Busy, match="taken"):
+            FileLock(path, "taken", "wait", wait=0.1)
+        holder.communicate()
+    with FileLock(path, "taken", "wait"):
+        assert mode(path) == 0o600
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("ENOSPC", DiskFull), ("EMFILE", TooManyOpenFiles), ("EROFS", NoPermission), ("EIO", StorageError)],
+)
+def test_what_the_system_refused_is_told_apart(name: str, kind: type[StorageError]) -> None:
+    number = getattr(__import__("errno"), name)
+    found = storage_error(OSError(number, os.strerror(number), "/x"), "cannot write the backup")
+    assert type(found) is kind
+    assert found.message.startswith("cannot write the backup: ")
+    assert found.hint
