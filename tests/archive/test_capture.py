@@ -401,3 +401,29 @@ def test_what_is_forgotten_is_not_kept_when_a_watcher_tells_of_it(kept: Kept) ->
     with Writer(kept.folder) as writer:
         assert capture_changed(writer, Home(kept.home), MACHINE, told(kept, "a")).size == 0
     assert kept.archive.files == {}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "shown", "fullest"),
+    [
+        ([5], [1], 1),
+        ([9, 0], [1, 2], 1),
+        ([9, 3, 5], [1, 3], 1),
+        ([3, 9], [2], 2),
+        ([9, 4, 9], [3], 3),
+        ([9, 7, 1, 2], [1, 2, 4], 1),
+    ],
+)
+def test_a_shrunken_file_does_not_hide_what_was_kept(
+    kept: Kept, sizes: list[int], shown: list[int], fullest: int
+) -> None:
+    for number, size in enumerate(sizes):
+        kept.write(a=bytes([65 + number]) * size).capture()
+    file = kept.file("a")
+    assert [version.size for version in file.versions] == sizes
+    assert [version.number for version in file.versions] == list(range(1, len(sizes) + 1))
+    assert [version.number for version in file.shown_versions] == shown
+    assert file.fullest
+    assert file.fullest.number == fullest
+    assert file.version(fullest) is file.fullest
+    assert file.version(0) is file.version(len(sizes) + 1) is None

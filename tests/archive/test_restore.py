@@ -49,11 +49,22 @@ def test_fresh_files_count_as_changed_now(kept: Kept, tmp_path: Path) -> None:
     assert (tmp_path / session_path("a")).stat().st_mtime > 1_600_000_000
 
 
-def test_the_latest_version_comes_back(kept: Kept, tmp_path: Path) -> None:
-    kept.write(a=b"one\n").capture()
-    kept.write(a=b"2\n").capture()
+@pytest.mark.parametrize(("first", "second"), [(b"2\n", b"two\n"), (b"two\n", b"2\n"), (b"one\n", b"two\n")])
+def test_the_fullest_version_comes_back(kept: Kept, tmp_path: Path, first: bytes, second: bytes) -> None:
+    kept.write(a=first).capture()
+    kept.write(a=second).capture()
     outcomes(kept, tmp_path)
-    assert (tmp_path / session_path("a")).read_bytes() == b"2\n"
+    assert (tmp_path / session_path("a")).read_bytes() == b"two\n"
+
+
+def test_any_version_comes_back(kept: Kept, tmp_path: Path) -> None:
+    versions = [b"one\n", b"2\n", b"and a third\n", b""]
+    for data in versions:
+        kept.write(a=data).capture()
+    archive = kept.archive
+    for number, data in enumerate(versions, start=1):
+        (done,) = restore(archive, archive.files.values(), tmp_path / str(number), fresh=False, number=number)
+        assert (done.version.number, done.target.read_bytes()) == (number, data)
 
 
 @pytest.mark.parametrize("there", [b"one\nand newer lines\n", b"1ne\n", b"", b"on"])

@@ -138,6 +138,47 @@ def test_nothing_that_is_there_is_overwritten(place: Place) -> None:
     assert live.read_bytes() == newer
 
 
+def test_an_emptied_session_stays_in_reach(place: Place, tmp_path: Path) -> None:
+    place.run("update")
+    live = place.home / session_path("S1")
+    before = live.read_bytes()
+    live.write_bytes(b"")
+    place.run("update")
+    found = place.ask("archive", "versions", S1)
+    versions = [item for item in found["versions"] if item["file"] == str(live)]
+    lines = before.count(b"\n")
+    kept = [(item["version"], item["bytes"], item["lines"], item["shown"], item["live"]) for item in versions]
+    assert kept == [(1, len(before), lines, True, False), (2, 0, 0, True, True)]
+    assert {item["damage"] for item in found["versions"]} == {None}
+    assert f"{len(before):,} bytes" in place.run("archive", "versions", S1[:8]).stdout
+    everything = place.ask("archive", "restore", S1, "--to", str(tmp_path / "all"))["files"]
+    (restored,) = [item for item in everything if live.name in item["file"]]
+    assert (restored["outcome"], restored["version"]) == ("restored", 1)
+    assert (tmp_path / "all" / session_path("S1")).read_bytes() == before
+    for number, data in ((1, before), (2, b"")):
+        to = tmp_path / str(number)
+        assert place.run("archive", "restore", S1, "--version", str(number), "--to", str(to)).returncode == 0
+        assert [path.read_bytes() for path in to.rglob("*") if path.is_file()] == [data]
+    assert place.run("archive", "restore", S1, "--version", "3", "--to", str(tmp_path / "3")).returncode == 3
+
+
+def test_one_file_of_a_chat_is_named_by_the_end_of_its_path(place: Place, tmp_path: Path) -> None:
+    place.run("keep")
+    done = place.ask("archive", "restore", S1, "--file", "tool-results/t1.txt", "--to", str(tmp_path / "x"))
+    assert [Path(item["file"]).read_bytes() for item in done["files"]] == [b"spilled"]
+    assert place.run("archive", "restore", S1, "--file", "nothing", "--to", str(tmp_path / "y")).returncode == 3
+    assert place.run("archive", "versions", "ffff0000").returncode == 3
+
+
+def test_a_damaged_version_is_listed_as_such_and_not_restored(place: Place, tmp_path: Path) -> None:
+    place.run("keep")
+    for pack in place.archive.glob("packs/*.pack"):
+        pack.write_bytes(bytes(pack.stat().st_size))
+    assert all(item["damage"] for item in place.ask("archive", "versions", S1)["versions"])
+    done = place.ask("archive", "restore", S1, "--to", str(tmp_path / "x"), exit_code=1)
+    assert {item["outcome"] for item in done["files"]} == {"damaged"}
+
+
 def test_restore_wants_to_know_where(place: Place) -> None:
     place.run("keep")
     assert place.run("archive", "restore", S1).returncode == 2

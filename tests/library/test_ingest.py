@@ -14,7 +14,7 @@ from backscroll.archive import Writer
 from backscroll.archive.capture import forget_key
 from backscroll.conversation import Place
 from backscroll.files import Home, discover, reading
-from backscroll.library import Updated, find_archive, forget, keep
+from backscroll.library import Updated, find_archive, find_kept, forget, keep
 from backscroll.library.ingest import Ingest
 from backscroll.library.plan import plan
 from backscroll.library.preserve import archive_folder, machine_name
@@ -299,7 +299,8 @@ def test_what_is_forgotten_is_found_no_more(shelf: Shelf) -> None:
     (shelf.home / session_path("S1")).unlink()
     shelf.update()
     with shelf.open() as library:
-        forget(library.settings, library.open(session_uuid("S1")).chat)
+        assert library.archive
+        forget(library.settings, find_kept(library, library.archive, session_uuid("S1")))
     assert shelf.update().removed == 1
     assert shelf.total("zebra") == shelf.total("first") == 0
     assert shelf.rows("select * from v_chats") == []

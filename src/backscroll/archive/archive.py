@@ -37,8 +37,9 @@ CACHED: Final = 4
 
 @dataclass
 class Version:
-    """What a file was from one rewriting to the next."""
+    """What a file was from one rewriting to the next. The first one has the number 1."""
 
+    number: int
     since: str
     chunks: list[Chunk] = field(default_factory=list)
     size: int = 0
@@ -84,8 +85,32 @@ class KeptFile:
 
     @property
     def latest(self) -> Version | None:
-        """What it was last."""
+        """What it was last: where new bytes are added, and what the live file is compared with."""
         return self.versions[-1] if self.versions else None
+
+    @property
+    def shown_versions(self) -> list[Version]:
+        """The versions that lists, search and readers show, the oldest first: the latest, and each that is larger than
+        all after it.
+
+        A file only grows in ordinary use. One that shrank was emptied, cut or rewritten, so what it held before must
+        stay in reach: a shrunken file never hides what was kept. A smaller version before a larger one is not shown,
+        but `archive versions` lists it.
+        """
+        shown: list[Version] = []
+        for version in reversed(self.versions):
+            if not shown or version.size > shown[-1].size:
+                shown.append(version)
+        return shown[::-1]
+
+    @property
+    def fullest(self) -> Version | None:
+        """The version with the most in it, the latest of those of equal size: what a restore gives."""
+        return max(reversed(self.versions), key=lambda version: version.size, default=None)
+
+    def version(self, number: int) -> Version | None:
+        """The version with this number, counted from 1."""
+        return self.versions[number - 1] if 0 < number <= len(self.versions) else None
 
 
 class Archive:
@@ -224,7 +249,7 @@ class Archive:
             file.is_suspect = True
         else:
             while len(file.versions) <= entry.version:
-                file.versions.append(Version(entry.at))
+                file.versions.append(Version(len(file.versions) + 1, entry.at))
                 file.is_suspect = False
             version = file.versions[entry.version]
             self.chunks.update({chunk.id: chunk for chunk in entry.chunks})

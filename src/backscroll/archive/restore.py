@@ -17,18 +17,21 @@ class Restored(NamedTuple):
     """What became of a file."""
 
     file: KeptFile
+    version: Version
     target: Path
     outcome: Outcome
 
 
-def restore(archive: Archive, files: Iterable[KeptFile], root: Path, *, fresh: bool) -> Iterable[Restored]:
-    """Write the latest version of each file below `root`, where it lay in its home.
+def restore(
+    archive: Archive, files: Iterable[KeptFile], root: Path, *, fresh: bool, number: int | None = None
+) -> Iterable[Restored]:
+    """Write the fullest version of each file, or the one with this number, below `root`, where it lay in its home.
 
     With `fresh` it counts as changed now, so that Claude Code does not delete it at once again; else it has the time
     that it had.
     """
     for file in files:
-        version = file.latest
+        version = file.fullest if number is None else file.version(number)
         if version is not None:
             target = root.joinpath(*file.path.split("/"))
             try:
@@ -37,7 +40,7 @@ def restore(archive: Archive, files: Iterable[KeptFile], root: Path, *, fresh: b
                 if error.errno not in IMPOSSIBLE:
                     raise
                 outcome = "another file is there" if error.errno == errno.ENOTDIR else "not a path of a home"
-            yield Restored(file, target, outcome)
+            yield Restored(file, version, target, outcome)
 
 
 def _write(archive: Archive, version: Version, root: Path, target: Path, *, fresh: bool) -> Outcome:

@@ -12,7 +12,7 @@ from backscroll.errors import BackscrollError, UsageError
 from backscroll.render.terminal import clean_line, moment, plural, size
 
 if TYPE_CHECKING:
-    from backscroll.library import Proof, Status
+    from backscroll.library import KeptVersion, Proof, Restored, Status
 
 SHOWN = 10
 
@@ -26,6 +26,7 @@ def command() -> None:
     Examples:
       backscroll archive status
       backscroll archive verify
+      backscroll archive versions 4f8c
       backscroll archive restore 4f8c --in-place
     """
 
@@ -96,34 +97,72 @@ def archive_verify(quick: bool) -> None:
         raise BackscrollError(f"{count} in the archive", "run backscroll keep: what still is in its home is kept anew")
 
 
+@command.command("versions", short_help="List every kept version of a chat's files.")
+@click.argument("name", metavar="ID")
+@global_options
+def archive_versions(name: str) -> None:
+    """List every version that is kept of each file of a chat.
+
+    A file that was emptied, cut or rewritten has a version for each time. "shown" are the versions that lists and
+    search show: the latest, and each that is larger than all after it. "live" is what your home has now.
+
+    \b
+    Examples:
+      backscroll archive versions 4f8c
+      backscroll archive restore 4f8c --version 1 --to ./look
+    """
+    from backscroll.library import find_kept, open_archive, versions_of
+
+    asked = request()
+    archive = open_archive(asked.settings())
+    chat = find_kept(open_library(asked, as_it_is=True), archive, name)
+    found = versions_of(archive, chat.files)
+    if asked.json:
+        write_json({"id": chat.id, "versions": [_version_as_json(item) for item in found]})
+        return
+    for file in chat.files:
+        write(heading(clean_line(file.path)) + ("  deleted by Claude Code" if file.gone_since else ""))
+        for item in found:
+            if item.file is file:
+                write(_version_line(item))
+
+
 @command.command("restore", short_help="Put a chat back, byte for byte.")
 @click.argument("name", metavar="ID")
 @click.option("--to", type=PATH, metavar="DIR", help="Into this folder, laid out as a home.")
 @click.option("--in-place", is_flag=True, help="Into its own home, so that claude --resume finds it again.")
+@click.option("--version", "number", type=click.IntRange(1), metavar="N", help="Only one file, in this version.")
+@click.option("--file", "path", metavar="PATH", help="Only the file whose path ends with this.")
 @global_options
-def archive_restore(name: str, to: Path | None, in_place: bool) -> None:
+def archive_restore(name: str, to: Path | None, in_place: bool, number: int | None, path: str | None) -> None:
     """Put a chat back with everything that belongs to it: sessions, agents, tool results, todos, copies of files.
 
-    Nothing that is there is overwritten. In place, the files count as new, so that Claude Code does not delete them at
-    once again.
+    Of a file with several versions, the one with the most in it is restored; `archive versions` lists them all, and
+    --version chooses one. Nothing that is there is overwritten. In place, the files count as new, so that Claude Code
+    does not delete them at once again.
 
     \b
     Examples:
       backscroll archive restore 4f8c --to ./look
       backscroll archive restore 4f8c --in-place
+      backscroll archive restore 4f8c --version 1 --to ./look
     """
     from backscroll.library import put_back
 
     if (to is None) == (not in_place):
         raise UsageError("restore needs --to DIR or --in-place", "choose one of the two")
     asked = request()
-    chat = open_library(asked, as_it_is=True).open(name, with_records=False).chat
-    done = put_back(asked.settings(), chat, to)
+    done = put_back(open_library(asked, as_it_is=True), name, to, number=number, path=path)
     if asked.json:
-        write_json({"files": [{"file": str(item.target), "outcome": item.outcome} for item in done]})
+        write_json({"files": [_restored_as_json(item) for item in done]})
     else:
         for item in done:
-            write(f"{item.outcome}: {clean_line(str(item.target))}")
+            which = f" (version {item.version.number} of {len(item.file.versions)})" if item.file.versions[1:] else ""
+            write(f"{item.outcome}: {clean_line(str(item.target))}{which}")
+    damaged = [item for item in done if item.outcome == "damaged"]
+    if damaged:
+        count = plural(len(damaged), "file")
+        raise BackscrollError(f"{count} damaged and not restored", "see backscroll archive versions for other versions")
     refused = [item for item in done if item.outcome == "another file is there"]
     if refused:
         count = plural(len(refused), "file")
@@ -146,18 +185,19 @@ def archive_forget(name: str, yes: bool) -> None:
       backscroll archive forget 4f8c
       backscroll archive forget 4f8c --yes
     """
-    from backscroll.library import forget
+    from backscroll.library import find_kept, forget, open_archive
 
     asked = request()
-    chat = open_library(asked, as_it_is=True).open(name, with_records=False).chat
+    settings = asked.settings()
+    chat = find_kept(open_library(asked, as_it_is=True), open_archive(settings), name)
     if not yes:
         import sys
 
         if not sys.stdin.isatty():
             raise UsageError("forget asks first, and there is nobody to answer", "add --yes if you are sure")
-        tell(f"{clean_line(chat.id)}  {clean_line(chat.title)}: {plural(chat.messages, 'message')}")
+        tell(f"{clean_line(chat.id)}  {clean_line(chat.title)}: {plural(len(chat.files), 'file')}")
         click.confirm("Remove it from the archive for ever?", abort=True, err=True)
-    count = forget(asked.settings(), chat)
+    count = forget(settings, chat)
     if asked.json:
         write_json({"forgotten": count})
     else:
@@ -202,6 +242,30 @@ def archive_restore_backup(folder: Path) -> None:
         write_json({"files": files})
     else:
         write(f"{plural(files, 'file')} kept")
+
+
+def _version_as_json(item: "KeptVersion") -> dict[str, object]:
+    return {
+        "file": str(item.file.source),
+        "version": item.version.number,
+        "since": item.version.since,
+        "bytes": item.version.size,
+        "lines": item.lines,
+        "damage": item.damage,
+        "shown": item.is_shown,
+        "live": item.is_live,
+    }
+
+
+def _version_line(item: "KeptVersion") -> str:
+    notes = [name for name, holds in (("shown", item.is_shown), ("live", item.is_live)) if holds]
+    state = "whole" if item.damage is None else warning(f"damaged: {clean_line(item.damage)}")
+    counted = f"{item.version.size:>12,} bytes  {item.lines:>7,} lines"
+    return f"  {item.version.number:>3}  {item.version.since}  {counted}  {', '.join([state, *notes])}"
+
+
+def _restored_as_json(item: "Restored") -> dict[str, object]:
+    return {"file": str(item.target), "outcome": item.outcome, "version": item.version.number}
 
 
 def _status_as_json(found: "Status", now: datetime) -> dict[str, object]:

@@ -1,5 +1,6 @@
 """What one can do. The only way in: a door calls this, and nothing below it."""
 
+from backscroll.archive import Restored
 from backscroll.conversation import Agent, Branch, Chat, Message, Overview, bytes_of, overview_of, pictures_of
 from backscroll.files import Home
 from backscroll.library.browse import CHUNK, Browsed, Browser, Changes
@@ -7,6 +8,7 @@ from backscroll.library.doctor import Health, HomeHealth, Sighting, examine
 from backscroll.library.follow import WATCHING, Followed, follow, observe
 from backscroll.library.homes import open_homes
 from backscroll.library.inspect import Inspection, Trouble, find_transcripts, inspect
+from backscroll.library.kept import KeptChat, KeptVersion, find_kept, versions_of
 from backscroll.library.library import CHAT_SORTS, SORTS, Library, OpenedChat
 from backscroll.library.marks import Mark, Marks, change_marks, new_note
 from backscroll.library.preserve import (
@@ -18,6 +20,7 @@ from backscroll.library.preserve import (
     is_due,
     keep,
     keep_watching,
+    open_archive,
     prove,
     put_back,
     restore_backup,
@@ -49,6 +52,8 @@ __all__ = [
     "Home",
     "HomeHealth",
     "Inspection",
+    "KeptChat",
+    "KeptVersion",
     "Library",
     "LiveSession",
     "Mark",
@@ -58,6 +63,7 @@ __all__ = [
     "Overview",
     "Proof",
     "Record",
+    "Restored",
     "Sighting",
     "Status",
     "StoredChat",
@@ -69,6 +75,7 @@ __all__ = [
     "change_marks",
     "examine",
     "find_archive",
+    "find_kept",
     "find_transcripts",
     "follow",
     "forget",
@@ -78,6 +85,7 @@ __all__ = [
     "keep_watching",
     "new_note",
     "observe",
+    "open_archive",
     "open_homes",
     "overview_of",
     "pictures_of",
@@ -85,4 +93,5 @@ __all__ = [
     "put_back",
     "restore_backup",
     "status",
+    "versions_of",
 ]

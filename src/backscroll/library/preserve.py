@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from backscroll.archive import (
     Archive,
@@ -23,11 +23,14 @@ from backscroll.archive import (
     restore,
     verify,
 )
-from backscroll.conversation import Chat
 from backscroll.errors import Busy, NothingFound, UsageError
 from backscroll.files import Deletion, FileKind, Home, Reading, deletions, discover, watch
 from backscroll.library.homes import cleanup_days
+from backscroll.library.kept import SEE_VERSIONS, KeptChat, choose_file, find_kept
 from backscroll.settings import Settings
+
+if TYPE_CHECKING:
+    from backscroll.library.library import Library
 
 DUE_AFTER: Final = timedelta(hours=1)
 """How old the last capture may be when a command is about to read."""
@@ -175,29 +178,32 @@ def prove(
     return proof
 
 
-def files_of(archive: Archive, chat: Chat) -> list[KeptFile]:
-    """All that is kept of a chat: its sessions and agents, and whatever belongs to one of its sessions."""
-    sessions = {session.place.session_id for session in chat.sessions if session.place.session_id}
-    sources = {transcript.place.file for transcript in chat.transcripts}
-    files = archive.files.values()
-    return [file for file in files if str(file.source) in sources or file.place.session_id in sessions]
+def put_back(
+    library: "Library", name: str, to: Path | None, *, number: int | None = None, path: str | None = None
+) -> list[Restored]:
+    """Restore a chat with all that belongs to it: into a folder, or, without one, into its home.
 
-
-def put_back(settings: Settings, chat: Chat, to: Path | None) -> list[Restored]:
-    """Restore a chat with all that belongs to it: into a folder, or, without one, into its home."""
-    archive = open_archive(settings)
-    files = files_of(archive, chat)
+    Of each file the fullest version is restored. With the number of a version, or the end of a path, only one file is.
+    """
+    archive = open_archive(library.settings)
+    files = find_kept(library, archive, name).files
     if not files:
         raise NothingFound("nothing of this chat is kept", "run backscroll keep")
+    if number is not None or path is not None:
+        file = choose_file(files, path)
+        if number is not None and file.version(number) is None:
+            raise NothingFound(f"{file.path} has no version {number}", SEE_VERSIONS)
+        files = [file]
     if to is not None:
-        return list(restore(archive, files, to, fresh=False))
-    return [done for file in files for done in restore(archive, [file], Path(file.home), fresh=True)]
+        return list(restore(archive, files, to, fresh=False, number=number))
+    return [done for file in files for done in restore(archive, [file], Path(file.home), fresh=True, number=number)]
 
 
-def forget(settings: Settings, chat: Chat) -> int:
+def forget(settings: Settings, chat: KeptChat) -> int:
     """Really remove a chat from the archive, and never keep it again; how many files that were."""
+    wanted = {(file.number, file.machine, file.home, file.path) for file in chat.files}
     with Writer(archive_folder(settings)) as writer:
-        files = files_of(writer, chat)
+        files = [file for file in writer.files.values() if (file.number, file.machine, file.home, file.path) in wanted]
         writer.forget(files, [forget_key(file.machine, file.home, file.path) for file in files])
     return len(files)
 
