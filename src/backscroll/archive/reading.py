@@ -1,9 +1,10 @@
 """Read a kept file line by line, as a live one is read."""
 
 from collections.abc import Iterator
+from typing import Self
 
 from backscroll.archive.archive import Archive, Version
-from backscroll.files import Line, lines_of, pieces_of
+from backscroll.files import Bookmark, Change, Line, lines_of, pieces_of
 
 
 class KeptReading:
@@ -13,6 +14,14 @@ class KeptReading:
         self._archive = archive
         self._version = version
         self.tail: Line | None = None
+        self.change = Change.NEW
+        self.bookmark: Bookmark | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is open."""
 
     def __iter__(self) -> Iterator[Line]:
         for line, is_complete in lines_of(self._read, self._version.size):
@@ -20,6 +29,14 @@ class KeptReading:
                 yield line
             else:
                 self.tail = line
+
+    def rest(self) -> Iterator[bytes]:
+        """All bytes, chunk by chunk."""
+        return self._archive.content(self._version)
+
+    def take_tail(self) -> None:
+        """Count the tail as read."""
+        self.tail = None
 
     def pieces(self, line: Line) -> Iterator[bytes]:
         """The bytes of a line that was too long to be given whole."""

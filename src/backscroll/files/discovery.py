@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from backscroll.files.homes import Home
 from backscroll.files.layout import FOLDERS, FileKind, LeftOut, Place, place_of
+from backscroll.files.reading import Bookmark, Reading
 
 
 class HomeFile(NamedTuple):
@@ -21,6 +22,20 @@ class HomeFile(NamedTuple):
     changed_ns: int
     identity: tuple[int, int]
     """Device and inode: what stays when the file moves."""
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether it is read from the archive: never."""
+        return False
+
+    @property
+    def home(self) -> str:
+        """The home that it lies in."""
+        return str(self.path)[: -len(self.relative) - 1]
+
+    def open(self, bookmark: Bookmark | None = None) -> Reading:
+        """Read it from a bookmark on."""
+        return Reading(self.path, bookmark)
 
     @property
     def kind(self) -> FileKind:

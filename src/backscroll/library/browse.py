@@ -18,10 +18,9 @@ from backscroll.conversation import Agent, Branch, Chat, Chats, Message, Place, 
 from backscroll.errors import BackscrollError, NothingFound
 from backscroll.files import Bookmark, Change, Reading
 from backscroll.library.library import Library
-from backscroll.library.reading import beside_paths, records_on, tail_of, take_beside
 from backscroll.library.records_of import Records
+from backscroll.library.sources import beside_paths, records_in, take_beside
 from backscroll.library.spine import Spine
-from backscroll.records import Problem
 from backscroll.store import Known, StoredChat
 
 Made = TypeVar("Made")
@@ -224,11 +223,7 @@ class Browsed:
                 place = self._place(library, path)
                 if place is None:
                     return []
-                found = [(item, start, length) for line in reading for item, start, length in records_on(reading, line)]
-                whole = [(item, start, length) for item, start, length in found if not isinstance(item, Problem)]
-                if tail := tail_of(reading):
-                    whole += tail
-                    reading.take_tail()
+                whole = list(records_in(reading))
                 first = transcript.position if (transcript := self._chats.transcript(path)) else 0
                 rows = self._chats.add(place, [item for item, _, _ in whole])
                 beside = [source for name in beside_paths(Path(path)) if (source := library.source(name)) is not None]

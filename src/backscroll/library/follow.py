@@ -15,7 +15,7 @@ from backscroll.library.library import Library
 from backscroll.library.plan import is_tracked, plan, tasks_for, transcript_of
 from backscroll.library.preserve import archive_folder, machine_name
 from backscroll.library.prices import load_prices
-from backscroll.library.reading import Source, beside_paths
+from backscroll.library.sources import Source, beside_paths
 from backscroll.library.update import Progress, Silent, catalogue_stamp, index_texts
 from backscroll.store import Known
 

@@ -6,15 +6,23 @@ it was saved, and only what changed of it is written.
 
 import gc
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Final
 
 import msgspec
 
-from backscroll.archive import KeptReading
 from backscroll.conversation import Chat, Chats, Place, Transcript, has_picture, save
-from backscroll.errors import BackscrollError
-from backscroll.files import TRANSCRIPTS, Bookmark, FileKind, Reading, Unreadable
-from backscroll.library.reading import Kept, bookmark_of, in_pieces, records_on, tail_of, take_beside
+from backscroll.files import TRANSCRIPTS, Bookmark, FileKind, Unreadable
+from backscroll.library.sources import (
+    Item,
+    SourceError,
+    bookmark_of,
+    in_pieces,
+    lines_in,
+    read_from,
+    reading_of,
+    take_beside,
+)
 from backscroll.library.tasks import Task, Work, new_bytes
 from backscroll.records import Problem, Record
 from backscroll.store import (
@@ -80,12 +88,39 @@ class Ingest:
             self.run([])
 
     def _take(self, tasks: list[Task], removed: list[Known], archived: list[Known]) -> None:
+        """Read some files and write what they say, each of them whole or not at all."""
+        before = replace(self.work)
+        reported = len(self.work.unreadable)
+        while True:
+            try:
+                failed = self._gather(tasks, removed, archived)
+                if not any(str(task.source.path) in self._begun for task in failed):
+                    self._store.write(self._batch)
+                    break
+            except BaseException:
+                self._forget()  # what is held may be ahead of what is written
+                raise
+            # What a file contributes goes into many places, and joins chats: begin anew from what is written, without
+            # the files that failed. They are read the next time.
+            self._forget()
+            self.work.files, self.work.lines, self.work.size = before.files, before.lines, before.size
+            self.work.records, self.work.chats = before.records, before.chats
+            tasks = [task for task in tasks if not any(task is one for one in failed)]
+        self.work.unreadable[reported:] = dict.fromkeys(self.work.unreadable[reported:])
+        if self._rows > MOST_ROWS and not self._is_overdue:
+            self._forget()
+            gc.collect()  # chats are full of circles, and a command looks for those hardly ever
+
+    def _gather(self, tasks: list[Task], removed: list[Known], archived: list[Known]) -> list[Task]:
+        """Fill a batch; the files that could not be read."""
         batch = self._store.begin()
         self._batch = batch
         self._keys = Keys(set(), set(), {})
+        self._begun: set[str] = set()
+        """Files of which something may be in the batch."""
         self._fresh: set[str] = {known.path for known in removed}
         """Files that are not to be taken up as they were saved."""
-        overdue = [] if self._later else msgspec.json.decode(self._store.noted("overdue") or "[]", type=list[int])
+        overdue = msgspec.json.decode(self._store.noted("overdue") or "[]", type=list[int])
         self._load(self._store.chats_of([*(known.id for known in [*_known(tasks), *removed, *archived]), *overdue]))
         for known in removed:
             self._drop(known.path, known.id)
@@ -93,21 +128,21 @@ class Ingest:
         for known in archived:
             batch.archived.append(known.id)
             self._written.pop(known.path, None)
+        failed = []
         for task in tasks:
             try:
                 self._take_file(task)
-            except OSError as error:
-                if not isinstance(error, FileNotFoundError):  # gone since we looked
-                    self.work.unreadable.append(Unreadable(task.source.path, error.strerror or str(error)))
-            except BackscrollError as error:  # damaged in the archive: what is behind the damage is not to be had
-                self.work.unreadable.append(Unreadable(task.source.path, error.message))
+            except SourceError as error:
+                failed.append(task)
+                self._report(error)
         self._load(self._store.related(self._keys))
         self._chats.entitle_rows(self._still_given(self._store.titles_of(self._keys.rows)))
         self._gather_chats(later=self._later)
-        self._store.write(batch)
-        if self._rows > MOST_ROWS and not self._is_overdue:
-            self._forget()
-            gc.collect()  # chats are full of circles, and a command looks for those hardly ever
+        return failed
+
+    def _report(self, error: SourceError) -> None:
+        if not error.is_gone:  # since we looked
+            self.work.unreadable.append(Unreadable(error.path, error.reason))
 
     def _take_file(self, task: Task) -> None:
         """Read what is new."""
@@ -123,23 +158,15 @@ class Ingest:
         path = str(source.path)
         place = Place(path, source.place.session_id, source.place.agent_id)
         flags = Flags()
-        bookmark: Bookmark | None = None
-        if isinstance(source, Kept) and not (task.only_beside and task.known):
-            number = self._number(task, starts_over=True)
-            lines = self._read(place, KeptReading(source.archive, source.version), number, flags)
-        elif task.only_beside and task.known:
+        before = self._chats.transcript(path)
+        bookmark = Bookmark(*task.known.bookmark) if task.known and task.known.bookmark else None
+        if task.only_beside and task.known:
             number, lines = task.known.id, task.known.lines
             self._numbers[path] = number
-            bookmark = Bookmark(*task.known.bookmark) if task.known.bookmark else None
         else:
-            old = Bookmark(*task.known.bookmark) if task.known and task.known.bookmark else None
-            with Reading(source.path, old) as reading:
-                starts_over = old is None or reading.change.starts_over
-                number = self._number(task, starts_over=starts_over)
-                before = 0 if starts_over or task.known is None else task.known.lines
-                lines = self._read(place, reading, number, flags, before)
-                bookmark = reading.bookmark
-        take_beside(self._chats, place, task.beside)
+            number, lines, bookmark = self._read(task, place, bookmark, flags)
+        for error in take_beside(self._chats, place, task.beside, before):
+            self._report(error)
         transcript = self._transcript(place)
         self._batch.withdrawn += [(number, uuid) for uuid in transcript.withdrawn]
         transcript.withdrawn.clear()
@@ -158,7 +185,7 @@ class Ingest:
                 microseconds(transcript.first),
                 microseconds(transcript.last),
                 bookmark.size if bookmark else source.size,
-                isinstance(source, Kept),
+                source.is_kept,
                 msgspec.json.encode(list(bookmark)).decode() if bookmark else None,
                 save(transcript),
                 lines,
@@ -182,33 +209,35 @@ class Ingest:
                 self._fresh.add(path)
                 self._drop(path, number)
         self._numbers[path] = number
+        self._begun.add(path)
         return number
 
-    def _read(self, place: Place, reading: Reading | KeptReading, number: int, flags: Flags, lines: int = 0) -> int:
-        """Take what is new of a transcript, of which so many lines were read before; how many it has now."""
-        chunk: list[tuple[Record, int, int]] = []
-        line_number = lines
-        for line in reading:
-            line_number += 1
-            self._take_line(records_on(reading, line), chunk, number, line_number)
-            self._on_bytes(line.end - line.start)
-            self.work.size += line.end - line.start
-            if len(chunk) >= RECORDS_AT_ONCE:
-                self._add(place, chunk, number, flags)
-                chunk = []
-        if tail := tail_of(reading):
-            chunk += tail
-            self.work.lines += 1  # not counted as a line of the file yet: its newline is
-            if isinstance(reading, Reading):
-                reading.take_tail()
-        self.work.lines += line_number - lines
-        self._add(place, chunk, number, flags)
-        return line_number
+    def _read(
+        self, task: Task, place: Place, bookmark: Bookmark | None, flags: Flags
+    ) -> tuple[int, int, Bookmark | None]:
+        """Take what is new of a transcript; its id, how many lines it has now, and where to go on."""
+        with reading_of(task.source):
+            opened = task.source.open(bookmark)
+        with opened as reading:
+            starts_over = bookmark is None or task.source.is_kept or reading.change.starts_over
+            number = self._number(task, starts_over=starts_over)
+            line_number = 0 if starts_over or task.known is None else task.known.lines
+            chunk: list[tuple[Record, int, int]] = []
+            for line, items, is_complete in read_from(task.source, lines_in(reading)):
+                self.work.lines += 1
+                if is_complete:  # else it is not counted as a line of the file yet: its newline is
+                    line_number += 1
+                    self._on_bytes(line.end - line.start)
+                    self.work.size += line.end - line.start
+                self._take_line(items, chunk, number, line_number)
+                if len(chunk) >= RECORDS_AT_ONCE:
+                    self._add(place, chunk, number, flags)
+                    chunk = []
+            self._add(place, chunk, number, flags)
+            with reading_of(task.source):
+                return number, line_number, reading.bookmark
 
-    def _take_line(
-        self, items: Iterable[tuple[Record | Problem, int, int]], chunk: list[tuple[Record, int, int]], number: int,
-        line: int,
-    ) -> None:  # fmt: skip
+    def _take_line(self, items: Iterable[Item], chunk: list[tuple[Record, int, int]], number: int, line: int) -> None:
         for item, start, length in items:
             if not isinstance(item, Problem):
                 chunk.append((item, start, length))
@@ -248,8 +277,7 @@ class Ingest:
         number = self._number(task, starts_over=True)
         when = task.source.modified_ns // 1000
         start = 0
-        pieces = in_pieces(task.source)
-        for piece in pieces:
+        for piece in read_from(task.source, in_pieces(task.source)):
             if start == 0 and b"\0" in piece[:8192]:
                 break  # a picture or the like
             add_spilled(self._batch, number, start, len(piece), when, task.source.path.stem)
@@ -261,9 +289,9 @@ class Ingest:
         """Remember a file that is no transcript."""
         source = task.source
         number = self._number(task, starts_over=False) if number is None else number
-        mark = None
-        if not isinstance(source, Kept):
-            mark = msgspec.json.encode(list(bookmark_of(source))).decode()
+        with reading_of(source):
+            bookmark = bookmark_of(source)
+        mark = msgspec.json.encode(list(bookmark)).decode() if bookmark else None
         self._batch.files.append(
             FileColumns(
                 number,
@@ -277,7 +305,7 @@ class Ingest:
                 None,
                 None,
                 source.size,
-                isinstance(source, Kept),
+                source.is_kept,
                 mark,
                 None,
                 0,

@@ -7,19 +7,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
-from backscroll.archive import Archive, KeptReading
+from backscroll.archive import Archive
 from backscroll.conversation import Agent, Branch, Chat, Chats, Message, Place, Result, messages_of, results_of, walk
 from backscroll.errors import BackscrollError, Busy, NothingFound, UsageError
-from backscroll.files import TRANSCRIPTS, Discovery, Home, HomeFile, Reading, discover, is_running, read_small
+from backscroll.files import TRANSCRIPTS, Discovery, Home, HomeFile, discover, is_running, read_small
 from backscroll.files import look as look_at
 from backscroll.library.marks import Marks, read_marks
 from backscroll.library.preserve import find_archive
-from backscroll.library.reading import Kept, beside_paths, records_on, tail_of, take_beside
 from backscroll.library.searching import Found, around, search, text_of
+from backscroll.library.sources import Kept, beside_paths, records_in, take_beside
 from backscroll.library.texts import Texts
 from backscroll.library.update import Progress, Updated, catalogue_stamp, look, update
 from backscroll.query import Highlighter, Query, parse
-from backscroll.records import LiveSession, Problem, Record, live_session
+from backscroll.records import LiveSession, live_session
 from backscroll.settings import Settings
 from backscroll.store import DamagedStoreError, Hit, Passing, StoredChat, Table
 from backscroll.store.local import LocalStore
@@ -279,16 +279,8 @@ class Library:
     def _add(self, chats: Chats, path: Path, source: HomeFile | Kept) -> None:
         place = Place(str(path), source.place.session_id, source.place.agent_id)
         take_beside(chats, place, filter(None, map(self.source, beside_paths(path))))
-        if isinstance(source, Kept):
-            chats.add(place, _records(KeptReading(source.archive, source.version)))
-        else:
-            with Reading(path) as reading:
-                chats.add(place, _records(reading))
-
-
-def _records(reading: Reading | KeptReading) -> list[Record]:
-    found = [item for line in reading for item, _, _ in records_on(reading, line) if not isinstance(item, Problem)]
-    return [*found, *(record for record, _, _ in tail_of(reading))]
+        with source.open() as reading:
+            chats.add(place, [record for record, _, _ in records_in(reading)])
 
 
 def _sort(name: str, orders: Sequence[str] = SORTS) -> str:

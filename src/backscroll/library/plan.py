@@ -6,7 +6,7 @@ from pathlib import Path
 
 from backscroll.archive import Archive
 from backscroll.files import TRANSCRIPTS, Bookmark, Discovery, FileKind, find_changes
-from backscroll.library.reading import TITLE_FILE, Kept, Source, beside_paths
+from backscroll.library.sources import TITLE_FILE, Kept, Source, beside_paths
 from backscroll.library.tasks import Task, new_bytes
 from backscroll.store import Known
 
@@ -109,8 +109,7 @@ def _tasks_without(path: Path, entry: Known, known: dict[str, Known], present: d
     source, transcript = present.get(about), known.get(str(about))
     if entry.kind not in (FileKind.AGENT_META, FileKind.SIDECAR) or source is None or transcript is None:
         return []
-    home = source.home if isinstance(source, Kept) else str(source.path).removesuffix(source.relative).rstrip("/")
-    return [Task(source, home, transcript, beside_of(about, present), only_beside=True)]
+    return [Task(source, source.home, transcript, beside_of(about, present), only_beside=True)]
 
 
 def _compare(planned: Plan, known: dict[str, Known], discovery: Discovery, present: dict[Path, Source]) -> None:
@@ -127,7 +126,7 @@ def _compare(planned: Plan, known: dict[str, Known], discovery: Discovery, prese
     planned.removed += [known[str(origin)] for origin in changes.moved.values()]
     for path in changes.gone:
         source = present.get(path)
-        if not isinstance(source, Kept):
+        if source is None or not source.is_kept:
             planned.removed.append(known[str(path)])
             planned.tasks += _tasks_without(path, known[str(path)], known, present)
 

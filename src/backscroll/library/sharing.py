@@ -6,7 +6,6 @@ format that shows them, are redacted alike.
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from backscroll.errors import BackscrollError
 from backscroll.files import TRANSCRIPTS, Line, Reading
 from backscroll.library.library import Library, OpenedChat
 from backscroll.library.marked import marked_chat
-from backscroll.library.reading import Kept, Source, beside_paths, in_pieces, records_on, tail_of, take_beside
+from backscroll.library.sources import Source, beside_paths, in_pieces, records_in, records_on, take_beside
 from backscroll.records import Problem, Record, decode_line, fields_of
 from backscroll.redaction import VERSION, Redactor, usual_rules
 from backscroll.store import StoredChat
@@ -77,8 +76,8 @@ def share(library: Library, chat: str | StoredChat, hiding: Redactor | None) -> 
     for path, source in _sources(library, stored).items():
         place = Place(str(path), source.place.session_id, source.place.agent_id)
         take_beside(chats, place, filter(None, map(library.source, beside_paths(path))))
-        with _reading(path, source) as reading:
-            chats.add(place, _redacted(_records(reading), hiding))
+        with source.open() as reading:
+            chats.add(place, _redacted((record for record, _, _ in records_in(reading)), hiding))
     opened = chats.chats()
     chosen = next((found for found in opened if found.id == stored.overview.id), None) or next(iter(opened), None)
     if chosen is None:
@@ -107,7 +106,7 @@ def rows_of(library: Library, chat: str | StoredChat, hiding: Redactor | None) -
                 yield piece
                 last = piece[-1:]
         else:
-            with _reading(path, source) as reading:
+            with source.open() as reading:
                 for line in _redacted_lines(reading, hiding):
                     yield line
                     last = line[-1:]
@@ -155,15 +154,6 @@ def _lines(reading: Reading | KeptReading) -> Iterator[Line]:
         yield reading.tail
 
 
-def _records(reading: Reading | KeptReading) -> Iterator[Record]:
-    for line in reading:
-        for item, _, _ in records_on(reading, line):
-            if not isinstance(item, Problem):
-                yield item
-    for record, _, _ in tail_of(reading):
-        yield record
-
-
 def _sources(library: Library, stored: StoredChat) -> dict[Path, Source]:
     paths = (Path(path) for path, _ in library.store.paths(stored.key))
     found = {path: source for path in paths if (source := library.source(path)) is not None}
@@ -175,15 +165,6 @@ def _rank(path: Path, source: Source, stored: StoredChat) -> tuple[bool, int, st
     name = source.place.session_id
     at = sessions.index(name) if name in sessions else len(sessions)
     return source.place.agent_id is not None, at, str(path)
-
-
-@contextmanager
-def _reading(path: Path, source: Source) -> Iterator[Reading | KeptReading]:
-    if isinstance(source, Kept):
-        yield KeptReading(source.archive, source.version)
-    else:
-        with Reading(path) as reading:
-            yield reading
 
 
 def _title(chat: Chat, title: str, hiding: Redactor) -> str:

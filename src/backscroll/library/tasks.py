@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from backscroll.files import Unreadable
-from backscroll.library.reading import Source
+from backscroll.library.sources import Source
 from backscroll.store import Known
 
 
