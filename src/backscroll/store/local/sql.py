@@ -1,85 +1,207 @@
-"""Statements of the user: one at a time, only reading, within limits."""
+"""Statements of the user: one at a time, only reading, within limits, in a process of its own.
 
+A limit inside SQLite does not hold everything: some functions work for minutes without looking at a clock, and its
+memory is that of the whole process. So `sql_worker` runs the statement, and is killed when its time is over.
+"""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
 import time
+import weakref
 from pathlib import Path
 from typing import Any, Final
 
 import apsw
 
-from backscroll.errors import BackscrollError, UsageError
-from backscroll.store.base import Table
-from backscroll.store.local.database import connect, limited
+from backscroll.errors import BackscrollError, Busy, OutOfMemory, StorageError, UsageError
+from backscroll.store.base import DamagedStoreError, Table
 
 LONGEST_VALUE: Final = 4_000_000
 """In bytes. What the views have is hundreds of times shorter, even the longest titles and paths."""
+LONGEST_STATEMENT: Final = 1_000_000
 MOST_COLUMNS: Final = 100
 """The engine holds a row as a whole, twice or more, before anybody can look at how large it is."""
 MOST_BYTES: Final = 64_000_000
 """Of all rows together: an answer is cut there, as it is at its limit of rows."""
+LARGEST_FRAME: Final = 8 * LONGEST_VALUE * MOST_COLUMNS
+"""A character takes six bytes of JSON at most; no row that the worker has memory for is larger."""
+START_SECONDS: Final = 60.0
+"""How long the process may take to start, on the busiest machine. A statement's own time begins after that."""
+WORKER: Final = Path(__file__).with_name("sql_worker.py")
 
 
-def run_sql(file: Path, statement: str, limit: int, seconds: float) -> Table:
-    """Run a statement on a connection of its own that can do nothing but read this file."""
-    over = time.monotonic() + seconds
-    connection = connect(file, write=False)
-    try:
-        connection.execute("pragma query_only = on")
-        connection.execute("pragma temp_store = file")  # what is put into order may be larger than memory
-        connection.set_busy_timeout(int(min(seconds, 1) * 1000))
-        connection.limit(apsw.SQLITE_LIMIT_ATTACHED, 0)
-        connection.limit(apsw.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
-        connection.limit(apsw.SQLITE_LIMIT_COLUMN, MOST_COLUMNS)
-        with limited(connection, lambda: time.monotonic() > over):
-            return _run(connection, statement, limit)
-    except apsw.InterruptError as error:
-        hint = "ask for less, or give it more time"
-        raise BackscrollError(f"the statement took longer than {seconds:g} seconds", hint) from error
-    except apsw.ReadOnlyError as error:
-        raise UsageError("SQL: this would write", "only reading is possible here; the index is derived") from error
-    except apsw.Error as error:
-        raise UsageError(f"SQL: {error}", "backscroll sql --schema lists the views and their columns") from error
-    finally:
-        connection.close()
+class Statements:
+    """Runs statements on a file. The process is started with the first of them, and kept for the next ones."""
+
+    def __init__(self) -> None:
+        self._worker: _Worker | None = None
+        self._lock = threading.Lock()
+
+    def run(self, file: Path, statement: str, limit: int, seconds: float) -> Table:
+        """Run a statement that only reads; an error if that takes longer than so many seconds."""
+        request = {
+            "file": str(file.absolute()),
+            "statement": statement,
+            "rows": limit,
+            "bytes": MOST_BYTES,
+            "seconds": seconds,
+            "limits": {"LENGTH": LONGEST_VALUE, "SQL_LENGTH": LONGEST_STATEMENT, "COLUMN": MOST_COLUMNS},
+        }
+        if len(statement) > LONGEST_STATEMENT:
+            raise UsageError(
+                f"SQL: the statement has {len(statement):,} characters", f"write at most {LONGEST_STATEMENT:,}"
+            )
+        with self._lock:
+            if self._worker is None or not self._worker.is_running:
+                self.close()
+                self._worker = _Worker()
+            try:
+                return self._worker.run(json.dumps(request).encode() + b"\n", time.monotonic() + seconds)
+            except TimeoutError:
+                self.close()
+                hint = "ask for less, or give it more time"
+                raise BackscrollError(f"the statement took longer than {seconds:g} seconds", hint) from None
+            except _Refused as refused:
+                raise refused.error from None
+            except BaseException:
+                self.close()  # whatever it is doing, nobody waits for it any more
+                raise
+
+    @property
+    def is_running(self) -> bool:
+        """Whether there is a process that can be asked."""
+        return self._worker is not None and self._worker.is_running
+
+    def close(self) -> None:
+        """End the process, whatever it is doing."""
+        if self._worker is not None:
+            self._worker.kill()
+            self._worker = None
 
 
-def _run(connection: apsw.Connection, statement: str, limit: int) -> Table:
-    started: list[str] = []
+class _Refused(Exception):  # noqa: N818 - it never leaves this module
+    """The worker answered with an error, and can be asked again."""
 
-    def trace(_: apsw.Cursor, text: str, __: object) -> bool:
-        started.append(text)
-        if len(started) > 1:
-            raise UsageError("SQL: more than one statement", "ask them one after the other")
-        return True
-
-    cursor = connection.cursor()
-    cursor.exec_trace = trace
-    cursor.execute(statement)
-    try:
-        columns = [name for name, *_ in cursor.get_description()]
-    except apsw.ExecutionCompleteError:
-        columns = []  # no rows: the columns are still to be had, if it was a question at all
-    rows: list[tuple[Any, ...]] = []
-    left = MOST_BYTES
-    is_cut = False
-    for row in cursor:
-        left -= _size(row)
-        is_cut = len(rows) >= limit or left < 0
-        if is_cut:
-            break
-        rows.append(row)
-    return Table(columns or _columns(connection, statement), rows, is_cut)
+    def __init__(self, error: BackscrollError) -> None:
+        self.error = error
 
 
-def _size(row: tuple[Any, ...]) -> int:
-    """Roughly what a row takes, in bytes."""
-    return sum(len(value) if isinstance(value, (str, bytes)) else 8 for value in row)
+class _Worker:
+    """The process, and what goes to and fro."""
+
+    def __init__(self) -> None:
+        # Without site-packages and our own packages it starts in a third of the time.
+        command = [sys.executable, "-I", "-S", str(WORKER), str(Path(apsw.__file__).parent.parent)]
+        self._process = subprocess.Popen(  # noqa: S603
+            command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        self._end = weakref.finalize(self, _end, self._process)
+        assert self._process.stdin and self._process.stdout  # noqa: S101 - both are pipes
+        self._input, self._output = self._process.stdin.fileno(), self._process.stdout.fileno()
+        os.set_blocking(self._input, False)
+        try:
+            self._receive(time.monotonic() + START_SECONDS)
+        except BaseException:
+            self.kill()
+            raise
+
+    @property
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
+    def kill(self) -> None:
+        self._end()
+
+    def run(self, request: bytes, deadline: float) -> Table:
+        """The answer to a request; TimeoutError where there is none in time."""
+        self._write(request, deadline)
+        rows: list[tuple[Any, ...]] = []
+        while True:
+            frame = self._receive(deadline)
+            if "error" in frame:
+                raise _Refused(_error(frame))
+            rows += [tuple(map(_value, row)) for row in frame["rows"]]
+            if "columns" in frame:
+                return Table(frame["columns"], rows, frame["is_cut"])
+
+    def _write(self, data: bytes, deadline: float) -> None:
+        view = memoryview(data)
+        while view:
+            self._wait(self._input, select.POLLOUT, deadline)
+            try:
+                view = view[os.write(self._input, view) :]
+            except BlockingIOError:
+                continue
+            except BrokenPipeError:
+                raise self._ended() from None
+
+    def _receive(self, deadline: float) -> dict[str, Any]:
+        size = int.from_bytes(self._read(4, deadline), "big")
+        if size > LARGEST_FRAME:
+            raise BackscrollError("SQL: a row of the answer is too large", "ask for less of each")
+        found: dict[str, Any] = json.loads(self._read(size, deadline))
+        return found
+
+    def _read(self, size: int, deadline: float) -> bytes:
+        data = bytearray()
+        while len(data) < size:
+            self._wait(self._output, select.POLLIN, deadline)
+            piece = os.read(self._output, min(size - len(data), 1024 * 1024))
+            if not piece:
+                raise self._ended()
+            data += piece
+        return bytes(data)
+
+    def _wait(self, descriptor: int, event: int, deadline: float) -> None:
+        poll = select.poll()
+        poll.register(descriptor, event)
+        while not poll.poll(max(0, min(deadline - time.monotonic(), 3600)) * 1000):
+            if time.monotonic() >= deadline:
+                raise TimeoutError
+
+    def _ended(self) -> BackscrollError:
+        """It ended by itself: the system killed it, or it could not even start."""
+        code = self._process.wait()
+        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with {code}"
+        return BackscrollError(f"SQL: the process of the statement {how}", "ask for less; see backscroll doctor")
 
 
-def _columns(connection: apsw.Connection, statement: str) -> list[str]:
-    import apsw.ext
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    process.kill()
+    process.wait()
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            stream.close()
 
-    try:
-        info = apsw.ext.query_info(connection, statement)
-    except apsw.Error:
-        return []
-    return [name for name, *_ in info.description]
+
+def _value(value: Any) -> Any:  # noqa: ANN401 - of any column
+    return bytes.fromhex(value[0]) if isinstance(value, list) else value
+
+
+def _error(frame: dict[str, Any]) -> BackscrollError:
+    """What the worker says, as an error that the user can act on."""
+    kind, message = frame["error"], frame["message"]
+    schema = "backscroll sql --schema lists the views and their columns"
+    match kind:
+        case "AuthError" if frame.get("refused"):
+            return UsageError(f"SQL: the {frame['refused']} {frame['name']} is not available here", schema)
+        case "AuthError" | "ReadOnlyError":
+            return UsageError("SQL: this would write", "only reading is possible here; the index is derived")
+        case "ExecTraceAbort":
+            return UsageError("SQL: more than one statement", "ask them one after the other")
+        case "NoMemError":
+            return OutOfMemory("SQL: the statement needs too much memory", "ask for less at once")
+        case "CorruptError" | "NotADBError":
+            return DamagedStoreError(message)
+        case "BusyError" | "LockedError":
+            return Busy(f"SQL: {message}", "try again in a moment")
+        case "IOError" | "FullError" if frame.get("code") in (apsw.SQLITE_IOERR_WRITE, apsw.SQLITE_FULL):
+            return StorageError("SQL: the statement needs too much room for temporary files", "ask for less at once")
+        case "IOError" | "FullError" | "CantOpenError" | "PermissionsError":
+            return StorageError(f"SQL: {message}", "check the disk, and try again")
+    return UsageError(f"SQL: {message}", schema)

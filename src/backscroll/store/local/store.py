@@ -44,7 +44,7 @@ from backscroll.store.local.reports import run_report
 from backscroll.store.local.rows import WAITING, Rows
 from backscroll.store.local.search import Search, Shape
 from backscroll.store.local.shapes import Shapes
-from backscroll.store.local.sql import run_sql
+from backscroll.store.local.sql import Statements
 from backscroll.store.local.text import STAGES, TextIndex
 
 
@@ -58,6 +58,7 @@ class LocalStore(Shapes):
         self._lock: FileLock | None = None
         self._connection: apsw.Connection | None = None
         self._identity: tuple[int, int] | None = None
+        self._statements = Statements()
         self._price: Price = unpriced
         self._marks: list[int] | None = None
         self._shape: tuple[object, Shape] | None = None
@@ -93,6 +94,7 @@ class LocalStore(Shapes):
     def close(self) -> None:
         """Let go of everything."""
         self._let_go()
+        self._statements.close()
         if self._lock is not None:
             self._lock.release()
             self._lock = None
@@ -333,7 +335,7 @@ class LocalStore(Shapes):
         """Run one statement that only reads."""
         if not self.exists:
             raise NothingFound("there is no index yet", "run backscroll update")
-        return run_sql(self.file, statement, limit, seconds)
+        return self._statements.run(self.file, statement, limit, seconds)
 
     def _search(self, passing: Passing) -> Search:
         searcher = self.text.searcher()
