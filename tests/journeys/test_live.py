@@ -2,13 +2,17 @@
 
 import os
 import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
-from tests.journeys.visitor import Visitor, doubled, ids_of, keep_picture, wait_in_window
+from backscroll.library import Followed, follow
+from backscroll.web import live
+from tests.journeys.visitor import NARROW, WIDE, Visitor, doubled, ids_of, keep_picture, too_wide, wait_in_window
 from tests.journeys.writer import Writer
 from tests.library.support import Shelf
 from tests.web.served import free_port, serving
@@ -184,6 +188,41 @@ def test_nothing_is_lost_or_doubled_however_often_the_stream_is_cut(
         assert shown == writer.messages
         page.reload()
         load_all(page)
+        assert ids_of(page) == writer.messages
+
+
+@pytest.mark.parametrize(("scheme", "size"), [("light", WIDE), ("dark", NARROW)])
+def test_a_page_says_why_nothing_new_appears_and_catches_up(
+    visitor: Visitor, shelf: Shelf, writer: Writer, monkeypatch: pytest.MonkeyPatch, scheme: str, size: ViewportSize
+) -> None:
+    is_broken = threading.Event()
+    is_broken.set()
+
+    def failing(*arguments: Any) -> Iterator[Followed]:  # noqa: ANN401
+        if is_broken.is_set():
+            raise RuntimeError("the disk with the index is gone")
+        yield from follow(*arguments)
+
+    monkeypatch.setattr(live, "follow", failing)
+    monkeypatch.setattr(live, "LONGEST_WAIT", 1.0)
+    with serving(shelf, follows=True) as served:
+        page = visitor.page(served.url, f"/chats/{writer.chat}", color_scheme=scheme, viewport=size)
+        notice = page.locator(".live-trouble")
+        expect(notice).to_contain_text(
+            "Live updates stopped: RuntimeError: the disk with the index is gone. Trying again"
+        )
+        writer.turn("meanwhile")
+        writer.flush()
+        keep_picture(page, f"live-trouble-{scheme}")
+        home = page.context.new_page()  # it shares the stream with the first
+        home.goto(served.url)
+        expect(home.locator(".live-trouble")).to_be_visible()
+        assert too_wide(home) == []
+        is_broken.clear()
+        expect(home.locator(".live-trouble")).to_be_hidden()
+        home.close()
+        caught_up(page, writer)
+        expect(notice).to_be_hidden()
         assert ids_of(page) == writer.messages
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from backscroll.web.live import News
+from backscroll.web.news import News
 from backscroll.web.serving import Served
 from tests.journeys.streams import Client
 from tests.journeys.visitor import Visitor, ids_of

@@ -7,10 +7,12 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from backscroll.errors import BackscrollError
+from backscroll.library import Library, Updated
 from backscroll.library.caller import NOBODY
 from backscroll.mcp.asking import Asking
 from backscroll.mcp.desk import Desk
@@ -57,15 +59,19 @@ def test_a_chat_that_grew_is_read_anew(tmp_path: Path) -> None:
         stored = library.find(session_uuid("parser"))
         opened = desk.browse(library, stored)
         assert desk.browse(library, stored) is opened
-    row = {"type": "user", "uuid": "pa-9", "parentUuid": "pa-8", "sessionId": stored.overview.id}
-    message = {"message": {"role": "user", "content": "more"}, "timestamp": "2026-01-05T12:00:00Z"}
-    shelf.append("parser", json.dumps(row | message).encode() + b"\n")
+    add_prompt(shelf, "more")
     shelf.update()
     with desk.library() as library:
         again = desk.browse(library, library.find(session_uuid("parser")))
         assert again is not opened
         assert again.spine().keys[-1] == "pa-9"
     desk.close()
+
+
+def add_prompt(shelf: Shelf, text: str) -> None:
+    row = {"type": "user", "uuid": "pa-9", "parentUuid": "pa-8", "sessionId": session_uuid("parser")}
+    message = {"message": {"role": "user", "content": text}, "timestamp": "2026-01-05T12:00:00Z"}
+    shelf.append("parser", json.dumps(row | message).encode() + b"\n")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="whoever is root may write everywhere")
@@ -99,6 +105,41 @@ def check_trouble(desk: Desk) -> None:
             except BackscrollError as error:
                 if "first time" not in error.message:
                     raise
+
+
+def test_no_error_ends_the_updates_and_answers_say_that_they_may_be_old(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    shelf = story(tmp_path)
+    refresh, left = Library.refresh, [RuntimeError("the engine gave up"), MemoryError("no more")]
+
+    def failing(library: Library, **options: Any) -> Updated | None:  # noqa: ANN401
+        if left:
+            raise left[0]
+        return refresh(library, **options)
+
+    monkeypatch.setattr(Library, "refresh", failing)
+    monkeypatch.setattr("backscroll.mcp.desk.PAUSE", 0.0)
+    desk = Desk(shelf.settings, shelf.open().homes)
+    desk.start()
+    try:
+        for error in left.copy():
+            while str(error) not in desk.trouble:
+                with desk.library() as library:
+                    library.search("zebra")
+            with desk.library() as library:
+                told = Asking(desk, library, NOBODY, Frame()).pending()
+            assert str(error) in told
+            assert str(error) in caplog.text
+            left.remove(error)
+        add_prompt(shelf, "an okapi")
+        found = 0
+        while not found:
+            with desk.library() as library:
+                found = library.search("okapi").total_chats
+        assert desk.trouble == ""
+    finally:
+        desk.close()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")

@@ -351,6 +351,21 @@ class Browser:
                         self._open.pop(chat, None)
         return sorted(set(names.values()))
 
+    def catch_up(self, library: Library) -> list[str]:
+        """Let every open chat go on with what was added to its files while nothing was followed; their ids."""
+        with self._lock:
+            names = list(self._open)
+        paths: list[Path] = []
+        for name in names:
+            try:
+                stored = library.find(name)
+            except BackscrollError:
+                with self._lock:
+                    self._open.pop(name, None)
+            else:
+                paths += (Path(path) for path, _ in library.store.paths(stored.key))
+        return self.take(library, paths)
+
 
 @contextmanager
 def _uncollected() -> Iterator[None]:

@@ -9,10 +9,11 @@ from backscroll.library.analytics.reports import Asked
 from backscroll.library.caller import Caller
 from backscroll.library.cited import times
 from backscroll.mcp.desk import Desk
-from backscroll.mcp.quoting import Frame
+from backscroll.mcp.quoting import Frame, one_line
 from backscroll.query import All, Field, Not, Part, Query, parse_moment
 
 EVERYWHERE: Final = frozenset({"*", "all"})
+LONGEST_REASON: Final = 150
 
 
 class Asking(NamedTuple):
@@ -64,9 +65,11 @@ class Asking(NamedTuple):
         return frozenset(found)
 
     def pending(self) -> str:
-        """What the index does not have yet, if anything."""
+        """What the index does not have yet, if anything, and why."""
         if not self.library.store.exists:
             return "The library is being made for the first time: ask again in a minute."
+        if self.desk.trouble:
+            return f"The newest messages may be missing: {one_line(self.desk.trouble, LONGEST_REASON)}."
         passages = self.library.store.pending().passages
         return f"{passages:,} passages are still being indexed: ask again in a minute." if passages else ""
 

@@ -77,23 +77,31 @@ class Desk(Pool):
         self._fresh.wait(PATIENCE)
 
     def _keep_fresh(self) -> None:
-        with Library(self.settings, self.homes) as library:
-            while True:
-                self._wanted.wait()
-                self._wanted.clear()
-                if self._stopped.is_set():
-                    return
-                try:
-                    library.renew()
+        """Look at the homes whenever a call wants it, until the end. No failure ends it: the next look may succeed."""
+        while self._next_look():
+            try:
+                with Library(self.settings, self.homes) as library:
                     library.refresh(with_text=True, progress=Until(self._stopped))
-                    self.trouble = ""
-                except Stopped:
-                    return
-                except (BackscrollError, OSError) as error:  # what is there must do; the next look may go better
-                    self.trouble = str(error)
-                    log.warning("the library could not be brought up to date: %s", error)
-                self._looked = time.monotonic()
-                self._fresh.set()
+            except Stopped:
+                return
+            except Exception as error:  # whatever it is: without this thread every answer would grow old in silence
+                is_expected = isinstance(error, BackscrollError | OSError)
+                log.warning("the library could not be brought up to date: %s", error, exc_info=not is_expected)
+                self._end_look(str(error) if is_expected else f"{type(error).__name__}: {error}")
+            else:
+                self._end_look("")
+
+    def _next_look(self) -> bool:
+        """Wait until a call wants a look; False at the end."""
+        self._wanted.wait()
+        self._wanted.clear()
+        return not self._stopped.is_set()
+
+    def _end_look(self, trouble: str) -> None:
+        """A look is over; calls that wait for it go on."""
+        self.trouble = trouble
+        self._looked = time.monotonic()
+        self._fresh.set()
 
 
 class Until:

@@ -1,102 +1,33 @@
-"""What is happening now: follows the homes, and tells every open page which chats changed.
+"""The thread that follows the homes while the server runs, and tells open pages which chats changed.
 
-Nothing is queued for a page. A stream only says which chats are others since the last it said; what is new in them the
-page asks for itself. So a slow reader delays nobody and costs nothing.
+It is supervised: whatever ends it is logged and told to the pages, and it starts again, after a wait that doubles with
+each failure. When it is back, open chats and pages catch up with what they missed.
 """
 
-import asyncio
-import secrets
+import logging
 import threading
-from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import suppress
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
-
-import msgspec
-from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
 
 from backscroll.errors import BackscrollError, Busy
 from backscroll.library import WATCHING, Library, follow, observe
 from backscroll.web.desk import Desk
+from backscroll.web.news import News, Trouble
 
-HEARTBEAT_SECONDS: Final = 15.0
 TRY_AGAIN_SECONDS: Final = 15.0
-MOST_CHATS: Final = 10_000
-"""Of how many chats is remembered when they changed; who was away for longer asks anew."""
-EPOCH: Final = secrets.token_hex(4)
+"""How long another process is left to keep the library up to date before we try to."""
+FIRST_WAIT: Final = 1.0
+LONGEST_WAIT: Final = 60.0
+"""Between a failure and the next start, in seconds."""
+LONGEST_REASON: Final = 300
 
-
-class News:
-    """Which chats changed, in the order that they did. Written by one thread, read by many streams."""
-
-    def __init__(self) -> None:
-        self.number = 0
-        self.progress: dict[str, object] | None = None
-        self.is_over = False
-        self._forgotten = 0
-        self._changed: OrderedDict[str, int] = OrderedDict()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._woken = asyncio.Event()
-
-    def attach(self) -> None:
-        """Wake streams in this loop from now on."""
-        self._loop = asyncio.get_running_loop()
-
-    def tell(self, chats: Sequence[str]) -> None:
-        """These chats changed. From any thread."""
-        self._in_loop(lambda: self._note(chats))
-
-    def tell_progress(self, progress: dict[str, object] | None) -> None:
-        """So far has come what is being done. From any thread."""
-        self._in_loop(lambda: self._note_progress(progress))
-
-    def end(self) -> None:
-        """There will be no more."""
-        self.is_over = True
-        self._in_loop(self._wake)
-
-    def since(self, number: int) -> list[str] | None:
-        """The chats that changed since; None if that was too long ago to know."""
-        if number < self._forgotten:
-            return None
-        found = []
-        for chat in reversed(self._changed):
-            if self._changed[chat] <= number:
-                break
-            found.append(chat)
-        return found
-
-    async def wait(self, seconds: float) -> None:
-        """Until there is something new, or so long."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._woken.wait(), seconds)
-
-    def _note(self, chats: Sequence[str]) -> None:
-        self.number += 1
-        for chat in chats:
-            self._changed.pop(chat, None)
-            self._changed[chat] = self.number
-        while len(self._changed) > MOST_CHATS:
-            self._forgotten = self._changed.popitem(last=False)[1]
-        self._wake()
-
-    def _note_progress(self, progress: dict[str, object] | None) -> None:
-        self.progress = progress
-        self._wake()
-
-    def _wake(self) -> None:
-        woken, self._woken = self._woken, asyncio.Event()
-        woken.set()
-
-    def _in_loop(self, run: Callable[[], None]) -> None:
-        if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(run)
+log = logging.getLogger(__name__)
 
 
 class Live:
-    """The thread that follows the homes, for as long as the server runs."""
+    """The thread, and what it has to tell."""
 
     def __init__(self, desk: Desk) -> None:
         self.news = News()
@@ -120,23 +51,27 @@ class Live:
             self._thread.join(timeout=10)
 
     def _run(self) -> None:
+        wait = FIRST_WAIT
         while not self._stop.is_set():
+            started = time.monotonic()
             try:
-                with Library(self._desk.settings, self._desk.homes) as library:
-                    self._follow(library)
-            except Busy:  # another process keeps the library up to date: we only look
-                self._observe()
-            except (BackscrollError, OSError) as error:
-                self.news.tell_progress({"what": "stopped", "reason": str(error)})
-                self._stop.wait(TRY_AGAIN_SECONDS)
+                self._follow_or_observe()
+            except Exception as error:  # whatever it is: without this thread every page would stand still
+                if time.monotonic() - started > LONGEST_WAIT:
+                    wait = FIRST_WAIT
+                self._tell_trouble(error, wait)
+                self._stop.wait(wait)
+                wait = min(2 * wait, LONGEST_WAIT)
 
-    def _follow(self, library: Library) -> None:
-        rounds = follow(library, self._stop, _Told(self.news))
-        for followed in rounds:
-            self._tell(followed.paths)
+    def _follow_or_observe(self) -> None:
+        try:
+            with Library(self._desk.settings, self._desk.homes) as library:
+                for followed in follow(library, self._stop, _Told(self.news, self._catch_up)):
+                    self._tell(followed.paths)
+        except Busy:  # another process keeps the library up to date: we only look
+            self._observe()
 
     def _observe(self) -> None:
-        self.news.tell_progress(None)
         self._pause.clear()
         if self._stop.is_set():
             return
@@ -144,10 +79,9 @@ class Live:
         timer.start()
         try:
             with Library(self._desk.settings, self._desk.homes) as library:
+                self._catch_up()
                 for followed in observe(library, self._pause):
                     self._tell(followed.paths)
-        except (BackscrollError, OSError):
-            self._stop.wait(1)
         finally:
             timer.cancel()
 
@@ -157,20 +91,37 @@ class Live:
         if chats:
             self.news.tell(chats)
 
+    def _catch_up(self) -> None:
+        """Everything is followed from now on: read what was written to open chats before that."""
+        with self._desk.library() as library:
+            chats = self._desk.browser.catch_up(library)
+        self.news.tell_progress(None)
+        self.news.tell_trouble(None)
+        if chats:
+            self.news.tell(chats)
+
+    def _tell_trouble(self, error: Exception, wait: float) -> None:
+        is_expected = isinstance(error, BackscrollError | OSError)
+        log.error("live updates stopped; trying again in %.0f s: %s", wait, error, exc_info=not is_expected)
+        reason = str(error) if is_expected else f"{type(error).__name__}: {error}"
+        self.news.tell_progress(None)
+        self.news.tell_trouble(Trouble(reason[:LONGEST_REASON].rstrip("."), round(wait)))
+
 
 class _Told:
     """Passes on how far an update has come, seldom enough to be read."""
 
     STEPS: Final = 200
 
-    def __init__(self, news: News) -> None:
+    def __init__(self, news: News, on_watching: Callable[[], None]) -> None:
         self._news = news
+        self._on_watching = on_watching
         self._what, self._done, self._total, self._said = "", 0, 1, 0
 
     def begin(self, what: str, total: int, unit: str = "bytes") -> None:
         """Something new begins."""
         if what == WATCHING:
-            self._news.tell_progress(None)
+            self._on_watching()
             return
         self._what, self._unit = what, unit
         self._done, self._total, self._said = 0, max(1, total), 0
@@ -186,37 +137,3 @@ class _Told:
 
     def _say(self) -> None:
         self._news.tell_progress({"what": self._what, "done": self._done, "total": self._total, "unit": self._unit})
-
-
-async def events(request: Request) -> Response:
-    """The stream: which chats changed, and how far an update has come."""
-    news: News = request.app.state.live.news
-    last = request.headers.get("last-event-id") or request.query_params.get("since", "")
-    return StreamingResponse(_events(news, last), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
-
-
-async def _events(news: News, last: str) -> AsyncIterator[bytes]:
-    epoch, _, number = last.partition("-")
-    told = int(number) if epoch == EPOCH and number.isascii() and number.isdecimal() and len(number) < 16 else -1
-    if told < 0:
-        told = news.number
-        yield _event("hello", told, {"again": bool(last)})
-    progress: dict[str, object] | None = None
-    while not news.is_over:
-        chats, before = news.since(told), told
-        told = news.number
-        if chats is None:
-            yield _event("hello", told, {"again": True})
-        elif chats:
-            yield _event("changed", told, {"chats": chats})
-        elif news.progress != progress:
-            progress = news.progress
-            yield _event("progress", told, progress or {"what": "done"})
-        elif told == before:
-            await news.wait(HEARTBEAT_SECONDS)
-            if news.number == told and news.progress == progress and not news.is_over:
-                yield b": \n\n"
-
-
-def _event(name: str, number: int, data: dict[str, object]) -> bytes:
-    return b"event: %b\nid: %b-%d\ndata: %b\n\n" % (name.encode(), EPOCH.encode(), number, msgspec.json.encode(data))

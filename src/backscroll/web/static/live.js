@@ -38,8 +38,28 @@ function tell(notice) {
   if (notice.what === "connected" || notice.what === "lost") {
     if (notice.what === "lost" && !isConnected) return;
     isConnected = notice.what === "connected";
+    showTrouble();
+  }
+  if (notice.what === "trouble") {
+    showTrouble(notice.reason, notice.seconds);
+    return;
   }
   for (const listener of listeners) listener(notice);
+}
+
+/**
+ * Say why nothing new appears; without a reason, take the notice away.
+ * @param {string} [reason]
+ * @param {number} [seconds] until the next try
+ */
+function showTrouble(reason, seconds) {
+  document.querySelector(".live-trouble")?.remove();
+  if (!reason) return;
+  const place = document.createElement("p");
+  place.className = "live-trouble";
+  place.setAttribute("role", "status");
+  place.textContent = `Live updates stopped: ${reason}. Trying again in ${seconds}\u00a0s.`;
+  document.body.append(place);
 }
 
 function part() {

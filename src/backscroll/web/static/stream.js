@@ -1,7 +1,7 @@
 // @ts-check
 // The stream of notices: one for all tabs, in a SharedWorker, since a browser has six connections for one server.
 
-/** @typedef {{what: "changed", chats: string[]} | {what: "progress", [name: string]: unknown} | {what: "connected"} | {what: "lost"}} Notice */
+/** @typedef {{what: "changed", chats: string[]} | {what: "progress", [name: string]: unknown} | {what: "trouble", reason?: string, seconds?: number} | {what: "connected"} | {what: "lost"}} Notice */
 
 const EVENTS = "/api/v1/events";
 const SHORTEST = 500;
@@ -31,6 +31,10 @@ export function stream(tell) {
     source = new EventSource(EVENTS);
     source.addEventListener("changed", (event) => pass("changed", event));
     source.addEventListener("progress", (event) => pass("progress", event));
+    source.addEventListener("trouble", (event) => pass("trouble", event));
+    source.addEventListener("hello", (event) => {
+      if (event.data.includes("true")) tell({ what: "connected" }); // notices were missed: look at everything again
+    });
     source.onopen = () => {
       wait = SHORTEST;
       tell({ what: "connected" });
@@ -54,12 +58,15 @@ if ("SharedWorkerGlobalScope" in globalThis) {
   /** @type {Set<MessagePort>} */
   const ports = new Set();
   let isConnected = false;
+  /** Why nothing is followed, for pages that come later. @type {Notice | null} */
+  let trouble = null;
   /** @type {(() => void) | null} */
   let stop = null;
 
   /** @param {Notice} notice */
   const tellAll = (notice) => {
-    if (notice.what === "connected" || notice.what === "lost") isConnected = notice.what === "connected";
+    if (notice.what === "connected" || notice.what === "lost") [isConnected, trouble] = [notice.what === "connected", null];
+    if (notice.what === "trouble") trouble = notice;
     for (const port of ports) port.postMessage(notice);
   };
   /** @type {any} */ (globalThis).onconnect = (/** @type {MessageEvent} */ event) => {
@@ -81,6 +88,7 @@ if ("SharedWorkerGlobalScope" in globalThis) {
     };
     port.postMessage({ what: "ready" });
     if (isConnected) port.postMessage({ what: "connected" });
+    if (trouble) port.postMessage(trouble);
     stop ??= stream(tellAll);
   };
 }

@@ -1,0 +1,148 @@
+"""Live updates survive whatever ends the thread that follows: pages are told why, and nothing is missed."""
+
+import http.client
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from backscroll.library import Followed, follow
+from backscroll.web import live
+from backscroll.web.serving import Served
+from tests.journeys.writer import Writer
+from tests.library.support import Shelf
+from tests.web.served import ask, serving
+
+GUARD = 120
+"""How long a test waits for something that should come, before it counts as never coming."""
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    return Shelf(tmp_path)
+
+
+@pytest.fixture
+def writer(shelf: Shelf) -> Writer:
+    writer = Writer(shelf, "living")
+    writer.turn("the first question")
+    writer.flush()
+    shelf.update()
+    return writer
+
+
+class Stream:
+    """The notices of a server, one after the other."""
+
+    def __init__(self, answer: http.client.HTTPResponse) -> None:
+        self._answer = answer
+        self._guard = time.monotonic() + GUARD  # heartbeats come for ever
+
+    def next(self) -> tuple[str, dict[str, Any]]:
+        """The next notice; a heartbeat has no name."""
+        lines = []
+        while line := self._answer.readline().strip().decode():
+            lines.append(line)
+        assert lines, "the stream ended"
+        assert time.monotonic() < self._guard, "what should come does not come"
+        fields = dict(line.split(": ", 1) for line in lines if not line.startswith(":"))
+        return fields.get("event", ""), json.loads(fields.get("data", "{}"))
+
+    def until(self, name: str) -> dict[str, Any]:
+        """The data of the next notice of this name."""
+        while True:
+            found, data = self.next()
+            if found == name:
+                return data
+
+
+@contextmanager
+def listening(served: Served) -> Iterator[Stream]:
+    connection = http.client.HTTPConnection("127.0.0.1", served.running.port, timeout=GUARD)
+    try:
+        connection.request("GET", "/api/v1/events")
+        yield Stream(connection.getresponse())
+    finally:
+        connection.close()
+
+
+def changed(served: Served, stream: Stream, writer: Writer, text: str) -> None:
+    """Append something, and ask for it each time that the chat is said to have changed."""
+    writer.turn(text)
+    writer.flush()
+    while writer.chat not in stream.until("changed")["chats"] or text not in last_messages(served, writer):
+        pass
+
+
+def last_messages(served: Served, writer: Writer) -> str:
+    return ask(served, f"/api/v1/chats/{writer.chat}/messages?limit=200").body.decode()
+
+
+@pytest.mark.parametrize("error", [RuntimeError("out of luck"), OSError(28, "No space left on device")])
+def test_an_error_while_following_is_told_and_following_goes_on(
+    shelf: Shelf, writer: Writer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception
+) -> None:
+    left = [error]
+
+    def failing_once(*arguments: Any) -> Iterator[Followed]:  # noqa: ANN401
+        for followed in follow(*arguments):
+            if left:
+                raise left.pop()
+            yield followed
+
+    monkeypatch.setattr(live, "follow", failing_once)
+    with serving(shelf, follows=True) as served, listening(served) as stream:
+        assert "the first question" in last_messages(served, writer)  # the chat is open
+        stream.until("hello")
+        writer.turn("lost with the error")
+        writer.flush()
+        trouble = stream.until("trouble")
+        assert str(error) in trouble["reason"]
+        assert trouble["seconds"] == live.FIRST_WAIT
+        assert stream.until("hello") == {"again": True}
+        assert stream.until("trouble") == {}
+        assert "lost with the error" in last_messages(served, writer)
+        changed(served, stream, writer, "after the error")
+    assert "live updates stopped" in caplog.text
+
+
+def test_a_page_that_comes_while_nothing_is_followed_is_told_why(
+    shelf: Shelf, writer: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del writer
+
+    def failing(*_: object) -> Iterator[Followed]:
+        raise RuntimeError("never again")
+
+    monkeypatch.setattr(live, "follow", failing)
+    monkeypatch.setattr(live, "FIRST_WAIT", 600.0)
+    with serving(shelf, follows=True) as served:
+        for _ in range(2):
+            with listening(served) as stream:
+                assert "never again" in stream.until("trouble")["reason"]
+
+
+def test_an_index_that_is_damaged_while_it_is_followed_is_made_anew_and_followed_on(
+    shelf: Shelf, writer: Writer
+) -> None:
+    with serving(shelf, follows=True) as served, listening(served) as stream:
+        stream.until("hello")
+        changed(served, stream, writer, "all is well")
+        for path in shelf.index.rglob("*.sqlite"):
+            with path.open("r+b") as file:
+                file.truncate(path.stat().st_size // 2)
+                file.write(b"\xa5" * 65_536)
+        writer.turn("into the damage")
+        writer.flush()
+        while not found(served, "damage"):
+            stream.next()
+        changed(served, stream, writer, "afterwards")
+
+
+def found(served: Served, word: str) -> bool:
+    answer = ask(served, f"/api/v1/search?q={word}")
+    return answer.status == 200 and bool(answer.json["chats"])
