@@ -1,0 +1,1 @@
+"""Break things on purpose, and see that no answer is wrong afterwards: what `scripts/bench faults` runs."""
