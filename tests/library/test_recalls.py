@@ -1,5 +1,6 @@
 """Saved recalls: files that people can read, edit and break, found again where they answer a question."""
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -157,6 +158,26 @@ def test_a_source_must_be_there(shelf: Shelf) -> None:
         for name in ("", "/", "a/b", "x' or '1'='1/1234", f"{chat}/%%%%"):
             with pytest.raises(UsageError):
                 source_named(library, name)
+
+
+def test_no_id_in_a_transcript_passes_a_message_off_as_another_chats(tmp_path: Path) -> None:
+    """An old agent's file has no id in its name: the chat's is what its records say."""
+    claimed = "cccc0000' or 1 --"
+    record = {
+        "type": "user", "uuid": "dddd3333-0000-4000-8000-000000000000", "parentUuid": None, "sessionId": claimed,
+        "isSidechain": True, "agentId": "cccc0000", "timestamp": "2026-01-05T10:00:00.000Z", "cwd": "/work/shop",
+        "message": {"role": "user", "content": "nothing of the sort was said"},
+    }  # fmt: skip
+    shelf = Shelf(tmp_path).write({session_path("S1"): jsonl(draw(CHAT))})
+    shelf.write({"projects/-work-shop/agent-cccc0000.jsonl": json.dumps(record) + "\n"})
+    shelf.update()
+    with shelf.open() as library:
+        assert library.find("cccc0000").overview.id == claimed
+        assert source_named(library, "cccc0000/dddd3333").chat == claimed
+        answer = next(hit.uuid for one in library.search("tries").chats for hit in [one.passages[0].hit])
+        assert answer
+        with pytest.raises(NothingFound, match="has no message"):
+            source_named(library, f"cccc0000/{answer}")
 
 
 def test_a_saved_recall_answers_a_question_and_cites_what_it_rests_on(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ from backscroll.library.cited import A_LINE, Recalled, Source, cost_of, is_proje
 from backscroll.library.library import Library
 from backscroll.library.questions import Term, terms_of
 from backscroll.query import fold
+from backscroll.store import EPOCH
 
 ROLE: Final = "saved recall"
 """What a saved recall is where passages are cited."""
@@ -123,17 +124,15 @@ def source_named(library: Library, name: str) -> Source:
     if not ID.fullmatch(message) or (chat and not ID.fullmatch(chat)):
         raise UsageError(f"{name} is no source", "write CHAT/MESSAGE, the ids as recall and search give them")
     stored = library.find(chat or message)
-    rows = library.sql(
-        "select distinct uuid, kind, time, agent from v_messages "  # noqa: S608 - ids only
-        f"where chat_id = '{stored.overview.id}' and uuid like '{message}%' order by time limit 2"
-    ).rows
-    if not rows:
+    found = library.store.messages_named(stored.key, message)
+    if not found:
         raise NothingFound(f"the chat {stored.overview.id[:8]} has no message {message}", "check the ids of the source")
-    if len({uuid for uuid, *_ in rows}) > 1:
-        raise UsageError(f"{message} is the beginning of several messages", "write more of it")
-    uuid, kind, time, agent = rows[0]
+    if len(found) > 1:
+        raise UsageError(f"several messages start with {message}", "write more of it")
+    uuid, kind, time, agent = found[0]
     title = " ".join(stored.overview.title.split())
-    return Source(stored.overview.id, title, stored.overview.project, uuid, _moment(time), str(kind), agent)
+    when = EPOCH + timedelta(microseconds=time) if time is not None else None
+    return Source(stored.overview.id, title, stored.overview.project, uuid, when, kind, agent)
 
 
 def passages_of_recalls(

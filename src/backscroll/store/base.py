@@ -146,6 +146,23 @@ class AnswerCost(NamedTuple):
     """In nanodollars; None where no price is known."""
 
 
+class StoredMessage(NamedTuple):
+    """A message that is cited."""
+
+    uuid: str
+    kind: str
+    time: int | None
+    """In microseconds."""
+    agent: str | None
+
+
+class Totals(NamedTuple):
+    """How much there is."""
+
+    chats: int
+    messages: int
+
+
 class Pending(NamedTuple):
     """How much is read and not yet to be found, by what it is."""
 
@@ -249,6 +266,12 @@ class Store(Protocol):
 
     def answers(self, messages: Iterable[str]) -> dict[str, AnswerCost]:
         """What these answers took; those that nothing is known of are left out."""
+
+    def messages_named(self, chat: int, name: str) -> list[StoredMessage]:
+        """The messages of a chat whose id is this, or else starts with it; two at most."""
+
+    def totals(self) -> Totals:
+        """How many chats there are, with how many messages."""
 
     def failed(self, chat: int) -> set[str]:
         """The calls of a chat that ended in an error."""

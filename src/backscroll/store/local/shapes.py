@@ -5,7 +5,7 @@ from typing import Any
 
 import apsw
 
-from backscroll.store.base import AnswerCost, ChatShape
+from backscroll.store.base import AnswerCost, ChatShape, StoredMessage, Totals
 from backscroll.store.batches import readable, storable
 from backscroll.store.local.around import course, turns
 from backscroll.store.local.database import array, select
@@ -43,6 +43,25 @@ class Shapes:
             (storable(path), array(numbers)),
         )
         return {number: (start, length) for number, start, length in found}
+
+    @guarded
+    def messages_named(self, chat: int, name: str) -> list[StoredMessage]:
+        """The messages of a chat whose id is this, or else starts with it; two at most."""
+        found = select(
+            self.connection,
+            "select r.uuid, r.kind, min(r.time), f.agent from files f join records r on r.file = f.id"
+            " where f.chat = ?1 and lower(substr(r.uuid, 1, length(?2))) = lower(?2)"
+            " group by r.uuid order by lower(r.uuid) = lower(?2) desc, min(r.time) limit 2",
+            (chat, storable(name)),
+        )
+        messages = [StoredMessage(readable(uuid), kind, time, agent) for uuid, kind, time, agent in found]
+        return messages[:1] if messages and messages[0].uuid.lower() == name.lower() else messages
+
+    @guarded
+    def totals(self) -> Totals:
+        """How many chats there are, with how many messages."""
+        ((chats, messages),) = select(self.connection, "select count(*), sum(messages) from v_chats")
+        return Totals(chats, messages or 0)
 
     @guarded
     def outside_before(self, path: str, number: int) -> list[tuple[int, int]]:

@@ -77,10 +77,10 @@ def _library(library: Library) -> Html:
     rows: list[tuple[str, object]] = [("Folder", el("code", str(folder)))]
     if library.store.exists:
         pending = library.store.pending().passages
-        chats = library.sql("select count(*), sum(messages) from v_chats").rows[0]
+        totals = library.store.totals()
         rows += [
             ("Index", size(_size_of(folder / "index"))),
-            ("Chats", f"{chats[0]:,}, with {plural(chats[1] or 0, 'message')}"),
+            ("Chats", f"{totals.chats:,}, with {plural(totals.messages, 'message')}"),
             ("Findable", f"all but {plural(pending, 'passage')}" if pending else "everything"),
         ]
     else:
