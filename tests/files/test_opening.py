@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from backscroll.files import Reading, read_lines, read_small
-from backscroll.files.opening import open_regular
+from backscroll.files.opening import open_regular, opened_folder
 
 
 def refuse(path: Path) -> None:
@@ -40,6 +40,20 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "secret").write_bytes(b"x")
     (tmp_path / "a.jsonl").symlink_to("secret")
     refuse(tmp_path / "a.jsonl")
+
+
+def test_a_folder_is_opened_only_where_it_is(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "a").write_bytes(b"abc")
+    (tmp_path / "link").symlink_to("folder")
+    os.mkfifo(tmp_path / "fifo")
+    with opened_folder(tmp_path / "folder") as folder:
+        descriptor = open_regular(Path("a"), folder=folder)
+        assert os.read(descriptor, 10) == b"abc"
+        os.close(descriptor)
+    for name in ("link", "fifo", "folder/a", "missing"):
+        with pytest.raises(OSError), opened_folder(tmp_path / name):
+            pass
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:

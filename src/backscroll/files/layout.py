@@ -79,6 +79,11 @@ def place_of(parts: Sequence[str]) -> Place | LeftOut:
     return Place(kind) if kind else LeftOut.OTHER
 
 
+def is_session_id(name: str) -> bool:
+    """Whether this can be the id of a session, and so name a file or folder. Transcripts claim any text as one."""
+    return UUID.fullmatch(name) is not None
+
+
 def _place_in_projects(parts: Sequence[str]) -> Place | LeftOut:
     folder, name = parts[0], parts[-1]
     if len(parts) == 2:
@@ -108,7 +113,7 @@ def _place_in_projects(parts: Sequence[str]) -> Place | LeftOut:
 
 
 def _session(name: str) -> str | None:
-    return name.lower() if UUID.fullmatch(name) else None
+    return name.lower() if is_session_id(name) else None
 
 
 UUID: Final = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)

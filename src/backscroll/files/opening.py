@@ -5,17 +5,29 @@ A link is not followed, and what is not a regular file (a FIFO would block us fo
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 
-def open_regular(path: Path) -> int:
-    """A read-only descriptor of a regular file; OSError for anything else."""
-    descriptor = os.open(path, FLAGS)
+def open_regular(path: Path, *, folder: int | None = None) -> int:
+    """A read-only descriptor of a regular file; OSError for anything else. `folder` is what the path is relative to."""
+    descriptor = os.open(path, FLAGS, dir_fd=folder)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(f"not a regular file: {path}")
     return descriptor
+
+
+@contextmanager
+def opened_folder(path: Path) -> Iterator[int]:
+    """A descriptor of a folder that is no link; OSError for anything else."""
+    descriptor = os.open(path, FLAGS | os.O_DIRECTORY)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def read_small(path: Path, limit: int = 1024 * 1024) -> bytes:

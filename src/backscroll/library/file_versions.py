@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from backscroll.conversation.versions import FOUND, Touch, Version, versions
 from backscroll.errors import BackscrollError, NothingFound, UsageError
-from backscroll.files import FileKind, open_regular
+from backscroll.files import FileKind, is_session_id, open_regular, opened_folder
 from backscroll.library.analytics.reports import Asked, ask
 from backscroll.library.analytics.touched import (
     FileCall,
@@ -123,7 +123,8 @@ def _moment(library: Library, found: History, at: str, now: datetime) -> datetim
 
 def _copies(library: Library, file: str, calls: list[FileCall]) -> Iterator[Touch]:
     """The copies that the client made of a file before it changed it, at the times that they were made."""
-    sessions = {Path(call.path).stem for call in calls} | {call.chat for call in calls if call.chat}
+    claimed = {Path(call.path).stem for call in calls} | {call.chat for call in calls if call.chat}
+    sessions = {name for name in claimed if is_session_id(name)}
     names = set()
     for call in calls:
         names.add(_copy_name(file))
@@ -133,10 +134,9 @@ def _copies(library: Library, file: str, calls: list[FileCall]) -> Iterator[Touc
     for home in library.homes:
         for session in sorted(sessions):
             folder = home.path / "file-history" / session
-            for path in sorted(folder.glob("*@v*")) if folder.is_dir() else ():
-                if path.name.partition("@")[0] in names and (copy := _live_copy(path)) is not None:
-                    read.add(path)
-                    yield copy
+            for name, copy in _live_copies(folder, names):
+                read.add(folder / name)
+                yield copy
     archive = library.archive
     for kept in archive.files.values() if archive is not None and names else ():
         path = kept.source
@@ -154,17 +154,32 @@ def _copy_name(path: str) -> str:
     return hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _live_copy(path: Path) -> Touch | None:
+def _live_copies(folder: Path, names: set[str]) -> Iterator[tuple[str, Touch]]:
+    """The copies in a folder whose names begin so. Neither the folder nor a copy is reached through a link."""
     try:
-        with os.fdopen(open_regular(path), "rb") as file:
-            status = os.fstat(file.fileno())
-            return _copy(file.read(), status.st_mtime_ns) if status.st_size <= LONGEST_COPY else None
+        with opened_folder(folder) as descriptor:
+            for name in sorted(os.listdir(descriptor)):  # noqa: PTH208 - of a descriptor
+                start, at, _ = name.partition("@v")
+                if at and start in names and (copy := _live_copy(name, descriptor)) is not None:
+                    yield name, copy
+    except OSError:
+        return
+
+
+def _live_copy(name: str, folder: int) -> Touch | None:
+    try:
+        with os.fdopen(open_regular(Path(name), folder=folder), "rb") as file:
+            data = file.read(LONGEST_COPY + 1)
+            return _copy(data, os.fstat(file.fileno()).st_mtime_ns) if len(data) <= LONGEST_COPY else None
     except OSError:
         return None
 
 
 def _copy(data: bytes, modified_ns: int) -> Touch:
-    when = datetime.fromtimestamp(modified_ns / 1e9, tz=UTC)
+    try:
+        when = datetime.fromtimestamp(modified_ns / 1e9, tz=UTC)
+    except (ValueError, OverflowError, OSError):  # some clock has gone mad
+        when = START
     return Touch(when, "", FileInput(), FileResult(content=data.decode("utf-8", "replace")), "")
 
 
