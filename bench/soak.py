@@ -517,7 +517,7 @@ def run(options: argparse.Namespace, root: Path) -> tuple[Soak, dict[str, Any]]:
     generate(home, sessions=40, total_bytes=HOME_BYTES, seed=options.seed, mix=Mix(problems=0.0))
     soak = Soak(home, folder)
     watcher = Watcher(home, folder)
-    while not (folder / "index" / "text" / "meta.json").exists() and watcher.is_running:
+    while not any((folder / "index").glob("*/text/meta.json")) and watcher.is_running:
         time.sleep(0.2)
     time.sleep(8)
     context = multiprocessing.get_context("spawn")

@@ -90,8 +90,9 @@ def test_whatever_stdin_says_there_is_one_line(data: bytes, library: Path) -> No
 
 
 def test_an_index_that_is_none_is_left_alone(tmp_path: Path) -> None:
-    file = tmp_path / "index" / "rows.sqlite"
-    file.parent.mkdir()
+    file = tmp_path / "index" / "000001" / "rows.sqlite"
+    file.parent.mkdir(parents=True)
+    (tmp_path / "index" / "current").write_text("000001 00000000\n")
     file.write_bytes(b"no database" * 1000)
     assert run(b"{}", library=tmp_path) == "Claude\n"
     assert file.read_bytes() == b"no database" * 1000

@@ -74,17 +74,20 @@ def watch_transactions(stops: Stops) -> None:
             module.transaction = watched  # type: ignore[attr-defined]
 
 
-def update(home: Path, library: Path) -> None:
+def update(home: Path, library: Path, *, rebuild: bool = False) -> None:
     """All of it, in several batches, transactions and commits even of a small home."""
     ingest_module.BATCH_FILES = 2  # type: ignore[misc]
     update_module.PASSAGES_AT_ONCE = 5  # type: ignore[misc]
     update_module.TEXT_PER_COMMIT = 400  # type: ignore[misc]
     settings = Settings(homes=(home,), library=library, file=library / "settings.toml")
     with Library(settings, [Home(home)]) as opened:
-        opened.update()
+        if rebuild:
+            opened.rebuild()
+        else:
+            opened.update()
 
 
-def stopped_update(home: Path, library: Path, point: int, names: Connection) -> None:
+def stopped_update(home: Path, library: Path, point: int, names: Connection, rebuild: bool) -> None:
     """Runs in a process of its own."""
     stops = Stops(point)
     watch_transactions(stops)
@@ -92,5 +95,5 @@ def stopped_update(home: Path, library: Path, point: int, names: Connection) -> 
     for name in ("replace", "rename", "unlink", "fsync"):
         stops.around(os, name)
     stops.around(shutil, "rmtree")
-    update(home, library)
+    update(home, library, rebuild=rebuild)
     names.send(stops.names)

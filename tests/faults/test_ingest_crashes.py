@@ -56,9 +56,9 @@ def in_library(shelf: Shelf, folder: Path) -> Shelf:
     return other
 
 
-@pytest.mark.parametrize("prepare", [first, later])
+@pytest.mark.parametrize(("prepare", "rebuild"), [(first, False), (later, False), (later, True)])
 def test_an_update_that_is_stopped_at_any_point(
-    tmp_path: Path, processes: ForkServerContext, prepare: Callable[[Path], Shelf]
+    tmp_path: Path, processes: ForkServerContext, prepare: Callable[[Path], Shelf], rebuild: bool
 ) -> None:
     shelf = prepare(tmp_path)
     golden = shelf.rebuilt().answers(QUERIES)
@@ -70,7 +70,7 @@ def test_an_update_that_is_stopped_at_any_point(
         if shelf.folder.exists():
             shutil.copytree(shelf.folder, stopped.folder)
         receiver, sender = processes.Pipe(duplex=False)
-        child = processes.Process(target=stopped_update, args=(shelf.home, stopped.folder, points, sender))
+        child = processes.Process(target=stopped_update, args=(shelf.home, stopped.folder, points, sender, rebuild))
         child.start()
         child.join()
         stopped.update()

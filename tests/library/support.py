@@ -42,6 +42,11 @@ class Shelf:
         return self.folder / "index"
 
     @property
+    def generation(self) -> Path:
+        """The folder of the index in use."""
+        return self.index / (self.index / "current").read_text().split()[0]
+
+    @property
     def settings(self) -> Settings:
         return Settings(homes=(self.home,), library=self.folder, file=self.root / "settings.toml")
 

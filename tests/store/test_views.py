@@ -50,7 +50,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
 
 def ask(shelf: Shelf, statement: str) -> list[tuple[Any, ...]]:
     """With what Python itself brings, from a file that nobody has open."""
-    connection = sqlite3.connect(f"file:{shelf.index / 'rows.sqlite'}?mode=ro", uri=True)
+    connection = sqlite3.connect(f"file:{shelf.generation / 'rows.sqlite'}?mode=ro", uri=True)
     try:
         return connection.execute(statement).fetchall()
     finally:

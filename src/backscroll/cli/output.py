@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import click
 
-from backscroll.errors import BackscrollError, Busy
+from backscroll.errors import BackscrollError, Busy, NoPermission
 from backscroll.render.terminal import clean, escaped, plural, size
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def open_library(asked: "Request", *, with_text: bool = False, as_it_is: bool = 
     try:
         with Progress(quiet=asked.quiet) as progress:
             told = library.refresh(with_text=with_text, progress=progress)
-    except OSError as error:
+    except (OSError, NoPermission) as error:
         import tempfile
 
         # Somewhere to put the index there must be; what was kept before is read where it lies.

@@ -25,8 +25,18 @@ LONGEST_INPUT: Final = 1_000_000
 def answer_to(data: bytes, settings: Settings) -> dict[str, Any]:
     """What the line says, for what Claude Code wrote to stdin."""
     told = read(data)
-    path = str(settings.library / "index" / "rows.sqlite")
+    path = rows_in_use(str(settings.library / "index"))
     return combine(told, from_index(path, _text(told, "session_id"), time.time()))
+
+
+def rows_in_use(folder: str) -> str:
+    """The rows of the index in use, as `store.local.generations` writes it down."""
+    try:
+        with open(f"{folder}/current", encoding="ascii") as file:  # noqa: PTH123 - pathlib takes longer to import
+            name = file.read(100).partition(" ")[0]
+    except (OSError, ValueError):
+        name = ""
+    return f"{folder}/{name if name.isdecimal() else '-'}/rows.sqlite"
 
 
 def without_index(data: bytes) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from backscroll.render.terminal import plural, size
 
 
 @click.command("update", short_help="Bring the library up to date.")
-@click.option("--rebuild", is_flag=True, help="Throw the index away first; what is kept is not touched.")
+@click.option("--rebuild", is_flag=True, help="Make the index again from the start, then replace the old one.")
 @global_options
 def command(rebuild: bool) -> None:
     """Keep what is new, read it, and make every word of it findable.
@@ -29,11 +29,8 @@ def command(rebuild: bool) -> None:
     if not any(home.exists for home in homes):
         places = ", ".join(str(home.path) for home in homes)
         raise NothingFound(f"no Claude Code home at {places}", "name one with --home, or start Claude Code once")
-    with Library(settings, homes) as library:
-        if rebuild:
-            library.discard()
-        with Progress(quiet=asked.quiet, plain=True) as progress:
-            told = library.update(progress)
+    with Library(settings, homes) as library, Progress(quiet=asked.quiet, plain=True) as progress:
+        told = library.rebuild(progress) if rebuild else library.update(progress)
     if not asked.quiet:
         tell_updated(told, verbose=True)
     if asked.json:

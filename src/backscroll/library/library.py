@@ -80,7 +80,7 @@ class Library:
         self.store.close()
 
     def discard(self) -> None:
-        """Let go of it, and remove what is derived."""
+        """Let go of it, and remove its index. For one that was made in a temporary folder."""
         self.close()
         shutil.rmtree(self.store.folder, ignore_errors=True)
 
@@ -113,12 +113,20 @@ class Library:
         self._discoveries = [discover(home) for home in self.homes if home.exists]
         return self._update(with_text=True, progress=progress)
 
-    def _update(self, *, with_text: bool, progress: Progress | None) -> Updated:
+    def rebuild(self, progress: Progress | None = None) -> Updated:
+        """Make the index again from homes and archive. Until the new one is complete, the old one answers."""
+        self._discoveries = [discover(home) for home in self.homes if home.exists]
+        return self._update(with_text=True, progress=progress, rebuild=True)
+
+    def _update(self, *, with_text: bool, progress: Progress | None, rebuild: bool = False) -> Updated:
         try:
-            return self._run_update(with_text=with_text, progress=progress)
-        except DamagedStoreError:
-            self.store.writing().make_anew()
-            return self._run_update(with_text=with_text, progress=progress)
+            if not rebuild:
+                try:
+                    return self._run_update(with_text=with_text, progress=progress)
+                except DamagedStoreError as damage:
+                    self.store.notices.append(f"{damage.message}; it was made again, and nothing is lost")
+            with self.store.rebuilding():
+                return self._run_update(with_text=True, progress=progress)
         finally:
             self.store.close()
 

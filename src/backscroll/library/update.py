@@ -112,6 +112,7 @@ def update(
     store.note("catalogue", catalogue_stamp(settings))
     if with_text:
         done.passages = index_texts(store, archive, progress)
+    store.settle()
     done.unreadable += [*done.work.unreadable, *(item for found in discoveries for item in found.unreadable)]
     done.notices = store.notices
     return done

@@ -1,62 +1,84 @@
-"""The SQLite file: opening it, setting aside one that cannot be used, and the lock of the one who writes."""
+"""The SQLite file of rows: making it, opening it, and what its head says it is."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from enum import Enum, auto
 from pathlib import Path
 from typing import Any, Final
 
 import apsw
 import msgspec
 
-from backscroll.disk import FileLock, private_folder
+from backscroll.errors import storage_error
+from backscroll.store.base import DamagedStoreError
 from backscroll.store.batches import storable
+from backscroll.store.local.checksums import SUM_BYTES, load_checksums
+from backscroll.store.local.faults import fault_of, why_not_opened
 from backscroll.store.local.schema import APPLICATION, TABLES, VERSION, VIEWS
 
 PATIENCE_MS: Final = 5_000
+HEAD: Final = 100
+SUM_BYTES_AT: Final = 20
+PRAGMAS: Final = ("cache_size = -8192", "temp_store = memory")
+MAGIC: Final = b"SQLite format 3\0"
+
+
+class State(Enum):
+    """What a file of rows is to this version."""
+
+    MISSING = auto()
+    OURS = auto()
+    OLDER = auto()
+    NEWER = auto()
+    DAMAGED = auto()
 
 
 def connect(path: Path, *, write: bool) -> apsw.Connection:
     """Open the file, which must be one of ours."""
+    load_checksums()
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE if write else apsw.SQLITE_OPEN_READONLY
-    connection = apsw.Connection(str(path), flags=flags)
+    try:
+        connection = apsw.Connection(str(path), flags=flags)
+    except apsw.CantOpenError as error:
+        raise (why_not_opened(path) or error) from error
     connection.set_busy_timeout(PATIENCE_MS)
-    connection.execute("pragma mmap_size = 134217728; pragma cache_size = -65536; pragma temp_store = memory")
+    for pragma in PRAGMAS:  # one by one: apsw stops at the first that answers with a row
+        connection.execute(f"pragma {pragma}")
     return connection
 
 
-def is_ours(path: Path) -> bool:
-    """Whether the file is a whole store of this version."""
-    if not path.exists():
-        return False
+def examine(path: Path) -> State:
+    """What the head of the file says. An error of the system is raised: it says nothing of the file."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD)
+    except (FileNotFoundError, NotADirectoryError):
+        return State.MISSING
+    except OSError as error:
+        raise storage_error(error, f"cannot open {path}") from error
+    application, version = (int.from_bytes(head[at : at + 4], "big") for at in (68, 60))
+    if len(head) < HEAD or not head.startswith(MAGIC) or application != APPLICATION:
+        return State.DAMAGED
+    if version == VERSION:
+        # Where the room for the sums is not what it was made with, no sum would be looked at.
+        return State.OURS if head[SUM_BYTES_AT] == SUM_BYTES or not load_checksums() else State.DAMAGED
+    if version < VERSION:
+        return State.OLDER
+    return State.DAMAGED if _is_first_page_damaged(path) else State.NEWER
+
+
+def _is_first_page_damaged(path: Path) -> bool:
+    """Whether the version in the head is perhaps not what was written."""
     try:
         connection = connect(path, write=False)
         try:
-            application, version = connection.pragma("application_id"), connection.pragma("user_version")
-            # Reads the first pages of every table: enough to notice a file that was cut or overwritten.
             connection.execute("select count(*) from sqlite_schema").fetchall()
-            for table in ("files", "chats", "records", "blocks", "marks"):
-                connection.execute(f"select * from {table} order by 1 desc limit 1").fetchall()  # noqa: S608
         finally:
             connection.close()
-    except apsw.Error:
-        return False
-    return (application, version) == (APPLICATION, VERSION)
-
-
-def is_older(path: Path) -> bool:
-    """Whether the file is a store of an earlier version."""
-    if not path.exists():
-        return False
-    try:
-        connection = connect(path, write=False)
-        try:
-            application, version = connection.pragma("application_id"), connection.pragma("user_version")
-        finally:
-            connection.close()
-    except apsw.Error:
-        return False
-    return application == APPLICATION and isinstance(version, int) and version < VERSION
+    except apsw.Error as error:
+        return isinstance(fault_of(error), DamagedStoreError)
+    return False
 
 
 def remove(path: Path) -> None:
@@ -71,26 +93,13 @@ def create(path: Path) -> None:
     remove(fresh)
     os.close(os.open(fresh, os.O_CREAT | os.O_RDWR, 0o600))
     connection = connect(fresh, write=True)
+    if load_checksums():
+        connection.reserve_bytes("main", SUM_BYTES)
     connection.execute(f"begin; {TABLES} {VIEWS} commit")
     connection.execute(f"pragma application_id = {APPLICATION}; pragma user_version = {VERSION}")
     connection.execute("pragma journal_mode = wal")
     connection.close()
     fresh.replace(path)
-
-
-def set_aside(path: Path) -> Path | None:
-    """Move a file that we cannot use out of the way, with what SQLite put beside it; where it is now."""
-    if not path.exists():
-        return None
-    number = 1
-    while (target := path.with_name(f"{path.name}.set-aside-{number}")).exists():
-        number += 1
-    for ending in ("-wal", "-shm"):
-        beside = Path(f"{path}{ending}")
-        if beside.exists():
-            beside.replace(Path(f"{target}{ending}"))
-    path.replace(target)
-    return target
 
 
 def select(connection: apsw.Connection, statement: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
@@ -104,16 +113,11 @@ def transaction(connection: apsw.Connection) -> Iterator[None]:
     connection.execute("begin immediate")
     try:
         yield
+        connection.execute("commit")
     except BaseException:
-        connection.execute("rollback")
+        if connection.in_transaction:  # after some errors SQLite has rolled back by itself
+            connection.execute("rollback")
         raise
-    connection.execute("commit")
-
-
-def write_lock(folder: Path) -> FileLock:
-    """Held by the one process that writes."""
-    hint = "wait for it, or stop it; reading and searching work meanwhile"
-    return FileLock(private_folder(folder) / "lock", "another process is updating the library", hint)
 
 
 @contextmanager
@@ -144,12 +148,3 @@ def plainly(value: Any) -> Any:  # noqa: ANN401
     if isinstance(value, dict):
         return {plainly(name): plainly(part) for name, part in value.items()}
     return value
-
-
-def identity(file: Path) -> tuple[int, int] | None:
-    """What tells a file from another one that stands in its place."""
-    try:
-        status = file.stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino

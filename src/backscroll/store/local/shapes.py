@@ -9,7 +9,7 @@ from backscroll.store.base import AnswerCost, ChatShape, StoredMessage, Totals
 from backscroll.store.batches import readable, storable
 from backscroll.store.local.around import course, turns
 from backscroll.store.local.database import array, select
-from backscroll.store.local.guarding import guarded
+from backscroll.store.local.faults import guarded
 from backscroll.store.local.rows import Rows
 
 

@@ -1,16 +1,10 @@
 """The store of one machine: rows in a SQLite file, words in a text index beside it."""
 
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
-
-import apsw
+from typing import Any
 
 from backscroll.conversation import Role, Transcript
-from backscroll.disk import FileLock
-from backscroll.errors import NothingFound
 from backscroll.query import Query
 from backscroll.store.base import (
     Answer,
@@ -26,125 +20,35 @@ from backscroll.store.base import (
 from backscroll.store.batches import Batch, Keys, readable
 from backscroll.store.local.chats import ChatRows
 from backscroll.store.local.counting import Counting, Price, unpriced
-from backscroll.store.local.database import (
-    array,
-    connect,
-    create,
-    identity,
-    is_older,
-    is_ours,
-    remove,
-    select,
-    set_aside,
-    transaction,
-    write_lock,
-)
-from backscroll.store.local.guarding import guarded
+from backscroll.store.local.database import array, select, transaction
+from backscroll.store.local.faults import guarded, guarded_items
+from backscroll.store.local.opening import OpenIndex
 from backscroll.store.local.reports import run_report
 from backscroll.store.local.rows import WAITING, Rows
 from backscroll.store.local.search import Search, Shape
 from backscroll.store.local.shapes import Shapes
 from backscroll.store.local.sql import Statements
-from backscroll.store.local.text import STAGES, TextIndex
+from backscroll.store.local.text import STAGES
 
 
-class LocalStore(Shapes):
-    """Everything that is derived, below one folder. Opened to read; `writing` makes it this process's to write."""
+class LocalStore(OpenIndex, Shapes):
+    """Everything that is derived, below one folder."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.notices: list[str] = []
-        """What the user should know of: a file that was set aside."""
-        self._lock: FileLock | None = None
-        self._connection: apsw.Connection | None = None
-        self._identity: tuple[int, int] | None = None
+        super().__init__(folder)
         self._statements = Statements()
         self._price: Price = unpriced
         self._marks: list[int] | None = None
         self._shape: tuple[object, Shape] | None = None
 
-    @property
-    def file(self) -> Path:
-        """The rows."""
-        return self.folder / "rows.sqlite"
-
-    def writing(self) -> Self:
-        """Become the one who writes; Busy if another process is. Makes what is missing, sets aside what is broken."""
-        if self._lock is None:
-            self._lock = write_lock(self.folder)
-            self._let_go()
-        if not is_ours(self.file):
-            self.make_anew()
-        return self
-
-    def make_anew(self) -> None:
-        """Begin with an empty store; what was there is set aside."""
-        self._let_go()
-        # The words first: without rows they mean nothing, and a crash in between must not leave them with other rows.
-        shutil.rmtree(self.folder / "text", ignore_errors=True)
-        if is_older(self.file):
-            remove(self.file)  # derived, and of no use to anybody any more
-            self.notices.append("the index is made anew, for this version has other tables")
-        elif moved := set_aside(self.file):
-            self.notices.append(
-                f"the index could not be used and is made anew; the old one is {moved.name} in {self.folder}"
-            )
-        create(self.file)
-
     def close(self) -> None:
         """Let go of everything."""
-        self._let_go()
         self._statements.close()
-        if self._lock is not None:
-            self._lock.release()
-            self._lock = None
-
-    def renew(self) -> None:
-        """Open it again if it was made anew meanwhile. For whoever reads for long."""
-        if self._connection is not None and self._lock is None and self._identity != identity(self.file):
-            self._let_go()
+        super().close()
 
     def _let_go(self) -> None:
-        """Close what is open; it is opened again when needed."""
-        if "text" in self.__dict__:
-            text = self.__dict__.pop("text")
-            text.close()
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
         self._marks = self._shape = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    @property
-    def connection(self) -> apsw.Connection:
-        """The rows, opened."""
-        if self._connection is None:
-            if self._lock is None and not is_ours(self.file):
-                raise NothingFound("there is no index yet", "run backscroll update")
-            self._identity = identity(self.file)
-            self._connection = connect(self.file, write=self._lock is not None)
-            if self._lock is not None:
-                # A crash of the machine may cost the last batch, which is then read again; never the file.
-                self._connection.execute("pragma synchronous = normal")
-        return self._connection
-
-    @cached_property
-    def text(self) -> TextIndex:
-        """The words, opened."""
-        index = TextIndex(self.folder / "text", write=self._lock is not None)
-        if index.was_made_anew:
-            self.notices.append("the text index could not be used and is made anew")
-        return index
-
-    @property
-    def exists(self) -> bool:
-        """Whether there is anything to read."""
-        return is_ours(self.file)
+        super()._let_go()
 
     # Rows
 
@@ -292,6 +196,7 @@ class LocalStore(Shapes):
         """The chats that the fields of a query accept; its words are looked for in titles."""
         return ChatRows(self.connection, passing).chats(query, sort=sort, limit=limit, offset=offset)
 
+    @guarded_items
     def passages(self, query: Query, passing: Passing, *, oldest_first: bool = False) -> Iterator[Hit]:
         """Every passage that may answer a query, one by one; regular expressions are left to the caller."""
         return self._search(passing).passages(query, oldest_first=oldest_first)
@@ -331,11 +236,10 @@ class LocalStore(Shapes):
         found = select(self.connection, "select path, archived from files where chat = ? order by id", (chat,))
         return [(readable(path), bool(archived)) for path, archived in found]
 
+    @guarded
     def sql(self, statement: str, limit: int, seconds: float) -> Table:
         """Run one statement that only reads."""
-        if not self.exists:
-            raise NothingFound("there is no index yet", "run backscroll update")
-        return self._statements.run(self.file, statement, limit, seconds)
+        return self._statements.run(self.readable_file(), statement, limit, seconds)
 
     def _search(self, passing: Passing) -> Search:
         searcher = self.text.searcher()
@@ -352,10 +256,11 @@ class LocalStore(Shapes):
 
     def _stored_marks(self) -> list[int]:
         """The same as the last commit left it: as noted with the rows, or if that is of another commit, by looking."""
+        text = self.text
         noted = dict(select(self.connection, "select name, value from marks"))
-        if noted.get("stamp") == str(self.text.opstamp):
+        if noted.get("stamp") == str(text.opstamp):
             return [int(noted[f"stage {number}"]) for number in range(len(STAGES))]
-        return self.text.marks()
+        return text.marks()
 
 
 def _quoted(roles: Iterable[Role]) -> str:

@@ -5,7 +5,6 @@ highest id of each of the two tells how far the index has come, whatever became 
 """
 
 import json
-import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
@@ -14,8 +13,9 @@ import tantivy
 from tantivy import Filter, Occur, Query, TextAnalyzerBuilder, Tokenizer
 
 from backscroll.conversation import Role
+from backscroll.disk import private_folder
 from backscroll.query import LONGEST_WORD, Preparation, distance, normal
-from backscroll.store.base import Document
+from backscroll.store.base import DamagedStoreError, Document
 
 STAGES: Final = (
     (Role.TITLE, Role.PROMPT, Role.ANSWER, Role.THINKING),
@@ -43,9 +43,8 @@ class TextIndex:
     """The passages of a library by their words."""
 
     def __init__(self, folder: Path, *, write: bool) -> None:
-        """Whoever reads gets an empty index where there is none; whoever writes makes one, and anew if it is broken."""
+        """Readers get an empty index if none exists yet; the writer makes one. A damaged one is an error for both."""
         self.folder = folder
-        self.was_made_anew = False
         self._writer: tantivy.IndexWriter | None = None
         self._preparation = Preparation()
         self._opstamp = -1
@@ -53,22 +52,13 @@ class TextIndex:
         self._index = self._open(write=write)
 
     def _open(self, *, write: bool) -> tantivy.Index:
-        if not write:
-            self._is_nowhere = not self._is_there()
-            return _prepared(tantivy.Index(SCHEMA, path=None if self._is_nowhere else str(self.folder)))
-        if self._is_there() and not self._is_whole():
-            shutil.rmtree(self.folder)
-            self.was_made_anew = True
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        try:
-            index = _prepared(tantivy.Index(SCHEMA, path=str(self.folder)))
-            index.searcher()
-        except ValueError:  # another schema, or damaged
-            shutil.rmtree(self.folder)
-            self.folder.mkdir(mode=0o700)
-            self.was_made_anew = True
-            return _prepared(tantivy.Index(SCHEMA, path=str(self.folder)))
-        return index
+        is_there = self._is_there()
+        self._is_nowhere = not is_there and not write
+        if is_there and not self._is_whole():
+            raise DamagedStoreError("a file of the text index is missing or cannot be read")
+        if write:
+            private_folder(self.folder)
+        return _prepared(tantivy.Index(SCHEMA, path=None if self._is_nowhere else str(self.folder)))
 
     def _is_there(self) -> bool:
         return (self.folder / "meta.json").exists()
@@ -78,7 +68,7 @@ class TextIndex:
         try:
             segments = json.loads((self.folder / "meta.json").read_bytes())["segments"]
             names = [segment["segment_id"].replace("-", "") for segment in segments]
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
             return False
         return all((self.folder / f"{name}.{part}").exists() for name in names for part in SEGMENT_FILES)
 
@@ -94,8 +84,9 @@ class TextIndex:
     def searcher(self) -> tantivy.Searcher:
         """What there is to be searched now."""
         stamp = self.opstamp
-        if stamp != self._opstamp:
-            if self._is_nowhere:  # somebody has made it since
+        # Without a stamp the files were removed: a rebuild has replaced them, and those that are open stay readable.
+        if stamp != self._opstamp and (stamp >= 0 or self._opstamp < 0):
+            if self._is_nowhere:  # it was made since
                 self._index = self._open(write=False)
             self._index.reload()
             self._opstamp = stamp

@@ -1,0 +1,132 @@
+"""What the engines' errors mean, told apart in one place.
+
+Only `DamagedStoreError` says that the index itself is wrong, and only that may lead to a rebuild. A full disk, a lock,
+a limit of the system or a failing device says nothing of what is stored: the index is left as it is.
+"""
+
+import errno
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import Final, ParamSpec, TypeVar
+
+import apsw
+from msgspec import MsgspecError
+
+from backscroll.errors import BackscrollError, Busy, DiskFull, NoPermission, OutOfMemory, StorageError, storage_error
+from backscroll.store.base import DamagedStoreError
+
+Parameters = ParamSpec("Parameters")
+Returned = TypeVar("Returned")
+Item = TypeVar("Item")
+
+
+def fault_of(error: BaseException) -> BackscrollError | None:
+    """What an error of an engine or of the system means to the user; None for anything else."""
+    if isinstance(error, BackscrollError):
+        return error
+    if isinstance(error, apsw.Error):
+        return _of_sqlite(error)
+    if isinstance(error, MemoryError):
+        return OutOfMemory("no memory left to read the index", "close some programs, and try again")
+    if isinstance(error, OSError):
+        return storage_error(error)
+    if isinstance(error, (UnicodeDecodeError, MsgspecError)):
+        return DamagedStoreError(str(error))
+    if isinstance(error, ValueError) or type(error).__name__ == "PanicException":
+        return _of_tantivy(error)
+    return None
+
+
+@contextmanager
+def told_apart() -> Iterator[None]:
+    """Raise what an engine's error means instead of the error itself."""
+    try:
+        yield
+    except BaseException as error:
+        fault = fault_of(error)
+        if fault is None or fault is error:
+            raise
+        raise fault from error
+
+
+def guarded(method: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
+    """Have a method raise what an engine's error means."""
+
+    @wraps(method)
+    def run(*arguments: Parameters.args, **named: Parameters.kwargs) -> Returned:
+        with told_apart():
+            return method(*arguments, **named)
+
+    return run
+
+
+def guarded_items(method: Callable[Parameters, Iterator[Item]]) -> Callable[Parameters, Iterator[Item]]:
+    """The same for a method whose work is done while its caller takes what it yields."""
+
+    @wraps(method)
+    def run(*arguments: Parameters.args, **named: Parameters.kwargs) -> Iterator[Item]:
+        with told_apart():
+            yield from method(*arguments, **named)
+
+    return run
+
+
+def why_not_opened(path: Path) -> StorageError | None:
+    """What the system says when it is asked for the file and its folder; SQLite says only that it cannot open it."""
+    try:
+        with path.open("rb"):
+            list(path.parent.iterdir())
+    except OSError as error:
+        return storage_error(error, f"cannot open {path}")
+    return None
+
+
+def _of_sqlite(error: apsw.Error) -> BackscrollError | None:
+    message = str(error)
+    code = getattr(error, "extendedresult", 0)
+    if isinstance(error, (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)) or code in DAMAGE_CODES:
+        return DamagedStoreError("a checksum does not match" if code == apsw.SQLITE_IOERR_DATA else message)
+    if isinstance(error, apsw.FullError):
+        return DiskFull("no room left for the index", "free some space on the disk, and try again")
+    if isinstance(error, (apsw.BusyError, apsw.LockedError)):
+        return Busy("another process is using the index", "try again in a moment")
+    if isinstance(error, apsw.NoMemError) or code == apsw.SQLITE_IOERR_NOMEM:
+        return OutOfMemory("no memory left to read the index", "close some programs, and try again")
+    if isinstance(error, (apsw.ReadOnlyError, apsw.PermissionsError)):
+        return NoPermission(f"cannot write the index: {message}", "check the permissions of the library's folder")
+    if isinstance(error, (apsw.CantOpenError, apsw.IOError, apsw.NoLFSError)):
+        return StorageError(
+            f"cannot read or write the index: {message}", "check the disk and the limits of the system, and try again"
+        )
+    if isinstance(error, apsw.SQLError) and "malformed JSON" in message:
+        return DamagedStoreError(message)
+    return None
+
+
+def _of_tantivy(error: BaseException) -> BackscrollError | None:
+    """The text engine has one class of error, so its words must tell."""
+    message = str(error)
+    if match := SYSTEM_ERROR.search(message):
+        number = int(match[1] or match[2])
+        if number == errno.ENOENT:
+            return DamagedStoreError(message)
+        return storage_error(OSError(number, message))
+    if "LockBusy" in message:
+        return Busy("another process is writing the text index", "wait for it, or stop it")
+    if FAILED.search(message):
+        return StorageError(f"cannot write the text index: {message}", "check the disk, and try again")
+    if DAMAGED.search(message) or type(error).__name__ == "PanicException":
+        return DamagedStoreError(message)
+    return None
+
+
+DAMAGE_CODES: Final = {apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_CORRUPTFS, apsw.SQLITE_IOERR_SHORT_READ}
+SYSTEM_ERROR: Final = re.compile(r"os error (\d+)|\bcode: (\d+)")
+# The engine's own words. What the system refused carries its number: an "IO error" without one is about the content.
+FAILED: Final = re.compile(r"writer was killed|in a thread|failed to (?:acquire|write|spawn)", re.IGNORECASE)
+DAMAGED: Final = re.compile(
+    r"corrupt|doesnotexist|does not exist|io error|failed to|unexpected end|incompatible|schema", re.IGNORECASE
+)

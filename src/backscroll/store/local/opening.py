@@ -1,0 +1,236 @@
+"""An index that is open: to read, or by the one process that writes; and how a new one takes its place."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final, Self
+
+import apsw
+
+from backscroll.disk import FileLock
+from backscroll.errors import BackscrollError, NewerVersion, NothingFound
+from backscroll.store.base import DamagedStoreError
+from backscroll.store.local.database import State, connect, create, examine
+from backscroll.store.local.faults import told_apart
+from backscroll.store.local.generations import (
+    ROWS,
+    TEXT,
+    identity,
+    in_use,
+    make_current,
+    new_generation,
+    remove_others,
+    remove_unfinished,
+    write_lock,
+)
+from backscroll.store.local.text import TextIndex
+
+ATTEMPTS: Final = 20
+"""How often a reader begins again because the index was replaced while it was opened."""
+
+
+class OpenIndex:
+    """The files of an index, opened when they are needed. To read, until `writing` makes it this process's to write."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.notices: list[str] = []
+        """What the user should know: that the index was rebuilt, and why."""
+        self._lock: FileLock | None = None
+        self._generation: Path | None = None
+        self._identity: tuple[int, int] | None = None
+        self._connection: apsw.Connection | None = None
+        self._text: TextIndex | None = None
+
+    @property
+    def file(self) -> Path:
+        """The rows."""
+        return (self._generation or in_use(self.folder) or self.folder) / ROWS
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is an index that this version can read."""
+        try:
+            return examine(self.file) is State.OURS
+        except DamagedStoreError:
+            return False
+
+    @property
+    def connection(self) -> apsw.Connection:
+        """The rows, opened."""
+        if self._connection is None:
+            with told_apart():
+                self._connection = self._open()
+        return self._connection
+
+    @property
+    def text(self) -> TextIndex:
+        """The words, opened."""
+        attempt = 0
+        while self._text is None:
+            attempt += 1
+            _ = self.connection  # of the same generation
+            with told_apart():
+                text = TextIndex(self.file.with_name(TEXT), write=self._lock is not None)
+            if self._lock is None and attempt < ATTEMPTS and self._is_replaced():
+                self._let_go()  # perhaps its files were removed before they were opened
+            else:
+                self._text = text
+        return self._text
+
+    # Reading
+
+    def readable_file(self) -> Path:
+        """The rows that are in use now, for another connection; raises what stands against reading them."""
+        return self.file if self._lock is not None else self._readable() / ROWS
+
+    def renew(self) -> None:
+        """Let go of an index that was replaced since it was opened. For those who read for long."""
+        if self._connection is not None and self._lock is None and self._is_replaced():
+            self._let_go()
+
+    def _is_replaced(self) -> bool:
+        try:
+            current = in_use(self.folder)
+        except BackscrollError:
+            return False  # what is open can still be read
+        return current != self._generation or (current is not None and identity(current) != self._identity)
+
+    def _readable(self) -> Path:
+        generation = in_use(self.folder)
+        state = examine(generation / ROWS) if generation else State.MISSING
+        if state is State.NEWER:
+            raise _newer(self.folder)
+        if state is State.DAMAGED:
+            raise DamagedStoreError(f"{generation} has no index of backscroll")
+        if generation is None or state is not State.OURS:
+            raise NothingFound("there is no index yet", "run backscroll update")
+        return generation
+
+    def _open(self) -> apsw.Connection:
+        if self._lock is not None:
+            connection = connect(self.file, write=True)
+            # A crash of the machine may cost the last batch, which is then read again; never the file.
+            connection.execute("pragma synchronous = normal")
+            return connection
+        attempt = 0
+        while True:
+            attempt += 1
+            self._generation = self._readable()
+            self._identity = identity(self._generation)
+            try:
+                connection = connect(self.file, write=False)
+                connection.execute("select 1 from marks limit 1").fetchall()  # opens all of its files
+            except (apsw.Error, BackscrollError):
+                if attempt == ATTEMPTS or not self._is_replaced():
+                    raise
+            else:
+                return connection
+
+    # Writing
+
+    def writing(self) -> Self:
+        """Become the one who writes; Busy if another process is. Makes an index where there is none for this version.
+
+        Raises DamagedStoreError where there is one that cannot be used; `rebuilding` then makes another.
+        """
+        if self._lock is None:
+            self._become_writer()
+            with told_apart():
+                self._take_up()
+        return self
+
+    @contextmanager
+    def rebuilding(self) -> Iterator[None]:
+        """Write a new index inside; readers have the old one until it is complete, and then the new one."""
+        if self._lock is None:
+            self._become_writer()
+        self._let_go()
+        with suppress(DamagedStoreError):
+            self._refuse_newer(in_use(self.folder))
+        self._generation = fresh = new_generation(self.folder)
+        try:
+            with told_apart():
+                create(self.file)
+            yield
+            self._let_go()
+            with told_apart():
+                make_current(fresh)
+        except BaseException:
+            with suppress(BackscrollError):
+                self._let_go()
+            self._generation = None
+            shutil.rmtree(fresh, ignore_errors=True)
+            raise
+        self._generation = fresh
+        remove_others(self.folder, fresh)
+
+    def settle(self) -> None:
+        """Remove what an index of an earlier version left, now that this one is complete."""
+        if self._lock is not None and self._generation is not None and in_use(self.folder) == self._generation:
+            remove_others(self.folder, self._generation)
+
+    def close(self) -> None:
+        """Let go of everything."""
+        try:
+            self._let_go()
+        finally:
+            self._generation = None
+            if self._lock is not None:
+                self._lock.release()
+                self._lock = None
+
+    def _become_writer(self) -> None:
+        with told_apart():
+            lock = write_lock(self.folder)
+        self._let_go()
+        self._lock, self._generation = lock, None
+
+    def _take_up(self) -> None:
+        """Go on with the index in use, or begin with an empty one."""
+        current = in_use(self.folder)
+        remove_unfinished(self.folder, current)
+        self._refuse_newer(current)
+        state = examine(current / ROWS) if current else State.MISSING
+        if state is State.DAMAGED:
+            raise DamagedStoreError(f"{current} has no index of backscroll")
+        if state is State.OURS:
+            self._generation = current
+            return
+        if state is State.OLDER:
+            self.notices.append("the index is being made again: this version has other tables")
+        # Nothing can be read until this one is there, so it is used from the start, and an update that is stopped goes
+        # on where it was.
+        self._generation = new_generation(self.folder)
+        create(self.file)
+        make_current(self._generation)
+
+    def _refuse_newer(self, generation: Path | None) -> None:
+        if generation is not None and examine(generation / ROWS) is State.NEWER:
+            raise _newer(self.folder)
+
+    def _let_go(self) -> None:
+        """Close what is open; it is opened again when needed."""
+        text, self._text = self._text, None
+        connection, self._connection = self._connection, None
+        with told_apart():
+            try:
+                if text is not None:
+                    text.close()
+            finally:
+                if connection is not None:
+                    connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _newer(folder: Path) -> NewerVersion:
+    return NewerVersion(
+        "the index was made by a later version of backscroll",
+        f"update backscroll; to go back to this version for good, remove {folder}",
+    )
