@@ -14,18 +14,23 @@ SUM_BYTES: Final = 8
 NAMES: Final = ("cksumvfs.so", "cksumvfs.dylib", "cksumvfs.dll")
 
 
+def checksum_extension() -> str | None:
+    """The file of the extension; None if apsw came without it."""
+    # apsw.sqlite_extra would find it too, but importing that takes ten times as long as all of this.
+    folder = Path(apsw.__file__).parent / "sqlite_extra_binaries"
+    return next((str(folder / name) for name in NAMES if (folder / name).exists()), None)
+
+
 @cache
 def load_checksums() -> bool:
     """Have SQLite sum and check the pages of our files; False if this installation of apsw cannot."""
-    # apsw.sqlite_extra would find the file too, but importing it takes ten times as long as the rest of this.
-    folder = Path(apsw.__file__).parent / "sqlite_extra_binaries"
-    file = next((folder / name for name in NAMES if (folder / name).exists()), None)
+    file = checksum_extension()
     if file is None:
         return False
     connection = apsw.Connection(":memory:")
     try:
         connection.enable_load_extension(True)
-        connection.load_extension(str(file))
+        connection.load_extension(file)
     except (apsw.Error, AttributeError):
         return False
     finally:

@@ -20,6 +20,7 @@ import apsw
 
 from backscroll.errors import BackscrollError, Busy, OutOfMemory, StorageError, UsageError
 from backscroll.store.base import DamagedStoreError, Table
+from backscroll.store.local.checksums import checksum_extension, load_checksums
 
 LONGEST_VALUE: Final = 4_000_000
 """In bytes. What the views have is hundreds of times shorter, even the longest titles and paths."""
@@ -50,6 +51,7 @@ class Statements:
             "rows": limit,
             "bytes": MOST_BYTES,
             "seconds": seconds,
+            "checksums": checksum_extension() if load_checksums() else None,
             "limits": {"LENGTH": LONGEST_VALUE, "SQL_LENGTH": LONGEST_STATEMENT, "COLUMN": MOST_COLUMNS},
         }
         if len(statement) > LONGEST_STATEMENT:
@@ -198,6 +200,8 @@ def _error(frame: dict[str, Any]) -> BackscrollError:
             return OutOfMemory("SQL: the statement needs too much memory", "ask for less at once")
         case "CorruptError" | "NotADBError":
             return DamagedStoreError(message)
+        case "IOError" if frame.get("code") == apsw.SQLITE_IOERR_DATA:
+            return DamagedStoreError("a checksum does not match")
         case "BusyError" | "LockedError":
             return Busy(f"SQL: {message}", "try again in a moment")
         case "IOError" | "FullError" if frame.get("code") in (apsw.SQLITE_IOERR_WRITE, apsw.SQLITE_FULL):

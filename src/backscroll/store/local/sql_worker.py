@@ -30,6 +30,13 @@ MOST_MEMORY: Final = 768 * MIB
 LARGEST_FILE: Final = 1024 * MIB
 """Of each temporary file that SQLite puts rows into order with."""
 MOST_OPEN: Final = 64
+PRAGMAS: Final = (
+    "query_only = on",
+    "temp_store = file",
+    "cache_size = -32768",
+    "mmap_size = 0",
+    f"hard_heap_limit = {MOST_HEAP}",
+)
 FRAME: Final = 256 * 1024
 """Rows are sent once there are so many bytes of them."""
 
@@ -87,15 +94,14 @@ def _limit(kind: int, most: int) -> None:
 def _answer(request: dict[str, Any]) -> None:
     # If nobody is left to kill us, the system does.
     _limit(resource.RLIMIT_CPU, math.ceil(time.process_time() + min(request["seconds"], 1e6)) + 5)
+    _check_pages(request["checksums"])
     connection = apsw.Connection(request["file"], flags=apsw.SQLITE_OPEN_READONLY)
     access = None
     try:
         connection.set_busy_timeout(int(min(request["seconds"], 1) * 1000))
         # What is put into order may be larger than memory. The heap is this process's alone.
-        connection.execute(
-            f"pragma query_only = on; pragma temp_store = file; pragma cache_size = -32768; pragma mmap_size = 0;"
-            f" pragma hard_heap_limit = {MOST_HEAP}"
-        )
+        for pragma in PRAGMAS:  # one by one: apsw stops at the first that answers with a row
+            connection.execute(f"pragma {pragma}")
         access = _Access(connection)
         for limit, most in LIMITS.items():
             connection.limit(limit, most)
@@ -107,6 +113,15 @@ def _answer(request: dict[str, Any]) -> None:
         _send({"error": "AuthError", "message": "not authorized", **(access.refused if access else {})})
     finally:
         connection.close(True)
+
+
+def _check_pages(extension: str | None) -> None:
+    """Have SQLite check the sums of the pages that it reads, as `checksums` does for our own process."""
+    if extension is not None and "cksmvfs" not in apsw.vfs_names():
+        connection = apsw.Connection(":memory:")
+        connection.enable_load_extension(True)
+        connection.load_extension(extension)
+        connection.close()
 
 
 def _run(connection: apsw.Connection, request: dict[str, Any]) -> None:
