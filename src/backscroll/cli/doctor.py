@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll import __version__
-from backscroll.cli.options import global_options, request
+from backscroll.cli.options import Request, global_options, request
 from backscroll.cli.output import Progress, heading, keep_first, warning, write, write_json
 from backscroll.errors import BackscrollError, NothingFound
 from backscroll.render.terminal import clean_line, moment, plural, size
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from backscroll.library import Health, Home, HomeHealth
+    from backscroll.library.checkup import Check
     from backscroll.library.plugin import PluginHealth
     from backscroll.settings import Settings
 
@@ -24,16 +26,22 @@ SHOWN = 10
 
 
 @click.command("doctor", short_help="What is there, what is wrong with it, what will be deleted next.")
+@click.option("--deep", is_flag=True, help="Check the library too: archive, index, marks, permissions, free space.")
 @global_options
-def command() -> None:
+def command(deep: bool) -> None:
     """Look over your Claude Code homes: what is there, what could not be read, what will be deleted next.
 
     Reads every session, so that it can also tell of record types and fields that this version of backscroll does not
     know. Nothing is changed.
 
+    With --deep it also reads the whole library: every kept byte is compared with its checksum, every page and every
+    word of the index is looked at, and each thing that is wrong comes with what to do about it. The exit code is 1 if
+    there is one.
+
     \b
     Examples:
       backscroll doctor
+      backscroll doctor --deep
       backscroll doctor --home /mnt/old-laptop/.claude --json
     """
     from backscroll.library import examine, open_homes
@@ -45,17 +53,57 @@ def command() -> None:
     keep_first(asked)
     with Progress("reading", quiet=asked.quiet) as progress:
         health = examine(homes, progress.set_total, progress.add)
+    checks = _check(asked, homes) if deep else None
     now = datetime.now(UTC)
     plugins = {home: check_plugin(home, settings) for home in homes}
     if asked.json:
-        write_json(_as_json(health, settings, now, plugins))
+        write_json({**_as_json(health, settings, now, plugins), **_checks_as_json(checks)})
     else:
         _write(health, settings, now, plugins, shown=10**9 if asked.verbosity > 0 else SHOWN)
+        _write_checks(checks or ())
     if not any(home.exists for home in health.homes):
         places = ", ".join(str(home.home.path) for home in health.homes)
         raise NothingFound(f"no Claude Code home at {places}", "name one with --home, or start Claude Code once")
     if _unreadable(health):
         raise BackscrollError("not everything could be read", "see the list above; check the permissions")
+    if wrong := [check for check in checks or () if not check.is_sound]:
+        names = ", ".join(check.name for check in wrong)
+        raise BackscrollError(f"the library needs attention: {names}", "do what stands beside each of them above")
+
+
+def _check(asked: Request, homes: "list[Home]") -> "list[Check]":
+    from backscroll.library.checkup import check_library
+
+    with Progress("checking what is kept", quiet=asked.quiet) as progress:
+        return list(check_library(asked.settings(), homes, progress.set_total, progress.add))
+
+
+def _checks_as_json(checks: "list[Check] | None") -> dict[str, object]:
+    if checks is None:
+        return {}
+    return {
+        "checks": [
+            {
+                "check": check.name,
+                "ok": check.is_sound,
+                "told": check.told,
+                "problems": check.problems,
+                "hint": None if check.is_sound else check.hint,
+            }
+            for check in checks
+        ]
+    }
+
+
+def _write_checks(checks: "Iterable[Check]") -> None:
+    for number, check in enumerate(checks):
+        if number == 0:
+            write(f"\n{heading('Library')}")
+        write(f"  {check.name:<12} {'sound' if check.is_sound else warning('NOT SOUND')}: {clean_line(check.told)}")
+        for problem in check.problems:
+            write(warning(f"    {clean_line(problem)}"))
+        if not check.is_sound:
+            write(f"    next: {clean_line(check.hint)}")
 
 
 def _as_json(

@@ -1,0 +1,142 @@
+"""Look through a whole index: is every file what was written, and do rows and words speak of the same passages?"""
+
+import json
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import apsw
+import tantivy
+from tantivy import Query
+
+from backscroll.store.base import DamagedStoreError
+from backscroll.store.local.database import select
+from backscroll.store.local.guarding import guarded
+from backscroll.store.local.store import LocalStore
+from backscroll.store.local.text import SCHEMA, TextIndex
+
+AT_ONCE: Final = 100_000
+"""How many passages are compared at once: memory stays small however many there are."""
+MOST_TOLD: Final = 20
+ATTEMPTS: Final = 5
+READ_AT_ONCE: Final = 1 << 20
+FOOTER_MAGIC: Final = (1337).to_bytes(4, "little")
+"""What ends every file of a tantivy segment: a JSON object with the sum of what precedes it, its length, and this."""
+
+ORPHANS: Final = {
+    "records without their file": "select count(*) from records where file not in (select id from files)",
+    "passages without their record": "select count(*) from blocks"
+    " where record is not null and record not in (select id from records)",
+    "files without their chat": "select count(*) from files"
+    " where chat is not null and chat not in (select id from chats)",
+}
+
+
+def problems_of(store: LocalStore) -> list[str]:
+    """What is wrong with an index, which must be there; empty if it is sound. Reads all of it, and changes nothing."""
+    try:
+        found = _rows(store)
+    except DamagedStoreError as error:
+        return [f"the rows cannot be read: {error.message}"]
+    found += [f"the words are damaged: {path.name}" for path in damaged_segments(store.text.folder)]
+    if not found:
+        try:
+            found += _settled_words(store)
+        except DamagedStoreError as error:
+            return [f"the words cannot be read: {error.message}"]
+    return found
+
+
+def damaged_segments(folder: Path) -> Iterator[Path]:
+    """The files of a text index whose content is not what the sum at their end says."""
+    for path in sorted(folder.glob("*.*")):
+        if path.suffix not in (".json", ".lock") and not _is_sound(path):
+            yield path
+
+
+def _is_sound(path: Path) -> bool:
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        file.seek(max(0, size - 8))
+        ending = file.read()
+        length = int.from_bytes(ending[:4], "little")
+        if len(ending) < 8 or ending[4:] != FOOTER_MAGIC or length > size - 8:
+            return False
+        body = size - 8 - length
+        file.seek(body)
+        try:
+            expected = json.loads(file.read(length))["crc"]
+        except (ValueError, KeyError, TypeError):
+            return False
+        file.seek(0)
+        checksum = 0
+        while body > 0 and (data := file.read(min(body, READ_AT_ONCE))):
+            checksum = zlib.crc32(data, checksum)
+            body -= len(data)
+    return body == 0 and checksum == expected
+
+
+@guarded
+def _rows(store: LocalStore) -> list[str]:
+    connection = store.connection
+    said = [str(row[0]) for row in select(connection, f"pragma integrity_check({MOST_TOLD})")]
+    found = [] if said == ["ok"] else [f"the rows are damaged: {line}" for line in said]
+    for what, statement in ORPHANS.items():
+        count = select(connection, statement)[0][0]
+        if count:
+            found.append(f"{count:,} {what}")
+    return found
+
+
+def _settled_words(store: LocalStore) -> list[str]:
+    """What is wrong with the words, and stays so: another process may be writing while we compare."""
+    for _ in range(ATTEMPTS):
+        before = _state(store)
+        found = _words(store)
+        if not found or _state(store) == before:
+            return found
+    return []
+
+
+@guarded
+def _state(store: LocalStore) -> tuple[object, ...]:
+    return store.connection.pragma("data_version"), store.text.opstamp
+
+
+@guarded
+def _words(store: LocalStore) -> list[str]:
+    """Every passage that is findable has its document, and every document its passage."""
+    connection, searcher = store.connection, store.text.searcher()
+    waiting = store.pending().passages
+    missing = extra = 0
+    highest = max(_highest(connection), _last_document(store.text))
+    for first in range(0, highest + 1, AT_ONCE):
+        ids = {row[0] for row in select(connection, PASSAGES, (first, first + AT_ONCE))}
+        documents = _documents(searcher, first)
+        extra += len(documents) - len(set(documents))
+        extra += len(set(documents) - ids - {row[0] for row in select(connection, DELETED, (first, first + AT_ONCE))})
+        missing += len(ids - set(documents))
+    found = []
+    if missing > waiting:
+        found.append(f"{missing - waiting:,} passages cannot be found by their words")
+    if extra:
+        found.append(f"{extra:,} words point to passages that are not there")
+    return found
+
+
+def _documents(searcher: tantivy.Searcher, first: int) -> list[int]:
+    query = Query.range_query(SCHEMA, "block", tantivy.FieldType.Unsigned, first, first + AT_ONCE, True, False)
+    return [int(value) for value, _ in searcher.search(query, limit=2 * AT_ONCE, order_by_field="block").hits]
+
+
+def _highest(connection: apsw.Connection) -> int:
+    return int(select(connection, "select coalesce(max(id), 0) from blocks")[0][0])
+
+
+def _last_document(text: TextIndex) -> int:
+    return max(text.marks(), default=0)
+
+
+PASSAGES: Final = "select id from blocks where id >= ? and id < ?"
+DELETED: Final = "select block from deleted where block >= ? and block < ?"
