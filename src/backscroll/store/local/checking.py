@@ -12,7 +12,7 @@ from tantivy import Query
 
 from backscroll.store.base import DamagedStoreError
 from backscroll.store.local.database import select
-from backscroll.store.local.guarding import guarded
+from backscroll.store.local.faults import guarded
 from backscroll.store.local.store import LocalStore
 from backscroll.store.local.text import SCHEMA, TextIndex
 
