@@ -189,7 +189,7 @@ def test_values_come_back_as_they_are(shelf: Shelf) -> None:
 @on_linux
 def test_a_process_that_ended_is_replaced(shelf: Shelf) -> None:
     statements = Statements()
-    file = shelf.index / "rows.sqlite"
+    file = shelf.generation / "rows.sqlite"
     for _ in range(3):
         assert statements.run(file, "select 1", 10, 60).rows == [(1,)]
         (worker,) = sql_workers_of(os.getpid())
@@ -203,7 +203,7 @@ def test_a_process_that_ended_is_replaced(shelf: Shelf) -> None:
 @on_linux
 def test_the_system_limits_the_process_too(shelf: Shelf) -> None:
     statements = Statements()
-    statements.run(shelf.index / "rows.sqlite", "select 1", 10, 5)
+    statements.run(shelf.generation / "rows.sqlite", "select 1", 10, 5)
     (worker,) = sql_workers_of(os.getpid())
     assert resource.prlimit(worker, resource.RLIMIT_AS)[0] == sql_worker.MOST_MEMORY
     assert resource.prlimit(worker, resource.RLIMIT_FSIZE)[0] == sql_worker.LARGEST_FILE
@@ -222,7 +222,7 @@ Statements().run(Path(sys.argv[1]), sys.argv[2], 10, 3600)
 @on_linux
 def test_the_process_ends_with_the_one_that_started_it(shelf: Shelf) -> None:
     """Also while one function of SQLite works, and though nobody could tell it."""
-    command = [sys.executable, "-c", PARENT, str(shelf.index / "rows.sqlite"), HOURS]
+    command = [sys.executable, "-c", PARENT, str(shelf.generation / "rows.sqlite"), HOURS]
     parent = subprocess.Popen(command)
     until(lambda: sql_workers_of(parent.pid))
     (worker,) = sql_workers_of(parent.pid)

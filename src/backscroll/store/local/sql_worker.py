@@ -30,7 +30,7 @@ MOST_MEMORY: Final = 768 * MIB
 LARGEST_FILE: Final = 1024 * MIB
 """Of each temporary file that SQLite puts rows into order with."""
 MOST_OPEN: Final = 64
-PRAGMAS: Final = (
+SETTINGS: Final = (
     "query_only = on",
     "temp_store = file",
     "cache_size = -32768",
@@ -100,7 +100,7 @@ def _answer(request: dict[str, Any]) -> None:
     try:
         connection.set_busy_timeout(int(min(request["seconds"], 1) * 1000))
         # What is put into order may be larger than memory. The heap is this process's alone.
-        for pragma in PRAGMAS:  # one by one: apsw stops at the first that answers with a row
+        for pragma in SETTINGS:  # one by one: apsw stops at the first that answers with a row
             connection.execute(f"pragma {pragma}")
         access = _Access(connection)
         for limit, most in LIMITS.items():
