@@ -7,7 +7,7 @@ from pathlib import Path
 import zstandard
 
 from backscroll.archive import Archive, Capture, KeptFile, Report, Writer, capture, verify
-from backscroll.archive.capture import forget_key
+from backscroll.archive.forgetting import forget_key
 from backscroll.files import Home, discover
 from tests.support.homes import SHOP, session_path, write_home
 

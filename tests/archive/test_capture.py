@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.archive import Archive, Writer, capture, capture_changed
+from backscroll.archive import Archive, Writer, capture, capture_changed, keys_to_forget
 from backscroll.files import Bookmark, Changed, Home, Reading, discover
 from tests.archive.support import MACHINE, Kept, contents
 from tests.support.homes import CANARY, EVERYTHING, FAMILIES, SECRETS, session_path, write_home
@@ -427,3 +427,35 @@ def test_a_shrunken_file_does_not_hide_what_was_kept(
     assert file.fullest.number == fullest
     assert file.version(fullest) is file.fullest
     assert file.version(0) is file.version(len(sizes) + 1) is None
+
+
+def test_what_is_forgotten_stays_so_whatever_the_machine_is_called(kept: Kept) -> None:
+    kept.write(a=b"one\n", b=b"two\n").capture()
+    with Writer(kept.folder) as writer:
+        writer.forget([kept.file("a", writer)], keys_to_forget([(str(kept.home), session_path("a"))]))
+    kept.append("a", b"more\n")
+    with Writer(kept.folder) as writer:
+        capture(writer, Home(kept.home), "another-name")
+    assert session_path("a") not in {file.path for file in kept.archive.files.values()}
+
+
+def test_an_old_key_is_honoured_after_the_machine_got_another_name(kept: Kept) -> None:
+    kept.write(a=b"one\n", b=b"two\n").capture()
+    kept.forget("a")
+    with Writer(kept.folder) as writer:
+        capture(writer, Home(kept.home), "another-name")
+    assert session_path("a") not in {file.path for file in kept.archive.files.values()}
+
+
+def test_what_is_forgotten_stays_so_where_it_moves(kept: Kept) -> None:
+    kept.write(a=b"one\n", b=b"two\n").capture()
+    with Writer(kept.folder) as writer:
+        writer.forget([kept.file("a", writer)], keys_to_forget([(str(kept.home), session_path("a"))]))
+    moved = kept.home / "projects" / "-elsewhere" / kept.session("a").name
+    moved.parent.mkdir()
+    kept.session("a").rename(moved)
+    beside = moved.with_suffix("") / "tool-results" / "t.txt"
+    beside.parent.mkdir(parents=True)
+    beside.write_bytes(b"of the same session")
+    kept.capture()
+    assert {file.path for file in kept.archive.files.values()} == {session_path("b")}

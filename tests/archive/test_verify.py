@@ -1,3 +1,5 @@
+import errno
+import os
 import re
 import shutil
 from pathlib import Path
@@ -7,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.archive import Archive, verify
+from backscroll.archive.end_note import NAME
 from backscroll.errors import BackscrollError
 from tests.archive.support import Kept, contents
 from tests.support.homes import EVERYTHING, write_home
@@ -162,6 +165,7 @@ def test_a_last_line_without_its_newline_is_not_thrown_away(small: Kept) -> None
     if data[end:].count(b"\n") > 1:  # the line of bytes comes after it
         end = len(data)
     copy.archive.catalogue.write_bytes(data[: end - 1] + b"\x0b")
+    (copy.folder / NAME).unlink()  # else the lines that are cut off here were missed
     copy.capture()
     assert copy.verify().damages or copy.versions("d") == [b"four\n"]
 
@@ -253,3 +257,22 @@ def test_what_is_no_pack_is_left_alone(small: Kept) -> None:
     copy.capture()
     assert copy.verify().damages == []
     assert stranger.read_text() == "mine"
+
+
+@pytest.mark.parametrize("error", [errno.EIO, errno.EACCES, errno.EMFILE, errno.ENOMEM])
+@pytest.mark.parametrize("quick", [False, True])
+def test_what_the_system_refuses_to_read_is_not_called_damaged(
+    small: Kept, monkeypatch: pytest.MonkeyPatch, error: int, quick: bool
+) -> None:
+    archive = small.archive
+
+    def refuse(*_: object, **__: object) -> bytes:
+        raise OSError(error, os.strerror(error))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "stat" if quick else "open", refuse)
+        report = verify(archive, quick=quick)
+    assert report.damages == []
+    (refused,) = report.unreadable
+    assert os.strerror(error) in refused.what
+    assert {file.number for file in refused.files} == set(archive.files)

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from backscroll.archive import Writer
-from backscroll.archive.capture import forget_key
+from backscroll.archive.forgetting import forget_key
 from backscroll.conversation import Place
 from backscroll.files import Home, discover, reading
 from backscroll.library import Updated, find_archive, find_kept, forget, keep

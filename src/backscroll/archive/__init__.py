@@ -1,7 +1,8 @@
 """What is kept: the verbatim bytes of everything in a home, written once, with proof that they are whole."""
 
 from backscroll.archive.archive import Archive, KeptFile, Version
-from backscroll.archive.capture import Capture, capture, capture_changed, forget_key
+from backscroll.archive.capture import Capture, capture, capture_changed
+from backscroll.archive.forgetting import forget_key, keys_to_forget
 from backscroll.archive.reading import KeptReading
 from backscroll.archive.restore import Restored, restore
 from backscroll.archive.verify import Damage, Report, verify
@@ -20,6 +21,7 @@ __all__ = [
     "capture",
     "capture_changed",
     "forget_key",
+    "keys_to_forget",
     "restore",
     "verify",
 ]

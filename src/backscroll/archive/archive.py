@@ -28,7 +28,9 @@ from backscroll.archive.catalogue import (
     decode,
     read_name,
 )
-from backscroll.errors import BackscrollError
+from backscroll.archive.end_note import read_note
+from backscroll.archive.forgetting import is_forgotten
+from backscroll.errors import BackscrollError, NewerVersion, storage_error
 from backscroll.files import Bookmark, FileKind, LeftOut, Place, place_of
 
 CACHED: Final = 4
@@ -125,10 +127,14 @@ class Archive:
         self.first_pack = 1
         self.has_header = False
         self.forgotten: set[str] = set()
+        self.machines: set[str] = set()
+        """The names of all machines that something was kept from."""
         self.captured: dict[tuple[str, str], str] = {}
         """When each home was last captured whole, by machine and home."""
         self.verified: Verified | None = None
         self.bad_lines: list[BadLine] = []
+        self.lost_end: str | None = None
+        """What shows that the end of the catalogue is lost; None if nothing does."""
         self._cache: OrderedDict[str, bytes] = OrderedDict()
         self._load()
 
@@ -141,6 +147,23 @@ class Archive:
     def exists(self) -> bool:
         """Whether anything was ever kept here."""
         return self.catalogue.exists()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the catalogue is all that was written: every line is sound, and its end is there.
+
+        Only then does a file that is not in it mean that it was not kept. That a file is missing never means that the
+        user had it forgotten: `is_forgotten` says so, and nothing else.
+        """
+        return self.has_header and not self.bad_lines and self.lost_end is None
+
+    def is_forgotten(self, home: str, path: str, machine: str = "") -> bool:
+        """Whether the user had this file, or the session that it belongs to, removed from the archive.
+
+        It must not be kept or shown again, whatever the machine is called now and wherever in its home the file lies.
+        A file that is merely not in the archive is not forgotten.
+        """
+        return is_forgotten(self.forgotten, (*self.machines, machine), home, path)
 
     def pack(self, number: int) -> Path:
         """A file with chunks in it."""
@@ -159,24 +182,45 @@ class Archive:
 
     def unpack(self, chunk: Chunk) -> bytes:
         """Read a chunk from its pack and prove that it is what was put there."""
-        if not self.pack(chunk.pack).exists():
+        if not self._is_there(chunk.pack):
             # Somebody may have forgotten something since we read the catalogue: then it lies elsewhere now, or nowhere.
             now = Archive(self.folder)
             if chunk.id not in now.chunks and now.first_pack > chunk.pack:
                 raise ForgottenError("this was forgotten", "there is nothing to be done: somebody wanted it so")
             chunk = now.chunks.get(chunk.id, chunk)
+        packed = self.read_packed(chunk)
         try:
-            with self.pack(chunk.pack).open("rb") as file:
-                packed = os.pread(file.fileno(), chunk.length, chunk.offset)
             # The size is known: a frame that claims another is not ours, and could unpack to anything.
             if zstandard.frame_content_size(packed) != chunk.size:
                 raise DamagedError(chunk, "the bytes are not those that were kept")
             data = zstandard.ZstdDecompressor().decompress(packed)
-        except (OSError, zstandard.ZstdError) as error:
+        except zstandard.ZstdError as error:
             raise DamagedError(chunk, str(error)) from error
         if len(data) != chunk.size or hashlib.sha256(data).hexdigest() != chunk.id:
             raise DamagedError(chunk, "the bytes are not those that were kept")
         return data
+
+    def read_packed(self, chunk: Chunk) -> bytes:
+        """The frame of a chunk as it stands in its pack, whatever it is.
+
+        A pack that is not there is damage. One that the system refuses to read is not: StorageError says why.
+        """
+        try:
+            with self.pack(chunk.pack).open("rb") as file:
+                return os.pread(file.fileno(), chunk.length, chunk.offset)
+        except FileNotFoundError as error:
+            raise DamagedError(chunk, str(error)) from error
+        except OSError as error:
+            raise storage_error(error, f"pack {chunk.pack} could not be read") from error
+
+    def _is_there(self, pack: int) -> bool:
+        try:
+            self.pack(pack).stat()
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise storage_error(error, f"pack {pack} could not be read") from error
+        return True
 
     def read(self, version: Version, start: int, end: int) -> bytes:
         """Some bytes of a version, without unpacking the others."""
@@ -197,16 +241,21 @@ class Archive:
         return map(self.chunk_bytes, version.chunks)
 
     def _load(self) -> None:
+        note = read_note(self.folder)  # before the catalogue, which may grow while we read
         try:
             data = self.catalogue.read_bytes()
         except FileNotFoundError:
             data = b""
-        self._sum = BEGINNING
-        self._end = 0
-        self._needs_newline = False
+        self._sum, self._header_sum = BEGINNING, ""
+        self._end = self._lines = 0
         for line in decode(data):
+            self._lines += 1
             self._end = line.end
             self._sum = line.sum
+            if self._lines == 1:
+                self._header_sum = line.sum
+            if note and self._lines == note.lines and line.sum != note.sum and not isinstance(line.entry, BadLine):
+                self.lost_end = f"line {note.lines} of the catalogue is another than was written"
             if isinstance(line.entry, BadLine):
                 self.bad_lines.append(line.entry)
                 if line.entry.is_intact and line.entry.entry is not None:
@@ -214,23 +263,29 @@ class Archive:
             else:
                 self._apply(line.entry)
         self._needs_newline = self._end > 0 and data[self._end - 1 : self._end] != b"\n"
+        if note and self.has_header and note.header != self._header_sum:
+            self.lost_end = None  # the note is about the catalogue before a forgetting
+        elif note and self._lines < note.lines:
+            self.lost_end = f"the catalogue has {self._lines} lines, and {note.lines} were written"
 
     def _apply(self, entry: Entry) -> None:
         """Take a line of the catalogue into account."""
         if isinstance(entry, Header):
             if entry.format > FORMAT:
                 hint = "use a newer version of backscroll with this library"
-                raise BackscrollError(f"the archive has format {entry.format}, and this version knows {FORMAT}", hint)
+                raise NewerVersion(f"the archive has format {entry.format}, and this version knows {FORMAT}", hint)
             self.first_pack = entry.first_pack
             self.has_header = True
         elif isinstance(entry, NewFile):
             home, path = read_name(entry.home, entry.home_hex), read_name(entry.path, entry.path_hex)
             file = KeptFile(entry.file, entry.machine, home, path, entry.type)
             self.files[entry.file] = file
+            self.machines.add(file.machine)
             self.sources[(file.machine, file.home, file.path)] = file
         elif isinstance(entry, Forgotten):
             self.forgotten.add(entry.key)
         elif isinstance(entry, Captured):
+            self.machines.add(entry.machine)
             self.captured[(entry.machine, read_name(entry.home, entry.home_hex))] = entry.at
         elif isinstance(entry, Verified):
             self.verified = entry

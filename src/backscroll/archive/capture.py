@@ -1,6 +1,5 @@
 """Bring an archive up to date with a home."""
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -65,7 +64,8 @@ def _take(
     """Compare what is there with what is kept of it, and keep the rest."""
     done = Capture()
     known = {path: file.bookmark for path, file in kept.items() if file.bookmark and _can_go_on(file)}
-    found = [file for file in files if forget_key(machine, str(home.path), file.relative) not in writer.forgotten]
+    name = str(home.path)
+    found = [file for file in files if not writer.is_forgotten(name, file.relative, machine)]
     changes = find_changes(known, found, unreadable)
     for path, origin in changes.moved.items():
         file = kept.pop(origin)
@@ -90,11 +90,6 @@ def _can_go_on(file: KeptFile) -> bool:
     """Whether what is kept of a file can be added to."""
     is_whole = file.latest is not None and file.latest.is_whole
     return is_whole and not file.is_suspect and file.gone_since is None
-
-
-def forget_key(machine: str, home: str, path: str) -> str:
-    """What a forgotten file is known by: nothing that could be read."""
-    return hashlib.sha256("\0".join((machine, home, path)).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _keep(

@@ -3,11 +3,13 @@
 import re
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from backscroll.archive.archive import Archive, DamagedError, ForgottenError, KeptFile, Version
 from backscroll.archive.catalogue import BadLine, Chunk
+from backscroll.errors import BackscrollError, StorageError, storage_error
 from backscroll.files import FileKind
 
 
@@ -28,6 +30,8 @@ class Report:
     unclaimed: int = 0
     """Bytes in packs that the catalogue does not speak of: left by somebody who was cut off, and harmless."""
     damages: list[Damage] = field(default_factory=list)
+    unreadable: list[Damage] = field(default_factory=list)
+    """What the system refused to read. That says nothing of what is stored: it is no damage."""
 
 
 def verify(archive: Archive, *, quick: bool = False, on_bytes: Callable[[int], object] = lambda _: None) -> Report:
@@ -36,6 +40,8 @@ def verify(archive: Archive, *, quick: bool = False, on_bytes: Callable[[int], o
     Quick only looks whether all is there, and not whether the bytes are still the same.
     """
     report = Report(files=len(archive.files))
+    if archive.lost_end is not None:
+        report.damages.append(Damage(f"the end of the catalogue is lost: {archive.lost_end}", []))
     if not archive.has_header and not archive.bad_lines and _unclaimed(archive):
         report.damages.append(Damage("the catalogue is lost, and its packs are there", []))
     for bad in archive.bad_lines:
@@ -51,8 +57,13 @@ def verify(archive: Archive, *, quick: bool = False, on_bytes: Callable[[int], o
             looked.problems.setdefault(f"a line about {file.path} is lost, or it was found damaged before", []).append(
                 file
             )
-    report.damages += [Damage(what, list(dict.fromkeys(files))) for what, files in looked.problems.items()]
+    report.damages += _together(looked.problems)
+    report.unreadable += _together(looked.unreadable)
     return report
+
+
+def _together(problems: dict[str, list[KeptFile]]) -> list[Damage]:
+    return [Damage(what, list(dict.fromkeys(files))) for what, files in problems.items()]
 
 
 def _files_in(archive: Archive, bad: BadLine) -> list[KeptFile]:
@@ -70,11 +81,12 @@ class _Looker:
 
     def __init__(self, archive: Archive, report: Report, *, quick: bool, on_bytes: Callable[[int], object]) -> None:
         self.problems: dict[str, list[KeptFile]] = {}
+        self.unreadable: dict[str, list[KeptFile]] = {}
         self._archive = archive
         self._report = report
         self._quick = quick
         self._on_bytes = on_bytes
-        self._seen: dict[str, str | None] = {}
+        self._seen: dict[str, BackscrollError | None] = {}
 
     def at(self, file: KeptFile, version: Version, *, is_latest: bool) -> None:
         """Look at a version of a file."""
@@ -87,14 +99,15 @@ class _Looker:
             checksum = zlib.crc32(data, checksum)
             if problem:
                 whole = False
-                self.problems.setdefault(problem, []).append(file)
+                where = self.unreadable if isinstance(problem, StorageError) else self.problems
+                where.setdefault(problem.message, []).append(file)
         if size != version.size:
             self.problems.setdefault(f"{file.path} is not as long as it was", []).append(file)
         comparable = whole and is_latest and not self._quick and file.bookmark and file.bookmark.offset == read == size
         if comparable and file.bookmark and checksum != file.bookmark.whole:
             self.problems.setdefault(f"{file.path} is not what its source was", []).append(file)
 
-    def _chunk(self, chunk: Chunk) -> tuple[bytes, str | None]:
+    def _chunk(self, chunk: Chunk) -> tuple[bytes, BackscrollError | None]:
         """The bytes of a chunk, and what is wrong with it."""
         is_new = chunk.id not in self._seen
         if is_new:
@@ -109,26 +122,31 @@ class _Looker:
             data = self._archive.unpack(chunk)
         except ForgottenError:
             return b"", None
-        except DamagedError as error:
-            self._seen[chunk.id] = error.message
-            return b"", error.message
+        except (DamagedError, StorageError) as error:
+            self._seen[chunk.id] = error
+            return b"", error
         self._seen[chunk.id] = None
         return data, None
 
 
 def _unclaimed(archive: Archive) -> int:
     claimed = sum(chunk.length for chunk in archive.chunks.values())
-    packs = (path.stat().st_size for path in (archive.folder / "packs").glob("*.pack"))
-    return max(0, sum(packs) - claimed)
+    there = 0
+    with suppress(OSError):  # said where the chunks are looked at
+        for path in (archive.folder / "packs").glob("*.pack"):
+            there += path.stat().st_size
+    return max(0, there - claimed)
 
 
-def _missing(archive: Archive, chunk: Chunk) -> str | None:
+def _missing(archive: Archive, chunk: Chunk) -> BackscrollError | None:
     end = chunk.offset + chunk.length
     try:
         size = archive.pack(chunk.pack).stat().st_size
+    except FileNotFoundError as error:
+        return DamagedError(chunk, str(error))
     except OSError as error:
-        return f"pack {chunk.pack}: {error.strerror}"
-    return None if size >= end else f"pack {chunk.pack} ends before byte {end}"
+        return storage_error(error, f"pack {chunk.pack} could not be read")
+    return None if size >= end else DamagedError(chunk, f"the pack ends before byte {end}")
 
 
 NAMES: Final = {

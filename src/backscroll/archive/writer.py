@@ -31,10 +31,11 @@ from backscroll.archive.catalogue import (
     encode,
     written_name,
 )
+from backscroll.archive.end_note import EndNote, write_note
 from backscroll.archive.packing import Packed, in_chunks, pack
 from backscroll.archive.snapshot import entries_of, new_file_entry
 from backscroll.disk import FileLock, append, open_private, private_folder, sync_folder, write_all
-from backscroll.errors import BackscrollError
+from backscroll.errors import BackscrollError, StorageError
 from backscroll.files import Bookmark
 
 PACK_SIZE: Final = 512 * 1024 * 1024
@@ -59,7 +60,11 @@ class _Job:
 class Writer(Archive):
     """An archive that is open for writing; a context manager that holds the lock."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, accepts_loss: bool = False) -> None:
+        """Take the lock, and go on behind what was written last.
+
+        A catalogue whose end is lost is refused unless `accepts_loss`: who goes on behind it would make the loss final.
+        """
         private_folder(folder)
         private_folder(folder / "packs")
         self._lock = FileLock(
@@ -76,6 +81,9 @@ class Writer(Archive):
         self._is_broken = False
         try:
             super().__init__(folder)
+            if self.lost_end is not None and not accepts_loss:
+                hint = "run backscroll archive repair, with --from and the folder of a backup if there is one"
+                raise BackscrollError(f"the end of the catalogue is lost: {self.lost_end}", hint)
             # Also behind a line that is damaged: its number is not given to another file.
             numbers = (number for bad in self.bad_lines for number in bad.files)
             self._next_file = max([0, *self.files, *numbers]) + 1
@@ -93,6 +101,7 @@ class Writer(Archive):
         try:
             if kind is None:
                 self.commit()
+                self._note_end(flush=True)
         finally:
             self.close()
 
@@ -222,8 +231,11 @@ class Writer(Archive):
         self._needs_newline = False
         self._sum = last_sum
         self._end += len(lines)
+        self._lines += len(self._pending)
+        self._header_sum = self._header_sum or encode(self._pending[:1], BEGINNING)[1]
         self._pending = []
         self._pending_bytes = 0
+        self._note_end()
 
     def forget(self, files: Iterable[KeptFile], keys: Iterable[str]) -> None:
         """Really remove these files: what only they have is taken out of the packs, and they will not be kept again.
@@ -270,14 +282,21 @@ class Writer(Archive):
 
     def _write_anew(self) -> None:
         """Put a catalogue of what is kept now in the place of the old one."""
-        lines, last_sum = encode(entries_of(self, _now()), BEGINNING)
+        entries = list(entries_of(self, _now()))
+        lines, last_sum = encode(entries, BEGINNING)
         fresh = self.catalogue.with_suffix(".new")
         fresh.unlink(missing_ok=True)
         self._sure_of = (self._pack_number, self._pack_end)
         append(fresh, lines, 0)
         fresh.replace(self.catalogue)
         sync_folder(self.folder)
-        self._sum, self._end = last_sum, len(lines)
+        self._sum, self._end, self._lines = last_sum, len(lines), len(entries)
+        self._header_sum = encode(entries[:1], BEGINNING)[1]
+        self._note_end()
+
+    def _note_end(self, *, flush: bool = False) -> None:
+        """Say outside of the catalogue how far it goes, so that a lost end is noticed."""
+        write_note(self.folder, EndNote(header=self._header_sum, lines=self._lines, sum=self._sum), flush=flush)
 
     def _put(self, packed: Packed) -> Chunk:
         known = self.chunks.get(packed.id)
@@ -294,7 +313,7 @@ class Writer(Archive):
             return True
         try:
             self.unpack(chunk)
-        except DamagedError:
+        except (DamagedError, StorageError):
             return False
         return True
 

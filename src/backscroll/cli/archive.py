@@ -8,7 +8,7 @@ import click
 
 from backscroll.cli.options import PATH, global_options, request
 from backscroll.cli.output import Progress, heading, open_library, tell, warning, write, write_json
-from backscroll.errors import BackscrollError, UsageError
+from backscroll.errors import BackscrollError, StorageError, UsageError
 from backscroll.render.terminal import clean_line, moment, plural, size
 
 if TYPE_CHECKING:
@@ -92,6 +92,9 @@ def archive_verify(quick: bool) -> None:
         write_json(_proof_as_json(proof))
     else:
         _write_proof(proof, quick=quick)
+    if proof.report.unreadable and not proof.report.damages:
+        hint = "check the disk and its permissions, and verify again"
+        raise StorageError("not everything could be read, so not everything is proven", hint)
     if proof.report.damages:
         count = plural(len(proof.report.damages), "damage")
         raise BackscrollError(f"{count} in the archive", "run backscroll keep: what still is in its home is kept anew")
@@ -304,6 +307,10 @@ def _proof_as_json(proof: "Proof") -> dict[str, object]:
             {"what": damage.what, "files": [str(file.source) for file in damage.files]}
             for damage in proof.report.damages
         ],
+        "unreadable": [
+            {"what": item.what, "files": [str(file.source) for file in item.files]} for item in proof.report.unreadable
+        ],
+        "not_noted": proof.not_noted,
         "same_as_live": proof.same,
         "not_kept_yet": [str(path) for path in proof.ahead],
     }
@@ -317,8 +324,13 @@ def _write_proof(proof: "Proof", *, quick: bool) -> None:
         write(
             f"{plural(proof.same, 'live file')} the same as kept; {plural(len(proof.ahead), 'file')} with something new"
         )
-    if not report.damages:
+    if not report.damages and not report.unreadable:
         write("everything is whole")
+    for item in report.unreadable:
+        write(warning(f"could not be read: {clean_line(item.what)}"))
+        write(f"  {plural(len(item.files), 'file')} not checked")
+    if proof.not_noted:
+        tell(f"not written down in the archive: {clean_line(proof.not_noted)}")
     for damage in report.damages:
         write(warning(f"damaged: {clean_line(damage.what)}"))
         for file in damage.files:

@@ -19,11 +19,11 @@ from backscroll.archive import (
     Writer,
     capture,
     capture_changed,
-    forget_key,
+    keys_to_forget,
     restore,
     verify,
 )
-from backscroll.errors import Busy, NothingFound, UsageError
+from backscroll.errors import BackscrollError, NothingFound, UsageError, storage_error
 from backscroll.files import Deletion, FileKind, Home, Reading, deletions, discover, watch
 from backscroll.library.homes import cleanup_days
 from backscroll.library.kept import SEE_VERSIONS, KeptChat, choose_file, find_kept
@@ -145,6 +145,8 @@ class Proof:
     same: int = 0
     ahead: list[Path] = field(default_factory=list)
     """Live files with something that is not kept yet."""
+    not_noted: str | None = None
+    """Why the result could not be written into the archive, as in a library that is read-only."""
 
 
 def prove(
@@ -173,8 +175,8 @@ def prove(
                     if file.number in writer.files:
                         writer.suspect(writer.files[file.number])
             writer.verified_all(len(proof.report.damages), quick=quick)
-    except Busy:
-        pass  # somebody is keeping right now: only the note of this is lost
+    except (OSError, BackscrollError) as error:
+        proof.not_noted = str(error)  # busy, read-only, its end lost: what was found holds all the same
     return proof
 
 
@@ -204,7 +206,7 @@ def forget(settings: Settings, chat: KeptChat) -> int:
     wanted = {(file.number, file.machine, file.home, file.path) for file in chat.files}
     with Writer(archive_folder(settings)) as writer:
         files = [file for file in writer.files.values() if (file.number, file.machine, file.home, file.path) in wanted]
-        writer.forget(files, [forget_key(file.machine, file.home, file.path) for file in files])
+        writer.forget(files, keys_to_forget((file.home, file.path) for file in files))
     return len(files)
 
 
@@ -262,11 +264,13 @@ def _copy_own(source: Path, target: Path) -> int:
 
 
 def find_archive(settings: Settings) -> Archive | None:
-    """The archive, if anything was ever kept and it can be read."""
+    """The archive, if anything was ever kept. One that the system refuses to read is an error, and not "nothing"."""
     try:
         archive = Archive(archive_folder(settings))
-    except OSError:
+    except NotADirectoryError:
         return None
+    except OSError as error:
+        raise storage_error(error, "the archive could not be read") from error
     return archive if archive.exists else None
 
 

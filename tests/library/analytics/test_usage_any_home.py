@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from backscroll.archive import Writer
-from backscroll.archive.capture import forget_key
+from backscroll.archive.forgetting import forget_key
 from backscroll.library import Library
 from backscroll.library.analytics.reports import Asked
 from backscroll.library.analytics.usage import usage

@@ -1,0 +1,79 @@
+"""A catalogue whose end is lost is noticed, wherever it was cut, and nothing goes on behind it as if it were whole."""
+
+import pytest
+
+from backscroll.archive import Archive
+from backscroll.archive.end_note import NAME, read_note
+from tests.archive.support import Kept
+
+
+@pytest.fixture
+def several(kept: Kept) -> Kept:
+    """Several captures: growth, a rewriting, a file that is gone."""
+    kept.write(a=b"one\n", b=b"first\n", c=b"not for long\n").capture()
+    kept.append("a", b"two\n")
+    kept.session("c").unlink()
+    kept.capture()
+    kept.write(b=b"another\n", d=b"four\n").capture()
+    assert kept.archive.is_complete
+    return kept
+
+
+def ends(data: bytes) -> list[int]:
+    """Where lines end, after the first: without that there is no catalogue at all."""
+    return [at + 1 for at, byte in enumerate(data) if byte == 0x0A]
+
+
+@pytest.mark.parametrize("zeros", [False, True], ids=["cut", "zeros"])
+def test_a_lost_end_is_noticed_wherever_it_begins(several: Kept, zeros: bool) -> None:
+    data = several.archive.catalogue.read_bytes()
+    for at in range(len(data) - 1):
+        several.archive.catalogue.write_bytes(data[:at] + (bytes(len(data) - at) if zeros else b""))
+        archive = several.archive
+        assert archive.is_complete == (at >= len(data) - 1), f"cut at byte {at} of {len(data)}"
+        assert several.verify().damages, f"cut at byte {at} of {len(data)}"
+
+
+def test_a_line_that_was_never_acknowledged_is_no_loss(several: Kept) -> None:
+    with several.archive.catalogue.open("ab") as catalogue:
+        catalogue.write(b'{"kind":"bytes","at":"2026-')
+    assert several.archive.is_complete
+    several.append("a", b"three\n")
+    several.capture()
+    several.check_whole()
+
+
+def test_a_note_that_is_behind_or_unreadable_is_no_loss(several: Kept) -> None:
+    note = several.folder / NAME
+    before = note.read_bytes()
+    several.append("a", b"three\n")
+    several.capture()
+    for data in (before, b"", bytes(len(before)), before[:100], b"\xff" * 40):
+        note.write_bytes(data)
+        assert several.archive.is_complete
+        assert several.verify().damages == []
+    several.capture()
+    found = read_note(several.folder)
+    assert found
+    assert found.lines == several.archive.catalogue.read_bytes().count(b"\n")
+
+
+def test_a_note_about_the_catalogue_before_a_forgetting_says_nothing(several: Kept) -> None:
+    note = (several.folder / NAME).read_bytes()
+    several.forget("a", "b", "c")
+    assert several.archive.is_complete
+    (several.folder / NAME).write_bytes(note)  # as after a power cut between the two
+    assert several.archive.is_complete
+
+
+def test_a_file_is_forgotten_only_if_the_catalogue_says_so(several: Kept) -> None:
+    several.forget("b")
+    data = several.archive.catalogue.read_bytes()
+    home, b = str(several.home), several.session("b").relative_to(several.home).as_posix()
+    for at in ends(data):
+        several.archive.catalogue.write_bytes(data[:at])
+        archive = Archive(several.folder)
+        missing = {"a", "c", "d"} - {file.path for file in archive.files.values()}
+        paths = [several.session(name).relative_to(several.home).as_posix() for name in missing]
+        assert not any(archive.is_forgotten(home, path) for path in paths)
+    assert archive.is_forgotten(home, b)
