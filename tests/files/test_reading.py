@@ -387,8 +387,8 @@ class CountingReading(Reading):
         self.count = 0
         super().__init__(path, bookmark)
 
-    def _bytes(self, start: int, end: int) -> bytes:
-        data = super()._bytes(start, end)
+    def read(self, start: int, end: int) -> bytes:
+        data = super().read(start, end)
         self.count += len(data)
         return data
 

@@ -24,7 +24,7 @@ class KeptReading:
         """Nothing is open."""
 
     def __iter__(self) -> Iterator[Line]:
-        for line, is_complete in lines_of(self._read, self._version.size):
+        for line, is_complete in lines_of(self.read, self._version.size):
             if is_complete:
                 yield line
             else:
@@ -40,7 +40,8 @@ class KeptReading:
 
     def pieces(self, line: Line) -> Iterator[bytes]:
         """The bytes of a line that was too long to be given whole."""
-        return pieces_of(self._read, line)
+        return pieces_of(self.read, line)
 
-    def _read(self, start: int, end: int) -> bytes:
+    def read(self, start: int, end: int) -> bytes:
+        """The bytes from `start` to `end`."""
         return self._archive.read(self._version, start, end)

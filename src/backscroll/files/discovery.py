@@ -29,6 +29,11 @@ class HomeFile(NamedTuple):
         return False
 
     @property
+    def origin(self) -> str:
+        """The file that it is: there is no other version of it here."""
+        return str(self.path)
+
+    @property
     def home(self) -> str:
         """The home that it lies in."""
         return str(self.path)[: -len(self.relative) - 1]
@@ -111,6 +116,8 @@ def find(home: Home, below: Path | None = None) -> Iterator[HomeFile | Omission 
 def look(home: Home, path: Path) -> HomeFile | None:
     """The file at this path of the home, if it is there and ours."""
     parts = path.relative_to(home.path).parts
+    if ".." in parts:
+        return None
     if (len(parts) > 1 and parts[0] not in FOLDERS) or _is_behind_link(home, path.parent):
         return None
     place = place_of(parts)

@@ -92,9 +92,9 @@ class Reading:
             self.change = self._compare(bookmark)
             self._offset = 0 if bookmark is None or self.change.starts_over else bookmark.offset
             self._sum = 0 if bookmark is None or self.change.starts_over else bookmark.whole
-            self._head = self._bytes(0, min(WINDOW, self._offset))
+            self._head = self.read(0, min(WINDOW, self._offset))
             # The bytes around the offset that the checksums still have to take in, and where they begin.
-            self._before = self._bytes(max(0, self._offset - WINDOW), self._offset)
+            self._before = self.read(max(0, self._offset - WINDOW), self._offset)
         except BaseException:
             self.close()
             raise
@@ -117,7 +117,7 @@ class Reading:
 
     def __iter__(self) -> Iterator[Line]:
         self.tail = None
-        for block in _blocks(self._bytes, self._offset, self._status.st_size):
+        for block in _blocks(self.read, self._offset, self._status.st_size):
             if not block.complete:
                 self.tail = Line(block.start, block.end, block.data)
             elif block.data is None:
@@ -132,7 +132,7 @@ class Reading:
 
     def rest(self) -> Iterator[bytes]:
         """All bytes from the bookmark on, finished lines or not, in pieces; they count as read."""
-        while piece := self._bytes(self._offset, min(self._status.st_size, self._offset + PIECE)):
+        while piece := self.read(self._offset, min(self._status.st_size, self._offset + PIECE)):
             self._begin(piece, self._offset)
             self._offset += len(piece)
             yield piece
@@ -146,7 +146,7 @@ class Reading:
 
     def pieces(self, line: Line) -> Iterator[bytes]:
         """The bytes of a line that was too long to be given whole."""
-        return pieces_of(self._bytes, line)
+        return pieces_of(self.read, line)
 
     @property
     def bookmark(self) -> Bookmark:
@@ -193,12 +193,12 @@ class Reading:
 
     def _windows_match(self, bookmark: Bookmark) -> bool:
         offset = bookmark.offset
-        head = zlib.crc32(self._bytes(0, min(WINDOW, offset)))
-        return head == bookmark.head and zlib.crc32(self._bytes(max(0, offset - WINDOW), offset)) == bookmark.edge
+        head = zlib.crc32(self.read(0, min(WINDOW, offset)))
+        return head == bookmark.head and zlib.crc32(self.read(max(0, offset - WINDOW), offset)) == bookmark.edge
 
     def _checksum(self, end: int) -> int:
         value = at = 0
-        while piece := self._bytes(at, min(end, at + PIECE)):
+        while piece := self.read(at, min(end, at + PIECE)):
             value = zlib.crc32(piece, value)
             at += len(piece)
         return value
@@ -215,11 +215,11 @@ class Reading:
 
     def _pass_over(self, end: int) -> None:
         """Take everything up to `end` into the checksums, piece by piece."""
-        while self._offset < end and (piece := self._bytes(self._offset, min(end, self._offset + PIECE))):
+        while self._offset < end and (piece := self.read(self._offset, min(end, self._offset + PIECE))):
             self._begin(piece, self._offset)
             self._offset += len(piece)
 
-    def _bytes(self, start: int, end: int) -> bytes:
+    def read(self, start: int, end: int) -> bytes:
         """The file's bytes from `start` to `end`; fewer if it has been cut in the meantime."""
         os.lseek(self._descriptor, start, os.SEEK_SET)
         parts = []
@@ -232,7 +232,7 @@ class Reading:
 def read_lines(path: Path, start: int = 0) -> Iterator[Line]:
     """Yield each complete line from byte `start` on, for a caller who needs no bookmark."""
     with Reading(path) as reading:
-        for block in _blocks(reading._bytes, start, reading._status.st_size):
+        for block in _blocks(reading.read, start, reading._status.st_size):
             if block.complete and block.data is not None:
                 yield from _split(block.data, block.start)
             elif block.complete:

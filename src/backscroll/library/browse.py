@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from backscroll.conversation import Agent, Branch, Chat, Chats, Message, Place, Row, Tree, Turn, walk
 from backscroll.errors import BackscrollError, NothingFound
-from backscroll.files import Bookmark, Change, Reading
+from backscroll.files import Bookmark, Change
 from backscroll.library.library import Library
 from backscroll.library.records_of import Records
 from backscroll.library.sources import beside_paths, records_in, take_beside
@@ -214,8 +214,11 @@ class Browsed:
         bookmark = self._bookmarks.get(path)
         if path in self._bookmarks and bookmark is None:
             return None
+        source = library.source(Path(path))
+        if source is None or source.is_kept:
+            return None  # gone: the library knows where it is kept
         try:
-            with Reading(Path(path), bookmark) as reading:
+            with source.open(bookmark) as reading:
                 if reading.change is Change.UNCHANGED:
                     return []
                 if bookmark is not None and reading.change.starts_over:
@@ -233,7 +236,7 @@ class Browsed:
                 self._bookmarks[path] = reading.bookmark
                 return list(rows)
         except OSError:
-            return None  # gone: the library knows where it is kept
+            return None
 
     def _place(self, library: Library, path: str) -> Place | None:
         transcript = self._chats.transcript(path)

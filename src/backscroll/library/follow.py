@@ -15,7 +15,7 @@ from backscroll.library.library import Library
 from backscroll.library.plan import is_tracked, plan, tasks_for, transcript_of
 from backscroll.library.preserve import archive_folder, machine_name
 from backscroll.library.prices import load_prices
-from backscroll.library.sources import Source, beside_paths
+from backscroll.library.sources import Source, Sources, beside_paths
 from backscroll.library.update import Progress, Silent, catalogue_stamp, index_texts
 from backscroll.store import Known
 
@@ -62,7 +62,7 @@ def follow(
                 before = (work.files, work.records, work.lines, work.size)
                 _take(ingest, library, homes, batch, writer)
                 store.note("catalogue", catalogue_stamp(settings))
-                passages = index_texts(store, writer, Silent())
+                passages = index_texts(store, Sources(homes, writer), Silent())
                 ingest.finish()
                 files, records, lines, size = (
                     now - then

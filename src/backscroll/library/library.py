@@ -10,12 +10,11 @@ from typing import Self
 from backscroll.archive import Archive
 from backscroll.conversation import Agent, Branch, Chat, Chats, Message, Place, Result, messages_of, results_of, walk
 from backscroll.errors import BackscrollError, Busy, NothingFound, UsageError
-from backscroll.files import TRANSCRIPTS, Discovery, Home, HomeFile, discover, is_running, read_small
-from backscroll.files import look as look_at
+from backscroll.files import TRANSCRIPTS, Discovery, Home, discover, is_running, read_small
 from backscroll.library.marks import Marks, read_marks
 from backscroll.library.preserve import find_archive
 from backscroll.library.searching import Found, around, search, text_of
-from backscroll.library.sources import Kept, beside_paths, records_in, take_beside
+from backscroll.library.sources import Source, Sources, beside_paths, records_in, take_beside
 from backscroll.library.texts import Texts
 from backscroll.library.update import Progress, Updated, catalogue_stamp, look, update
 from backscroll.query import Highlighter, Query, parse
@@ -160,7 +159,7 @@ class Library:
         width: int = 240,
     ) -> Found:
         """The chats that answer a query, with the passages that do."""
-        texts = Texts(lambda: self.archive)
+        texts = self.texts()
         try:
             return search(
                 self.store, texts, self.parse(query), self.passing,
@@ -205,7 +204,7 @@ class Library:
 
     def context(self, hit: Hit, query: Query, lines: int) -> str:
         """The lines of a passage around the first match."""
-        texts = Texts(lambda: self.archive)
+        texts = self.texts()
         try:
             return around(text_of(texts, hit), Highlighter(query), lines)
         finally:
@@ -213,7 +212,7 @@ class Library:
 
     def text(self, hit: Hit) -> str:
         """All of a passage that was found."""
-        texts = Texts(lambda: self.archive)
+        texts = self.texts()
         try:
             return text_of(texts, hit)
         finally:
@@ -267,24 +266,25 @@ class Library:
                     live[session.session_id.lower()] = session
         return live
 
-    def source(self, path: Path) -> HomeFile | Kept | None:
+    def source(self, path: Path) -> Source | None:
         """A file of a home, or what is kept of it."""
-        for home in self.homes:
-            if path.is_relative_to(home.path) and (found := look_at(home, path)) is not None:
-                return found
-        if path not in self._kept and path.suffix == ".jsonl" and self._catalogue != catalogue_stamp(self.settings):
-            for name in ("archive", "_kept"):  # perhaps it was kept since we looked
+        found = self._sources.find(path)
+        is_transcript = path.suffix.startswith(".jsonl")
+        if found is None and is_transcript and self._catalogue != catalogue_stamp(self.settings):
+            for name in ("archive", "_sources"):  # perhaps it was kept since we looked
                 self.__dict__.pop(name, None)
-        return self._kept.get(path)
+            found = self._sources.find(path)
+        return found
+
+    def texts(self) -> Texts:
+        """Reads the texts of passages, from the homes and the archive that are open."""
+        return Texts(self.source)
 
     @cached_property
-    def _kept(self) -> dict[Path, Kept]:
-        if self.archive is None:
-            return {}
-        files = self.archive.files.values()
-        return {file.source: Kept(self.archive, file, file.latest) for file in files if file.latest is not None}
+    def _sources(self) -> Sources:
+        return Sources(self.homes, self.archive)
 
-    def _add(self, chats: Chats, path: Path, source: HomeFile | Kept) -> None:
+    def _add(self, chats: Chats, path: Path, source: Source) -> None:
         place = Place(str(path), source.place.session_id, source.place.agent_id)
         take_beside(chats, place, filter(None, map(self.source, beside_paths(path))))
         with source.open() as reading:

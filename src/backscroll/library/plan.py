@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from backscroll.archive import Archive
+from backscroll.archive import Archive, forget_key
 from backscroll.files import TRANSCRIPTS, Bookmark, Discovery, FileKind, find_changes
 from backscroll.library.sources import TITLE_FILE, Kept, Source, beside_paths
 from backscroll.library.tasks import Task, new_bytes
@@ -40,9 +40,13 @@ def plan(
     discoveries: Sequence[Discovery],
     archive: Archive | None,
     *,
-    archived_stay: bool = False,
+    is_archive_unread: bool = False,
 ) -> Plan:
-    """Compare what a store has read with what there is; `archived_stay` where nothing in the archive has changed."""
+    """Compare what a store has read with what there is.
+
+    Nothing that was kept is dropped unless the archive says that it was forgotten. Where the archive could not be read
+    (`is_archive_unread`), a file that is gone from its home is left as it is, too: it may well be kept.
+    """
     planned = Plan()
     kept = _kept_files(archive, {str(discovery.home.path) for discovery in discoveries})
     present: dict[Path, Source] = {}
@@ -52,20 +56,16 @@ def plan(
     for path, source in kept.items():
         present.setdefault(path, source)
     for discovery in discoveries:
-        _compare(planned, known, discovery, present)
+        _compare(planned, known, discovery, present, gone_stay=is_archive_unread)
     live = {file.path for discovery in discoveries for file in discovery.files}
     hidden = [item.path for discovery in discoveries for item in discovery.unreadable]
     for path, source in kept.items():
         if path not in live and not any(path.is_relative_to(folder) for folder in hidden):
             _settle(planned, known, source, present)
-    for name, entry in () if archived_stay else known.items():
+    for name, entry in known.items():
         path = Path(name)
-        if (
-            entry.archived
-            and path not in present
-            and any(path.is_relative_to(discovery.home.path) for discovery in discoveries)
-        ):
-            planned.removed.append(entry)  # forgotten
+        if entry.archived and path not in present and _is_forgotten(archive, discoveries, path):
+            planned.removed.append(entry)
             planned.tasks += _tasks_without(path, entry, known, present)
     # A file that is read anyway is not looked at for what stands beside it as well.
     read = {task.source.path for task in planned.tasks if not task.only_beside}
@@ -112,7 +112,9 @@ def _tasks_without(path: Path, entry: Known, known: dict[str, Known], present: d
     return [Task(source, source.home, transcript, beside_of(about, present), only_beside=True)]
 
 
-def _compare(planned: Plan, known: dict[str, Known], discovery: Discovery, present: dict[Path, Source]) -> None:
+def _compare(
+    planned: Plan, known: dict[str, Known], discovery: Discovery, present: dict[Path, Source], *, gone_stay: bool
+) -> None:
     home = discovery.home.path
     marks = {
         Path(name): Bookmark(*entry.bookmark)
@@ -124,7 +126,7 @@ def _compare(planned: Plan, known: dict[str, Known], discovery: Discovery, prese
     planned.tasks += tasks_for(changes.to_read, known, present, str(home))
     # Where rows have no names of their own, they are named after their file: one that moved is read anew.
     planned.removed += [known[str(origin)] for origin in changes.moved.values()]
-    for path in changes.gone:
+    for path in () if gone_stay else changes.gone:
         source = present.get(path)
         if source is None or not source.is_kept:
             planned.removed.append(known[str(path)])
@@ -139,6 +141,18 @@ def _settle(planned: Plan, known: dict[str, Known], source: Kept, present: dict[
             planned.archived.append(entry)
         return
     planned.tasks += tasks_for([source], known, present, source.home)
+
+
+def _is_forgotten(archive: Archive | None, discoveries: Sequence[Discovery], path: Path) -> bool:
+    if archive is None or not archive.forgotten:
+        return False
+    machines = {file.machine for file in archive.files.values()} | {machine for machine, _ in archive.captured}
+    homes = [discovery.home.path for discovery in discoveries if path.is_relative_to(discovery.home.path)]
+    return any(
+        forget_key(machine, str(home), path.relative_to(home).as_posix()) in archive.forgotten
+        for home in homes
+        for machine in machines
+    )
 
 
 def _kept_files(archive: Archive | None, homes: set[str]) -> dict[Path, Kept]:

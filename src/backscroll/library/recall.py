@@ -80,7 +80,7 @@ def recall(
         library.settings.library, terms, max_tokens=(budget - HEADING) // 3, project=project, since=since, until=until
     )
     spent = sum(map(cost_of, saved))
-    texts = Texts(lambda: library.archive)
+    texts = library.texts()
     try:
         asked = _Asked(library, texts, question, terms, project, without, since, until)
         found = asked.answer(budget - spent)

@@ -58,7 +58,7 @@ class Records:
     ) -> dict[str, Row]:
         """The rows with their records, by uuid. One that cannot be read is taken from a copy, or left out."""
         found: dict[str, Row] = {}
-        texts = Texts(lambda: library.archive)
+        texts = library.texts()
         try:
             missing = self._read(library, texts, rows, found)
             others = [copy for row in missing if (node := copies(row.uuid)) for copy in node.copies if copy is not row]

@@ -12,6 +12,8 @@ from backscroll.store import Answer, ChatHits, Hit, Passing, Store, StoredChat
 REGEX_SECONDS: Final = 5.0
 """How long texts are looked through for a regular expression."""
 LONGEST_SEARCHED: Final = 2_000_000
+UNREADABLE: Final = "(this text cannot be read any more: run backscroll archive verify)"
+"""Shown instead of a text that was found and cannot be read."""
 
 
 class FoundPassage(NamedTuple):
@@ -79,7 +81,7 @@ def search(
             found.found,
             found.words,
             found.score,
-            [FoundPassage(hit, highlighter.snippet(text_of(texts, hit), width)) for hit in found.hits],
+            [FoundPassage(hit, highlighter.snippet(text_of(texts, hit) or UNREADABLE, width)) for hit in found.hits],
         )
         for found in answer.chats
     ]

@@ -80,7 +80,7 @@ def similar_errors(
     until: datetime | None = None,
 ) -> SimilarErrors:
     """Errors like this one, with what solved them; `project` is preferred, `without` are sessions to leave out."""
-    texts = Texts(lambda: library.archive)
+    texts = library.texts()
     try:
         signature, met = errors_like(library, texts, text, {one.lower() for one in without}, times(since, until))
         ways = ways_out(library, texts, [one.hit for one in met])

@@ -1,6 +1,7 @@
 """Where the bytes of a session come from: its live file, else what is kept of it, and the small files beside it."""
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import ClassVar, Final, TypeVar
 from backscroll.archive import Archive, KeptFile, KeptReading, Version
 from backscroll.conversation import Chats, Place, Transcript
 from backscroll.errors import BackscrollError
-from backscroll.files import Bookmark, FileKind, HomeFile, Line, Reading
+from backscroll.files import Bookmark, FileKind, Home, HomeFile, Line, Reading, look
 from backscroll.files import Place as FilePlace
 from backscroll.records import Problem, Record, agent_meta, custom_title, decode_all, decode_long_line
 
@@ -25,11 +26,18 @@ class Kept:
     archive: Archive
     file: KeptFile
     version: Version
+    is_earlier: bool = False
+    """Whether it is a source of its own, beside what the file is now or was last."""
 
     @property
     def path(self) -> Path:
-        """Where it lay."""
-        return self.file.source
+        """Where it lay; of an earlier version, with its number."""
+        return Path(f"{self.file.source}@v{self.version.number}") if self.is_earlier else self.file.source
+
+    @property
+    def origin(self) -> str:
+        """The file that it is a version of."""
+        return str(self.file.source)
 
     @property
     def home(self) -> str:
@@ -66,6 +74,54 @@ Source = HomeFile | Kept
 Item = tuple[Record | Problem, int, int]
 """What stands on a line, where it begins, and how long it is."""
 MOST_BESIDE: Final = 1024 * 1024
+VERSIONED: Final = re.compile(r"(.*)@v([0-9]{1,9})", re.DOTALL)
+
+
+class Sources:
+    """Every file that may be read: those of some homes, and what an archive has of any.
+
+    A path that stands in a store names nothing else: one that lies outside, or behind a link, is not opened.
+    """
+
+    def __init__(self, homes: Sequence[Home], archive: Archive | None) -> None:
+        self._homes = homes
+        self._archive = archive
+        self._places = sorted({key[:2] for key in archive.sources}) if archive else []
+
+    def find(self, path: Path) -> Source | None:
+        """The file itself, else what is kept of it; or an earlier version of it."""
+        return self._live(path) or self._kept(str(path))
+
+    def _live(self, path: Path) -> HomeFile | None:
+        for home in self._homes:
+            if path.is_relative_to(home.path) and (found := look(home, path)) is not None:
+                return found
+        return None
+
+    def _kept(self, path: str) -> Kept | None:
+        if self._archive is None:
+            return None
+        if (file := self._file(path)) is not None:
+            return Kept(self._archive, file, file.latest) if file.latest is not None else None
+        name, number = split_version(path)
+        if number is not None and (file := self._file(name)) is not None and (version := file.version(number)):
+            return Kept(self._archive, file, version, is_earlier=True)
+        return None
+
+    def _file(self, path: str) -> KeptFile | None:
+        if self._archive is not None:
+            for machine, home in self._places:
+                if path.startswith(f"{home}/"):
+                    file = self._archive.sources.get((machine, home, path[len(home) + 1 :]))
+                    if file is not None:
+                        return file
+        return None
+
+
+def split_version(path: str) -> tuple[str, int | None]:
+    """The path of a file, and the number of an earlier version where one is named."""
+    found = VERSIONED.fullmatch(path)
+    return (found[1], int(found[2])) if found else (path, None)
 
 
 class SourceError(Exception):

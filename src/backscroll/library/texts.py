@@ -1,16 +1,16 @@
 """The text of a passage, read from where it stands: the live file, else the archive. No text is stored twice."""
 
-import os
 import re
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
-from backscroll.archive import Archive, KeptFile
+from backscroll.archive import KeptReading
 from backscroll.conversation import Passage, passages_of
-from backscroll.errors import BackscrollError
-from backscroll.files import LONGEST_LINE, Line, open_regular, pieces_of
+from backscroll.errors import BackscrollError, StorageError
+from backscroll.files import LONGEST_LINE, Line, Reading, pieces_of
+from backscroll.library.sources import Source, split_version
 from backscroll.records import Record, decode_line, decode_long_line
 
 MOST_OPEN: Final = 32
@@ -21,17 +21,26 @@ Read = Callable[[int, int], bytes]
 class Texts:
     """Reads passages. Holds the files it has open, so it is used for one answer and closed."""
 
-    def __init__(self, archive: Callable[[], Archive | None]) -> None:
-        self._archive = archive
-        self._kept: dict[Path, KeptFile] | None = None
-        self._open: OrderedDict[str, int] = OrderedDict()
+    def __init__(self, find: Callable[[Path], Source | None]) -> None:
+        """`find` says which files may be read, and where from."""
+        self._find = find
+        self._open: OrderedDict[str, Reading | KeptReading] = OrderedDict()
         self._last: tuple[str, int, Record | None] = ("", -1, None)
+        self.failed: dict[str, str] = {}
+        """Files that the system failed to read, and why. They may be readable the next time."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def text(self, path: str, start: int, length: int, number: int) -> str:
         """What a passage says; empty where it cannot be read any more."""
-        if not path.endswith(".jsonl"):
+        name, _ = split_version(path)
+        if not name.endswith(".jsonl"):
             text = self._bytes(path, start, length).decode("utf-8", "replace")
-            return ESCAPES.sub(_unescaped, text) if path.endswith(".json") else text
+            return ESCAPES.sub(_unescaped, text) if name.endswith(".json") else text
         passage = self.passage(path, start, length, number)
         return passage.text() if passage else ""
 
@@ -43,12 +52,16 @@ class Texts:
         return next((passage for passage in passages_of(record) if passage.number == number), None)
 
     def record(self, path: str, start: int, length: int) -> Record | None:
-        """The record that stands there."""
+        """The record that stands there; None if it cannot be read."""
         if self._last[:2] == (path, start):
             return self._last[2]
         if length > LONGEST_LINE:
             line = Line(start, start + length, None)
-            found = next(iter(decode_long_line(pieces_of(self._reader(path), line))), None)
+            try:
+                found = next(iter(decode_long_line(pieces_of(self._reader(path), line))), None)
+            except (OSError, BackscrollError) as error:
+                self._fail(path, error)
+                found = None
         else:
             found = decode_line(self._bytes(path, start, length))
         record = found if isinstance(found, Record) else None
@@ -57,43 +70,32 @@ class Texts:
 
     def close(self) -> None:
         """Close what is open."""
-        for descriptor in self._open.values():
-            os.close(descriptor)
+        for opened in self._open.values():
+            opened.__exit__(None, None, None)
         self._open.clear()
 
     def _bytes(self, path: str, start: int, length: int) -> bytes:
         try:
             return self._reader(path)(start, start + length)
-        except (OSError, BackscrollError):
+        except (OSError, BackscrollError) as error:
+            self._fail(path, error)
             return b""
 
-    def _reader(self, path: str) -> Read:
-        descriptor = self._descriptor(path)
-        if descriptor is not None:
-            return lambda start, end: os.pread(descriptor, end - start, start)
-        archive = self._archive()
-        if archive is None:
-            return lambda _start, _end: b""
-        if self._kept is None:
-            self._kept = {file.source: file for file in archive.files.values()}
-        file = self._kept.get(Path(path))
-        version = file.latest if file else None
-        if version is None:
-            return lambda _start, _end: b""
-        return lambda start, end: archive.read(version, start, end)
+    def _fail(self, path: str, error: OSError | BackscrollError) -> None:
+        if isinstance(error, (OSError, StorageError)) and not isinstance(error, FileNotFoundError):
+            self.failed[path] = str(error)
 
-    def _descriptor(self, path: str) -> int | None:
+    def _reader(self, path: str) -> Read:
         if path in self._open:
             self._open.move_to_end(path)
-            return self._open[path]
-        try:
-            descriptor = open_regular(Path(path))
-        except OSError:
-            return None
-        self._open[path] = descriptor
+            return self._open[path].read
+        source = self._find(Path(path))
+        if source is None:
+            return lambda _start, _end: b""
+        opened = self._open[path] = source.open()
         if len(self._open) > MOST_OPEN:
-            os.close(self._open.popitem(last=False)[1])
-        return descriptor
+            self._open.popitem(last=False)[1].__exit__(None, None, None)
+        return opened.read
 
 
 def _unescaped(found: "re.Match[str]") -> str:

@@ -5,17 +5,19 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final, Protocol
 
 from backscroll import __version__
 from backscroll.archive import Archive, Writer, capture
-from backscroll.errors import Busy
+from backscroll.errors import Busy, StorageError
 from backscroll.files import Discovery, Home, Unreadable, discover
 from backscroll.library.costs import cost_with
 from backscroll.library.ingest import Ingest
 from backscroll.library.plan import Plan, plan
-from backscroll.library.preserve import archive_folder, find_archive, machine_name
+from backscroll.library.preserve import archive_folder, machine_name
 from backscroll.library.prices import load_prices
+from backscroll.library.sources import Sources
 from backscroll.library.tasks import Work
 from backscroll.library.texts import Texts
 from backscroll.settings import Settings
@@ -23,6 +25,8 @@ from backscroll.store import Document, Store
 from backscroll.store.local import LocalStore
 
 PASSAGES_AT_ONCE: Final = 2000
+TEXT_AT_ONCE: Final = 4_000_000
+"""How many characters are held while they are handed to the index, and one text more."""
 TEXT_PER_COMMIT: Final = 48_000_000
 """How many characters are indexed before they can be searched; a commit costs, and so does waiting for one."""
 
@@ -74,7 +78,7 @@ def look(store: LocalStore, settings: Settings, homes: Sequence[Home]) -> tuple[
         return discoveries, True
     if store.noted("overdue"):
         return discoveries, True
-    return discoveries, not plan(store.known(), discoveries, None, archived_stay=True).is_empty
+    return discoveries, not plan(store.known(), discoveries, None).is_empty
 
 
 def update(
@@ -97,21 +101,26 @@ def update(
     store.use_prices(cost_with(prices), prices.fingerprint)
     store.note("price table", price_table(settings))
     archive: Archive | None = None
+    is_unread = False
     is_first = not (archive_folder(settings) / "catalogue.jsonl").exists()
     with _beside() as (pool, stop):
         keeping = pool.submit(_keep, settings, discoveries, done, stop) if keeps else None
         if not is_first:  # what is gone or has moved is read from where it is kept
-            archive = (keeping.result() if keeping else None) or find_archive(settings)
-        work = plan(store.known(), discoveries, archive)
+            archive = keeping.result() if keeping else None
+            if archive is None:
+                archive, is_unread = _read_archive(settings)
+        stamp = catalogue_stamp(settings)
+        work = plan(store.known(), discoveries, archive, is_archive_unread=is_unread)
         if not work.is_empty or store.noted("overdue"):
             progress.begin("reading", work.size)
             done.work = ingest(store, work, progress.add)
             done.removed, done.archived = len(work.removed), len(work.archived)
         if keeping:
             keeping.result()
-    store.note("catalogue", catalogue_stamp(settings))
+    if not is_unread:
+        store.note("catalogue", catalogue_stamp(settings) if is_first else stamp)
     if with_text:
-        done.passages = index_texts(store, archive, progress)
+        done.passages = index_texts(store, Sources(homes, archive), progress, done.unreadable)
     store.settle()
     done.unreadable += [*done.work.unreadable, *(item for found in discoveries for item in found.unreadable)]
     done.notices = store.notices
@@ -125,30 +134,41 @@ def ingest(store: Store, work: Plan, on_bytes: Callable[[int], object]) -> Work:
     return ingest.work
 
 
-def index_texts(store: LocalStore, archive: Archive | None, progress: Progress) -> int:
-    """Make findable what is not yet; how many passages that were. May be stopped at any point, and goes on there."""
-    done = 0
-    texts = Texts(lambda: archive)
-    size = 0
-    try:
+def index_texts(
+    store: LocalStore, sources: Sources, progress: Progress, unreadable: list[Unreadable] | None = None
+) -> int:
+    """Make findable what is not yet; how many passages that were. May be stopped at any point, and goes on there.
+
+    A file that the system fails to read is added to `unreadable`, and the next update reads all of it again.
+    """
+    done = size = 0
+    with Texts(sources.find) as texts:
         while spots := store.waiting(PASSAGES_AT_ONCE):
             if done == 0:
                 progress.begin("indexing", store.pending().passages, "passages")
-            documents = [
-                Document(spot, spot.title or texts.text(spot.path, spot.start, spot.length, spot.number))
-                for spot in spots
-            ]
+            documents: list[Document] = []
+            held = 0
+            for spot in spots:
+                text = spot.title or texts.text(spot.path, spot.start, spot.length, spot.number)
+                documents.append(Document(spot, text))
+                held += len(text)
+                if held > TEXT_AT_ONCE:
+                    store.index(documents)
+                    progress.add(len(documents))
+                    documents, held = [], 0
+                size += len(text)
             store.index(documents)
-            done += len(documents)
-            size += sum(len(document.text) for document in documents)
             progress.add(len(documents))
+            done += len(spots)
             if size > TEXT_PER_COMMIT:
                 store.flush()
                 size = 0
         if size or done or store.needs_flush():
             store.flush()
-    finally:
-        texts.close()
+        if texts.failed:
+            store.read_again(texts.failed)
+    if unreadable is not None:
+        unreadable += [Unreadable(Path(path), reason) for path, reason in texts.failed.items()]
     return done
 
 
@@ -193,6 +213,15 @@ def _keep(settings: Settings, discoveries: Sequence[Discovery], done: Updated, s
             done.unreadable += kept.unreadable
         return writer
     return None
+
+
+def _read_archive(settings: Settings) -> tuple[Archive | None, bool]:
+    """What is kept, if anything ever was, and whether it could not be read."""
+    try:
+        archive = Archive(archive_folder(settings))
+    except (OSError, StorageError):
+        return None, True
+    return (archive if archive.exists else None), False
 
 
 class _StoppedError(Exception):

@@ -209,6 +209,9 @@ class Store(Protocol):
     def index(self, documents: Sequence[Document]) -> None:
         """Make passages findable, in the order of `waiting`."""
 
+    def read_again(self, paths: Iterable[str]) -> None:
+        """Have these files read from their beginning by the next update."""
+
     def flush(self) -> None:
         """Let searches see what was indexed."""
 

@@ -122,7 +122,7 @@ def errors(library: Library, asked: Asked, limit: int | None = None, tool: str |
             pattern.errors.append((call, thread[at + 1 : at + 1 + WITHIN]))
             copies += call.copies - 1
     ordered = sorted(patterns.values(), key=lambda found: (-len(found.errors), found.signature, found.tool))
-    texts = Texts(lambda: library.archive)
+    texts = library.texts()
     try:
         kinds = Kinds(texts)
         rows = [pattern.row(texts, kinds) for pattern in ordered[:limit]]

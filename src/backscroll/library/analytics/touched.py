@@ -82,7 +82,7 @@ def is_end_of(wanted: str, path: str) -> bool:
 @contextmanager
 def reading(library: Library) -> Iterator[Texts]:
     """Records by their position, for as long as this lasts."""
-    texts = Texts(lambda: library.archive)
+    texts = library.texts()
     try:
         yield texts
     finally:

@@ -143,6 +143,14 @@ class LocalStore(OpenIndex, Shapes):
             )
 
     @guarded
+    def read_again(self, paths: Iterable[str]) -> None:
+        """Have these files read from their beginning by the next update."""
+        self.connection.execute(
+            "update files set bookmark = null, modified = -1 where path in (select value from json_each(?))",
+            (array(paths),),
+        )
+
+    @guarded
     def needs_flush(self) -> bool:
         """Whether something was deleted that searches still see."""
         return bool(self.connection.execute("select 1 from deleted limit 1").fetchall())

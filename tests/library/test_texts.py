@@ -1,0 +1,134 @@
+"""Texts are read from the open homes and the archive, and from nowhere else; what cannot be read stops nothing."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from backscroll.errors import BackscrollError
+from backscroll.files import LONGEST_LINE, Home
+from backscroll.library import Library, texts, update
+from backscroll.library.preserve import archive_folder
+from backscroll.library.searching import UNREADABLE
+from backscroll.store import Document
+from backscroll.store.local import LocalStore
+from tests.library.support import Shelf
+from tests.support.homes import session_file, session_path
+
+SESSION: Final = session_file("S1", "a <- - user: hello\nb <- a assistant: a zebra")
+SPILLED: Final = session_path("S1").removesuffix(".jsonl") + "/tool-results/t1.txt"
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    return Shelf(tmp_path)
+
+
+def update_without_archive(shelf: Shelf) -> None:
+    with Library(shelf.settings, [Home(shelf.home)], keeps=False) as library:
+        library.update()
+
+
+def texts_found(shelf: Shelf, query: str) -> list[str]:
+    with shelf.open() as library:
+        found = library.search(query, hits=10)
+        return [passage.snippet.text for chat in found.chats for passage in chat.passages]
+
+
+def doctor(shelf: Shelf, name: str, path: Path) -> None:
+    """Let the row of a file name another one."""
+    with shelf.open() as library:
+        connection = library.store.writing().connection
+        connection.execute("update files set path = ? where path like ?", (str(path), f"%{name}"))
+        assert connection.changes() == 1
+
+
+# A store never names a file to be read.
+
+
+@pytest.mark.parametrize("where", ["outside", "above", "behind a link", "another home"])
+def test_a_path_in_the_store_that_lies_outside_gives_no_text(shelf: Shelf, where: str) -> None:
+    """The same bytes stand there, so that whatever opens it finds a text."""
+    name = Path(session_path("S1")).name
+    shelf.write(SESSION | {SPILLED: "a zebra, spilled\n"})
+    update_without_archive(shelf)
+    outside = shelf.root / "elsewhere/projects/-x"
+    outside.mkdir(parents=True)
+    (outside / name).write_bytes(SESSION[session_path("S1")])
+    (outside / "t1.txt").write_text("a zebra, spilled\n")
+    folder = {
+        "outside": outside,
+        "above": shelf.home / "projects/../../elsewhere/projects/-x",
+        "behind a link": shelf.home / "projects/-link",
+        "another home": outside,
+    }[where]
+    (shelf.home / "projects/-link").symlink_to(outside)
+    doctor(shelf, name, folder / name)
+    doctor(shelf, "t1.txt", folder / "t1.txt")
+    assert set(texts_found(shelf, "zebra")) == {UNREADABLE}
+    with shelf.open() as library, pytest.raises(BackscrollError):
+        library.open(library.chats()[0])
+
+
+def test_a_folder_that_became_a_link_is_not_followed(shelf: Shelf) -> None:
+    shelf.write(SESSION)
+    update_without_archive(shelf)
+    folder = (shelf.home / session_path("S1")).parent
+    folder.rename(shelf.root / "elsewhere")
+    folder.symlink_to(shelf.root / "elsewhere")
+    assert texts_found(shelf, "zebra") == [UNREADABLE]
+
+
+def test_what_is_kept_is_read_though_its_home_is_not_open(shelf: Shelf) -> None:
+    shelf.write(SESSION).update()
+    (shelf.home / session_path("S1")).unlink()
+    shelf.update()
+    with Library(shelf.settings, []) as library:
+        assert library.source(shelf.home / session_path("S1")) is not None
+        assert library.source(shelf.home / "projects/-home-ada-shop/other.jsonl") is None
+        assert library.source(Path("/etc/hostname")) is None
+
+
+# What cannot be read stops nothing.
+
+
+def test_a_damaged_kept_record_of_any_length_does_not_stop_a_search(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf.write(SESSION | session_file("S2", "c <- - user: another zebra")).update()
+    for name in ("S1", "S2"):
+        (shelf.home / session_path(name)).unlink()
+    shelf.update()
+    pack = next((archive_folder(shelf.settings) / "packs").glob("*.pack"))
+    data = bytearray(pack.read_bytes())
+    data[len(data) // 4] ^= 1
+    pack.write_bytes(bytes(data))
+    for longest in (LONGEST_LINE, 10):
+        monkeypatch.setattr(texts, "LONGEST_LINE", longest)
+        found = texts_found(shelf, "zebra")
+        assert len(found) == 3  # the title too
+        assert UNREADABLE in found
+        assert any("zebra" in text for text in found)
+
+
+# Memory follows the texts that are held, not their number.
+
+
+def test_texts_go_to_the_index_in_batches_that_are_bounded_by_their_length(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batches: list[int] = []
+    index = LocalStore.index
+
+    def counting(store: LocalStore, documents: Sequence[Document]) -> None:
+        batches.append(sum(len(document.text) for document in documents))
+        index(store, documents)
+
+    monkeypatch.setattr(LocalStore, "index", counting)
+    monkeypatch.setattr(update, "TEXT_AT_ONCE", 5_000)
+    lines = "\n".join(f"a{n} <- a{n - 1} assistant: zebra {'word ' * 200}" for n in range(60))
+    shelf.write(session_file("S1", lines)).update()
+    assert sum(batches) > 60_000
+    assert max(batches) < 5_000 + 1_100
+    assert shelf.total("zebra") == 60
