@@ -49,8 +49,12 @@ def is_ready(purpose: str) -> bool:
 
 
 def install_with_uv(uv: str, purpose: str) -> None:
-    """Let uv read its own lock file."""
-    groups = ["--group", "dev"] if purpose == "test" else []
+    """Let uv read its own lock file.
+
+    The build backend comes first, from the lock like everything else; then it builds the project where it stands. In
+    an isolated environment uv would fetch it without looking at a hash.
+    """
+    groups = ["--group", "build", *(["--group", "dev"] if purpose == "test" else [])]
     environment = os.environ | {
         "UV_CACHE_DIR": str(CACHE / "uv"),
         "UV_PROJECT_ENVIRONMENT": str(ENVIRONMENT),
@@ -58,11 +62,15 @@ def install_with_uv(uv: str, purpose: str) -> None:
     }
     environment.pop("VIRTUAL_ENV", None)
     command = [uv, "sync", "--quiet", "--frozen", "--inexact", "--python", sys.executable, "--project", str(ROOT)]
-    subprocess.run([*command, *groups], check=True, env=environment)
+    subprocess.run([*command, *groups, "--no-install-project"], check=True, env=environment)
+    subprocess.run([*command, *groups, "--no-build-isolation-package", "backscroll"], check=True, env=environment)
 
 
 def install_with_pip(purpose: str) -> None:
-    """Install the same versions, by hash, from the lists exported from the lock file (scripts/lock)."""
+    """Install the same versions, by hash, from the lists exported from the lock file (scripts/lock).
+
+    The build backend is one of them: an isolated build would fetch it without looking at a hash, and run it.
+    """
     # pip asks rustc for its version, and rustup, where that is what answers, writes into the user's home.
     environment = os.environ | {"RUSTUP_HOME": str(CACHE / "rustup")}
     pip = [str(ENVIRONMENT / "bin" / "python"), "-m", "pip"]
@@ -75,9 +83,11 @@ def install_with_pip(purpose: str) -> None:
             print("  perhaps this Python lacks venv: install python3-venv, or install uv", file=sys.stderr)
             made.check_returncode()
     pip += ["install", "--quiet", "--no-cache-dir", "--disable-pip-version-check"]
-    listed = str(ROOT / "requirements" / f"{purpose}.txt")
-    subprocess.run([*pip, "--require-hashes", "-r", listed], check=True, env=environment)
-    subprocess.run([*pip, "--no-deps", "--editable", str(ROOT)], check=True, env=environment)
+    for name in ("build", purpose):
+        listed = str(ROOT / "requirements" / f"{name}.txt")
+        subprocess.run([*pip, "--require-hashes", "-r", listed], check=True, env=environment)
+    project = ["--no-deps", "--no-build-isolation", "--editable", str(ROOT)]
+    subprocess.run([*pip, *project], check=True, env=environment)
 
 
 def _works(command: list[str], environment: dict[str, str]) -> bool:
