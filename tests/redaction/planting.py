@@ -54,6 +54,7 @@ PLANTED: Final[Mapping[str, st.SearchStrategy[Planted]]] = {
     "private-key": st.one_of(
         _key("RSA ", "\n"), _key("", "\\n"), _key("OPENSSH ", "\r\n"), _key("EC ", "\\\\n"), _key("", "\n    12→"),
         drawn(WORD, 64).map(lambda line: Planted(f"-----BEGIN PRIVATE KEY-----\n{line}\n{line[:30]}", line)),
+        drawn(WORD, 64).map(lambda line: Planted(f"{line}\n{line[:30]}\n-----END RSA PRIVATE KEY-----", line)),
     ),
     "age-key": plain("AGE-SECRET-KEY-1", drawn("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", 58)),
     "anthropic-key": st.one_of(plain("sk-ant-api03-", drawn(TEXT, 95)), plain("sk-ant-oat01-", drawn(TEXT, 60))),
@@ -86,12 +87,17 @@ PLANTED: Final[Mapping[str, st.SearchStrategy[Planted]]] = {
     "mail-service-key": st.tuples(drawn(TEXT, 22), drawn(TEXT, 43)).map(
         lambda parts: Planted(f"SG.{parts[0]}.{parts[1]}", parts[1])
     ),
-    "bot-token": plain("123456789:AA", drawn(TEXT, 33)),
+    "bot-token": st.one_of(
+        plain("123456789:AA", drawn(TEXT, 33)),
+        beside("https://api.telegram.org/bot123456789:AA", drawn(TEXT, 33), "/sendMessage"),
+    ),
     "jwt": st.tuples(drawn(TEXT, 30), drawn(TEXT, 40), drawn(TEXT, 43)).map(
         lambda parts: Planted(f"eyJ{parts[0]}.eyJ{parts[1]}.{parts[2]}", parts[1])
     ),
     "url-password": st.one_of(
-        beside("postgres://ada:", mixed(14), "@db.example.org:5432/shop"), beside("redis://:", mixed(20), "@cache/0")
+        beside("postgres://ada:", mixed(14), "@db.example.org:5432/shop"),
+        beside("postgres://ada:", mixed(14).map(lambda text: f"{text[:5]}/{text[5:]}"), "@db.example.org:5432/shop"),
+        beside("redis://:", mixed(20), "@cache/0"),
     ),
     "connection-password": beside("Server=db;Database=shop;User Id=ada;Password=", mixed(14), ";Encrypt=True"),
     "authorization": st.one_of(
@@ -100,7 +106,12 @@ PLANTED: Final[Mapping[str, st.SearchStrategy[Planted]]] = {
     "bearer-token": beside("sent as bearer ", mixed(30)),
     "basic-account": mixed(12).map(lambda text: Planted(f"basic {_account(text)}", _account(text))),
     "command-password": st.one_of(
-        beside("curl -s -u ada:", mixed(12), " https://example.org"), beside("tool --db-password ", mixed(12))
+        beside("curl -s -u ada:", mixed(12), " https://example.org"),
+        beside("tool --db-password ", mixed(12)),
+        beside("docker login -u ada -p ", mixed(12), " registry.example.org"),
+        beside("htpasswd -b .htpasswd ada ", mixed(12)),
+        beside("echo ada:", mixed(12), " | sudo chpasswd"),
+        beside("keytool -list -storepass ", mixed(12), " -v"),
     ),
     "cookie": st.one_of(
         beside("Cookie: theme=dark1234; session=", mixed(32)), beside("set-cookie: sid=", mixed(32), "; Path=/")
@@ -112,6 +123,32 @@ PLANTED: Final[Mapping[str, st.SearchStrategy[Planted]]] = {
         beside("client_secret: '", mixed(32), "'"),
         beside("export API_TOKEN=", mixed(40)),
         beside('os.environ["ACCESS_KEY"] = "', mixed(24), '"'),
+        beside("<password>", mixed(12), "</password>"),
+        beside("{&quot;apiKey&quot;:&quot;", mixed(32), "&quot;}"),
+        beside("{\\u0022apiKey\\u0022:\\u0022", mixed(32), "\\u0022}"),
+        beside("setx API_KEY ", mixed(32)),
+        beside("ENV DB_PASSWORD ", mixed(12)),
+        beside("Ocp-Apim-Subscription-Key: ", mixed(32)),
+        beside('const API_TOKEN: &str = "', mixed(32), '";'),
+        beside("- name: JWT_SECRET\n  value: ", mixed(32)),
+    ),
+    "discord-token": st.tuples(st.integers(10**17, 10**18 - 1), drawn(WORD, 6), drawn(TEXT, 38)).map(
+        lambda parts: Planted(f"{base64.b64encode(str(parts[0]).encode()).decode()}.{parts[1]}.{parts[2]}", parts[2])
+    ),
+    "command-key": st.one_of(
+        beside("tool run --api-key ", mixed(32), " --fast"), beside("tool --auth-token=", mixed(40), " x")
+    ),
+    "password-file": st.one_of(
+        beside("db.example.org:5432:shop:ada:", mixed(12)),
+        beside("machine git.example.org login ada password ", mixed(12)),
+        beside("machine git.example.org\n  login ada\n  password ", mixed(12)),
+    ),
+    "sql-password": st.one_of(
+        beside("ALTER ROLE shop PASSWORD '", mixed(12), "';"),
+        beside("CREATE USER 'ada'@'%' IDENTIFIED BY '", mixed(12), "';"),
+    ),
+    "said-password": st.one_of(
+        beside("the password is ", mixed(12), " by the way"), beside("my token is ", mixed(40), " for now")
     ),
     "email": mixed(10, LETTERS).map(lambda text: Planted(f"ask {text}@shop.example.org", text)),
 }  # fmt: skip

@@ -13,6 +13,7 @@ from backscroll.records import decode_line, fields_of
 from backscroll.records.decode import Problem
 from backscroll.redaction import RULES, VERSION, Redactor, redact, redacted_value, usual_rules
 from backscroll.redaction.patterns import compiled
+from backscroll.redaction.redactor import MAYBE_UNSEEN, UNSEEN
 from backscroll.render.terminal import clean
 from tests.redaction.planting import PLANTED, Planted, planted
 
@@ -133,6 +134,11 @@ def test_the_name_of_a_field_tells_that_its_value_is_secret(value: Any) -> None:
         "if password == stored_pw:",
         "password_reset_token_2: view", "a secret: never tell", "key: abcdefgh12345678",
         "commit 9f8e7d6c5b4a39281706aabb",
+        "PublicKeyToken=b77a5c561934e089", 'publicKeyToken="31bf3856ad364e35"', "next_page_token=CAUQAA4f7Q2z9k8w",
+        'password: "Enter the new password, please"', "private_key: Ed25519PrivateKey", "https://abc:xyz@example.org",
+        "msbuild /p:Configuration=Release", "root:*:0:0:root:/root:/bin/bash", "src/main.c:5432:12:error:no9member",
+        "the password is required2", "use --password option", "print(f'password={password!r}')",
+        "<password>\\[rB]@\\[rB]<host>", "if data['password'] != data['confirm']:",
         "token: 550", "eyJhbGciOiJIUzI1NiJ9", "uuid 550e8400-e29b-41d4-a716-446655440000", "mysql -u root -p",
     ],
 )  # fmt: skip
@@ -154,6 +160,18 @@ def test_what_is_not_seen_inside_a_secret_does_not_save_it(plant: Planted, at: i
     at %= len(plant.text)
     split = plant.text[:at] + unseen + plant.text[at:]
     assert plant.secret not in clean(redact(split)[0])
+
+
+@given(st.text())
+def test_the_quick_look_for_what_is_not_seen_misses_nothing(text: str) -> None:
+    if UNSEEN.search(text):
+        assert compiled(MAYBE_UNSEEN).search(text.encode("utf-8", "surrogatepass"))
+
+
+def test_the_quick_look_finds_every_character_that_is_not_seen() -> None:
+    for character in map(chr, range(0x110000)):
+        if UNSEEN.search(character):
+            assert compiled(MAYBE_UNSEEN).search(character.encode("utf-8", "surrogatepass")), repr(character)
 
 
 def test_emails_are_hidden_only_where_that_is_asked_for() -> None:

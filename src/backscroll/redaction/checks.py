@@ -7,20 +7,6 @@ import re
 from collections import Counter
 from typing import Final
 
-from backscroll.redaction.keys import key_end
-
-__all__ = [
-    "entropy",
-    "is_account",
-    "is_bearer",
-    "is_chosen",
-    "is_cookie",
-    "is_drawn",
-    "is_mail",
-    "is_password",
-    "key_end",
-]
-
 
 def entropy(value: bytes) -> float:
     """How many bits each character tells, by how often each is there."""
@@ -31,6 +17,21 @@ def entropy(value: bytes) -> float:
 def is_password(value: bytes) -> bool:
     """For places where nothing but a password stands: all but what names one that stands elsewhere."""
     return not STAND_IN.search(value)
+
+
+def is_told(value: bytes) -> bool:
+    """For files of passwords: also not the word for one, as in the documentation of their format."""
+    return not STAND_IN.search(value) and value.lower() not in CALLED
+
+
+def is_url_password(value: bytes) -> bool:
+    """For what stands between a colon and an @ in an address: no port with a path behind it."""
+    return is_told(value) and not PORT.match(value)
+
+
+def is_argument(value: bytes) -> bool:
+    """For what is given to a command: no word of a sentence about it, and no name for what goes there."""
+    return not STAND_IN.search(value) and not NAMED.fullmatch(value)
 
 
 def is_bearer(value: bytes) -> bool:
@@ -52,7 +53,7 @@ def is_drawn(value: bytes) -> bool:
     if len(value) < 12 or STAND_IN.search(value) or _is_code(value):
         return False
     letters, digits = LETTERS.findall(value), DIGITS.findall(value)
-    if not letters or sum(map(len, digits)) < 2 or entropy(value) < 3.0:
+    if not letters or sum(map(len, digits)) < (1 if len(value) >= 20 else 2) or entropy(value) < 3.0:
         return False
     return not all(WORD.fullmatch(part) for part in PARTS.split(value))
 
@@ -65,6 +66,46 @@ def is_chosen(value: bytes) -> bool:
         return False
     parts = PARTS.split(value)
     return len(parts) < 3 or not all(WORD.fullmatch(part) for part in parts)
+
+
+def is_words(value: bytes) -> bool:
+    """For a passphrase: words, but no message about one."""
+    if not value.strip().count(b" "):
+        return is_chosen(value)
+    words = value.lower().split()
+    return (
+        3 <= len(words) <= 30 and not STAND_IN.search(value) and not MESSAGE.search(value) and value[-1:] not in b".:"
+    )
+
+
+def is_phrase(value: bytes) -> bool:
+    """For what stands in quotation marks as a password: also words, if they make no sentence."""
+    if not SPACES.search(value):
+        return is_chosen(value)
+    return is_words(value) and not SENTENCE.search(value) and not CODE.search(value)
+
+
+def is_said(value: bytes) -> bool:
+    """For what a sentence calls a password or token: no word of the sentence itself."""
+    if not DIGIT.search(value) or not LETTERS.search(value) or STAND_IN.search(value) or _is_code(value):
+        return False
+    return bool(SIGN_ANYWHERE.search(value)) or looks_drawn(value)
+
+
+def is_discord(value: bytes) -> bool:
+    """Whether it begins with the number of an account, in base64."""
+    number = value.partition(b".")[0]
+    try:
+        return base64.b64decode(number + b"=" * (-len(number) % 4), altchars=b"-_", validate=True).isdigit()
+    except binascii.Error:
+        return False
+
+
+def looks_drawn(value: bytes) -> bool:
+    """Whether it has no words in it: letters and digits in no order."""
+    if not LETTERS.search(value) or not (DIGIT.search(value) or len(value) >= 12):
+        return False
+    return not all(WORD.fullmatch(part) for part in PARTS.split(value))
 
 
 def is_cookie(value: bytes) -> bool:
@@ -89,6 +130,22 @@ DIGIT: Final = re.compile(rb"[0-9]")
 DIGITS: Final = re.compile(rb"[0-9]+")
 LETTERS: Final = re.compile(rb"[A-Za-z]+")
 SIGN: Final = re.compile(rb"[!@#$%^&*+?~].")
+SIGN_ANYWHERE: Final = re.compile(rb"[!@#$%^&*+?~]")
+SPACES: Final = re.compile(rb"\s")
+PORT: Final = re.compile(rb"/|[0-9]{1,5}(?:/|\Z)")
+CALLED: Final = frozenset({b"pass", b"password", b"passwd", b"pwd", b"secret", b"token", b"user"})
+NAMED: Final = re.compile(rb"[a-z]+(?:[_-][a-z]+)*|[A-Z]+(?:[_-][A-Z]+)*|[A-Z][a-z]+")
+MESSAGE: Final = re.compile(
+    rb"(?i)\b(?:pass(?:word|phrase|wd|code)?s?|pwd|enter|invalid|incorrect|wrong|required?|requires|missing|must|should"
+    rb"|cannot|can't|characters?|please|forgot|reset|confirm\w*|match(?:es)?|mismatch|login|log|sign|users?|username"
+    rb"|e-?mail|field|error|failed|hash\w*|encrypted|empty|optional|default|mnemonic|words?|seed|phrase|strings?|value)\b"
+    rb"|[{}<>]|%[sdvr]|=|\(\)|::|//"
+)
+"""What is said about a password, and is none."""
+SENTENCE: Final = re.compile(
+    rb"(?i)\b(?:a|an|the|is|are|was|be|been|to|of|for|in|on|at|by|with|and|or|if|it|its|this|that|your|you|my|our|we|they|not"
+    rb"|no|do|does|don't|has|have|can|will|would|from|as|when|which|use[ds]?|using|new|old|current|show|hide|set|get)\b"
+)
 PARTS: Final = re.compile(rb"[_.:/=@+-]+")
 WORD: Final = re.compile(rb"(?:[A-Za-z][a-z]*|[A-Z]+)?[0-9]{0,4}|(?:[A-Z]?[a-z]+){1,4}[0-9]{0,3}")
 """A part that is a word, perhaps with a number behind it."""
@@ -98,7 +155,8 @@ STAND_IN: Final = re.compile(
 )
 """What stands where a secret will be put, or was."""
 CODE: Final = re.compile(
-    rb"\A(?:[~.]{0,2}/|[a-z]+://|[0-9.,:]+\Z|(?:0x)?[0-9]+\Z|(?:[A-Za-z_]\w*[.:]){1,9}[A-Za-z_]\w*\Z|-)"
+    rb"\A(?:[~.]{0,2}/|:|[a-z]+://|[0-9.,:]+\Z|(?:0x)?[0-9]+\Z|(?:[A-Za-z_]\w*[.:]){1,9}[A-Za-z_]\w*\Z|-)"
+    rb"|\A[A-Za-z_]\w*(?:Key|Token|Type|Secret|Password|Credential|Provider|Config|Option|Class|Request|Response)s?\Z"
     rb"|\A[\w.-]+(?:/[\w.-]+)+\.[a-z]{1,4}\Z|->|=>|&&|\|\||::|\Aos\.|\Aprocess\.|getenv|environ"
 )
 """A path, an address, a number, a name with dots in it, or an expression."""

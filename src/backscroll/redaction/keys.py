@@ -1,4 +1,4 @@
-"""Where a private key ends: behind its last line, also where lines are numbered, quoted, escaped or missing."""
+"""Where a private key begins and ends, also where its lines are numbered, quoted, escaped or missing."""
 
 from typing import Final
 
@@ -8,11 +8,24 @@ LONGEST: Final = 64 * 1024
 MATERIAL: Final = r"[A-Za-z0-9+/=]{24,}"
 NEXT: Final = r"-----(BEGIN|END) (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
 # What stands between the lines of a key: their ends, numbers that a tool put before them, quotes, headers.
-BODY: Final = (
+GAP: Final = (
     r"(?:[\s\"'`+,>|#*;:-]|\\+[nrt\"']?|\xe2\x86\x92|[0-9]{1,6}(?:\xe2\x86\x92|[\t:|])"
-    rf"|(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset): ?[^\n\\\xff]*|{MATERIAL})*"
-    r"[A-Za-z0-9+/=]*"
+    r"|(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset): ?[^\n\\\xff]*)"
 )
+BODY: Final = rf"(?:{GAP}|{MATERIAL})*[A-Za-z0-9+/=]*"
+
+HEAD: Final = r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
+HEADLESS: Final = (
+    rf"((?:[A-Za-z0-9+/]{{4,}}(?:\r?\n|\\+n){GAP}*)?{MATERIAL}(?:{GAP}|{MATERIAL})*(?:[A-Za-z0-9+/=]+{GAP}+)?)"
+    r"-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
+)
+"""A key whose first lines are missing."""
+UNFRAMED: Final = (
+    # What every OpenSSH key begins with; every RSA key, plain or in PKCS 8; and the lines of a PuTTY key.
+    rf"((?:b3BlbnNzaC1rZXktdjE|MII[A-Za-z0-9+/]{{2}}[AQ]IBA(?:AKCA|DANBgkqh))[A-Za-z0-9+/=]{{20,}}{BODY})"
+)
+PUTTY: Final = rf"Private-Lines: ?[0-9]+{GAP}+({MATERIAL}(?:{GAP}|{MATERIAL})*)"
+PUTTY_SUM: Final = r"Private-MAC: ?([0-9a-f]{40,})"
 
 
 def key_end(data: bytes, begin: int) -> int:

@@ -1,5 +1,6 @@
 """Regular expressions that take time in proportion to the text, whatever stands in it."""
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -9,8 +10,35 @@ def compiled(pattern: str) -> Any:  # noqa: ANN401 - re2 has no types
     """The expression, to be run over bytes."""
     import re2  # costs 10 ms
 
+    return re2.compile(pattern.encode("latin-1"), _options())
+
+
+class AnyOf:
+    """Many expressions, looked for in one pass over a text, without regard to case."""
+
+    def __init__(self, groups: Iterable[tuple[str, ...]]) -> None:
+        import re2
+
+        options = _options()
+        options.case_sensitive = False
+        self._set = re2.Set.SearchSet(options)
+        self._empty = True
+        for group in groups:
+            self._set.Add("|".join(group).encode("latin-1"))
+            self._empty = False
+        if not self._empty:
+            self._set.Compile()
+
+    def found(self, data: bytes) -> list[int]:
+        """The numbers of the groups that the text has something of, in their order."""
+        return sorted(self._set.Match(data) or ()) if not self._empty else []
+
+
+def _options() -> Any:  # noqa: ANN401
+    import re2
+
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
     options.log_errors = False
     options.max_mem = 64 << 20  # with less, the automata of long rules are thrown away and made anew all the time
-    return re2.compile(pattern.encode("latin-1"), options)
+    return options
