@@ -13,6 +13,7 @@ from tantivy import Query
 from backscroll.store.base import DamagedStoreError
 from backscroll.store.local.database import select
 from backscroll.store.local.faults import guarded
+from backscroll.store.local.generations import TEXT
 from backscroll.store.local.store import LocalStore
 from backscroll.store.local.text import SCHEMA, TextIndex
 
@@ -39,7 +40,9 @@ def problems_of(store: LocalStore) -> list[str]:
         found = _rows(store)
     except DamagedStoreError as error:
         return [f"the rows cannot be read: {error.message}"]
-    found += [f"the words are damaged: {path.name}" for path in damaged_segments(store.text.folder)]
+    # Before the words are opened: what is not what it was may end the process in the engine.
+    words = store.file.with_name(TEXT)
+    found += [f"the words are damaged: {path.name}" for path in damaged_segments(words)]
     if not found:
         try:
             found += _settled_words(store)
