@@ -4,6 +4,8 @@ What is hidden is replaced by the name of its rule, and by a number from the sec
 same wherever it stood. Hiding twice is hiding once. The time it takes is in proportion to the text.
 """
 
+import base64
+import binascii
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,6 +15,7 @@ from typing import Any, Final
 from backscroll.redaction.checks import is_drawn, is_phrase
 from backscroll.redaction.names import CHOSEN_FIELD, FIELD, HIDDEN_FIELD, PUBLIC
 from backscroll.redaction.patterns import AnyOf, compiled
+from backscroll.redaction.pictures import without_metadata
 from backscroll.redaction.rules import RULES, Rule
 from backscroll.redaction.wraps import broken_tokens, pieces_below
 
@@ -86,6 +89,7 @@ class Redactor:
         if isinstance(value, list):
             items = [self._value(item, depth + 1) for item in value]
             return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
+        value = _picture(value)
         # A list of settings has the name of each beside its value.
         name = value.get("name") or value.get("key")
         fields = {}
@@ -199,6 +203,21 @@ def _joined(pieces: list[bytes], masks: list[str]) -> str:
     return texts[0] + "".join(mask + text for mask, text in zip(masks, texts[1:], strict=True))
 
 
+def _picture(value: dict[str, Any]) -> dict[str, Any]:
+    """The value with a picture in it that has no metadata any more; the same object if there is none to take out."""
+    for kind, content in PICTURE_FIELDS:
+        data = value.get(content)
+        if isinstance(data, str) and str(value.get(kind)).startswith("image/"):
+            try:
+                picture = base64.b64decode(data, validate=True)
+            except (binascii.Error, ValueError):
+                continue
+            plain = without_metadata(picture)
+            if plain is not picture:
+                return value | {content: base64.b64encode(plain).decode()}
+    return value
+
+
 @lru_cache(MOST_NAMES)
 def _tells(name: str) -> bool:
     """Whether the name of a field tells that its value is a secret."""
@@ -212,6 +231,8 @@ def _hints(rules: tuple[Rule, ...]) -> AnyOf:
     return AnyOf(rule.hints for rule in rules)
 
 
+PICTURE_FIELDS: Final = (("media_type", "data"), ("type", "base64"))
+"""Where a picture stands: in a message, and in the result of a tool that read one."""
 SHORTEST: Final = 6
 LONGEST_NAME: Final = 100
 MASK: Final = re.compile(rb"\[redacted: [a-z-]+(?: [0-9]+)?\]")
