@@ -3,10 +3,12 @@
     python -m bench.soak [--minutes 10] [--rate 500] [--json FILE]
 
 `backscroll watch` follows a generated home. Two processes append to ten sessions each, in the shapes of two versions;
-lines come in halves, sessions are deleted, cut, forked, taken up by the other version, and come back. One process reads
-all the time: searches, lists, shows, also through the command line. Every half minute each word that was said more than
-five seconds ago must be found once, where it was said, and the watcher's memory and descriptors are noted. At the end a
-fresh library made of the same home and archive must say the same.
+lines come in halves, sessions are deleted, cut, emptied, forked, taken up by the other version, and come back. One
+process reads all the time: searches, lists, shows, also through the command line. The viewer and an MCP server run too
+and are asked all the time; every minute a backup is made, and files of the home are compared with what the archive and
+the backup have of them. Every half minute each word that was said more than five seconds ago must be found once, where
+it was said, and the memory and descriptors of all three are noted, which must not grow. At the end a fresh library made
+of the same home and archive must say the same.
 """
 
 import argparse
@@ -20,6 +22,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections import Counter, defaultdict
@@ -39,6 +42,7 @@ from bench.generate import Mix, generate
 from bench.generator.play import _append, _latest_sound_sessions, _Session
 from bench.generator.rows import Tally, client, new_uuid
 from bench.generator.texts import Texts
+from bench.running import Backups, Companion, Memory, Viewer
 
 VERSIONS: Final = ("2.0.76", "2.1.325")
 SESSIONS_EACH: Final = 10
@@ -64,7 +68,18 @@ COMMON: Final = (
     "after:1h the",
     "cach*",
 )
-EVENTS: Final = ("cut", "delete", "fork", "other version", "delete at once", "come back", "cut and go on", "begin")
+BACKUP_SECONDS: Final = 60.0
+EVENTS: Final = (
+    "cut", "delete", "fork", "other version", "delete at once", "come back", "cut and go on", "begin", "empty",
+)  # fmt: skip
+EXPECTED: Final = {
+    "there": (1,),
+    # The version before is shown until the session has grown beyond it.
+    "cut": (0, 1),
+    "emptied": (1,),
+    "unsure": (0, 1),
+}
+"""How often a word is found."""
 
 
 @dataclass
@@ -74,7 +89,7 @@ class Said:
     path: str
     since: float
     state: str = "there"
-    """`there`, `cut`, or `unsure` where both are right."""
+    """`there`, `cut`, `emptied`, or `unsure` where both are right."""
     copies: int = 0
 
 
@@ -230,6 +245,8 @@ class Mouth:
             self._cut(voice, goes_on=kind == "cut and go on")
         elif kind == "fork":
             self._fork(voice)
+        elif kind == "empty":
+            self._empty(voice)
         elif kind == "other version":
             other = VERSIONS[1 - VERSIONS.index(voice.last["version"])]
             voice._session._story.transcript.set_client(client(other), "main")
@@ -273,6 +290,16 @@ class Mouth:
             while voice.path.stat().st_size <= start:
                 path, lines = voice.lines()
                 self._write(voice, path, b"".join(lines), b"")
+
+    def _empty(self, voice: Voice) -> None:
+        """All of a session is gone, and its file is left: what was kept of it is still found."""
+        os.truncate(voice.path, 0)
+        now = time.monotonic()
+        self._change([word for word, _, said in voice.words if now - said >= UNSURE], "emptied")
+        self._change([word for word, _, said in voice.words if now - said < UNSURE], "unsure")
+        self._begin(voice)
+        if voice in self.voices:
+            self.voices.remove(voice)
 
     def _fork(self, voice: Voice) -> None:
         """Another session begins with a copy of all rows of this one."""
@@ -409,6 +436,8 @@ class Sample:
     words: int
     checked: int
     pending: int
+    others: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    """The viewer and the MCP server: memory, memory that is not of files, descriptors."""
 
 
 @dataclass
@@ -480,7 +509,7 @@ class Soak:
             self.checked += 1
             found = library.search(name, limit=5, hits=5)
             hits = [passage.hit for chat in found.chats for passage in chat.passages]
-            expected = {"there": (1,), "cut": (0,), "unsure": (0, 1)}[word.state]
+            expected = EXPECTED[word.state]
             if word.copies:
                 expected = (1,)  # the copy is there whatever becomes of the first
             if len(hits) not in expected or (not word.copies and found.total not in expected):
@@ -489,7 +518,7 @@ class Soak:
                     f"{name} ({word.state} for {age:.0f} s, {word.copies} copies): {len(hits)} hits, "
                     f"total {found.total}, said in {word.path}, found in {[hit.path for hit in hits]}"
                 )
-            elif hits and not word.copies and hits[0].path != word.path:
+            elif hits and not word.copies and not hits[0].path.startswith(word.path):
                 wrong[name] = f"{name}: said in {word.path}, found in {hits[0].path}"
         if wrong:
             # Something may have happened to them while we looked.
@@ -536,6 +565,11 @@ def run(options: argparse.Namespace, root: Path) -> tuple[Soak, dict[str, Any]]:
     started = time.monotonic()
     for process in (*others, reader):
         process.start()
+    companions = [Viewer(home, folder, soak.fail, COMMON), Memory(home, folder, soak.fail, COMMON)]
+    backups = Backups(home, folder, root / "backup", soak.fail)
+    ending = threading.Event()
+    backing_up = threading.Thread(target=back_up_now_and_then, args=(backups, ending, soak), daemon=True)
+    backing_up.start()
     next_check = started + CHECK_SECONDS
     rng = Random("checks")
     library = open_library(home, folder)
@@ -555,7 +589,7 @@ def run(options: argparse.Namespace, root: Path) -> tuple[Soak, dict[str, Any]]:
             library = open_library(home, folder)
             old = [name for name in soak.words if name not in soak.fresh]
             soak.check([*soak.fresh, *rng.sample(old, min(OLD_WORDS, len(old)))], library, ledger)
-            soak.samples.append(_sample(soak, watcher, library, time.monotonic() - started))
+            soak.samples.append(_sample(soak, watcher, library, time.monotonic() - started, companions))
             print(soak.samples[-1], flush=True)
     wrote = time.monotonic() - started
     stop.set()
@@ -566,6 +600,10 @@ def run(options: argparse.Namespace, root: Path) -> tuple[Soak, dict[str, Any]]:
             soak.fail(f"a writer or the reader ended with {process.exitcode}")
     soak.take(ledger, SETTLED)
     library.close()
+    ending.set()
+    backing_up.join()
+    for companion in companions:
+        companion.stop()
     with open_library(home, folder) as library:
         soak.check(list(soak.words), library, ledger)
         count_lines(soak, library)
@@ -573,14 +611,32 @@ def run(options: argparse.Namespace, root: Path) -> tuple[Soak, dict[str, Any]]:
     if code != 130 or errors:
         soak.fail(f"watch ended with {code} and said: {errors or 'nothing'}")
     judge(soak, options.limit * 1_000_000)
-    return soak, {"seconds": wrote, **compare(soak, root)}
+    done = {
+        "asked": {companion.name: dict(companion.asked) for companion in companions},
+        "backups": backups.done,
+        "files compared with archive and backup": backups.compared,
+    }
+    return soak, {"seconds": wrote, **done, **compare(soak, root)}
 
 
-def _sample(soak: Soak, watcher: Watcher, library: Library, second: float) -> Sample:
+def back_up_now_and_then(backups: Backups, ending: threading.Event, soak: Soak) -> None:
+    """In a thread of its own, for a backup takes a while."""
+    try:
+        while not ending.wait(BACKUP_SECONDS):
+            backups.run(SETTLED)
+        backups.run(SETTLED)
+    except Exception:  # whatever it is, it is what we are looking for
+        soak.fail(f"a backup: {traceback.format_exc()}")
+
+
+def _sample(
+    soak: Soak, watcher: Watcher, library: Library, second: float, companions: Sequence[Companion] = ()
+) -> Sample:
     memory = watcher.memory()
     return Sample(
         round(second, 1), memory["VmRSS"], memory["RssAnon"], watcher.descriptors(), watcher.cpu(),
         sum(soak.lines.values()), len(soak.words), soak.checked, library.store.pending().passages,
+        {companion.name: companion.sample() for companion in companions if companion.is_running},
     )  # fmt: skip
 
 
@@ -650,17 +706,39 @@ def compare(soak: Soak, root: Path) -> dict[str, Any]:
 
 
 def judge(soak: Soak, limit: int) -> None:
-    """Whether memory and descriptors stayed what they were."""
+    """Whether memory and descriptors of each process stayed what they were."""
     if len(soak.samples) < 4:
         return
-    half = len(soak.samples) // 2
-    first, second = soak.samples[:half], soak.samples[half:]
-    before, after = (max(sample.own_memory for sample in some) for some in (first, second))
-    if after > limit or after > 1.3 * before + 50_000_000:
-        soak.fail(f"memory grew from {before / 1e6:.0f} to {after / 1e6:.0f} MB")
-    before, after = (max(sample.descriptors for sample in some) for some in (first, second))
-    if after > before + 40:  # a round holds up to 32 files, and a sample may fall into it
-        soak.fail(f"descriptors grew from {before} to {after}")
+    for name, series in figures(soak.samples).items():
+        memory, descriptors = series["own memory"], series["descriptors"]
+        half = len(memory) // 2
+        before, after = max(memory[:half]), max(memory[half:])
+        if after > limit or after > 1.3 * before + 50_000_000:
+            soak.fail(f"memory of the {name} grew from {before / 1e6:.0f} to {after / 1e6:.0f} MB")
+        before, after = max(descriptors[:half]), max(descriptors[half:])
+        if after > before + 40:  # a round holds up to 32 files, and a sample may fall into it
+            soak.fail(f"descriptors of the {name} grew from {before} to {after}")
+
+
+def figures(samples: Sequence[Sample]) -> dict[str, dict[str, list[int]]]:
+    """Memory, memory that is not of files, and descriptors of each process, sample by sample."""
+    rows = [{"watcher": (one.memory, one.own_memory, one.descriptors), **one.others} for one in samples]
+    return {
+        name: {
+            what: [row[name][number] for row in rows if name in row]
+            for number, what in enumerate(("memory", "own memory", "descriptors"))
+        }
+        for name in dict.fromkeys(name for row in rows for name in row)
+    }
+
+
+def _course(values: Sequence[int], unit: int = 1) -> dict[str, int]:
+    """How something went: the medians of the first, the middle and the last fifth, and the most."""
+    fifth = max(1, len(values) // 5)
+    middle = (len(values) - fifth) // 2
+    parts = {"start": values[:fifth], "middle": values[middle : middle + fifth], "end": values[-fifth:]}
+    course = {name: round(statistics.median(some) / unit) for name, some in parts.items() if some}
+    return {**course, "most": round(max(values) / unit)} if values else course
 
 
 def as_results(soak: Soak, more: dict[str, Any]) -> dict[str, Any]:
@@ -677,9 +755,11 @@ def as_results(soak: Soak, more: dict[str, Any]) -> dict[str, Any]:
         "append to found, median": round(statistics.median(soak.delays), 3) if soak.delays else None,
         "append to found, p95": round(statistics.quantiles(soak.delays, n=20)[-1], 3) if len(soak.delays) > 1 else None,
         "append to found, slowest": round(max(soak.delays), 3) if soak.delays else None,
-        "watcher memory not of files, MB": [round(sample.own_memory / 1e6) for sample in samples],
-        "watcher memory, MB": [round(sample.memory / 1e6) for sample in samples],
-        "watcher descriptors": [sample.descriptors for sample in samples],
+        **{
+            f"{name}, {what}{' (MB)' if unit > 1 else ''}": _course(series[what], unit)
+            for name, series in figures(samples).items()
+            for what, unit in (("own memory", 1_000_000), ("memory", 1_000_000), ("descriptors", 1))
+        },
         "watcher cpu seconds": round(samples[-1].cpu, 1) if samples else None,
         "reads (count, median, slowest)": soak.reading,
         "reader memory, MB": round(soak.reader_memory / 1e6),

@@ -23,8 +23,8 @@ SEGMENT: Final = re.compile(r"[0-9a-f]{32}")
 NOT_DAMAGED: Final = ("-shm", "lock", ".lock")
 """Memory that SQLite shares, and files that are always empty."""
 DERIVED: Final = "index"
-EDITABLE: Final = {"marks.json": "marks", "recalls": "recalls"}
-"""What people may edit, and so has no checksum: the question whose answer is whatever such a file says."""
+EDITABLE: Final = {"marks.json": ("marks", "show"), "recalls": ("recalls",)}
+"""What people may edit, and so has no checksum: the questions whose answers are whatever such a file says."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,8 @@ def run_flip(world: World, damage: Damage, golden: Answers) -> tuple[str, str | 
     os.utime(world.library / damage.file, ns=_times(world.root / "held" / "library" / damage.file))
     answers, _ = world.answers(refreshes=True)
     wrong = differences(answers, golden)
-    own = EDITABLE.get(damage.file.partition("/")[0], "")
-    if wrong.keys() == {own} and not isinstance(answers[own], Crashed):
+    own = EDITABLE.get(damage.file.partition("/")[0], ())
+    if wrong and all(name.startswith(own) and not isinstance(answers.get(name), Crashed) for name in wrong):
         return AS_WRITTEN, None
     if wrong:
         name = min(wrong)

@@ -106,7 +106,7 @@ def test_a_passage_that_no_word_leads_to_is_found(shelf: Shelf) -> None:
     with shelf.open() as library:
         store = library.store.writing()
         [(block,)] = store.connection.execute("select min(id) from blocks where role = 'prompt'").fetchall()
-        store.text.delete([block])
+        store.text.delete([int(str(block))])
         store.text.commit()
     assert check(shelf)["index"].problems == ["1 passages cannot be found by their words"]
 
