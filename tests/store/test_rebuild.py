@@ -113,6 +113,7 @@ def test_an_index_of_before_there_were_generations_is_made_again(shelf: Shelf) -
     connection = connect(old / "rows.sqlite", write=True)
     connection.execute("pragma user_version = 5")
     connection.close()
+    (old / "checked").unlink()
     for path in old.iterdir():
         path.rename(shelf.index / path.name)
     old.rmdir()

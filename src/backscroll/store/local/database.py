@@ -102,6 +102,13 @@ def create(path: Path) -> None:
     fresh.replace(path)
 
 
+def check_pages(connection: apsw.Connection, *, deep: bool = False) -> None:
+    """Read every page; `deep` also compares the indexes with their tables. Raises DamagedStoreError."""
+    found = connection.execute(f"pragma {'integrity' if deep else 'quick'}_check(1)").fetchall()
+    if found != [("ok",)]:
+        raise DamagedStoreError(str(found[0][0]))
+
+
 def select(connection: apsw.Connection, statement: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
     """All rows that a statement gives."""
     return connection.execute(statement, values).fetchall()

@@ -1,6 +1,5 @@
 """An index that is open: to read, or by the one process that writes; and how a new one takes its place."""
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,7 +10,8 @@ import apsw
 from backscroll.disk import FileLock
 from backscroll.errors import BackscrollError, NewerVersion, NothingFound
 from backscroll.store.base import DamagedStoreError
-from backscroll.store.local.database import State, connect, create, examine
+from backscroll.store.local.checked import Checked
+from backscroll.store.local.database import State, check_pages, connect, create, examine, select
 from backscroll.store.local.faults import told_apart
 from backscroll.store.local.generations import (
     ROWS,
@@ -40,6 +40,11 @@ class OpenIndex:
         self._lock: FileLock | None = None
         self._generation: Path | None = None
         self._identity: tuple[int, int] | None = None
+        self._checked = Checked(folder)
+        self._is_beside = False
+        """Whether what is written is not in use yet."""
+        self._is_sound = False
+        """Whether this process writes an index that it has found whole, or made."""
         self._connection: apsw.Connection | None = None
         self._text: TextIndex | None = None
 
@@ -72,12 +77,28 @@ class OpenIndex:
             attempt += 1
             _ = self.connection  # of the same generation
             with told_apart():
-                text = TextIndex(self.file.with_name(TEXT), write=self._lock is not None)
+                text = TextIndex(self.file.with_name(TEXT), self._checked, write=self._lock is not None)
             if self._lock is None and attempt < ATTEMPTS and self._is_replaced():
                 self._let_go()  # perhaps its files were removed before they were opened
             else:
+                with told_apart():
+                    self._check_fit(text)
                 self._text = text
         return self._text
+
+    def _check_fit(self, text: TextIndex) -> None:
+        """Raise DamagedStoreError where the words are not of these rows: they would point at other passages."""
+        stamp, documents = text.opstamp, text.documents  # before the rows: those may be ahead, and never behind
+        if stamp < 0:
+            return
+        noted = dict(select(self.connection, "select name, value from marks where name in ('stamp', 'documents')"))
+        if noted.get("stamp") == str(stamp):
+            if noted["documents"] != str(documents):
+                raise DamagedStoreError(f"the text index has {documents} passages instead of {noted['documents']}")
+            return
+        given = select(self.connection, "select seq from sqlite_sequence where name = 'blocks'")
+        if max(text.marks()) > (given[0][0] if given else 0):
+            raise DamagedStoreError("the text index has passages that the rows do not have")
 
     # Reading
 
@@ -119,6 +140,7 @@ class OpenIndex:
             attempt += 1
             self._generation = self._readable()
             self._identity = identity(self._generation)
+            self._checked = Checked(self._generation)
             try:
                 connection = connect(self.file, write=False)
                 connection.execute("select 1 from marks limit 1").fetchall()  # opens all of its files
@@ -146,29 +168,33 @@ class OpenIndex:
         """Write a new index inside; readers have the old one until it is complete, and then the new one."""
         if self._lock is None:
             self._become_writer()
+        self._is_sound = False
         self._let_go()
         with suppress(DamagedStoreError):
             self._refuse_newer(in_use(self.folder))
-        self._generation = fresh = new_generation(self.folder)
         try:
             with told_apart():
-                create(self.file)
+                self._is_beside, fresh = True, self._begin_empty()
             yield
             self._let_go()
             with told_apart():
                 make_current(fresh)
         except BaseException:
+            self._is_sound = False
             with suppress(BackscrollError):
                 self._let_go()
             self._generation = None
-            shutil.rmtree(fresh, ignore_errors=True)
+            with suppress(BackscrollError):
+                remove_unfinished(self.folder, in_use(self.folder))
             raise
+        finally:
+            self._is_beside = False
         self._generation = fresh
         remove_others(self.folder, fresh)
 
     def settle(self) -> None:
         """Remove what an index of an earlier version left, now that this one is complete."""
-        if self._lock is not None and self._generation is not None and in_use(self.folder) == self._generation:
+        if self._lock is not None and self._generation is not None and not self._is_beside:
             remove_others(self.folder, self._generation)
 
     def close(self) -> None:
@@ -176,7 +202,7 @@ class OpenIndex:
         try:
             self._let_go()
         finally:
-            self._generation = None
+            self._generation, self._is_sound = None, False
             if self._lock is not None:
                 self._lock.release()
                 self._lock = None
@@ -195,16 +221,34 @@ class OpenIndex:
         state = examine(current / ROWS) if current else State.MISSING
         if state is State.DAMAGED:
             raise DamagedStoreError(f"{current} has no index of backscroll")
-        if state is State.OURS:
+        if state is State.OURS and current is not None:
             self._generation = current
+            self._checked = Checked(current)
+            self._check_once()
             return
         if state is State.OLDER:
             self.notices.append("the index is being made again: this version has other tables")
         # Nothing can be read until this one is there, so it is used from the start, and an update that is stopped goes
         # on where it was.
-        self._generation = new_generation(self.folder)
+        make_current(self._begin_empty())
+
+    def _begin_empty(self) -> Path:
+        self._generation = fresh = new_generation(self.folder)
         create(self.file)
-        make_current(self._generation)
+        self._checked = Checked(fresh)
+        self._checked.begin()
+        self._is_sound = True
+        return fresh
+
+    def _check_once(self) -> None:
+        """Read all of an index that was not found whole before, or long ago; raises DamagedStoreError."""
+        if not self._checked.has(self.file) or self._checked.is_old:
+            check_pages(self.connection)
+            self.text.check(again=True)
+            self._checked.begin()
+        else:
+            _ = self.text  # whether it fits must be known before there are more rows
+        self._is_sound = True
 
     def _refuse_newer(self, generation: Path | None) -> None:
         if generation is not None and examine(generation / ROWS) is State.NEWER:
@@ -221,6 +265,10 @@ class OpenIndex:
             finally:
                 if connection is not None:
                     connection.close()
+            if self._is_sound and connection is not None:
+                with suppress(OSError):  # it is only a memory
+                    self._checked.add(self.file)
+                    self._checked.save()
 
     def __enter__(self) -> Self:
         return self

@@ -132,15 +132,30 @@ class LocalStore(OpenIndex, Shapes):
         marks = self._positions()
         deleted = [row[0] for row in self.connection.execute("select block from deleted")]
         self.text.delete(deleted)
+        self._make_lasting()
         stamp = self.text.commit()
+        documents = self.text.documents
         with transaction(self.connection):
             self.connection.execute(
                 "delete from deleted where block in (select value from json_each(?))", (str(deleted),)
             )
             self.connection.executemany(
                 "insert or replace into marks values (?, ?)",
-                [("stamp", str(stamp)), *((f"stage {number}", str(mark)) for number, mark in enumerate(marks))],
+                [
+                    ("stamp", str(stamp)),
+                    ("documents", str(documents)),
+                    *((f"stage {number}", str(mark)) for number, mark in enumerate(marks)),
+                ],
             )
+
+    def _make_lasting(self) -> None:
+        """Flush the rows: words must never point at rows that a power cut takes, for their ids would be given again."""
+        self.connection.execute("pragma synchronous = full")
+        try:
+            # A commit with this setting flushes the write-ahead log, and with it all that was committed before.
+            self.connection.execute("insert or replace into marks values ('lasting', '')")
+        finally:
+            self.connection.execute("pragma synchronous = normal")
 
     @guarded
     def read_again(self, paths: Iterable[str]) -> None:

@@ -4,11 +4,12 @@ Passages are added in the order of their ids, first those that say most (prompts
 highest id of each of the two tells how far the index has come, whatever became of the process that wrote it.
 """
 
-import json
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+import msgspec
 import tantivy
 from tantivy import Filter, Occur, Query, TextAnalyzerBuilder, Tokenizer
 
@@ -16,6 +17,7 @@ from backscroll.conversation import Role
 from backscroll.disk import private_folder
 from backscroll.query import LONGEST_WORD, Preparation, distance, normal
 from backscroll.store.base import DamagedStoreError, Document
+from backscroll.store.local.checked import Checked, check_sum
 
 STAGES: Final = (
     (Role.TITLE, Role.PROMPT, Role.ANSWER, Role.THINKING),
@@ -39,12 +41,44 @@ MOST_LOOKED_AT: Final = 50_000
 HEAP: Final = 96_000_000
 
 
+class _Deletes(msgspec.Struct):
+    num_deleted_docs: int
+    opstamp: int
+
+
+class _Segment(msgspec.Struct):
+    """A part of the index, as the engine's own list has it."""
+
+    segment_id: str
+    max_doc: int
+    deletes: _Deletes | None = None
+
+    @property
+    def files(self) -> list[str]:
+        name = self.segment_id.replace("-", "")
+        deletes = [f"{name}.{self.deletes.opstamp}.del"] if self.deletes else []
+        return [f"{name}.{part}" for part in SEGMENT_FILES] + deletes
+
+    @property
+    def documents(self) -> int:
+        return self.max_doc - (self.deletes.num_deleted_docs if self.deletes else 0)
+
+
+class _Meta(msgspec.Struct):
+    segments: list[_Segment]
+    opstamp: int
+
+
+META: Final = msgspec.json.Decoder(_Meta)
+
+
 class TextIndex:
     """The passages of a library by their words."""
 
-    def __init__(self, folder: Path, *, write: bool) -> None:
+    def __init__(self, folder: Path, checked: Checked, *, write: bool) -> None:
         """Readers get an empty index if none exists yet; the writer makes one. A damaged one is an error for both."""
         self.folder = folder
+        self._checked = checked
         self._writer: tantivy.IndexWriter | None = None
         self._preparation = Preparation()
         self._opstamp = -1
@@ -52,34 +86,55 @@ class TextIndex:
         self._index = self._open(write=write)
 
     def _open(self, *, write: bool) -> tantivy.Index:
-        is_there = self._is_there()
+        is_there = self._meta() is not None
         self._is_nowhere = not is_there and not write
-        if is_there and not self._is_whole():
-            raise DamagedStoreError("a file of the text index is missing or cannot be read")
+        if is_there:
+            self.check()
         if write:
             private_folder(self.folder)
         return _prepared(tantivy.Index(SCHEMA, path=None if self._is_nowhere else str(self.folder)))
 
-    def _is_there(self) -> bool:
-        return (self.folder / "meta.json").exists()
-
-    def _is_whole(self) -> bool:
-        """Whether every file is there that the index says it has."""
+    def _meta(self) -> _Meta | None:
+        """What the engine says the index consists of; None if there is none."""
         try:
-            segments = json.loads((self.folder / "meta.json").read_bytes())["segments"]
-            names = [segment["segment_id"].replace("-", "") for segment in segments]
-        except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
-            return False
-        return all((self.folder / f"{name}.{part}").exists() for name in names for part in SEGMENT_FILES)
+            return META.decode((self.folder / "meta.json").read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except msgspec.MsgspecError as error:
+            raise DamagedStoreError(f"meta.json of the text index cannot be read: {error}") from error
+
+    def files(self) -> list[Path]:
+        """The files that the index consists of."""
+        meta = self._meta()
+        names = [name for segment in meta.segments for name in segment.files] if meta else []
+        return [self.folder / name for name in names]
+
+    def check(self, *, again: bool = False) -> None:
+        """Read the files that were not found whole before, or all of them `again`, and compare their checksums."""
+        while True:
+            files = self.files()
+            try:
+                for path in files:
+                    if again or not self._checked.has(path):
+                        check_sum(path)
+                        self._checked.add(path)
+            except FileNotFoundError as error:
+                if self.files() == files:
+                    raise DamagedStoreError(f"a file of the text index is gone: {error.filename}") from error
+                continue  # the writer has merged it with others meanwhile
+            return
 
     @property
     def opstamp(self) -> int:
         """Changes with every commit, by whichever process."""
-        try:
-            stamp = json.loads((self.folder / "meta.json").read_bytes())["opstamp"]
-        except (OSError, ValueError, KeyError):
-            return -1
-        return int(stamp)
+        meta = self._meta()
+        return meta.opstamp if meta else -1
+
+    @property
+    def documents(self) -> int:
+        """How many passages the index says it has."""
+        meta = self._meta()
+        return sum(segment.documents for segment in meta.segments) if meta else 0
 
     def searcher(self) -> tantivy.Searcher:
         """What there is to be searched now."""
@@ -88,6 +143,8 @@ class TextIndex:
         if stamp != self._opstamp and (stamp >= 0 or self._opstamp < 0):
             if self._is_nowhere:  # it was made since
                 self._index = self._open(write=False)
+            elif self._writer is None:
+                self.check()
             self._index.reload()
             self._opstamp = stamp
         return self._index.searcher()
@@ -127,6 +184,7 @@ class TextIndex:
     def commit(self) -> int:
         """Make what was added and dropped visible and lasting; the stamp of that state."""
         self._writing().commit()
+        self._remember()
         return self.opstamp
 
     def similar(self, text: str) -> list[str]:
@@ -156,8 +214,18 @@ class TextIndex:
     def close(self) -> None:
         """Let go of the writer; what was not committed is added again the next time."""
         if self._writer is not None:
-            self._writer.wait_merging_threads()
-            self._writer = None
+            writer, self._writer = self._writer, None
+            writer.wait_merging_threads()
+            self._remember()
+
+    def _remember(self) -> None:
+        """What this process has written need not be read again to be checked."""
+        for path in self.files():
+            if not self._checked.knows(path):
+                with suppress(FileNotFoundError):  # merged with others meanwhile
+                    self._checked.add(path)
+        with suppress(OSError):  # it is only a memory
+            self._checked.save()
 
     def _writing(self) -> tantivy.IndexWriter:
         if self._writer is None:

@@ -1,0 +1,98 @@
+"""What of an index was found whole, remembered by how its files looked then, so that it is not read again each time.
+
+The file `checked` in a generation is only that memory: without it, or if it says anything odd, everything is read once
+more. It knows a file by its inode, size and times; damage that changes none of these is found by the next full check,
+which an update makes after a week.
+"""
+
+import json
+import os
+import time
+import zlib
+from pathlib import Path
+from typing import Any, Final
+
+from backscroll.store.base import DamagedStoreError
+
+Look = tuple[int, ...]
+PIECE: Final = 1024 * 1024
+FULL_CHECK_SECONDS: Final = 7 * 24 * 3600.0
+FOOTER_MAGIC: Final = 1337
+LONGEST_FOOTER: Final = 10_000
+
+
+def look_of(path: Path) -> Look:
+    """What tells a file that was touched from one that was not."""
+    status = path.stat()
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+class Checked:
+    """The memory of one generation."""
+
+    def __init__(self, generation: Path) -> None:
+        self._file = generation / "checked"
+        self._looks: dict[str, Look] = {}
+        self._at = 0.0
+        try:
+            said: Any = json.loads(self._file.read_bytes())
+            self._looks = {str(name): tuple(map(int, look)) for name, look in said["looks"].items()}
+            self._at = float(said["at"])
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            pass
+
+    @property
+    def is_old(self) -> bool:
+        """Whether the last full check is long ago."""
+        return not 0 <= time.time() - self._at < FULL_CHECK_SECONDS
+
+    def has(self, path: Path) -> bool:
+        """Whether this file looks as it did when it was found whole."""
+        return self._looks.get(path.name) == look_of(path)
+
+    def add(self, path: Path) -> None:
+        """Remember a file as whole: it was checked, or just written."""
+        self._looks[path.name] = look_of(path)
+
+    def knows(self, path: Path) -> bool:
+        """Whether a file of this name was ever found whole."""
+        return path.name in self._looks
+
+    def forget(self, *, but: set[str]) -> None:
+        """Drop what is not there any more."""
+        self._looks = {name: look for name, look in self._looks.items() if name in but}
+
+    def begin(self) -> None:
+        """A full check has been made, or all is new."""
+        self._at = time.time()
+
+    def save(self) -> None:
+        """Write it down. Losing it costs a check, so it is not flushed to the disk."""
+        fresh = self._file.with_name("checked.new")
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(json.dumps({"at": self._at, "looks": self._looks}).encode())
+        fresh.replace(self._file)
+
+
+def check_sum(path: Path) -> None:
+    """Read a file of the text index and compare it with the checksum at its end, as the engine wrote it."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        file.seek(max(0, size - LONGEST_FOOTER))
+        end = file.read()
+        length, magic = (int.from_bytes(end[at : at + 4 or None], "little") for at in (-8, -4))
+        if len(end) < 8 or magic != FOOTER_MAGIC or length + 8 > len(end):
+            raise DamagedStoreError(f"{path.name} of the text index has no checksum")
+        try:
+            expected = json.loads(end[-8 - length : -8])["crc"]
+        except (ValueError, TypeError, KeyError) as error:
+            raise DamagedStoreError(f"the checksum of {path.name} of the text index cannot be read") from error
+        file.seek(0)
+        left = size - 8 - length
+        found = 0
+        while left > 0 and (piece := file.read(min(PIECE, left))):
+            found = zlib.crc32(piece, found)
+            left -= len(piece)
+    if left or found != expected:
+        raise DamagedStoreError(f"{path.name} of the text index is not what was written")
