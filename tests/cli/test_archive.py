@@ -253,6 +253,44 @@ def test_a_backup_can_become_the_archive(place: Place, tmp_path: Path) -> None:
     assert place.run("archive", "restore-backup", str(tmp_path / "nothing")).returncode == 3
 
 
+def test_a_backup_outlives_the_damage_of_its_library_and_mends_it(place: Place, tmp_path: Path) -> None:
+    place.run("keep")
+    copy = str(tmp_path / "copy")
+    assert place.run("archive", "backup", copy).returncode == 0
+    good = {path.name: path.read_bytes() for path in (tmp_path / "copy" / "packs").iterdir()}
+    (pack,) = place.archive.glob("packs/*.pack")
+    data = bytearray(pack.read_bytes())
+    data[20] ^= 1
+    pack.write_bytes(data)
+    (place.home / session_path("S2")).write_bytes(b"")
+    shutil.rmtree(place.home / "projects")
+    (place.home / "projects").mkdir()
+    assert place.run("archive", "backup", copy).returncode == 0
+    assert {path.name: path.read_bytes() for path in (tmp_path / "copy" / "packs").iterdir()} == good
+    assert place.run("archive", "verify").returncode == 1
+    assert place.ask("archive", "repair", "--from", copy)["mended"] == 1
+    assert place.run("archive", "verify").returncode == 0
+    pack.unlink()
+    assert place.ask("archive", "repair", "--from", copy)["mended"] > 1
+    assert place.run("archive", "verify").returncode == 0
+
+
+def test_a_lost_end_of_the_catalogue_stops_keeping_until_it_is_repaired(place: Place, tmp_path: Path) -> None:
+    place.run("update")
+    copy = str(tmp_path / "copy")
+    place.run("archive", "backup", copy)
+    (place.home / session_path("S2")).unlink()
+    catalogue = place.archive / "catalogue.jsonl"
+    catalogue.write_bytes(catalogue.read_bytes().splitlines(keepends=True)[0])
+    assert place.run("archive", "backup", copy).returncode == 1
+    done = place.run("keep")
+    assert done.returncode == 1
+    assert "archive repair" in done.stderr
+    assert place.ask("archive", "repair", "--from", copy)["files"] == 4
+    assert place.run("archive", "verify").returncode == 0
+    assert len(place.ask("list")["chats"]) == 2
+
+
 def test_status_tells_what_is_gone_and_what_goes_next(place: Place) -> None:
     place.run("keep")
     (place.home / session_path("S2")).unlink()

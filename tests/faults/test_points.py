@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.archive import Archive
+from backscroll.archive import Archive, Writer, merge, verify
 from backscroll.errors import BackscrollError
 from tests.archive.support import Kept, contents
 from tests.faults.disk import ERRORS, PowerCut, failing_disk
@@ -69,6 +69,88 @@ def check_kept(before: dict[int, list[bytes]], after: dict[int, list[bytes]], bu
 
 def numbers_of(kept: Kept, name: str) -> set[int]:
     return {file.number for file in kept.archive.files.values() if file.source == kept.session(name)}
+
+
+def backed_up(root: Path) -> Kept:
+    """An archive and a backup of it, after which it has gone on: growth, a rewriting, a forgetting."""
+    kept = Kept(root)
+    kept.write(a=text("a", 30), b=SECRET + text("b", 20), c=text("c", 5), d=text("d", 9)).capture()
+    back_up(kept)
+    kept.append("a", text("more", 20))
+    kept.write(e=text("e", 40), d=text("another", 12))
+    kept.session("c").unlink()
+    kept.capture()
+    kept.forget("b")
+    return kept
+
+
+def back_up(kept: Kept) -> None:
+    with Writer(kept.folder.with_name("backup"), accepts_loss=True) as backup:
+        merge(kept.archive, backup)
+
+
+def check_backup(kept: Kept, before: dict[int, list[bytes]], loss: set[int]) -> None:
+    """The backup is whole and holds what it held; once the fault is gone it holds what the archive does."""
+    backup = Archive(kept.folder.with_name("backup"))
+    assert verify(backup).damages == []
+    check_kept(before, {file.number: contents(backup, file) for file in backup.files.values()}, loss)
+    back_up(kept)
+    backup, own = Archive(backup.folder), kept.archive
+    assert verify(backup).damages == []
+    assert {file.path: contents(backup, file) for file in backup.files.values()} == {
+        file.path: contents(own, file) for file in own.files.values()
+    }
+    copy = Kept(kept.folder.parent)
+    copy.folder = backup.folder
+    assert SECRET not in copy.everything()
+
+
+def in_backup(kept: Kept) -> tuple[dict[int, list[bytes]], set[int]]:
+    backup = Archive(kept.folder.with_name("backup"))
+    forgotten = {file.number for file in backup.files.values() if file.source == kept.session("b")}
+    return {file.number: contents(backup, file) for file in backup.files.values()}, forgotten
+
+
+@pytest.mark.parametrize("loses", [False, True], ids=["all written", "only the flushed written"])
+def test_a_power_cut_at_every_point_of_a_backup(tmp_path: Path, loses: bool) -> None:
+    points = 0
+    while True:
+        points += 1
+        kept = backed_up(tmp_path / str(points))
+        before, forgotten = in_backup(kept)
+        with failing_disk(kept.folder.with_name("backup"), points, PowerCut) as disk:
+            try:
+                back_up(kept)
+                break
+            except PowerCut:
+                pass
+        if loses:
+            disk.lose_what_was_not_flushed()
+        check_backup(kept, before, forgotten)
+    assert points > 10
+    assert {"write", "fsync", "unlink"} <= set(disk.calls)
+
+
+@pytest.mark.parametrize("forever", [False, True], ids=["once", "forever"])
+@pytest.mark.parametrize("error", ERRORS)
+def test_an_error_at_every_point_of_a_backup(tmp_path: Path, error: str, forever: bool) -> None:
+    points = silent = 0
+    while True:
+        points += 1
+        kept = backed_up(tmp_path / str(points))
+        before, forgotten = in_backup(kept)
+        backup = kept.folder.with_name("backup")
+        with failing_disk(backup, points, lambda: OSError(ERRORS[error], error), forever=forever) as disk:
+            try:
+                back_up(kept)
+                if len(disk.calls) < points:
+                    break
+                silent += disk.calls[points - 1] != "mkdir"
+            except (OSError, BackscrollError):
+                pass
+        check_backup(kept, before, forgotten)
+    assert points > 10
+    assert silent == 0, f"{silent} of {points} failures did not reach the caller"
 
 
 CASES = [(first_capture, capture), (prepared, capture), (prepared, forget)]

@@ -3,10 +3,11 @@
 from backscroll.archive.archive import Archive, KeptFile, Version
 from backscroll.archive.capture import Capture, capture, capture_changed
 from backscroll.archive.forgetting import forget_key, keys_to_forget
+from backscroll.archive.merge import Merged, Refused, mend, merge
 from backscroll.archive.reading import KeptReading
 from backscroll.archive.restore import Restored, restore
+from backscroll.archive.rewriting import Writer
 from backscroll.archive.verify import Damage, Report, verify
-from backscroll.archive.writer import Writer
 
 __all__ = [
     "Archive",
@@ -14,6 +15,8 @@ __all__ = [
     "Damage",
     "KeptFile",
     "KeptReading",
+    "Merged",
+    "Refused",
     "Report",
     "Restored",
     "Version",
@@ -22,6 +25,8 @@ __all__ = [
     "capture_changed",
     "forget_key",
     "keys_to_forget",
+    "mend",
+    "merge",
     "restore",
     "verify",
 ]

@@ -30,7 +30,7 @@ from backscroll.archive.catalogue import (
 )
 from backscroll.archive.end_note import read_note
 from backscroll.archive.forgetting import is_forgotten
-from backscroll.errors import BackscrollError, NewerVersion, storage_error
+from backscroll.errors import BackscrollError, NewerVersion, StorageError, storage_error
 from backscroll.files import Bookmark, FileKind, LeftOut, Place, place_of
 
 CACHED: Final = 4
@@ -199,6 +199,14 @@ class Archive:
         if len(data) != chunk.size or hashlib.sha256(data).hexdigest() != chunk.id:
             raise DamagedError(chunk, "the bytes are not those that were kept")
         return data
+
+    def is_sound(self, chunk: Chunk) -> bool:
+        """Whether it can be read, and is what was put there."""
+        try:
+            self.unpack(chunk)
+        except (DamagedError, StorageError):
+            return False
+        return True
 
     def read_packed(self, chunk: Chunk) -> bytes:
         """The frame of a chunk as it stands in its pack, whatever it is.

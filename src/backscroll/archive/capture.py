@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from backscroll.archive.archive import KeptFile
-from backscroll.archive.writer import Writer
+from backscroll.archive.rewriting import Writer
 from backscroll.files import Changed, Discovery, Home, HomeFile, Reading, Unreadable, discover, find_changes
 
 

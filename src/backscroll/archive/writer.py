@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from backscroll.archive.archive import Archive, DamagedError, KeptFile
+from backscroll.archive.archive import Archive, KeptFile
 from backscroll.archive.catalogue import (
     BEGINNING,
     Bytes,
@@ -33,9 +33,9 @@ from backscroll.archive.catalogue import (
 )
 from backscroll.archive.end_note import EndNote, write_note
 from backscroll.archive.packing import Packed, in_chunks, pack
-from backscroll.archive.snapshot import entries_of, new_file_entry
+from backscroll.archive.snapshot import new_file_entry
 from backscroll.disk import FileLock, append, open_private, private_folder, sync_folder, write_all
-from backscroll.errors import BackscrollError, StorageError
+from backscroll.errors import BackscrollError
 from backscroll.files import Bookmark
 
 PACK_SIZE: Final = 512 * 1024 * 1024
@@ -57,8 +57,8 @@ class _Job:
     """Where its source was read to, once all of it was."""
 
 
-class Writer(Archive):
-    """An archive that is open for writing; a context manager that holds the lock."""
+class Appender(Archive):
+    """An archive that is open for adding to it; a context manager that holds the lock."""
 
     def __init__(self, folder: Path, *, accepts_loss: bool = False) -> None:
         """Take the lock, and go on behind what was written last.
@@ -84,6 +84,7 @@ class Writer(Archive):
             if self.lost_end is not None and not accepts_loss:
                 hint = "run backscroll archive repair, with --from and the folder of a backup if there is one"
                 raise BackscrollError(f"the end of the catalogue is lost: {self.lost_end}", hint)
+            self.lost_end = None
             # Also behind a line that is damaged: its number is not given to another file.
             numbers = (number for bad in self.bad_lines for number in bad.files)
             self._next_file = max([0, *self.files, *numbers]) + 1
@@ -131,7 +132,7 @@ class Writer(Archive):
         """Begin to keep a file."""
         number = self._next_file
         self._next_file += 1
-        self._write(new_file_entry(KeptFile(number, machine, home, path, kind), _now()))
+        self._write(new_file_entry(KeptFile(number, machine, home, path, kind), now()))
         return self.files[number]
 
     def add(
@@ -154,6 +155,18 @@ class Writer(Archive):
         if self._pending_bytes >= COMMIT_AFTER:
             self.commit()
         return job.size - before
+
+    def put(self, packed: Packed) -> tuple[Chunk, int]:
+        """Put down a chunk that is packed and proven already; where it lies, and how many bytes that took."""
+        before = self._pack_number, self._pack_end
+        chunk = self._put(packed)
+        return chunk, len(packed.data) if before != (self._pack_number, self._pack_end) else 0
+
+    def add_chunks(self, line: Bytes) -> None:
+        """Say which file these chunks belong to, that were put down before."""
+        self._write(line)
+        if self._pending_bytes >= COMMIT_AFTER:
+            self.commit()
 
     def settle(self) -> None:
         """Put everything down that is being packed."""
@@ -179,7 +192,7 @@ class Writer(Archive):
             return
         self._write(
             Bytes(
-                at=_now(),
+                at=now(),
                 file=job.file.number,
                 version=job.version,
                 size=job.size,
@@ -192,24 +205,24 @@ class Writer(Archive):
     def moved(self, file: KeptFile, path: str) -> None:
         """The file lies elsewhere in its home now."""
         text, in_hex = written_name(path)
-        self._write(Moved(at=_now(), file=file.number, path=text, path_hex=in_hex))
+        self._write(Moved(at=now(), file=file.number, path=text, path_hex=in_hex))
 
     def gone(self, file: KeptFile) -> None:
         """The file is not in its home any more."""
-        self._write(Gone(at=_now(), file=file.number))
+        self._write(Gone(at=now(), file=file.number))
 
     def suspect(self, file: KeptFile) -> None:
         """Something of the file is damaged: keep it once more, if it is still there."""
-        self._write(Suspect(at=_now(), file=file.number))
+        self._write(Suspect(at=now(), file=file.number))
 
-    def captured_all(self, machine: str, home: str) -> None:
+    def captured_all(self, machine: str, home: str, at: str | None = None) -> None:
         """Everything in the home is kept."""
         text, in_hex = written_name(home)
-        self._write(Captured(at=_now(), machine=machine, home=text, home_hex=in_hex))
+        self._write(Captured(at=at or now(), machine=machine, home=text, home_hex=in_hex))
 
     def verified_all(self, damaged: int, *, quick: bool) -> None:
         """Somebody looked whether everything is whole."""
-        self._write(Verified(at=_now(), damaged=damaged, quick=quick))
+        self._write(Verified(at=now(), damaged=damaged, quick=quick))
 
     def commit(self) -> None:
         """Make sure that everything so far outlives a power cut."""
@@ -237,62 +250,9 @@ class Writer(Archive):
         self._pending_bytes = 0
         self._note_end()
 
-    def forget(self, files: Iterable[KeptFile], keys: Iterable[str]) -> None:
-        """Really remove these files: what only they have is taken out of the packs, and they will not be kept again.
-
-        New packs are written and flushed before a new catalogue takes the place of the old one; the old packs go last.
-        """
-        if self.bad_lines:
-            hint = "see backscroll archive verify; take a backup with restore-backup, or keep it as it is"
-            raise BackscrollError("the catalogue is damaged, and is not written anew before that is mended", hint)
-        self.commit()
-        removed = {file.number for file in files}
-        remaining = [file for file in self.files.values() if file.number not in removed]
-        wanted = {chunk.id for file in remaining for version in file.versions for chunk in version.chunks}
-        touched = {
-            chunk.pack for number in removed for version in self.files[number].versions for chunk in version.chunks
-        }
-        touched |= self._packs_with_rubbish()  # what somebody left who was cut off may be of these files too
-        self._next_pack()
-        self.first_pack = self._pack_number
-        for chunk in [chunk for chunk in self.chunks.values() if chunk.pack in touched and chunk.id in wanted]:
-            with self.pack(chunk.pack).open("rb") as pack:
-                packed = os.pread(pack.fileno(), chunk.length, chunk.offset)
-            self.chunks[chunk.id] = self._append_to_pack(Packed(chunk.id, packed, chunk.size))
-        if self._pack is not None:
-            os.fsync(self._pack)
-        for number in removed:
-            file = self.files.pop(number)
-            key = (file.machine, file.home, file.path)
-            if self.sources.get(key) is file:
-                del self.sources[key]
-        self.chunks = {name: chunk for name, chunk in self.chunks.items() if name in wanted}
-        self.forgotten.update(keys)
-        for file in remaining:
-            for version in file.versions:
-                version.chunks = [self.chunks[chunk.id] for chunk in version.chunks]
-        self._write_anew()
-        for number in touched:
-            self.pack(number).unlink(missing_ok=True)
-        sync_folder(self.folder / "packs")
-
     def _write(self, entry: Entry) -> None:
         self._apply(entry)
         self._pending.append(entry)
-
-    def _write_anew(self) -> None:
-        """Put a catalogue of what is kept now in the place of the old one."""
-        entries = list(entries_of(self, _now()))
-        lines, last_sum = encode(entries, BEGINNING)
-        fresh = self.catalogue.with_suffix(".new")
-        fresh.unlink(missing_ok=True)
-        self._sure_of = (self._pack_number, self._pack_end)
-        append(fresh, lines, 0)
-        fresh.replace(self.catalogue)
-        sync_folder(self.folder)
-        self._sum, self._end, self._lines = last_sum, len(lines), len(entries)
-        self._header_sum = encode(entries[:1], BEGINNING)[1]
-        self._note_end()
 
     def _note_end(self, *, flush: bool = False) -> None:
         """Say outside of the catalogue how far it goes, so that a lost end is noticed."""
@@ -300,22 +260,16 @@ class Writer(Archive):
 
     def _put(self, packed: Packed) -> Chunk:
         known = self.chunks.get(packed.id)
-        if known is not None and self._is_whole(known):
+        if known is not None and (self._is_new(known) or self.is_sound(known)):
             return known  # the same bytes are kept already
         chunk = self._append_to_pack(packed)
         self.chunks[chunk.id] = chunk
         self._pending_bytes += packed.size
         return chunk
 
-    def _is_whole(self, chunk: Chunk) -> bool:
-        """Whether what is kept already can be relied on. What was put down just now is not read again."""
-        if chunk.pack == self._pack_number and chunk.offset >= self._opened_at:
-            return True
-        try:
-            self.unpack(chunk)
-        except (DamagedError, StorageError):
-            return False
-        return True
+    def _is_new(self, chunk: Chunk) -> bool:
+        """Whether it was put down just now; it is not read again."""
+        return chunk.pack == self._pack_number and chunk.offset >= self._opened_at
 
     def _append_to_pack(self, packed: Packed) -> Chunk:
         if self._pack is None or self._pack_end >= PACK_SIZE:
@@ -347,17 +301,14 @@ class Writer(Archive):
         self._pack_number = max([self._pack_number, *self._packs_on_disk()]) + 1
         self._pack_end = self._opened_at = 0
 
-    def _packs_with_rubbish(self) -> set[int]:
-        claimed: dict[int, int] = {}
-        for chunk in self.chunks.values():
-            claimed[chunk.pack] = claimed.get(chunk.pack, 0) + chunk.length
-        return {n for n in self._packs_on_disk() if self.pack(n).stat().st_size != claimed.get(n, 0)}
-
     def _packs_on_disk(self) -> list[int]:
         return [int(path.stem) for path in (self.folder / "packs").glob("*.pack") if path.stem.isdecimal()]
 
     def _heal(self) -> None:
-        """Go on behind whatever somebody left who was cut off."""
+        """Go on behind whatever somebody left who was cut off, and close what others could read."""
+        for path in (self.catalogue, *map(self.pack, self._packs_on_disk())):
+            if path.exists():
+                os.close(open_private(path, os.O_RDONLY))
         used = {chunk.pack for chunk in self.chunks.values()}
         if not self.bad_lines:
             for number in self._packs_on_disk():
@@ -375,11 +326,12 @@ class Writer(Archive):
             if any(self.pack(number).stat().st_size for number in self._packs_on_disk()):
                 hint = "put the catalogue back from a backup, or move the folder away to begin anew"
                 raise BackscrollError(f"the catalogue of {self.folder} is lost, and its packs are there", hint)
-            self._write(Header(at=_now()))
+            self._write(Header(at=now()))
             self.commit()  # before any pack is made: packs without a catalogue are a damage, and no beginning
 
 
-def _now() -> str:
+def now() -> str:
+    """The time, as a line has it."""
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 

@@ -12,7 +12,7 @@ from backscroll.errors import BackscrollError, StorageError, UsageError
 from backscroll.render.terminal import clean_line, moment, plural, size
 
 if TYPE_CHECKING:
-    from backscroll.library import KeptVersion, Proof, Restored, Status
+    from backscroll.library import KeptVersion, Merged, Proof, Restored, Status
 
 SHOWN = 10
 
@@ -211,7 +211,10 @@ def archive_forget(name: str, yes: bool) -> None:
 @click.argument("folder", type=PATH, metavar="DIR")
 @global_options
 def archive_backup(folder: Path) -> None:
-    """Copy the archive to a folder; a copy that is there is brought up to date.
+    """Copy the archive to a folder, or bring the backup that is there up to date.
+
+    Everything is checked before it is copied. What is damaged or missing in your library never replaces what the backup
+    has: it is reported, and `archive repair --from DIR` brings it back. Only what you forget leaves the backup.
 
     \b
     Examples:
@@ -220,18 +223,22 @@ def archive_backup(folder: Path) -> None:
     from backscroll.library import back_up
 
     asked = request()
-    copied = back_up(asked.settings(), folder)
+    done = back_up(asked.settings(), folder)
     if asked.json:
-        write_json({"bytes": copied, "folder": str(folder)})
+        write_json({"folder": str(folder), **_merged_as_json(done)})
     else:
-        write(f"copied {size(copied)} to {clean_line(str(folder))}")
+        write(f"copied {size(done.size)} to {clean_line(str(folder))}")
+        _write_merged(done, "only in the backup, or more of it there")
+    if done.refused or done.only_in_target:
+        hint = f"run backscroll archive repair --from {folder} to get back what the backup has"
+        raise BackscrollError("the library lacks something that was kept: the backup is as good as it can be", hint)
 
 
 @command.command("restore-backup", short_help="Take a copy as the archive.")
 @click.argument("folder", type=PATH, metavar="DIR")
 @global_options
 def archive_restore_backup(folder: Path) -> None:
-    """Take a copy that `archive backup` made as the archive of a library that has none.
+    """Take a copy that `archive backup` made as the archive of a library that has none. Every byte is checked.
 
     \b
     Examples:
@@ -240,11 +247,57 @@ def archive_restore_backup(folder: Path) -> None:
     from backscroll.library import restore_backup
 
     asked = request()
-    files = restore_backup(asked.settings(), folder)
+    files, done = restore_backup(asked.settings(), folder)
     if asked.json:
-        write_json({"files": files})
+        write_json({"files": files, "refused": _merged_as_json(done)["refused"]})
     else:
         write(f"{plural(files, 'file')} kept")
+        _write_merged(done, "")
+    if done.refused:
+        raise BackscrollError(f"{plural(len(done.refused), 'file')} damaged in the backup", "see the list above")
+
+
+@command.command("repair", short_help="Get back from a backup what is damaged or lost.")
+@click.option("--from", "folder", type=PATH, metavar="DIR", help="The folder of a backup.")
+@global_options
+def archive_repair(folder: Path | None) -> None:
+    """Replace what is damaged or lost in the archive with the sound copy of a backup.
+
+    Without a backup, accept that the end of the catalogue is lost, so that sessions can be kept again: what your homes
+    still have is kept anew.
+
+    \b
+    Examples:
+      backscroll archive repair --from /mnt/usb/backscroll
+    """
+    from backscroll.library import repair
+
+    asked = request()
+    done = repair(asked.settings(), folder)
+    if asked.json:
+        write_json({**_merged_as_json(done), "mended": done.mended})
+    else:
+        write(f"{plural(done.mended, 'damaged chunk')} replaced, {plural(done.files, 'file')} brought back")
+        _write_merged(done, "")
+    if done.refused:
+        raise BackscrollError(f"{plural(len(done.refused), 'file')} damaged in the backup too", "see the list above")
+
+
+def _merged_as_json(done: "Merged") -> dict[str, object]:
+    return {
+        "bytes": done.size,
+        "files": done.files,
+        "forgotten": done.forgotten,
+        "refused": [{"file": str(item.file.source), "what": item.what} for item in done.refused],
+        "only_in_backup": [str(file.source) for file in done.only_in_target],
+    }
+
+
+def _write_merged(done: "Merged", more: str) -> None:
+    for item in done.refused:
+        write(warning(f"not copied: {clean_line(str(item.file.source))}: {clean_line(item.what)}"))
+    for file in done.only_in_target if more else ():
+        write(f"{more}: {clean_line(str(file.source))}")
 
 
 def _version_as_json(item: "KeptVersion") -> dict[str, object]:

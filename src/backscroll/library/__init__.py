@@ -1,8 +1,9 @@
 """What one can do. The only way in: a door calls this, and nothing below it."""
 
-from backscroll.archive import Restored
+from backscroll.archive import Merged, Restored
 from backscroll.conversation import Agent, Branch, Chat, Message, Overview, bytes_of, overview_of, pictures_of
 from backscroll.files import Home
+from backscroll.library.backup import back_up, repair, restore_backup
 from backscroll.library.browse import CHUNK, Browsed, Browser, Changes
 from backscroll.library.doctor import Health, HomeHealth, Sighting, examine
 from backscroll.library.follow import WATCHING, Followed, follow, observe
@@ -14,7 +15,6 @@ from backscroll.library.marks import Mark, Marks, change_marks, new_note
 from backscroll.library.preserve import (
     Proof,
     Status,
-    back_up,
     find_archive,
     forget,
     is_due,
@@ -23,7 +23,6 @@ from backscroll.library.preserve import (
     open_archive,
     prove,
     put_back,
-    restore_backup,
     status,
 )
 from backscroll.library.searching import Found, FoundChat, FoundPassage
@@ -58,6 +57,7 @@ __all__ = [
     "LiveSession",
     "Mark",
     "Marks",
+    "Merged",
     "Message",
     "OpenedChat",
     "Overview",
@@ -91,6 +91,7 @@ __all__ = [
     "pictures_of",
     "prove",
     "put_back",
+    "repair",
     "restore_backup",
     "status",
     "versions_of",

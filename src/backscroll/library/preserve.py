@@ -1,14 +1,13 @@
 """Keep what the homes hold, prove that it is whole, and put it back."""
 
 import platform
-import shutil
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, Final
 
 from backscroll.archive import (
     Archive,
@@ -23,7 +22,8 @@ from backscroll.archive import (
     restore,
     verify,
 )
-from backscroll.errors import BackscrollError, NothingFound, UsageError, storage_error
+from backscroll.disk import private_folder
+from backscroll.errors import BackscrollError, NothingFound, storage_error
 from backscroll.files import Deletion, FileKind, Home, Reading, deletions, discover, watch
 from backscroll.library.homes import cleanup_days
 from backscroll.library.kept import SEE_VERSIONS, KeptChat, choose_file, find_kept
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 DUE_AFTER: Final = timedelta(hours=1)
 """How old the last capture may be when a command is about to read."""
-COPIED_AT_ONCE: Final = 1024 * 1024
 SOON: Final = timedelta(days=7)
 
 
@@ -48,6 +47,12 @@ def machine_name() -> str:
     return platform.node() or "unknown"
 
 
+def open_writer(settings: Settings, *, accepts_loss: bool = False) -> Writer:
+    """The archive of a library, to be written to; the library is made, and closed to other users."""
+    private_folder(settings.library)
+    return Writer(archive_folder(settings), accepts_loss=accepts_loss)
+
+
 def keep(
     settings: Settings,
     homes: Sequence[Home],
@@ -56,7 +61,7 @@ def keep(
 ) -> Capture:
     """Bring the archive up to date with these homes."""
     together = Capture()
-    with Writer(archive_folder(settings)) as writer:
+    with open_writer(settings) as writer:
         for home in homes:
             if home.exists:
                 _add_up(together, capture(writer, home, machine_name(), on_total, on_bytes))
@@ -78,7 +83,7 @@ def keep_watching(settings: Settings, homes: Sequence[Home], stop: threading.Eve
 
     Holds the archive all the time: opening it for each change would cost more the more is kept.
     """
-    with Writer(archive_folder(settings)) as writer:
+    with open_writer(settings) as writer:
         for batch in watch(homes, stop=stop):
             together = Capture()
             for home in homes:
@@ -204,63 +209,10 @@ def put_back(
 def forget(settings: Settings, chat: KeptChat) -> int:
     """Really remove a chat from the archive, and never keep it again; how many files that were."""
     wanted = {(file.number, file.machine, file.home, file.path) for file in chat.files}
-    with Writer(archive_folder(settings)) as writer:
+    with open_writer(settings) as writer:
         files = [file for file in writer.files.values() if (file.number, file.machine, file.home, file.path) in wanted]
         writer.forget(files, keys_to_forget((file.home, file.path) for file in files))
     return len(files)
-
-
-def back_up(settings: Settings, to: Path) -> int:
-    """Copy the archive to a folder, or bring an older copy there up to date; how many bytes were copied."""
-    archive = open_archive(settings)
-    # The catalogue first: packs only grow, so that what it speaks of is in them when they are copied.
-    catalogue = archive.catalogue.read_bytes()
-    (to / "packs").mkdir(parents=True, exist_ok=True, mode=0o700)
-    copied = 0
-    packs = sorted((archive.folder / "packs").glob("*.pack"))
-    for pack in packs:
-        copied += _copy_rest(pack, to / "packs" / pack.name)
-    for stale in set((to / "packs").glob("*.pack")) - {to / "packs" / pack.name for pack in packs}:
-        stale.unlink()  # what was forgotten is forgotten here too
-    fresh = to / "catalogue.new"
-    fresh.write_bytes(catalogue)
-    fresh.chmod(0o600)
-    fresh.replace(to / "catalogue.jsonl")
-    return copied + len(catalogue) + _copy_own(settings.library, to)
-
-
-def restore_backup(settings: Settings, source: Path) -> int:
-    """Take a copy as the archive, where there is none yet; how many files it holds."""
-    if not (source / "catalogue.jsonl").is_file():
-        raise NothingFound(f"no archive in {source}", "name the folder that backscroll archive backup wrote to")
-    target = archive_folder(settings)
-    if (target / "catalogue.jsonl").exists():
-        raise UsageError(f"there is an archive in {target} already", "name another --library, or move that one away")
-    target.mkdir(parents=True, exist_ok=True, mode=0o700)
-    shutil.copytree(source / "packs", target / "packs", dirs_exist_ok=True)
-    shutil.copyfile(source / "catalogue.jsonl", target / "catalogue.jsonl")
-    (target / "packs").chmod(0o700)
-    for file in (target / "catalogue.jsonl", *(target / "packs").iterdir()):
-        file.chmod(0o600)
-    _copy_own(source, settings.library)
-    return len(Archive(target).files)
-
-
-def _copy_own(source: Path, target: Path) -> int:
-    """Copy what the user said of chats, and what was saved of recalls; how many bytes. What is there is replaced."""
-    copied = 0
-    for name in ("marks.json", *(f"recalls/{file.name}" for file in sorted((source / "recalls").glob("*.md")))):
-        file = source / name
-        if not file.is_file() or file.is_symlink():
-            continue
-        (target / name).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        fresh = (target / name).with_suffix(".new")
-        fresh.unlink(missing_ok=True)
-        shutil.copyfile(file, fresh, follow_symlinks=False)
-        fresh.chmod(0o600)
-        fresh.replace(target / name)
-        copied += file.stat().st_size
-    return copied
 
 
 def find_archive(settings: Settings) -> Archive | None:
@@ -296,34 +248,6 @@ def _is_like_source(file: KeptFile) -> bool:
     except OSError:
         return False
     return (size, checksum) == (latest.size, bookmark.whole)
-
-
-def _copy_rest(source: Path, target: Path) -> int:
-    """Append to the copy what the original has more; a copy of something else is made anew."""
-    copied = 0
-    with source.open("rb") as original, target.open("a+b") as copy:
-        done = copy.seek(0, 2)
-        if not _begins_with(original, copy, done):
-            copy.truncate(0)
-            done = 0
-        original.seek(done)
-        copy.seek(done)
-        while data := original.read(COPIED_AT_ONCE):
-            copy.write(data)
-            copied += len(data)
-    target.chmod(0o600)
-    return copied
-
-
-def _begins_with(original: BinaryIO, copy: BinaryIO, size: int) -> bool:
-    copy.seek(0)
-    original.seek(0)
-    while size > 0:
-        data = copy.read(min(size, COPIED_AT_ONCE))
-        if not data or original.read(len(data)) != data:
-            return False
-        size -= len(data)
-    return True
 
 
 def _moment(text: str) -> datetime | None:
