@@ -12,15 +12,33 @@ import termios
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
+from backscroll.cli.main import backscroll
+from tests.support.drawings import draw, session_uuid
 from tests.support.hostile import COUNT, FIELDS, FOLDER, IDS, LIVE, TWISTED, hostile_home
 from tests.support.payloads import armed
 from tests.support.payloads_odd import CONTROLS
 
-OURS = re.compile(rb"\x1b\[[0-9;]*m|\x1b\]8;;(?:file://[!-~]*)?\x1b\\|\r(?:[a-z]+: [ -~]*)?\x1b\[K")
-"""What we write ourselves: colours, links to files with nothing but printable ASCII in them, a line of progress."""
+OURS = re.compile(rb"\x1b\[[0-9;]*m|\r(?:[a-z]+: [ -~]*)?\x1b\[K")
+"""What we write ourselves: colours, and a line of progress."""
+LINK = re.compile(rb"\x1b\]8;(?:id=[0-9]+)?;([!-~]+)\x1b\\(.*?)\x1b\]8;;\x1b\\", re.DOTALL)
 WRONG = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+LINKS = session_uuid("links")
+LINKED = r"""
+@ session=links cwd=/work/shop
+a <- - user: where is it written?
+b <- a assistant(m1): "See <https://example.org/shown> and [https://example.org/also?a=1;b=2](https://example.org/also?a=1;b=2)."
+c <- b assistant(m2): "[the manual](ssh://host/-oProxyCommand=touch%20x) [edit](vscode://file/etc/passwd) [x](x-man-page://ls)"
+d <- c assistant(m3): "[https://example.org](https://evil.example/hidden) ![a chart](https://evil.example/pixel.png)"
+e <- d assistant(m4): "[![nested](https://evil.example/inner.png)](ssh://nested) <mailto:a@example.org> [](ssh://empty)"
+f <- e assistant(m5): "&#x202e;turned &rlm; &#13;over &#27;]0;x&#7; &#x9b;31m &ZeroWidthSpace; `&#x202e;` [a&#x202e;b](https://x/&#x202e;)"
+g <- f assistant(m6): "[ref]\n\n[ref]: ssh://by-reference 'title &#x202e;'"
+i <- g call(m8) t1 Hostile {}
+j <- i result t1: done
+h <- j assistant(m7): "| [cell](ssh://in-a-table) |\n|---|\n| <ssh://auto/-oProxyCommand=x> |"
+"""
 SHOWN = (
     ("list",),
     ("list", "--limit", "20"),
@@ -50,7 +68,46 @@ SHOWN = (
     ("show", LIVE, "--raw"),
     ("list", "--json"),
     *(("export", LIVE, "--format", name, "--out", "-") for name in ("md", "html", "json", "jsonl")),
+    *(("export", FIELDS, "--format", name, "--out", "-", "--no-redact") for name in ("md", "html")),
+    *(("sql", f"select * from {view} limit 2000", "--format", "csv") for view in
+      ("v_chats", "v_sessions", "v_messages", "v_tool_calls", "v_usage", "v_files_touched", "v_problems")),
+    ("sql", "select title as \"\x1b]0;x\x07\u202e\" from v_chats", "--format", "csv"),
+    ("sql", "select title from v_chats", "--json"),
+    ("sql", "--schema"),
+    *(("stats", name, "--csv") for name in (
+        "usage", "time", "activity", "tools", "errors", "sequences", "files", "context", "cache", "blocks", "prompts")),
+    *(("stats", name) for name in ("blocks", "prompts")),
+    *(("stats", "usage", "--by", by, "--csv") for by in ("project", "chat", "git-branch")),
+    ("stats", "usage", "--explain", "--csv"),
+    ("stats", "usage", "--explain"),
+    ("stats", "errors", "--examples"),
+    ("stats", "tools", "--csv", "--by", "tool"),
+    ("stats", "compare", "model:a", "model:b"),
+    ("stats", "compare", "model:a", "model:b", "--csv"),
+    ("recall", "press", "hit"),
+    ("recall", "press", "hit", "--json"),
+    ("recalls",),
+    ("saved",),
+    ("update", "--verbose"),
+    ("keep", "--verbose"),
+    ("doctor", "--verbose"),
+    ("inspect", "--verbose"),
+    ("archive", "status"),
+    ("archive", "verify"),
+    ("archive", "versions", FIELDS),
+    ("show", LINKS, "--no-pager"),
+    ("show", LINKS),
+    ("list", "--verbose"),
 )  # fmt: skip
+ELSEWHERE = {
+    "file": "test_a_file_is_shown_without_what_it_holds",
+    "blame": "test_a_file_is_shown_without_what_it_holds",
+    "find": "draws with curses what `search` and `show` print",
+    "open": "prints its own address", "mcp": "speaks to programs", "statusline": "prints what its input says",
+    "watch": "prints what `update` prints",
+    "install": "prints what it changes", "uninstall": "prints what it changes",
+}  # fmt: skip
+"""The commands that are tried by another test, or print nothing from a transcript."""
 TOLD = (
     ("list",), ("show", FIELDS, "--tools", "full"), ("show", IDS), ("tree", FIELDS), ("search", "press"), ("note",),
     ("stats", "tools"),
@@ -62,7 +119,10 @@ class Place:
 
     def __init__(self, root: Path) -> None:
         self.home, self.library = root / "home", root / "library"
-        for name, data in hostile_home(COUNT // 16, with_large=False).items():
+        session = "\n".join(json.dumps(row, ensure_ascii=False) for row in draw(LINKED)) + "\n"
+        session = session.replace('"Hostile"', json.dumps("\x1b]0;x\x07\x1b[2J\x9b31m\u202eTool"))
+        linked = {f"{FOLDER}/{LINKS}.jsonl": session.encode("utf-8", "surrogatepass")}
+        for name, data in {**hostile_home(COUNT // 16, with_large=False), **linked}.items():
             path = self.home / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
@@ -119,17 +179,45 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
         place.answer("tag", LIVE, f"t{number}{words}".replace("\n", " "), "--quiet")
         if number == 0:
             place.answer("pin", FIELDS, "--quiet")
+            place.answer("search", "--save", f"s{words}".replace("\n", " "), "press hit release", "--quiet")
+            place.answer("recalls", "--save", f"press {words}", "--quiet")
     return place
 
 
 def check(sent: bytes) -> None:
-    """Nothing but text, tabs, ends of lines, and what is ours."""
-    text = OURS.sub(b"", sent).decode()
+    """Nothing but text, tabs, ends of lines, and what is ours: colours, and links that show where they lead."""
+    sent = OURS.sub(b"", sent)
+    for target, text in LINK.findall(sent):
+        is_visible = target.startswith((b"http://", b"https://")) and target.replace(b"\n", b"").find(text.strip()) >= 0
+        assert is_visible or target.startswith(b"file:///"), (target, text)
+    text = LINK.sub(rb"\2", sent).decode()
     found = WRONG.search(text)
     assert found is None, repr(text[max(0, found.start() - 200) : found.end() + 100])
 
 
-@pytest.mark.parametrize("arguments", SHOWN, ids=" ".join)
+def test_every_command_is_tried() -> None:
+    commands = set(backscroll.list_commands(click.Context(backscroll)))
+    assert commands - {arguments[0] for arguments in SHOWN} == set(ELSEWHERE)
+
+
+def test_a_link_leads_where_it_says(place: Place) -> None:
+    sent, _ = place.screen("show", LINKS, "--no-pager", width=200)
+    targets = {target for target, _ in LINK.findall(OURS.sub(b"", sent))}
+    assert targets == {b"https://example.org/shown", b"https://example.org/also?a=1;b=2"}
+    for address in (b"ssh://", b"vscode://", b"https://evil.example/hidden", b"https://evil.example/pixel.png"):
+        assert address in sent  # to be read, not to be followed
+
+
+@pytest.mark.parametrize(
+    "arguments", [("sql", "select title from v_chats", "--format", "csv"), ("stats", "tools", "--csv")]
+)
+def test_csv_is_exact_where_no_terminal_is(place: Place, arguments: tuple[str, ...]) -> None:
+    written = place.answer(*arguments)
+    assert "\x1b]" in written
+    assert "\x1b[" in written
+
+
+@pytest.mark.parametrize("arguments", SHOWN, ids=lambda words: " ".join(words).encode("unicode_escape").decode())
 def test_no_command_of_a_transcript_reaches_the_terminal(place: Place, arguments: tuple[str, ...]) -> None:
     sent, code = place.screen(*arguments)
     check(sent)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.render.terminal import clean, clean_line, moment, plural, size
+from backscroll.render.terminal import clean, clean_line, for_terminal, moment, plural, size
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,26 @@ def test_no_control_character_is_ever_left(text: str) -> None:
 @given(st.text())
 def test_cleaning_twice_changes_nothing_more(text: str) -> None:
     assert clean(clean(text)) == clean(text)
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("\x1b[1;31mred\x1b[0m\ttext\n", "\x1b[1;31mred\x1b[0m\ttext\n"),
+        ("\x1b]8;id=1;https://x/?a;b\x1b\\https://x/?a;b\x1b]8;;\x1b\\", "\x1b]8;id=1;https://x/?a;b\x1b\\https://x/?a;b\x1b]8;;\x1b\\"),
+        ("\x1b]8;;ssh://x\x1b\\y\x1b]8;;\x1b\\", "y\x1b]8;;\x1b\\"),
+        ("\x1b]8;;https://x\x07y", "y"),
+        ("\x1b]8;;https://x \x1b\\y", "y"),
+        ("a\x1b[2Jb\x1b]0;x\x07c\u202ed\x9b31me\rf", "abcdef"),
+    ],
+)  # fmt: skip
+def test_only_our_own_colours_and_links_are_written(written: str, expected: str) -> None:
+    assert for_terminal(written) == expected
+
+
+@given(st.text() | st.text(alphabet="\x1b\x9b\x9d[]P;08m\x07\\\x90\n\ta\r\u202e"))
+def test_what_was_cleaned_is_written_as_it_is(text: str) -> None:
+    assert for_terminal(clean(text)) == clean(text)
 
 
 def test_a_line_stays_a_line() -> None:

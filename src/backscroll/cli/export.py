@@ -11,7 +11,7 @@ import click
 from backscroll.cli.options import PATH, global_options, request
 from backscroll.cli.output import Progress, open_library, tell
 from backscroll.errors import NothingFound, UsageError
-from backscroll.render.terminal import clean_line, escaped, plural
+from backscroll.render.terminal import clean, clean_line, escaped, plural
 
 if TYPE_CHECKING:
     from backscroll.library import Library, StoredChat
@@ -112,7 +112,7 @@ def _export_one(
 
     if str(out) == "-" or (out is None and not sys.stdout.isatty()):
         for piece in _pieces(library, stored, form, detail, hiding):
-            click.echo(_shown(piece) if sys.stdout.isatty() and form in ("json", "jsonl") else piece, nl=False)
+            click.echo(_shown(piece, form) if sys.stdout.isatty() else piece, nl=False)
         return
     name = f"{_file_name(stored)}.{form}"
     path = Path(name) if out is None else out / name if out.is_dir() else out
@@ -159,9 +159,10 @@ def _export_all(
         tell(f"wrote {plural(len(chats), 'chat')} to {clean_line(str(out / 'index.html' if form == 'html' else out))}")
 
 
-def _shown(piece: str | bytes) -> str:
-    """JSON as a terminal may have it."""
-    return escaped(piece if isinstance(piece, str) else piece.decode("utf-8", "replace"))
+def _shown(piece: str | bytes, form: Form) -> str:
+    """A piece as a terminal may have it; JSON keeps its values."""
+    text = piece if isinstance(piece, str) else piece.decode("utf-8", "replace")
+    return escaped(text) if form in ("json", "jsonl") else clean(text)
 
 
 def _pieces(

@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import click
 
 from backscroll.errors import BackscrollError, Busy, NoPermission
-from backscroll.render.terminal import clean, escaped, plural, size
+from backscroll.render.terminal import clean, escaped, for_terminal, plural, size
 
 if TYPE_CHECKING:
     from backscroll.cli.options import Request
@@ -21,7 +21,15 @@ if TYPE_CHECKING:
 
 def write(text: str = "") -> None:
     """A line of the answer. The caller has cleaned what came from a transcript."""
-    click.echo(text)
+    click.echo(for_terminal(text) if sys.stdout.isatty() else text)
+
+
+def write_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """The answer as CSV: cleaned on a terminal, with the values as they are anywhere else."""
+    from backscroll.render.tables import csv_lines
+
+    for line in csv_lines(columns, rows, is_cleaned=sys.stdout.isatty()):
+        click.echo(line, color=True)  # else click takes out what it thinks are colours
 
 
 def write_json(value: Mapping[str, Any]) -> None:
@@ -50,7 +58,7 @@ def write_error(error: BackscrollError, *, as_json: bool) -> None:
 
 def tell(text: str) -> None:
     """Something for the user that is not the answer."""
-    click.echo(text, err=True)
+    click.echo(for_terminal(text) if sys.stderr.isatty() else text, err=True)
 
 
 def open_library(asked: "Request", *, with_text: bool = False, as_it_is: bool = False) -> "Library":

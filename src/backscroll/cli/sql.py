@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll.cli.options import global_options, request
-from backscroll.cli.output import heading, open_library, tell, warning, write, write_json
+from backscroll.cli.output import heading, open_library, tell, warning, write, write_csv, write_json
 from backscroll.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def command(statement: str | None, shape: str | None, limit: int, seconds: float
     """Run a statement of SQLite's SQL that only reads, on the documented views: v_chats, v_messages, v_usage and more.
 
     Without STATEMENT, or with `-`, it is read from stdin. In csv and json the values are exact: NULL is nothing or
-    null, bytes are hexadecimal.
+    null, bytes are hexadecimal. On a terminal, csv leaves out what would command it.
 
     \b
     Examples:
@@ -61,14 +61,13 @@ def command(statement: str | None, shape: str | None, limit: int, seconds: float
 
 
 def _write(found: "Table", shape: str) -> None:
-    from backscroll.render.tables import csv_lines, plain_value, table
+    from backscroll.render.tables import plain_value, table
 
     if shape == "json":
         rows = [[plain_value(value) for value in row] for row in found.rows]
         write_json({"columns": found.columns, "rows": rows, "complete": not found.is_cut})
     elif shape == "csv":
-        for line in csv_lines(found.columns, found.rows):
-            write(line)
+        write_csv(found.columns, found.rows)
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         for number, line in enumerate(table(found.columns, found.rows, width)):

@@ -1,8 +1,11 @@
 """A chat for the terminal: colours, Markdown and diffs, through rich. Imported only where there is a terminal."""
 
 import io
+import re
 from collections.abc import Iterable, Iterator
+from typing import Final
 
+from markdown_it.token import Token
 from rich.console import Console, RenderableType
 from rich.markdown import Markdown
 from rich.padding import Padding
@@ -11,7 +14,7 @@ from rich.text import Text
 
 from backscroll.conversation import State
 from backscroll.render.parts import Part
-from backscroll.render.terminal import clean, clean_line
+from backscroll.render.terminal import clean, clean_line, for_terminal
 
 STATES = {
     State.DONE: "green",
@@ -31,7 +34,7 @@ def pretty(parts: Iterable[Part], width: int, *, color: bool = True) -> Iterator
             file=page, width=width, force_terminal=color, no_color=not color, highlight=False, markup=False
         )
         console.print(_shown(part))
-        yield page.getvalue()
+        yield for_terminal(page.getvalue())
 
 
 def _shown(part: Part) -> RenderableType:
@@ -40,7 +43,7 @@ def _shown(part: Part) -> RenderableType:
         mark = f"❯ ({title}) " if title else "❯ "
         return Padding(Text(mark + text.strip(), style="bold cyan"), (1, 0))
     if part.kind == "answer":
-        return Padding(Markdown(text), (0, 0, 1, 0))
+        return Padding(_markdown(text), (0, 0, 1, 0))
     if part.kind == "thinking":
         return Padding(Text(text.strip(), style="dim italic"), (0, 0, 1, 2))
     if part.kind == "tool":
@@ -56,6 +59,55 @@ def _shown(part: Part) -> RenderableType:
     return Padding(Text(words, style="italic yellow"), (0, 0, 1, 0))
 
 
+def _markdown(text: str) -> Markdown:
+    """Markdown in which a link shows where it leads: every address but a visible `https://…` is only text.
+
+    Otherwise a transcript could choose what a click starts (`ssh://`, `vscode://`) behind any harmless word.
+    """
+    markdown = Markdown(text)
+    for token in markdown.parsed:
+        if token.children:
+            token.children = list(_with_plain_links(token.children))
+    return markdown
+
+
+def _with_plain_links(tokens: list[Token]) -> Iterator[Token]:
+    inside: list[Token] | None = None  # the link that is open, with what is in it
+    for token in tokens:
+        if token.type == "image":
+            token = _text(f"{token.content} ({_address(token, 'src')})".lstrip())
+        if token.type == "link_open":
+            inside = [token]
+        elif inside is None:
+            yield token
+        elif token.type != "link_close":
+            inside.append(token)
+        else:
+            yield from _link(inside, token)
+            inside = None
+
+
+def _link(tokens: list[Token], close: Token) -> Iterator[Token]:
+    opened, *within = tokens
+    target = str(opened.attrs.get("href", ""))
+    visible = "".join(token.content for token in within)
+    if visible == target and WEB.fullmatch(target):
+        yield from (*tokens, close)
+        return
+    yield from within
+    if not target.endswith(visible or " "):  # a mail address stands in its `mailto:` already
+        yield _text(f" ({_address(opened, 'href')})")
+
+
+def _address(token: Token, name: str) -> str:
+    address = str(token.attrs.get(name, ""))
+    return address if len(address) <= LONGEST_ADDRESS else f"{address[:LONGEST_ADDRESS]}…"
+
+
+def _text(content: str) -> Token:
+    return Token("text", "", 0, content=content)
+
+
 def _diff(text: str) -> Text:
     shown = Text()
     for line in text.splitlines():
@@ -63,3 +115,7 @@ def _diff(text: str) -> Text:
         shown.append(line + "\n", style=style)
     shown.rstrip()
     return shown
+
+
+WEB: Final = re.compile(r"https?://[!-~]+")
+LONGEST_ADDRESS: Final = 200

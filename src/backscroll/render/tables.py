@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from backscroll.render.cells import cells, cut
-from backscroll.render.terminal import clean_line
+from backscroll.render.terminal import clean, clean_line
 
 
 def table(
@@ -25,10 +25,11 @@ def table(
         yield line.rstrip()
 
 
-def csv_lines(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
-    """The same as CSV: NULL is nothing, an empty text is `""`, bytes are hexadecimal."""
+def csv_lines(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, is_cleaned: bool = False) -> Iterator[str]:
+    """The same as CSV: NULL is nothing, an empty text is `""`, bytes are hexadecimal. It is cleaned for a terminal."""
     for row in (columns, *rows):
-        yield ",".join(_csv_field(value) for value in row)
+        values = [clean(value) if isinstance(value, str) else value for value in row] if is_cleaned else row
+        yield ",".join(_csv_field(value) for value in values)
 
 
 def plain_value(value: Any) -> Any:  # noqa: ANN401 - whatever SQL holds

@@ -16,6 +16,17 @@ def clean(text: str) -> str:
     return UNSAFE.sub("", SEQUENCES.sub("", text))
 
 
+def for_terminal(written: str) -> str:
+    """What is about to be written to a terminal: text with our own colours and links, and no other command to it.
+
+    The last wall. Texts were cleaned where they were put together, so this only finds what was forgotten there.
+    """
+    if written.isascii() and written.isprintable():
+        return written
+    pieces = OURS.split(written)  # with what it found, at the odd places
+    return "".join(piece if number % 2 else clean(piece) for number, piece in enumerate(pieces))
+
+
 def escaped(written: str) -> str:
     """JSON in which nothing commands a terminal: programs read the same from it, character by character."""
     return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
@@ -58,6 +69,8 @@ SEQUENCES: Final = re.compile(
     r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"
     r"|\x1b[ -/]*[0-~]?"
 )
+OURS: Final = re.compile(r"(\x1b\[[0-9;]*m|\x1b\]8;(?:id=[0-9]+)?;(?:(?:https?|file)://[!-~]+)?\x1b\\)")
+"""Colours, and links to the web and to files. What came from a transcript has none of these: it was cleaned before."""
 UNSAFE: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )

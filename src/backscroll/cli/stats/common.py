@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from backscroll.cli.options import Request, request
-from backscroll.cli.output import open_library, tell, write, write_json
+from backscroll.cli.output import open_library, tell, write, write_csv, write_json
 from backscroll.render.terminal import clean_line
 
 if TYPE_CHECKING:
@@ -51,11 +51,8 @@ def finish(report: "Report", *, as_csv: bool, limit: int | None = None) -> None:
         write_json(answer)
         return
     if as_csv:
-        from backscroll.render.tables import csv_lines
-
         shown = report.explanation or report
-        for line in csv_lines(shown.columns, shown.rows if shown is not report else rows):
-            write(line)
+        write_csv(shown.columns, shown.rows if shown is not report else rows)
         return
     from backscroll.render.reports import report_lines
 
