@@ -136,6 +136,9 @@ def test_the_name_of_a_field_tells_that_its_value_is_secret(value: Any) -> None:
         "commit 9f8e7d6c5b4a39281706aabb",
         "PublicKeyToken=b77a5c561934e089", 'publicKeyToken="31bf3856ad364e35"', "next_page_token=CAUQAA4f7Q2z9k8w",
         'password: "Enter the new password, please"', "private_key: Ed25519PrivateKey", "https://abc:xyz@example.org",
+        '"AWS::IAM::AccessKey": "131af5b439192da2"', '"encryptionKey": "arn:aws:kms:us-west-2:123:alias/aws/s3"',
+        '"RequestToken": "5a1b2c3d-0000-4d5e-8f90-aabbccddeeff"', "their positions--pass `key=lambda x1: x1[0]`.",
+        "httpvoqozuhfet5kzxoxf-a-response-8gf",
         "msbuild /p:Configuration=Release", "root:*:0:0:root:/root:/bin/bash", "src/main.c:5432:12:error:no9member",
         "the password is required2", "use --password option", "print(f'password={password!r}')",
         "<password>\\[rB]@\\[rB]<host>", "if data['password'] != data['confirm']:",
@@ -178,6 +181,13 @@ def test_emails_are_hidden_only_where_that_is_asked_for() -> None:
     text = "ask ada@example.org or git@example.org, see icon@2x.png"
     assert redact(text)[0] == text
     assert redact(text, ALL)[0] == "ask [redacted: email] or git@example.org, see icon@2x.png"
+
+
+def test_a_signed_address_keeps_nothing_that_opens_it() -> None:
+    token, signature = "IQoJb3JpZ2luX2VjEJ7aCXVz" * 2 + "%2FLPx8h310D%2FAvx0%2FZxsDq1", "0a1b2c3d" * 8
+    address = f"https://s3.example.org/x?X-Amz-Security-Token={token}&X-Amz-Signature={signature}&v=1"
+    first, second = "[redacted: aws-secret]", "[redacted: aws-secret 2]"
+    assert redact(address)[0] == address.replace(token, first).replace(signature, second)
 
 
 def test_odd_values_are_no_trouble() -> None:

@@ -155,7 +155,7 @@ STAND_IN: Final = re.compile(
 )
 """What stands where a secret will be put, or was."""
 CODE: Final = re.compile(
-    rb"\A(?:[~.]{0,2}/|:|[a-z]+://|[0-9.,:]+\Z|(?:0x)?[0-9]+\Z|(?:[A-Za-z_]\w*[.:]){1,9}[A-Za-z_]\w*\Z|-)"
+    rb"\A(?:[~.]{0,2}/|:|arn:|AWS4-|[a-z]+://|[0-9.,:]+\Z|(?:0x)?[0-9]+\Z|(?:[A-Za-z_]\w*[.:]){1,9}[A-Za-z_]\w*\Z|-)"
     rb"|\A[A-Za-z_]\w*(?:Key|Token|Type|Secret|Password|Credential|Provider|Config|Option|Class|Request|Response)s?\Z"
     rb"|\A[\w.-]+(?:/[\w.-]+)+\.[a-z]{1,4}\Z|->|=>|&&|\|\||::|\Aos\.|\Aprocess\.|getenv|environ"
 )

@@ -8,6 +8,8 @@ from backscroll.redaction.names import CHOSEN, DRAWN, START, Q
 ARGUMENT: Final = r"([^\s\"'`\\\xff-][^\s\"'`\\\xff]{5,})"
 # The rest of a command, up to a pipe or the next one.
 REST: Final = r"[^\n|;&\xff]*?"
+# What an option begins with; a sentence may have two hyphens between words.
+DASHES: Final = r"(?:^|[^A-Za-z0-9\xff-]|\\[nrt])--"
 ECHO: Final = rf"{START}(?:echo|printf)\s+(?:-\w+\s+)*{Q}"
 
 
@@ -17,7 +19,7 @@ def option(commands: str, options: str) -> str:
 
 
 PASSWORD_COMMANDS: Final = (
-    rf"--(?:[a-z0-9]+-)*(?:password|passwd|pass|passphrase|pwd)[ =]{Q}{ARGUMENT}",
+    rf"{DASHES}(?:[a-z0-9]+-)*(?:password|passwd|pass|passphrase|pwd)[ =]{Q}{ARGUMENT}",
     rf"-(?:src|dest|new)?(?:store|key)pass(?:wd)?\s+{Q}{ARGUMENT}",
     rf"{START}pass(?:in|out)?\s+pass:([^\s\"'`\\<>\xff]{{4,}})",
     rf"{START}(?:[xw]freerdp|cmdkey|rdesktop)\s{REST}/p(?:ass)?:{Q}{ARGUMENT}",
@@ -53,7 +55,7 @@ ACCOUNT_COMMANDS: Final = (
 )
 ACCOUNT_HINTS: Final = (r"(?:curl|wget|https?|xh)\s",)
 KEY_COMMANDS: Final = (
-    rf"--(?:[a-z0-9]+-)*(?i:{DRAWN})[ =]{Q}([^\s\"'`\\,;<>\[\](){{}}\xff-][^\s\"'`\\,;<>\[\](){{}}\xff]{{11,}})",
+    rf"{DASHES}(?:[a-z0-9]+-)*(?i:{DRAWN})[ =]{Q}([^\s\"'`\\,;<>\[\](){{}}\xff-][^\s\"'`\\,;<>\[\](){{}}\xff]{{11,}})",
     rf"{START}mc\s+(?:alias|config)\s+(?:set|host\s+add)\s+\S+\s+\S+\s+\S+\s+{Q}([^\s\"'`\\\xff]{{8,}})",
 )
 # `setx NAME VALUE`, `set -gx NAME VALUE`, `setenv NAME VALUE`, `ENV NAME VALUE`, `npm config set NAME VALUE`.

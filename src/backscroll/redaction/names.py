@@ -35,7 +35,7 @@ FIELD: Final = re.compile(rf"(?i:\A(?:{BEFORE}(?:{CHOSEN}|{DRAWN})|(?:proxy-)?au
 CHOSEN_FIELD: Final = re.compile(rf"(?i:\A{BEFORE}{CHOSEN}\Z)")
 HIDDEN_FIELD: Final = re.compile(rf"(?i:\A{BEFORE}(?:{CHOSEN}|{DRAWN})\Z)")
 PUBLIC: Final = re.compile(
-    rb"(?i)(?:public_?-?key_?-?token|public_?-?key|(?:next|page|continuation|pagination|sync|cancellation|cancel|resume"
+    rb"(?i)(?:\bAWS::\w+::\w+|\barn:aws[\w-]*:secretsmanager:\S*:secret|amz-credential|public_?-?key_?-?token|public_?-?key|(?:next(?:forward|backward)?|lock|page|starting|request|creation|update|change|lifecycle-?action|continuation|pagination|sync|cancellation|cancel|resume"
     rb"|cursor|cache|partition|sort|primary|foreign|idempotency|dedupe?|i18n|translation|query|row|object|registry|design"
     rb"|color|syntax|stop|eos|bos|pad|unk|mask|sep|cls|special)[_.-]?(?:page[_.-]?)?(?:token|key))[^A-Za-z0-9]{0,12}\Z"
 )

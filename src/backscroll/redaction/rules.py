@@ -120,7 +120,7 @@ RULES: Final[tuple[Rule, ...]] = (
             r"(?i:(?:bearer|basic|token|digest|apikey|api-key|key|negotiate|bot)\s+)?"
             r"([^\s\"'`\\,;<>\[\](){}$\xff]{8,})",
         ),
-        ("authorization",), check=is_bearer, wraps=True,
+        ("authorization",), check=is_bearer, unless=PUBLIC, wraps=True,
     ),
     Rule(
         "bearer-token", "a bearer token",

@@ -39,9 +39,10 @@ TOKENS: Final[tuple[Rule, ...]] = (
         hints=("akia", "asia", "abia", "acca"),
     ),
     token(
-        "aws-secret", "a secret key or session token of AWS, beside its name",
+        "aws-secret", "a secret key, session token or signature of AWS, beside its name",
         rf"(?i:secret_?-?access_?-?key|session_?-?token|security_?-?token){Q}\s*(?:=>|[:=])?\s*{Q}"
-        r"([A-Za-z0-9/+=]{40,})", hints=("secret", "token"),
+        r"([A-Za-z0-9/+=%]{40,})",
+        r"(?i:\bX-(?:Amz|Goog)-Signature=|\bSignature=)([0-9a-f]{40,})", hints=("secret", "token", "signature="),
     ),
     token(
         "google-key", "a key, client secret or token of Google",
@@ -67,7 +68,7 @@ TOKENS: Final[tuple[Rule, ...]] = (
     ),
     token(
         "slack-token", "a token or webhook of Slack",
-        r"xox[a-z]-[A-Za-z0-9-]{10,}", r"xoxe\.xox[a-z]-[A-Za-z0-9-]{10,}", r"xapp-[0-9]-[A-Za-z0-9-]{10,}",
+        rf"{B}(xox[a-z]-[A-Za-z0-9-]{{10,}})", r"xoxe\.xox[a-z]-[A-Za-z0-9-]{10,}", r"xapp-[0-9]-[A-Za-z0-9-]{10,}",
         r"hooks\.slack\.com/((?:services|workflows|triggers)/[A-Za-z0-9+/]{20,})",
         hints=("xox", "xapp-", "hooks.slack.com"),
     ),
@@ -94,7 +95,7 @@ TOKENS: Final[tuple[Rule, ...]] = (
     token(
         "tool-token", "a token of Linear, Notion, Figma, Atlassian, Sentry, Grafana, New Relic, Shopify or Square",
         r"lin_(?:api|oauth)_[A-Za-z0-9]{30,}", r"figd_[A-Za-z0-9_-]{30,}", r"ATATT3[A-Za-z0-9_=-]{60,}",
-        r"sntry[su]_[A-Za-z0-9_+/=-]{40,}", r"gl(?:c|sa)_[A-Za-z0-9_+/=-]{32,}", r"NRAK-[A-Z0-9]{27}",
+        r"sntry[su]_[A-Za-z0-9_+/=-]{40,}", rf"{B}(gl(?:c|sa)_[A-Za-z0-9_+/=-]{{32,}})", r"NRAK-[A-Z0-9]{27}",
         r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}", r"sq0(?:atp|csp|idp)-[A-Za-z0-9_-]{22,}",
         rf"{B}((?:ntn|secret)_[A-Za-z0-9]{{40,}})",
         hints=("lin_", "figd_", "atatt3", "sntry", "glc_", "glsa_", "nrak-", "shp", "sq0", "ntn_", "secret_"),
