@@ -25,10 +25,11 @@ IMPORTS: dict[str, set[str]] = {
     "library": {"records", "files", "conversation", "pricing", "query", "redaction", "archive", "store"},
     "render": {"records", "conversation"},
     "api": {"library", "render"},
-    "web": {"library", "render", "query"},
-    "mcp": {"library", "render", "query"},
+    "httpd": set(),
+    "web": {"library", "render", "query", "httpd"},
+    "mcp": {"library", "render", "query", "httpd"},
     "plugin": set(),
-    "cli": {"library", "render", "query", "web", "mcp"},
+    "cli": {"library", "render", "query", "httpd", "web", "mcp"},
 }
 PURE = {"records", "conversation", "pricing", "query", "redaction", "render"}
 IMPURE_MODULES = {"os", "pathlib", "time", "subprocess", "socket", "tempfile", "shutil", "random", "threading"}

@@ -6,9 +6,11 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, cast, get_args
 
 from backscroll.errors import UsageError
+
+RequireKey = Literal["auto", "always", "never"]
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,8 @@ class Settings:
     """The settings file, whether it exists or not."""
     prices: Mapping[str, Mapping[str, float]] = field(default_factory=dict, hash=False)
     """Model → rates, in USD for a million tokens; `input` and `output` are always among them."""
+    require_key: RequireKey = "auto"
+    """Whether the viewer asks for a key on loopback too; `auto`: if other people can log in to this machine."""
 
 
 def load_settings(
@@ -39,6 +43,7 @@ def load_settings(
         or _default_library(),
         file=file,
         prices=_prices(file, written.get("prices", {})),
+        require_key=_require_key(file, written.get("web", {})),
     )
 
 
@@ -64,8 +69,8 @@ def _read(file: Path) -> dict[str, Any]:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"cannot read the settings file {file}: {error}", "mend the file, or remove it") from error
-    if unknown := sorted(written.keys() - {"homes", "library", "prices"}):
-        raise UsageError(f"unknown setting in {file}: {', '.join(unknown)}", "the settings are: homes, library, prices")
+    if unknown := sorted(written.keys() - set(NAMES)):
+        raise UsageError(f"unknown setting in {file}: {', '.join(unknown)}", f"the settings are: {', '.join(NAMES)}")
     return written
 
 
@@ -80,6 +85,20 @@ def _path(file: Path, name: str, value: object) -> Path:
     if not isinstance(value, str) or not value:
         raise UsageError(f"{name} in {file} must be a path in quotes", f"mend {name} in that file")
     return Path(value).expanduser()
+
+
+def _require_key(file: Path, value: object) -> RequireKey:
+    choices = get_args(RequireKey)
+    hint = f"write [web], and below it require_key = {', '.join(map(repr, choices[:-1]))} or {choices[-1]!r}"
+    if not isinstance(value, dict):
+        raise UsageError(f"web in {file} must be a table", hint)
+    if unknown := sorted(value.keys() - {"require_key"}):
+        raise UsageError(f"unknown setting in [web] in {file}: {', '.join(unknown)}", hint)
+    chosen = value.get("require_key", "auto")
+    for choice in choices:
+        if chosen == choice:
+            return cast(RequireKey, choice)
+    raise UsageError(f"require_key in {file} must be one of {', '.join(choices)}", hint)
 
 
 def _prices(file: Path, value: object) -> dict[str, dict[str, float]]:
@@ -112,6 +131,7 @@ def _is_rate(value: object) -> bool:
     return 0 <= value < HIGHEST_RATE and round(value, 3) == value
 
 
+NAMES: Final = ("homes", "library", "prices", "web")
 RATES: Final = ("input", "output", "cache_write_5m", "cache_write_1h", "cache_read")
 HIGHEST_RATE: Final = 1_000_000
 PRICES_HINT: Final = 'write [prices."claude-opus-4-5"], and below it input = 5.0 and output = 25.0'

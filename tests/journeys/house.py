@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tests.journeys.visitor import Site
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_file, session_path
@@ -158,5 +159,5 @@ def open_house(root: Path) -> Iterator[House]:
     for path in shelf.home.rglob("*.jsonl"):
         os.utime(path, (1_770_000_000, 1_770_000_000))  # long ago: nobody is at them
     shelf.update()
-    with serving(shelf) as served:
-        yield House(shelf, served.url)
+    with serving(shelf, require_key="always") as served:
+        yield House(shelf, Site.of(served))

@@ -39,7 +39,8 @@ class Client:
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
         await asyncio.get_running_loop().sock_connect(opened, address_of(served))
         reader, writer = await asyncio.open_connection(sock=opened, limit=2**24 if not buffer else 1024)
-        more = f"Last-Event-ID: {last}\r\n" if last else ""
+        more = f"Authorization: Bearer {served.access.keys.token}\r\n"
+        more += f"Last-Event-ID: {last}\r\n" if last else ""
         writer.write(REQUEST.format(host=served.url.removeprefix("http://"), more=more).encode())
         await writer.drain()
         client = cls(reader, writer)

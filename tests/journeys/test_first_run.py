@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from backscroll.files import Home
 from backscroll.library import Library
 from backscroll.settings import Settings
-from tests.journeys.visitor import NARROW, WIDE, Visitor, be_ready, keep_picture, too_wide
+from tests.journeys.visitor import NARROW, WIDE, Site, Visitor, be_ready, keep_picture, too_wide
 from tests.library.support import Shelf
 from tests.web.served import serving
 
@@ -38,7 +38,7 @@ class RealShelf(Shelf):
 def site(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The viewer of a library that does not exist yet."""
     with serving(RealShelf(tmp_path_factory.mktemp("first"), corpus / "home"), follows=True) as served:
-        yield served.url
+        yield Site.of(served)
 
 
 def test_the_first_run_shows_how_far_it_is_then_chats_and_all_can_be_read(visitor: Visitor, site: str) -> None:

@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from backscroll.cli.main import backscroll
 from backscroll.web.pages.stats_kinds import KINDS
+from tests.journeys.visitor import Site, enter
 from tests.journeys.witness import Witness, unfold
 from tests.library.support import Shelf
 from tests.support.drawings import jsonl
@@ -70,14 +71,15 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
 
 
 @pytest.fixture(scope="module")
-def origin(shelf: Shelf) -> Iterator[str]:
-    with serving(shelf, follows=True) as served:
-        yield served.url
+def origin(shelf: Shelf) -> Iterator[Site]:
+    with serving(shelf, follows=True, require_key="always") as served:
+        yield Site.of(served)
 
 
 @pytest.fixture
-def witness(browser: Browser, origin: str) -> Iterator[Witness]:
+def witness(browser: Browser, origin: Site) -> Iterator[Witness]:
     context = browser.new_context(viewport={"width": 1280, "height": 800})
+    enter(context, origin)
     yield Witness(context, origin)
     context.close()
 

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, ViewportSize, expect
 
 from backscroll.library import Followed, follow
 from backscroll.web import live
-from tests.journeys.visitor import NARROW, WIDE, Visitor, doubled, ids_of, keep_picture, too_wide, wait_in_window
+from tests.journeys.visitor import NARROW, WIDE, Site, Visitor, doubled, ids_of, keep_picture, too_wide, wait_in_window
 from tests.journeys.writer import Writer
 from tests.library.support import Shelf
 from tests.web.served import free_port, serving
@@ -40,8 +40,8 @@ def writer(shelf: Shelf) -> Writer:
 @pytest.fixture
 def site(shelf: Shelf, writer: Writer) -> Iterator[str]:
     del writer  # was there before
-    with serving(shelf, follows=True) as served:
-        yield served.url
+    with serving(shelf, follows=True, require_key="always") as served:
+        yield Site.of(served)
 
 
 def opened(visitor: Visitor, site: str, writer: Writer) -> Page:
@@ -154,7 +154,7 @@ def test_nothing_is_lost_or_doubled_however_often_the_stream_is_cut(
         writer.flush()
 
     with serving(shelf, follows=True, port=port) as served:
-        page = opened(visitor, served.url, writer)
+        page = opened(visitor, Site.of(served), writer)
         page.keyboard.press("End")
         for turns in batches:
             append(turns)
@@ -205,8 +205,8 @@ def test_a_page_says_why_nothing_new_appears_and_catches_up(
 
     monkeypatch.setattr(live, "follow", failing)
     monkeypatch.setattr(live, "LONGEST_WAIT", 1.0)
-    with serving(shelf, follows=True) as served:
-        page = visitor.page(served.url, f"/chats/{writer.chat}", color_scheme=scheme, viewport=size)
+    with serving(shelf, follows=True, require_key="always") as served:
+        page = visitor.page(Site.of(served), f"/chats/{writer.chat}", color_scheme=scheme, viewport=size)
         notice = page.locator(".live-trouble")
         expect(notice).to_contain_text(
             "Live updates stopped: RuntimeError: the disk with the index is gone. Trying again"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from tests.journeys.visitor import Site, enter
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import live_session, session_file
@@ -38,10 +39,10 @@ def shelf(tmp_path: Path) -> Shelf:
 
 
 @pytest.fixture
-def site(shelf: Shelf) -> Iterator[str]:
+def site(shelf: Shelf) -> Iterator[Site]:
     """The viewer of a library that is followed."""
-    with serving(shelf, follows=True) as served:
-        yield served.url
+    with serving(shelf, follows=True, require_key="always") as served:
+        yield Site.of(served)
 
 
 @pytest.fixture
@@ -52,8 +53,9 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 
 @pytest.fixture
-def page(context: BrowserContext, site: str) -> Iterator[Page]:
+def page(context: BrowserContext, site: Site) -> Iterator[Page]:
     """A page on which nothing may go wrong, and which may ask nobody but us."""
+    enter(context, site)
     page = context.new_page()
     wrong: list[str] = []
     page.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
@@ -68,8 +70,8 @@ def page(context: BrowserContext, site: str) -> Iterator[Page]:
 def test_the_first_run_fills_the_page_by_itself(context: BrowserContext, tmp_path: Path) -> None:
     page = context.new_page()
     shelf = Shelf(tmp_path)
-    with serving(shelf, follows=True) as served:
-        page.goto(served.url)
+    with serving(shelf, follows=True, require_key="always") as served:
+        page.goto(served.link())
         expect(page.get_by_text("Nothing to read yet")).to_be_visible()
         shelf.write({**chat("one", "fix the parser", 5), **running("one")})
         expect(page.get_by_text("Live now 1 chat")).to_be_visible()
@@ -163,8 +165,9 @@ def test_nothing_is_wider_than_a_phone(page: Page, site: str) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
 
 
-def test_pages_are_whole_without_scripts(browser: Browser, site: str) -> None:
+def test_pages_are_whole_without_scripts(browser: Browser, site: Site) -> None:
     context = browser.new_context(java_script_enabled=False)
+    enter(context, site)
     plain = context.new_page()
     plain.goto(site)
     plain.get_by_role("searchbox").fill("parser")

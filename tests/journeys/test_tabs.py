@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from backscroll.web.news import News
 from backscroll.web.serving import Served
 from tests.journeys.streams import Client
-from tests.journeys.visitor import Visitor, ids_of
+from tests.journeys.visitor import Site, Visitor, ids_of
 from tests.journeys.writer import Writer
 from tests.library.support import Shelf
 from tests.web.served import ask, serving
@@ -39,7 +39,7 @@ def writer(shelf: Shelf) -> Writer:
 @pytest.fixture
 def served(shelf: Shelf, writer: Writer) -> Iterator[Served]:
     del writer  # was there before
-    with serving(shelf, follows=True) as served:
+    with serving(shelf, follows=True, require_key="always") as served:
         yield served
 
 
@@ -49,7 +49,7 @@ def news_of(served: Served) -> News:
 
 
 def test_eight_tabs_load_and_follow(visitor: Visitor, served: Served, writer: Writer) -> None:
-    context = visitor.context(served.url)
+    context = visitor.context(Site.of(served))
     pages = []
     for _ in range(TABS):
         page = context.new_page()
@@ -103,8 +103,9 @@ def test_slow_readers_delay_nobody_and_leave_nothing_behind(served: Served, writ
     before = len(state.connections), len(state.tasks)
     run(work)
     assert before == (0, 0) == (len(state.connections), len(state.tasks))
-    assert not news._woken._waiters
-    assert ask(served, "/api/v1/status").status == 200
+    assert not news.streams
+    key = ("Authorization", f"Bearer {served.access.keys.token}")
+    assert ask(served, "/api/v1/status", headers=[key]).status == 200
 
 
 def test_who_comes_back_is_told_of_everything_since(served: Served, writer: Writer) -> None:

@@ -9,12 +9,34 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, Dialog, Page, ViewportSize, expect
 
+from backscroll.web.serving import Served
+
 WIDE: Final = ViewportSize(width=1280, height=900)
 NARROW: Final = ViewportSize(width=390, height=844)
 PATIENCE: Final = 30_000
 """Milliseconds that an expectation waits: the machine may be busy with something else."""
 
 expect.set_options(timeout=PATIENCE)
+
+
+class Site(str):
+    """The address of a server, which makes links to it with a key."""
+
+    served: Served
+
+    @classmethod
+    def of(cls, served: Served) -> "Site":
+        """The address of a server that runs."""
+        site = cls(served.url)
+        site.served = served
+        return site
+
+
+def enter(context: BrowserContext, site: Site) -> None:
+    """Come in as a user does, through the link that is printed; from then on the cookie opens everything."""
+    page = context.new_page()
+    page.goto(site.served.link())
+    page.close()
 
 
 class Visitor:
@@ -35,6 +57,8 @@ class Visitor:
         context.on("weberror", lambda error: self._note(f"{error.error}"))
         context.on("request", lambda request: self._asked(site, request.url))
         context.on("dialog", self._asked_with_a_dialog)
+        if isinstance(site, Site):
+            enter(context, site)
         return context
 
     def page(self, site: str, path: str = "/", **options: Any) -> Page:  # noqa: ANN401

@@ -9,7 +9,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from backscroll.errors import BackscrollError, UsageError
-from backscroll.mcp.serving import Served, checked
+from backscroll.mcp.serving import Served
 from tests.library.support import Shelf
 from tests.mcp.support import TOKEN, over_http, serving, story
 
@@ -149,12 +149,11 @@ def test_a_port_that_is_taken_is_told(served: Served, tmp_path_factory: pytest.T
         pass
 
 
-@pytest.mark.parametrize(
-    "token", ["short", "with blanks in it, and long", "x" * 15, "ünïcödé-and-long-enough", "a\nb" * 9]
-)
-def test_a_token_that_cannot_be_sent_or_is_guessed_is_refused(token: str) -> None:
-    with pytest.raises(UsageError):
-        checked(token)
+def test_a_token_that_cannot_be_sent_or_is_guessed_is_refused(tmp_path_factory: pytest.TempPathFactory) -> None:
+    shelf = Shelf(tmp_path_factory.mktemp("empty"))
+    for token in ("short", "with blanks in it, and long", "x" * 15, "ünïcödé-and-long-enough", "a\nb" * 9):
+        with pytest.raises(UsageError), serving(shelf, token=token):
+            pass
 
 
 def test_without_a_token_a_random_one_is_made(tmp_path_factory: pytest.TempPathFactory) -> None:

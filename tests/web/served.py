@@ -6,8 +6,10 @@ import socket
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple
 
+from backscroll.settings import RequireKey
 from backscroll.web.desk import Desk
 from backscroll.web.serving import Served, serve
 from tests.library.support import Shelf
@@ -28,9 +30,15 @@ class Answered(NamedTuple):
 
 
 @contextmanager
-def serving(shelf: Shelf, *, follows: bool = False, **options: Any) -> Iterator[Served]:  # noqa: ANN401
-    """A server of a shelf in a thread, on a port that is free."""
-    desk = Desk(shelf.settings, shelf.open().homes)
+def serving(
+    shelf: Shelf,
+    *,
+    follows: bool = False,
+    require_key: RequireKey = "never",
+    **options: Any,  # noqa: ANN401
+) -> Iterator[Served]:
+    """A server of a shelf in a thread, on a port that is free; it asks for no key, whoever uses this machine."""
+    desk = Desk(replace(shelf.settings, require_key=require_key), shelf.open().homes)
     ready = threading.Event()
     found: list[Served] = []
     failed: list[BaseException] = []

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from schemathesis import GenerationMode
 from schemathesis.checks import positive_data_acceptance
 
+from backscroll.httpd.guard import Access
 from backscroll.web.api.endpoints import ENDPOINTS
 from backscroll.web.api.openapi import BASE, description
 from backscroll.web.api.parameters import Nothing
 from backscroll.web.api.routes import ROUTES
 from backscroll.web.app import make_app
 from backscroll.web.desk import Desk
-from backscroll.web.security import Access
 from tests.library.support import Shelf
 from tests.support.homes import EVERYTHING
 

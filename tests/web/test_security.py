@@ -13,9 +13,9 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message
 
+from backscroll.httpd.guard import HEADERS, LARGEST_BODY, OPENER, Access, Guard
 from backscroll.web.app import ROUTES
 from backscroll.web.assets import KnownFiles
-from backscroll.web.security import HEADERS, LARGEST_BODY, OPENER, Access, Guard
 from backscroll.web.serving import Served
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
@@ -188,9 +188,11 @@ def test_only_our_own_pages_change_anything(served: Served, method: str, path: s
         [("Sec-Fetch-Site", "none")],
         [("Sec-Fetch-Site", "same-origin"), ("Origin", ours)],
         [("Authorization", f"Bearer {token}")],
-        [("Authorization", f"bearer {token}"), ("Origin", "http://evil.com")],
+        [("Authorization", f"bearer {token}"), ("Origin", ours)],
     ):
         assert ask(served, path, method, headers=headers).status not in (401, 403, 421), headers
+    stolen = [("Authorization", f"Bearer {token}"), ("Origin", "http://evil.com")]
+    assert ask(served, path, method, headers=stolen).status == 403
 
 
 @pytest.mark.parametrize(

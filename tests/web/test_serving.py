@@ -17,10 +17,12 @@ from typing import Any
 import pytest
 
 from backscroll.errors import BackscrollError, UsageError
+from backscroll.httpd.guard import HEADERS, OPENER
+from backscroll.httpd.listening import listen
+from backscroll.settings import RequireKey
 from backscroll.web.desk import Desk
 from backscroll.web.running import FILE, find_running
-from backscroll.web.security import HEADERS, OPENER
-from backscroll.web.serving import FIRST_PORT, Served, listen
+from backscroll.web.serving import FIRST_PORT, PORTS, Served
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path
@@ -58,8 +60,30 @@ def cookie_of(answer: Answered) -> tuple[str, str]:
 def test_loopback_needs_no_key(read: Shelf) -> None:
     with serving(read) as served:
         assert served.url == f"http://127.0.0.1:{served.running.port}"
-        assert served.first_link("/chats") == f"{served.url}/chats"
+        assert served.link("/chats") == f"{served.url}/chats"
         assert ask(served, "/api/v1/chats").json["chats"][0]["id"] == CHAT
+
+
+def test_loopback_needs_a_key_where_the_settings_say_so(read: Shelf) -> None:
+    with serving(read, require_key="always") as served:
+        assert ask(served, "/api/v1/chats").status == 401
+        cookie = cookie_of(ask(served, path_of(served, served.link("/chats"))))
+        assert ask(served, "/api/v1/chats", headers=[cookie]).status == 200
+        token = served.access.keys.token
+        assert ask(served, "/api/v1/chats", headers=[("Authorization", f"Bearer {token}")]).status == 200
+        assert find_running(Desk(read.settings, read.open().homes)) == served.running
+
+
+@pytest.mark.parametrize("others", [True, False])
+def test_loopback_needs_a_key_where_the_machine_has_other_users(
+    read: Shelf, others: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("backscroll.web.serving.has_other_users", lambda: others)
+    choices: list[tuple[RequireKey, bool]] = [("auto", others), ("always", True), ("never", False)]
+    for require_key, needs_key in choices:
+        with serving(read, require_key=require_key) as served:
+            assert (ask(served, "/api/v1/chats").status == 401) == needs_key
+            assert ("token=" in served.link()) == needs_key
 
 
 def test_the_new_loopback_is_one_too(read: Shelf) -> None:
@@ -83,7 +107,7 @@ def test_any_other_address_needs_a_key_on_every_route(read: Shelf) -> None:
 
 def test_a_link_opens_once_and_leaves_a_cookie_that_holds_something_else(read: Shelf) -> None:
     with serving(read, host="0.0.0.0") as served:
-        path = path_of(served, served.first_link("/chats?sort=oldest"))
+        path = path_of(served, served.link("/chats?sort=oldest"))
         opened = ask(served, path)
         assert (opened.status, opened.headers["location"]) == (303, "/chats?sort=oldest")
         assert opened.headers["cache-control"] == "no-store"
@@ -111,7 +135,7 @@ def test_who_comes_from_elsewhere_without_showing_the_cookie_can_go_on(read: She
 
 def test_a_cookie_does_not_make_another_site_ours(read: Shelf) -> None:
     with serving(read, host="0.0.0.0") as served:
-        cookie = cookie_of(ask(served, path_of(served, served.first_link())))
+        cookie = cookie_of(ask(served, path_of(served, served.link())))
         assert ask(served, "/api/v1/chats", "POST", headers=[cookie, ("Origin", "http://evil.com")]).status == 403
         assert ask(served, "/api/v1/chats", headers=[cookie, ("Sec-Fetch-Site", "same-site")]).status == 403
 
@@ -127,8 +151,9 @@ def test_programs_send_the_token(read: Shelf) -> None:
 def test_a_token_that_was_chosen_is_wanted_on_loopback_too(read: Shelf) -> None:
     with serving(read, token=CHOSEN) as served:
         assert ask(served, "/").status == 401
-        assert ask(served, f"/?token={CHOSEN}").status == 303
-        assert ask(served, f"/?token={CHOSEN}").status == 401
+        assert ask(served, f"/?token={CHOSEN}").status == 401  # it is for programs: it would stay in a history
+        assert CHOSEN not in served.link()
+        assert ask(served, path_of(served, served.link())).status == 303
 
 
 @pytest.mark.parametrize(
@@ -145,19 +170,19 @@ def test_a_link_leads_nowhere_else(read: Shelf, path: str) -> None:
 
 
 def test_where_a_port_is_taken_the_next_one_is_used_unless_it_was_asked_for() -> None:
-    with listen("127.0.0.1", None) as first, listen("127.0.0.1", None) as second:
+    with listen("127.0.0.1", PORTS) as first, listen("127.0.0.1", PORTS) as second:
         ports = [one.getsockname()[1] for one in (first, second)]
         assert ports[0] >= FIRST_PORT
         assert ports[1] != ports[0]
         with pytest.raises(BackscrollError, match="in use"):
-            listen("127.0.0.1", ports[0])
+            listen("127.0.0.1", ports[:1])
 
 
 def test_an_address_that_is_not_ours_is_said_to_be_so() -> None:
     with pytest.raises(UsageError, match="not an address"):
-        listen("no.such.host.invalid", None)
+        listen("no.such.host.invalid", [0])
     with pytest.raises(BackscrollError, match="cannot listen"):
-        listen("203.0.113.7", None)
+        listen("203.0.113.7", [0])
 
 
 def test_what_a_server_writes_of_itself_is_for_its_user_alone(read: Shelf) -> None:
@@ -173,11 +198,23 @@ def test_a_server_is_found_by_who_asks_for_the_same(read: Shelf) -> None:
     desk = Desk(read.settings, read.open().homes)
     with serving(read) as served:
         assert find_running(desk) == served.running
+        assert find_running(desk, needs_key=True) is None
         assert find_running(desk, "127.0.0.1", served.running.port) == served.running
         assert find_running(desk, "0.0.0.0") is None
         assert find_running(desk, None, served.running.port + 1) is None
         assert find_running(Desk(read.settings, [])) is None
     assert find_running(desk) is None
+
+
+def test_a_server_with_a_token_is_found_by_who_has_the_same(read: Shelf) -> None:
+    desk = Desk(read.settings, read.open().homes)
+    with serving(read, token=CHOSEN) as served:
+        assert find_running(desk) == served.running
+        assert find_running(desk, token=CHOSEN, needs_key=True) == served.running
+        assert find_running(desk, token="another-good-token") is None
+        assert CHOSEN not in (read.folder / FILE).read_text()
+    with serving(read):
+        assert find_running(desk, token=CHOSEN) is None
 
 
 def test_a_stranger_on_the_port_of_a_server_that_died_is_not_taken_for_it(read: Shelf) -> None:
@@ -236,12 +273,16 @@ def test_a_server_answers_at_once_and_reads_meanwhile(shelf: Shelf) -> None:
 
 
 @contextmanager
-def opened(shelf: Shelf, *arguments: str, **environment: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def opened(
+    shelf: Shelf, *arguments: str, require_key: str = "never", **environment: str
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """`backscroll open` with the first line that it prints."""
     command = [sys.executable, "-m", "backscroll", "open", "--home", str(shelf.home), "--library", str(shelf.folder)]
     hidden = {
         name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
     }
+    shelf.settings.file.write_text(f'[web]\nrequire_key = "{require_key}"\n')
+    hidden["BACKSCROLL_SETTINGS"] = str(shelf.settings.file)
     process = subprocess.Popen(
         [*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=hidden | environment
     )
@@ -338,6 +379,40 @@ def test_open_gives_the_browser_the_address_of_the_chat(shelf: Shelf, tmp_path: 
         assert told.read_text() == link
 
 
+def test_no_argument_of_any_process_holds_a_key(shelf: Shelf, tmp_path: Path) -> None:
+    """Except for the code in the link that a browser is given, which works once, and only for the same user."""
+    file = tmp_path / "token"
+    file.touch(0o600)
+    file.write_text(CHOSEN)
+    port = str(free_port())
+    for arguments, environment in (
+        (("--token-file", str(file)), {}),
+        ((), {"BACKSCROLL_TOKEN": CHOSEN}),
+    ):
+        with opened(shelf, "--no-browser", "--port", port, *arguments, **environment) as (process, link):
+            host = link.removeprefix("http://").partition("/")[0]
+            connection = http.client.HTTPConnection(host, timeout=30)
+            connection.request("GET", "/api/v1/status", headers={"Authorization": f"Bearer {CHOSEN}"})
+            assert connection.getresponse().status == 200
+            connection.close()
+            assert CHOSEN not in link
+            command = Path(f"/proc/{process.pid}/cmdline")
+            assert not command.exists() or CHOSEN.encode() not in command.read_bytes()
+            assert fetch(link)[0] == 303
+            assert fetch(link)[0] == 401
+            with opened(shelf, "--no-browser", *arguments, **environment) as (again, other):
+                assert other.startswith(f"http://{host}/?token=")
+                assert again.wait(30) == 0
+
+
+def test_open_prints_a_link_with_a_key_where_one_is_needed(shelf: Shelf) -> None:
+    with opened(shelf, "--no-browser", "--port", str(free_port()), require_key="always") as (_, link):
+        host = link.partition("/?")[0]
+        assert fetch(f"{host}/api/v1/status")[0] == 401
+        assert fetch(link)[0] == 303
+        assert fetch(link)[0] == 401
+
+
 def test_open_says_what_is_wrong(shelf: Shelf) -> None:
     def run(*arguments: str) -> tuple[int, str]:
         command = [
@@ -354,7 +429,10 @@ def test_open_says_what_is_wrong(shelf: Shelf) -> None:
         return done.returncode, done.stderr
 
     assert run("ffffffff")[0] == 3
-    assert run("--token", "short")[0] == 2
+    code, errors = run("--token", CHOSEN)
+    assert code == 2
+    assert CHOSEN not in errors
+    assert "BACKSCROLL_TOKEN" in errors and "--token-file" in errors
     assert run("--host", "no.such.host.invalid")[0] == 2
     with socket.create_server(("127.0.0.1", 0)) as taken:
         code, errors = run("--port", str(taken.getsockname()[1]))

@@ -7,6 +7,7 @@ import click
 
 from backscroll.cli.options import Request, global_options, request
 from backscroll.cli.output import tell, write, write_json
+from backscroll.cli.token import token_options
 from backscroll.errors import NothingFound, UsageError
 from backscroll.render.terminal import clean
 
@@ -19,16 +20,14 @@ if TYPE_CHECKING:
 @click.command("mcp", short_help="Give agents a memory: an MCP server.")
 @click.option("--http", "over_http", is_flag=True, help="Listen on this machine, instead of being started by a client.")
 @click.option("--port", type=click.IntRange(1, 65535), metavar="NUMBER", help="With --http. Default: 8421.")
-@click.option(
-    "--token", metavar="TEXT", envvar="BACKSCROLL_MCP_TOKEN", help="With --http: what clients send. Default: random."
-)
+@token_options
 @global_options
 def command(over_http: bool, port: int | None, token: str | None) -> None:
     """Serve your chats to Claude Code, or any other client of the Model Context Protocol, to remember from.
 
-    A client starts it by itself and talks to it over standard input and output. With --http it runs until it is
-    stopped, for clients on this machine that send the token as `Authorization: Bearer TEXT`. Its tools only read. The
-    library is brought up to date meanwhile.
+    A client starts it by itself and talks to it over standard input and output. With --http it runs until you stop it,
+    for clients on this machine that send the token as `Authorization: Bearer TOKEN`: set BACKSCROLL_TOKEN or use
+    --token-file to choose it. Its tools only read. The library is brought up to date meanwhile.
 
     \b
     Examples:

@@ -9,6 +9,7 @@ import click
 
 from backscroll.cli.options import Request, global_options, request
 from backscroll.cli.output import Progress, tell, write, write_json
+from backscroll.cli.token import token_options
 from backscroll.errors import NothingFound
 
 if TYPE_CHECKING:
@@ -20,18 +21,19 @@ if TYPE_CHECKING:
 @click.argument("name", metavar="[ID]", default="")
 @click.option("--port", type=click.IntRange(1, 65535), metavar="NUMBER", help="Default: 8420, or the next free one.")
 @click.option("--host", metavar="ADDRESS", help="Where to listen. Default: 127.0.0.1, for this machine alone.")
-@click.option("--token", metavar="TEXT", help="A key for programs, and for the first link. Default: a random one.")
+@token_options
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 @global_options
 def command(name: str, port: int | None, host: str | None, token: str | None, no_browser: bool) -> None:
-    """Serve your chats to your browser, and open it. Runs until it is stopped; where one runs already, opens that.
+    """Serve your chats to your browser, and open it. Runs until you stop it; if one is running already, opens that.
 
-    With ID, the beginning of the id of a chat, session, message or agent, the browser opens that chat. The library is
-    brought up to date meanwhile, and sessions that are being written are followed.
+    With ID, the beginning of the id of a chat, session, message or agent, the browser opens that chat. Meanwhile the
+    library is brought up to date, and sessions that are being written are followed.
 
-    Only this machine can reach it. With another --host everybody needs a key: the link that is printed has one, and
-    opens once; `backscroll open` prints another. Programs send --token as `Authorization: Bearer TEXT`. What is sent is
-    not encrypted.
+    Only this machine can reach it, unless you name another --host. A key is needed there, and also on a machine that
+    other people can log in to: the printed link carries one and works once; `backscroll open` prints another. Programs
+    send the token as `Authorization: Bearer TOKEN`: set BACKSCROLL_TOKEN or use --token-file to choose it. Nothing is
+    encrypted.
 
     \b
     Examples:
@@ -40,17 +42,18 @@ def command(name: str, port: int | None, host: str | None, token: str | None, no
       backscroll open --host 0.0.0.0 --no-browser
       backscroll open --no-browser --json | jq -r .link
     """
+    from backscroll.httpd.listening import LOOPBACK
     from backscroll.library import open_homes
     from backscroll.web.desk import Desk
     from backscroll.web.running import find_running
-    from backscroll.web.serving import LOOPBACK, serve
+    from backscroll.web.serving import needs_key_on_loopback, serve
 
     asked = request()
     settings = asked.settings()
     desk = Desk(settings, open_homes(settings))
     try:
         path = _address_of(desk, name, quiet=asked.quiet) if name else "/"
-        running = find_running(desk, host, port) if token is None else None
+        running = find_running(desk, host, port, token, needs_key=needs_key_on_loopback(settings))
         if running is not None:
             _tell(asked, running.url, running.link(path), running.pid, None, browser=not no_browser)
             return
@@ -62,7 +65,7 @@ def command(name: str, port: int | None, host: str | None, token: str | None, no
             on_ready=lambda served: _tell(
                 asked,
                 served.url,
-                served.first_link(path),
+                served.link(path),
                 os.getpid(),
                 served.access.keys.token if served.access.needs_key else None,
                 browser=not no_browser,
@@ -99,7 +102,7 @@ def _tell(asked: Request, url: str, link: str, pid: int, token: str | None, *, b
     sys.stdout.flush()
     if not asked.quiet:
         if token is not None:
-            tell("The link opens once; run backscroll open for another. What is sent is not encrypted.")
+            tell("The link works once; run backscroll open for another. Nothing is encrypted.")
         tell("Ctrl-C ends it." if is_own else "It was running already.")
     if browser and not _has_display():
         if not asked.quiet:

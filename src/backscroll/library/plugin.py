@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from backscroll import __version__
+from backscroll.disk import open_private, private_folder
 from backscroll.errors import BackscrollError, NothingFound
 from backscroll.files import Home, read_small
 from backscroll.library.edits import Edit, Plan, Words, carry_out, read_or_none, real
@@ -60,10 +61,15 @@ class PluginPlan(Plan):
 
     def carry_out(self) -> list[Words]:
         """Do it; folders that are empty then go too."""
-        self.library.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(self.library)
         left = carry_out(self)
+        for path in self.folder.rglob("*"):
+            if path.is_file() and not path.is_symlink():
+                os.close(open_private(path, os.O_RDONLY))  # an earlier version may have let others read it
         for folder in sorted(self.folder.glob("**/"), reverse=True):
-            if not any(folder.iterdir()):
+            if any(folder.iterdir()):
+                private_folder(folder)
+            else:
                 folder.rmdir()
         return left
 

@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
+from backscroll.disk import open_private, private_folder
 from backscroll.errors import BackscrollError, NothingFound, UsageError
 from backscroll.library.budget import cut_to, tokens_of
 from backscroll.library.cited import A_LINE, Recalled, Source, cost_of, is_project
@@ -92,15 +93,15 @@ def save_recall(
         raise UsageError(f"the answer has {len(text):,} characters", f"save at most {LONGEST_TEXT:,}")
     when = (now or datetime.now(UTC)).astimezone(UTC).replace(microsecond=0)
     folder = recalls_folder(library)
-    library.mkdir(parents=True, exist_ok=True, mode=0o700)
-    folder.mkdir(exist_ok=True, mode=0o700)
+    private_folder(library)
+    private_folder(folder)
     first = f"{when:%Y-%m-%d}-{_slug(question)}".rstrip("-")
     for number in range(1, 1000):
         saved = SavedRecall(
             first if number == 1 else f"{first}-{number}", question, text, when, project, tuple(sources)
         )
         try:
-            descriptor = os.open(folder / f"{saved.name}.md", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            descriptor = open_private(folder / f"{saved.name}.md", os.O_CREAT | os.O_EXCL | os.O_WRONLY)
         except FileExistsError:
             continue
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:

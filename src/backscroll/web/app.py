@@ -7,6 +7,7 @@ from starlette.applications import Starlette
 from starlette.responses import RedirectResponse
 from starlette.routing import BaseRoute, Mount, Route
 
+from backscroll.httpd.guard import Access, Guard
 from backscroll.web.api.errors import HANDLERS
 from backscroll.web.api.routes import ROUTES as API
 from backscroll.web.asking import page
@@ -15,15 +16,15 @@ from backscroll.web.desk import Desk
 from backscroll.web.live import Live
 from backscroll.web.pages import chat, chats, export, home, palette, projects, search, settings, stats
 from backscroll.web.pages import files as file_pages
-from backscroll.web.security import Access, Guard
+from backscroll.web.refusals import refuse
 
 
 def make_app(desk: Desk, access: Access | None = None, live: Live | None = None) -> Guard:
-    """The application over what the desk holds, behind its wall; without `access` for this machine alone."""
+    """The application over what the desk holds, behind its guard; without `access` for this machine alone."""
     app = Starlette(routes=ROUTES, exception_handlers=HANDLERS)
     app.state.desk = desk
     app.state.live = live or Live(desk)
-    return Guard(app, access or Access())
+    return Guard(app, access or Access(), refuse)
 
 
 ROUTES: list[BaseRoute] = [

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
 from http import HTTPStatus
+from typing import Final
 from urllib.parse import parse_qsl
 
 from starlette.concurrency import run_in_threadpool
@@ -63,12 +64,22 @@ def page(answer: Callable[[Asked], Html | Response]) -> Endpoint:
                 with desk.library() as library:
                     shown = answer(Asked(request, desk, library, form))
             except BackscrollError as error:
-                return HTMLResponse(error_page(error), status_code=status_of(error))
+                return _failed(error)
             return HTMLResponse(shown) if isinstance(shown, Html) else shown
 
+        if request.method == "POST":
+            try:
+                return await desk.changes.run(run)
+            except Busy as busy:
+                return _failed(busy)
         return await run_in_threadpool(run)
 
     return endpoint
+
+
+def _failed(error: BackscrollError) -> Response:
+    headers = {"retry-after": str(RETRY_SECONDS)} if isinstance(error, Busy) else None
+    return HTMLResponse(error_page(error), status_of(error), headers)
 
 
 def status_of(error: BackscrollError) -> int:
@@ -79,6 +90,7 @@ def status_of(error: BackscrollError) -> int:
     return HTTPStatus.INTERNAL_SERVER_ERROR
 
 
+RETRY_SECONDS: Final = 2
 STATUS: dict[type[BackscrollError], HTTPStatus] = {
     UsageError: HTTPStatus.BAD_REQUEST,
     NothingFound: HTTPStatus.NOT_FOUND,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from backscroll.errors import BackscrollError, Busy
+from backscroll.httpd.connections import Connections
 from backscroll.library import WATCHING, Library, follow, observe
 from backscroll.web.desk import Desk
 from backscroll.web.news import News, Trouble
@@ -29,8 +30,8 @@ log = logging.getLogger(__name__)
 class Live:
     """The thread, and what it has to tell."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.news = News()
+    def __init__(self, desk: Desk, connections: Connections | None = None) -> None:
+        self.news = News(connections or Connections())
         self._desk = desk
         self._stop = threading.Event()
         self._pause = threading.Event()

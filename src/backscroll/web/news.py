@@ -14,6 +14,9 @@ from typing import Final, NamedTuple
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from backscroll.httpd.connections import Connections
 
 HEARTBEAT_SECONDS: Final = 15.0
 MOST_CHATS: Final = 10_000
@@ -28,10 +31,40 @@ class Trouble(NamedTuple):
     seconds: int
 
 
+class Stream:
+    """A page that is being told."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.is_over = False
+        self._woken = asyncio.Event()
+
+    def wake(self) -> None:
+        """There is something new."""
+        self._woken.set()
+
+    def end(self) -> None:
+        """End it; a browser comes back by itself, and is told of what it missed."""
+        self.is_over = True
+        self.wake()
+
+    def look(self) -> None:
+        """What is new until now is taken care of."""
+        self._woken.clear()
+
+    async def wait(self, seconds: float) -> None:
+        """Wait for something new, at most this long."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._woken.wait(), seconds)
+
+
 class News:
     """Which chats changed, in order. Written by one thread, read by many streams."""
 
-    def __init__(self) -> None:
+    def __init__(self, connections: Connections) -> None:
+        self.streams: dict[Stream, None] = {}
+        """Those that are open, the oldest first."""
+        self._connections = connections
         self.number = 0
         self.progress: dict[str, object] | None = None
         self.trouble: Trouble | None = None
@@ -39,7 +72,6 @@ class News:
         self._forgotten = 0
         self._changed: OrderedDict[str, int] = OrderedDict()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._woken = asyncio.Event()
 
     def attach(self) -> None:
         """Wake streams in this loop from now on."""
@@ -73,10 +105,21 @@ class News:
             found.append(chat)
         return found
 
-    async def wait(self, seconds: float) -> None:
-        """Wait for something new, at most this long."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._woken.wait(), seconds)
+    def add(self, stream: Stream) -> None:
+        """Tell one more. Streams may take half of the connections: beyond that the oldest one ends."""
+        self.streams[stream] = None
+        near = [one for one in self.streams if one.address == stream.address]
+        if len(near) > self._connections.limit_for(stream.address) // 2:
+            near[0].end()
+            del self.streams[near[0]]
+        elif len(self.streams) > self._connections.most_streams:
+            oldest = next(iter(self.streams))
+            oldest.end()
+            del self.streams[oldest]
+
+    def remove(self, stream: Stream) -> None:
+        """Tell it no more."""
+        self.streams.pop(stream, None)
 
     def _note(self, chats: Sequence[str]) -> None:
         self.number += 1
@@ -99,22 +142,40 @@ class News:
         self._wake()
 
     def _wake(self) -> None:
-        woken, self._woken = self._woken, asyncio.Event()
-        woken.set()
+        for stream in self.streams:
+            stream.wake()
 
     def _in_loop(self, run: Callable[[], None]) -> None:
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(run)
 
 
+class EventStream(StreamingResponse):
+    """An answer that is counted among the streams for as long as it goes on."""
+
+    def __init__(self, news: News, stream: Stream, last: str) -> None:
+        super().__init__(_events(news, stream, last), media_type="text/event-stream")
+        self.headers["cache-control"] = "no-store"
+        self.headers["connection"] = "close"  # nothing comes after it, so its place is free at once
+        self._news, self._stream = news, stream
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it to its end."""
+        self._news.add(self._stream)
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._news.remove(self._stream)
+
+
 async def events(request: Request) -> Response:
     """The stream: which chats changed, how far an update has come, and whether anything is wrong."""
     news: News = request.app.state.live.news
     last = request.headers.get("last-event-id") or request.query_params.get("since", "")
-    return StreamingResponse(_events(news, last), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+    return EventStream(news, Stream(request.client.host if request.client else ""), last)
 
 
-async def _events(news: News, last: str) -> AsyncIterator[bytes]:
+async def _events(news: News, stream: Stream, last: str) -> AsyncIterator[bytes]:
     epoch, _, number = last.partition("-")
     told = int(number) if epoch == EPOCH and number.isascii() and number.isdecimal() and len(number) < 16 else -1
     if told < 0:
@@ -122,7 +183,8 @@ async def _events(news: News, last: str) -> AsyncIterator[bytes]:
         yield _event("hello", told, {"again": bool(last)})
     progress: dict[str, object] | None = None
     trouble: Trouble | None = None
-    while not news.is_over:
+    while not news.is_over and not stream.is_over:
+        stream.look()
         chats, before = news.since(told), told
         told = news.number
         if chats is None:
@@ -136,7 +198,7 @@ async def _events(news: News, last: str) -> AsyncIterator[bytes]:
             progress = news.progress
             yield _event("progress", told, progress or {"what": "done"})
         elif told == before:
-            await news.wait(HEARTBEAT_SECONDS)
+            await stream.wait(HEARTBEAT_SECONDS)
             if (news.number, news.progress, news.trouble) == (told, progress, trouble) and not news.is_over:
                 yield b": \n\n"
 

@@ -14,10 +14,11 @@ from urllib.parse import quote
 import msgspec
 
 from backscroll import __version__
+from backscroll.disk import private_folder, write_private
+from backscroll.httpd.guard import CHALLENGE, PROOF, Access
+from backscroll.httpd.keys import Keys
 from backscroll.settings import Settings
 from backscroll.web.desk import Desk
-from backscroll.web.security import CHALLENGE, PROOF, Access
-from backscroll.web.tokens import Keys
 
 FILE: Final = "server.json"
 PATIENCE: Final = 2.0
@@ -34,6 +35,8 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     secret: str
     needs_key: bool
+    token: str | None
+    """What tells the token that the user chose from another; None for a random one."""
     version: str
     homes: list[str]
 
@@ -51,6 +54,7 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
             pid=os.getpid(),
             secret=access.keys.secret,
             needs_key=access.needs_key,
+            token=access.keys.fingerprint(access.keys.token) if access.keys.is_chosen else None,
             version=__version__,
             homes=_homes(desk),
         )
@@ -61,13 +65,7 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
 
     def write(self, settings: Settings) -> None:
         """Put it where others look."""
-        settings.library.mkdir(parents=True, exist_ok=True, mode=0o700)
-        file = settings.library / FILE
-        beside = file.with_name(f"{FILE}.{self.pid}")
-        beside.unlink(missing_ok=True)
-        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as written:
-            written.write(msgspec.json.encode(self))
-        beside.replace(file)
+        write_private(private_folder(settings.library) / FILE, msgspec.json.encode(self))
 
     def forget(self, settings: Settings) -> None:
         """Remove it, unless another server has taken its place."""
@@ -90,12 +88,16 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
         return hmac.compare_digest(proof.encode(), Keys(secret=self.secret).proof(challenge).encode())
 
 
-def find_running(desk: Desk, host: str | None = None, port: int | None = None) -> Running | None:
-    """The server of this version that serves these homes from this library, and there if one must, if there is one."""
+def find_running(
+    desk: Desk, host: str | None = None, port: int | None = None, token: str | None = None, *, needs_key: bool = False
+) -> Running | None:
+    """The server of this version that serves these homes from this library, as it is wanted, if there is one."""
     found = _read(desk.settings)
     if found is None or found.version != __version__ or found.homes != _homes(desk):
         return None
-    if (host or found.host, port or found.port) != (found.host, found.port):
+    if (host or found.host, port or found.port) != (found.host, found.port) or (needs_key and not found.needs_key):
+        return None
+    if token is not None and found.token != Keys(secret=found.secret).fingerprint(token):
         return None
     return found if found.url.startswith("http://") and found.answers() else None
 

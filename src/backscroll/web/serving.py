@@ -1,9 +1,7 @@
-"""The server: a port to listen on, who may come in, and an end that waits for nobody."""
+"""The viewer's server: it listens, writes down where, follows the homes, and ends without waiting for streams."""
 
 import asyncio
-import errno
 import gc
-import ipaddress
 import socket
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,20 +10,21 @@ from typing import Final
 
 import uvicorn
 
-from backscroll.errors import BackscrollError, UsageError
+from backscroll.httpd.connections import Connections
+from backscroll.httpd.guard import Access
+from backscroll.httpd.keys import Keys
+from backscroll.httpd.listening import LOOPBACK, address_of, listen, names_of, url_of
+from backscroll.httpd.server import server_config
+from backscroll.httpd.users import has_other_users
+from backscroll.settings import Settings
 from backscroll.web.app import make_app
 from backscroll.web.desk import Desk
 from backscroll.web.live import Live
-from backscroll.web.running import Running, link_to
-from backscroll.web.security import LOOPBACK_NAMES, Access
-from backscroll.web.tokens import Keys
+from backscroll.web.running import Running
 
-LOOPBACK: Final = "127.0.0.1"
 FIRST_PORT: Final = 8420
-PORTS: Final = 20
-"""How many are tried before the system is asked for any."""
-PATIENCE: Final = 2
-"""How long an answer may go on after Ctrl-C, in seconds."""
+PORTS: Final = (*range(FIRST_PORT, FIRST_PORT + 20), 0)
+"""Those that are tried, and then any."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +37,9 @@ class Served:
     server: uvicorn.Server
     running: Running
 
-    def first_link(self, path: str = "/") -> str:
-        """What to open first; with a code that is good once, where a key is needed."""
-        return link_to(self.url, path, self.access.keys.first_code() if self.access.needs_key else None)
+    def link(self, path: str = "/") -> str:
+        """An address to open; with a code that works once, where a key is needed."""
+        return self.running.link(path)
 
     def stop(self) -> None:
         """End it, from wherever."""
@@ -54,39 +53,44 @@ def serve(
     port: int | None = None,
     token: str | None = None,
     follows: bool = True,
+    connections: Connections | None = None,
     on_ready: Callable[[Served], object] = lambda _: None,
 ) -> None:
-    """Serve until Ctrl-C, or until `stop`. Without a port, the first that is free; `on_ready` must not wait.
+    """Serve until Ctrl-C, or until `stop`. Without a port, on the first that is free; `on_ready` must not wait.
 
     Meanwhile the library is brought up to date and kept so, unless it is only to be shown as it is.
     """
-    live = Live(desk)
-    listener = listen(host, port)
+    connections = connections or Connections()
+    live = Live(desk, connections)
+    listener = listen(host, PORTS if port is None else [port])
     try:
-        access = access_for(host, listener, token)
-        chosen = listener.getsockname()[1]
-        url = f"http://{_shown(listener)}:{chosen}"
-        running = Running.of(desk, url, host, chosen, access)
-        config = uvicorn.Config(
-            make_app(desk, access, live),
-            http="h11",
-            ws="none",
-            loop="asyncio",
-            lifespan="off",
-            access_log=False,  # addresses are what somebody reads and searches, and the first one has a key in it
-            log_config=None,
-            log_level="error",
-            server_header=False,
-            proxy_headers=False,
-            timeout_graceful_shutdown=PATIENCE,
-        )
-        # Chats that are open are hundreds of thousands of objects that stay: to look through them often costs a lot.
+        access = access_for(host, listener, token, desk.settings)
+        url = url_of(listener)
+        running = Running.of(desk, url, host, listener.getsockname()[1], access)
+        config = server_config(make_app(desk, access, live), connections)
+        # Open chats are hundreds of thousands of objects that stay: to look through them often costs a lot.
         gc.set_threshold(50_000, 20, 50)
         server = _Server(config, desk, running, live if follows else None)
         server.when_ready = lambda: on_ready(Served(url, access, server, running))
         server.run(sockets=[listener])
     finally:
         listener.close()
+
+
+def access_for(host: str, listener: socket.socket, token: str | None, settings: Settings) -> Access:
+    """Who may come in: with a key, whoever has it; without, every program on this machine."""
+    address = address_of(listener)
+    return Access(
+        names=names_of(host, listener),
+        any_address=address.is_unspecified,
+        needs_key=not address.is_loopback or token is not None or needs_key_on_loopback(settings),
+        keys=Keys(token),
+    )
+
+
+def needs_key_on_loopback(settings: Settings) -> bool:
+    """Whether programs on this machine need a key too: as the settings say, else where it has other users."""
+    return settings.require_key == "always" or (settings.require_key == "auto" and has_other_users())
 
 
 class _Server(uvicorn.Server):
@@ -119,80 +123,3 @@ class _Server(uvicorn.Server):
         if self._live is not None:
             await asyncio.to_thread(self._live.stop)
         await super().shutdown(sockets)
-
-
-def listen(host: str, port: int | None) -> socket.socket:
-    """A socket that listens; without a port on the first that is free."""
-    family, address = _resolved(host)
-    candidates = [port] if port is not None else [*range(FIRST_PORT, FIRST_PORT + PORTS), 0]
-    for candidate in candidates:
-        # With its protocol: only then asyncio sends at once what is small, and does not wait 40 ms for more.
-        listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        try:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind((address, candidate))
-            listener.listen(128)
-        except OSError as error:
-            listener.close()
-            if error.errno != errno.EADDRINUSE or candidate == candidates[-1]:
-                raise _cannot_listen(host, candidate, error) from error
-        else:
-            return listener
-    raise AssertionError("the last candidate either listens or raises")
-
-
-def access_for(host: str, listener: socket.socket, token: str | None) -> Access:
-    """Who is let in: whoever is on this machine; elsewhere only who has a key."""
-    address = ipaddress.ip_address(listener.getsockname()[0].partition("%")[0])
-    names = set(LOOPBACK_NAMES) | {_in_address(str(address)), _in_address(host.lower())}
-    if address.is_unspecified:
-        names |= {socket.gethostname().lower(), _in_address(_own_address(listener))}
-    return Access(
-        names=frozenset(names - {""}),
-        any_address=address.is_unspecified,
-        needs_key=not address.is_loopback or token is not None,
-        keys=Keys(token),
-    )
-
-
-def _resolved(host: str) -> tuple[socket.AddressFamily, str]:
-    try:
-        found = socket.getaddrinfo(host.strip("[]"), None, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        raise UsageError(f"{host} is not an address of this machine", "leave --host out, or name 127.0.0.1") from error
-    # `localhost` may be both; browsers try both, and the old one is everywhere.
-    family, _, _, _, address = min(found, key=lambda one: one[0] != socket.AF_INET)
-    return socket.AddressFamily(family), str(address[0])
-
-
-def _cannot_listen(host: str, port: int, error: OSError) -> BackscrollError:
-    if error.errno == errno.EADDRINUSE:
-        return BackscrollError(f"port {port} is in use", "leave --port out to have a free one, or name another")
-    if error.errno in (errno.EACCES, errno.EPERM):
-        return BackscrollError(f"port {port} is not for every user", "name one above 1023 with --port")
-    return BackscrollError(f"cannot listen at {host}: {error.strerror or error}", "leave --host out")
-
-
-def _shown(listener: socket.socket) -> str:
-    """What stands in an address for people."""
-    address = listener.getsockname()[0]
-    return _in_address(_own_address(listener) if ipaddress.ip_address(address).is_unspecified else address)
-
-
-def _own_address(listener: socket.socket) -> str:
-    """The address that others see of us, where we listen on all of them. Nothing is sent to find out."""
-    far = DOCUMENTATION[listener.family]
-    with socket.socket(listener.family, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect((far, 9))
-        except OSError:
-            return "127.0.0.1" if listener.family == socket.AF_INET else "::1"
-        return str(probe.getsockname()[0])
-
-
-def _in_address(host: str) -> str:
-    return f"[{host}]" if ":" in host and not host.startswith("[") else host
-
-
-DOCUMENTATION: Final = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
-"""Addresses that belong to nobody."""

@@ -15,14 +15,6 @@ PREFIX: Final = "/api/"
 SEE: Final = "see /api/v1/openapi.json"
 
 
-class Refusal(UsageError):  # noqa: N818 - it is what the user reads
-    """A request that is not answered, with the status that says so."""
-
-    def __init__(self, status: HTTPStatus, message: str, hint: str) -> None:
-        super().__init__(message, hint)
-        self.status = status
-
-
 class Problem(msgspec.Struct, frozen=True):
     """What went wrong."""
 

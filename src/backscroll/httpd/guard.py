@@ -1,10 +1,10 @@
-"""The wall around the application: whoever asks comes through here, and every answer leaves through here.
+"""The guard around an HTTP application: every request enters through it, every answer leaves through it.
 
-It stands around all routes, also those that are not there: which names we are called by (DNS rebinding), what other
-sites may do (nothing but follow a link), who needs a key, how much may be sent, and what a page is allowed to do.
+It covers all routes, also those that do not exist: by which names we may be called (DNS rebinding), what other sites
+may do (follow a link, nothing else), who needs a key, how much may be sent, and what a page may do.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from ipaddress import ip_address
@@ -12,12 +12,13 @@ from typing import Final
 from urllib.parse import parse_qsl, quote, urlencode
 
 from starlette.exceptions import HTTPException
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from backscroll.render.html.element import el, join, trusted
-from backscroll.web.api.errors import Refusal, problem_response
-from backscroll.web.tokens import Keys
+from backscroll.errors import UsageError
+from backscroll.httpd.keys import Keys
+from backscroll.httpd.listening import LOOPBACK_NAMES
+from backscroll.httpd.users import is_other_user
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -34,9 +35,8 @@ HEADERS: Final = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
-"""On every answer, whatever the answer itself says. No other site is told where somebody comes from; we are: without a
-referrer a form says `Origin: null`, which could be anybody's."""
-LOOPBACK_NAMES: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
+"""On every answer, whatever the answer itself says. Other sites get no referrer; we do: without one a form sends
+`Origin: null`, which could come from any site."""
 LARGEST_BODY: Final = 1024 * 1024
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 HTTP_PORT: Final = 80
@@ -44,16 +44,31 @@ CHALLENGE: Final = "backscroll-challenge"
 PROOF: Final = "backscroll-proof"
 
 
+class Refusal(UsageError):  # noqa: N818 - it is what the user reads
+    """A request that is refused, with the HTTP status that says so."""
+
+    def __init__(self, status: HTTPStatus, message: str, hint: str) -> None:
+        super().__init__(message, hint)
+        self.status = status
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What a client must know to do better."""
+        return {"www-authenticate": "Bearer"} if self.status == HTTPStatus.UNAUTHORIZED else {}
+
+
 @dataclass(frozen=True)
 class Access:
-    """Who is let in."""
+    """Who may come in."""
 
     names: frozenset[str] = LOOPBACK_NAMES
-    """What we may be called in an address, without the port; nobody gets in where there are none."""
+    """The names we may be called by, without the port; an empty set lets no request in."""
     any_address: bool = False
-    """Also by any address of numbers: where we listen on all of them. Rebinding needs a name, so these are safe."""
+    """Also by any numeric address: where we listen on all of them. Rebinding needs a name, so these are safe."""
     needs_key: bool = False
     keys: Keys = field(default_factory=Keys)
+    takes_links: bool = True
+    """Whether the code of a link and the cookie count as a key too, or only the token."""
 
     def is_called(self, host: str, port: int) -> bool:
         """Whether a Host header means us."""
@@ -62,11 +77,18 @@ class Access:
 
 
 class Guard:
-    """The application behind the wall."""
+    """An application with the guard around it."""
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        access: Access,
+        refuse: "Callable[[RequestHead, Refusal], Response] | None" = None,
+    ) -> None:
+        """`refuse` makes the answer to a request that is refused."""
         self.app = app
         self.access = access
+        self._refuse = refuse or refuse_in_plain_text
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or refuse to."""
@@ -77,51 +99,66 @@ class Guard:
             await receive()
             await send({"type": "websocket.close", "code": 1008})
             return
-        request = Asking(scope)
+        request = RequestHead(scope)
         leave = _Leaving(request, self.access, send)
         try:
             answer = self._check(request)
         except Refusal as refusal:
-            answer = _refused(request, refusal)
+            answer = self._refuse(request, refusal)
         if answer is not None:
             await answer(scope, receive, leave)
         else:
             await self.app(scope, _Capped(receive), leave)
 
-    def _check(self, request: "Asking") -> Response | None:
+    def _check(self, request: "RequestHead") -> Response | None:
         """Nothing if the application may answer; else the answer."""
         if not self.access.is_called(request.host, request.port):
             raise Refusal(
-                HTTPStatus.MISDIRECTED_REQUEST, "this is not a name of this server", "use the address that it printed"
+                HTTPStatus.MISDIRECTED_REQUEST, "unknown host name", "open the address that the server printed at start"
             )
         if request.length > LARGEST_BODY:
-            raise Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "that is too much at once", f"send {LARGEST_BODY} bytes")
-        keys = self.access.keys
-        has_token = keys.is_token(request.bearer)
-        if not has_token:
-            _check_site(request)
-        if not self.access.needs_key or has_token:
-            return None
-        has_cookie = keys.is_cookie(request.cookie)
-        code = request.code
-        if code is not None and request.method == "GET" and (has_cookie or keys.take(code)):
-            return _with_cookie(request, keys)
-        if not has_cookie:
             raise Refusal(
-                HTTPStatus.UNAUTHORIZED,
-                "this server needs a key, and each link opens only once",
-                "run backscroll open where it runs, which prints a new link",
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the request is too large", f"send at most {LARGEST_BODY:,} bytes"
             )
+        keys, takes_links = self.access.keys, self.access.takes_links
+        has_token = keys.is_token(request.bearer)
+        has_cookie = takes_links and keys.is_cookie(request.cookie)
+        is_in = has_token or has_cookie or not self.access.needs_key
+        code = request.code if self.access.needs_key and takes_links and request.method == "GET" else None
+        if not is_in and code is None:
+            raise self._key_needed()
+        _check_site(request, has_token=has_token)
+        if code is not None and not has_token:
+            # The code of a link that is opened stands in the arguments of the browser, where any user can read it.
+            is_stolen = keys.is_code(code) and is_other_user(request.client, request.server)
+            if has_cookie or (not is_stolen and keys.take(code)):
+                return _with_cookie(request, keys)
+            raise self._key_needed()
         return None
 
+    def _key_needed(self) -> Refusal:
+        if not self.access.takes_links:
+            return Refusal(
+                HTTPStatus.UNAUTHORIZED,
+                "a token is needed",
+                "send the printed one, as Authorization: Bearer TOKEN",
+            )
+        return Refusal(
+            HTTPStatus.UNAUTHORIZED,
+            "this server needs a key, and each link works once",
+            "run backscroll open on its machine to get a new link",
+        )
 
-class Asking:
-    """What the wall wants to know of a request. A header that is there twice is no header that one can trust."""
+
+class RequestHead:
+    """What the guard looks at in a request. A header that is there twice cannot be trusted, and counts as missing."""
 
     def __init__(self, scope: Scope) -> None:
         self.method: str = scope["method"]
         self.path: str = scope["path"]
-        self.port = int((scope.get("server") or ("", 0))[1] or 0)
+        self.client: tuple[str, int] | None = scope.get("client")
+        self.server: tuple[str, int | None] = scope.get("server") or ("", 0)
+        self.port = int(self.server[1] or 0)
         self._query: bytes = scope.get("query_string", b"")
         self._headers: list[tuple[bytes, bytes]] = scope["headers"]
 
@@ -184,7 +221,7 @@ class Asking:
         return parse_qsl(self._query.decode("latin-1"), keep_blank_values=True)
 
 
-def _check_site(request: Asking) -> None:
+def _check_site(request: RequestHead, *, has_token: bool) -> None:
     """Another site may follow a link to a page, and nothing else: it could tell by the time what a search finds."""
     sites, origins = request.all("sec-fetch-site"), request.all("origin")
     ours = f"http://{request.host}"
@@ -194,40 +231,31 @@ def _check_site(request: Asking) -> None:
     elif sites:
         is_fine = len(sites) == 1 and set(sites) <= OWN_SITES and origins in ([], [ours])
     else:
-        is_fine = origins == [ours]
+        is_fine = origins == [ours] or (has_token and not origins)
     if not is_fine:
         raise Refusal(
             HTTPStatus.FORBIDDEN,
-            "this was asked from another site, or by a program without a key",
+            "the request comes from another site, or from a program without a token",
             "use the pages of this server, or send its token as Authorization: Bearer TOKEN",
         )
 
 
-def _with_cookie(request: Asking, keys: Keys) -> Response:
+def _with_cookie(request: "RequestHead", keys: Keys) -> Response:
     answer = RedirectResponse(request.address_without_code, HTTPStatus.SEE_OTHER)
     answer.set_cookie(request.cookie_name, keys.cookie, httponly=True, samesite="strict", path="/")
     return answer
 
 
-def _refused(request: Asking, refusal: Refusal) -> Response:
-    """For a program in the shape of the API, for people as the command line says it."""
-    headers = {"www-authenticate": "Bearer"} if refusal.status == HTTPStatus.UNAUTHORIZED else {}
-    if request.path.startswith("/api/"):
-        return problem_response(refusal, refusal.status, headers)
-    if refusal.status == HTTPStatus.UNAUTHORIZED and request.method == "GET":
-        # A browser that comes from another site, as by a link in a mail, does not show its cookie. From here it does.
-        here = el("p", "Was this browser here before? ", el("a", "Go on", href=request.address_without_code))
-        page = join([trusted("<!doctype html>\n"), el("title", "backscroll"), el("p", refusal.message), here,
-                     el("p", refusal.hint)])  # fmt: skip
-        return HTMLResponse(page, refusal.status, headers)
+def refuse_in_plain_text(_: "RequestHead", refusal: Refusal) -> Response:
+    """The answer to a request that is refused, as the command line says it."""
     text = f"backscroll: {refusal.message}\n  next: {refusal.hint}\n"
-    return PlainTextResponse(text, status_code=refusal.status, headers=headers)
+    return PlainTextResponse(text, refusal.status, refusal.headers)
 
 
 class _Leaving:
     """The way out: the headers that every answer has."""
 
-    def __init__(self, request: Asking, access: Access, send: Send) -> None:
+    def __init__(self, request: RequestHead, access: Access, send: Send) -> None:
         self._request = request
         self._access = access
         self._send = send

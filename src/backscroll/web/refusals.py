@@ -1,0 +1,34 @@
+"""How the viewer refuses a request: for a program in the shape of the API, for a person as a page."""
+
+from http import HTTPStatus
+
+from starlette.responses import HTMLResponse, Response
+
+from backscroll.httpd.guard import Refusal, RequestHead, refuse_in_plain_text
+from backscroll.render.html.element import el, join, trusted
+from backscroll.web.api.errors import PREFIX, problem_response
+
+
+def refuse(request: RequestHead, refusal: Refusal) -> Response:
+    """The answer to a request that the guard refuses."""
+    if request.path.startswith(PREFIX):
+        return problem_response(refusal, refusal.status, refusal.headers)
+    if refusal.status != HTTPStatus.UNAUTHORIZED or request.method != "GET":
+        return refuse_in_plain_text(request, refusal)
+    # A browser that follows a link from another site, such as a mail, does not send its cookie. From this page it does.
+    page = join([
+        trusted("<!doctype html>\n"),
+        el("html",
+           el("head",
+              el("meta", charset="utf-8"),
+              el("meta", name="viewport", content="width=device-width, initial-scale=1"),
+              el("meta", name="color-scheme", content="light dark"),
+              el("title", "backscroll")),
+           el("body",
+              el("h1", "A key is needed"),
+              el("p", f"{refusal.message[:1].upper()}{refusal.message[1:]}."),
+              el("p", f"{refusal.hint[:1].upper()}{refusal.hint[1:]}."),
+              el("p", "Was this browser here before? ", el("a", "Go on", href=request.address_without_code))),
+           lang="en"),
+    ])  # fmt: skip
+    return HTMLResponse(page, refusal.status, refusal.headers)
