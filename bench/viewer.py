@@ -207,7 +207,10 @@ def our_server(home: Path, library: Path) -> Iterator[Server]:
     port = free_port()
     places = ["--home", str(home), "--library", str(library)]
     command = [sys.executable, "-m", "backscroll", *places, "open", "--no-browser", "--port", str(port)]
-    with Server(command, isolated(library.parent), port, "/api/v1/status") as server:
+    settings = library.parent / "settings.toml"
+    settings.write_text('[web]\nrequire_key = "never"\n')  # as on a machine that nobody else uses
+    environment = {**isolated(library.parent), "BACKSCROLL_SETTINGS": str(settings)}
+    with Server(command, environment, port, "/api/v1/status") as server:
         yield server
 
 

@@ -13,7 +13,7 @@ from backscroll.errors import UsageError
 def token_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command its `token`: from --token-file, else from the environment, else None."""
 
-    @click.option("--token", hidden=True)
+    @click.option("--token", hidden=True, help="Gone; see --token-file.")
     @click.option(
         "--token-file",
         metavar="FILE",
