@@ -459,3 +459,19 @@ def test_what_is_forgotten_stays_so_where_it_moves(kept: Kept) -> None:
     beside.write_bytes(b"of the same session")
     kept.capture()
     assert {file.path for file in kept.archive.files.values()} == {session_path("b")}
+
+
+@pytest.mark.parametrize("size", [20_000, 600_000], ids=["short", "long"])
+def test_an_edit_in_the_middle_with_an_append_is_kept_as_what_the_file_is(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    """Of a long file that is so once it has been left alone."""
+    before = b"".join(b"%08d\n" % number for number in range(size // 9))
+    kept.write(a=before).capture()
+    after = before[: size // 2] + b"#" + before[size // 2 + 1 :] + b"appended\n"
+    kept.write(a=after).capture()
+    monkeypatch.setattr("backscroll.files.reading.QUIET_NS", 0)
+    kept.capture()
+    assert kept.versions("a")[-1] == after
+    assert [version.size for version in kept.file("a").shown_versions] == [len(after)]
+    kept.check_whole()

@@ -357,6 +357,38 @@ def test_other_content_in_the_windows_is_noticed_although_lines_were_appended(tm
         check_change(write(path, data), bookmark, Change.REWRITTEN, complete_lines(data))
 
 
+def test_other_content_between_the_windows_is_noticed_although_lines_were_appended(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    with constants(WINDOW=2, PIECE=3):
+        bookmark = read(write(path, b"12\n34\n56\n"))[1]
+        check_change(write(path, b"12\n!!\n56\n78\n"), bookmark, Change.REWRITTEN, [b"12", b"!!", b"56", b"78"])
+
+
+def test_in_a_long_file_it_is_noticed_once_the_file_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    with constants(WINDOW=2, PIECE=3, CHECKED_AT_ONCE=4, CLOCK_TICK_NS=-(10**18)):
+        bookmark = read(write(path, b"12\n34\n56\n"))[1]
+        write(path, b"12\n!!\n56\n78\n")
+        lines, after = read(path, bookmark)
+        assert lines == [b"78"]
+        assert after.changed_ns == reading.UNSETTLED, "it would not be looked at again"
+        assert read(path, after)[1].changed_ns == reading.UNSETTLED
+        with constants(QUIET_NS=0):
+            check_change(path, after, Change.REWRITTEN, [b"12", b"!!", b"56", b"78"])
+
+
+def test_a_long_file_that_only_grew_settles_once_it_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    with constants(WINDOW=2, PIECE=3, CHECKED_AT_ONCE=4, CLOCK_TICK_NS=-(10**18)):
+        bookmark = read(write(path, b"12\n34\n56\n"))[1]
+        append(path, b"78\n")
+        lines, after = read(path, bookmark)
+        assert (lines, after.changed_ns) == ([b"78"], reading.UNSETTLED)
+        with constants(QUIET_NS=0):
+            lines, settled = read(path, after)
+        assert (lines, settled.changed_ns) == ([], path.stat().st_ctime_ns)
+
+
 @pytest.mark.parametrize("change", Change)
 def test_a_reading_starts_over_where_what_was_read_is_gone(change: Change) -> None:
     assert change.starts_over == (change in ("truncated", "rewritten", "replaced"))
@@ -406,7 +438,9 @@ def bytes_read_after_appending(path: Path, lines_before: int) -> int:
 def test_after_an_append_that_line_and_a_constant_are_read_however_long_the_file(tmp_path: Path) -> None:
     constant = 4 * reading.WINDOW  # head and edge, once to compare them and once to carry them on
     for lines_before in (1_000, 50_000):
-        assert bytes_read_after_appending(tmp_path / "a", lines_before) == constant + len(b'{"a":1}\n')
+        size = 100 * lines_before
+        compared = size if size <= reading.CHECKED_AT_ONCE else 0
+        assert bytes_read_after_appending(tmp_path / "a", lines_before) == constant + compared + len(b'{"a":1}\n')
 
 
 def test_a_file_that_did_not_change_costs_a_constant(tmp_path: Path) -> None:

@@ -190,6 +190,9 @@ class Appender(Archive):
         """Write down what became of a file, when all of it has been read and put down."""
         if job.bookmark is None or job.open:
             return
+        is_known = job.version < len(job.file.versions) and job.file.gone_since is None and not job.file.is_suspect
+        if is_known and not job.chunks and job.bookmark == job.file.bookmark:
+            return  # a visit that found nothing new
         self._write(
             Bytes(
                 at=now(),
