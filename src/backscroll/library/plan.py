@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from backscroll.archive import Archive, forget_key
+from backscroll.archive import Archive
 from backscroll.files import TRANSCRIPTS, Bookmark, Discovery, FileKind, find_changes
 from backscroll.library.sources import TITLE_FILE, Kept, Source, beside_paths
 from backscroll.library.tasks import Task, new_bytes
@@ -144,15 +144,10 @@ def _settle(planned: Plan, known: dict[str, Known], source: Kept, present: dict[
 
 
 def _is_forgotten(archive: Archive | None, discoveries: Sequence[Discovery], path: Path) -> bool:
-    if archive is None or not archive.forgotten:
+    if archive is None:
         return False
-    machines = {file.machine for file in archive.files.values()} | {machine for machine, _ in archive.captured}
     homes = [discovery.home.path for discovery in discoveries if path.is_relative_to(discovery.home.path)]
-    return any(
-        forget_key(machine, str(home), path.relative_to(home).as_posix()) in archive.forgotten
-        for home in homes
-        for machine in machines
-    )
+    return any(archive.is_forgotten(str(home), path.relative_to(home).as_posix()) for home in homes)
 
 
 def _kept_files(archive: Archive | None, homes: set[str]) -> dict[Path, Kept]:
