@@ -179,16 +179,17 @@ def archive_restore(name: str, to: Path | None, in_place: bool, number: int | No
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @global_options
 def archive_forget(name: str, yes: bool) -> None:
-    """Really remove a chat from the archive, with everything that belongs to it, and never keep it again.
+    """Really remove a chat from the library, with everything that belongs to it, and never keep it again.
 
-    What Claude Code still has of it in its own folder is not touched.
+    Its pins, tags and notes go too, and saved recalls that cite it. The index is rebuilt without it, which takes as
+    long as a first update. What Claude Code still has of it in its own folder is not touched, and not read any more.
 
     \b
     Examples:
       backscroll archive forget 4f8c
       backscroll archive forget 4f8c --yes
     """
-    from backscroll.library import find_kept, forget, open_archive
+    from backscroll.library import Library, find_kept, forget, open_archive, open_homes, purge
 
     asked = request()
     settings = asked.settings()
@@ -201,10 +202,15 @@ def archive_forget(name: str, yes: bool) -> None:
         tell(f"{clean_line(chat.id)}  {clean_line(chat.title)}: {plural(len(chat.files), 'file')}")
         click.confirm("Remove it from the archive for ever?", abort=True, err=True)
     count = forget(settings, chat)
+    names = {chat.id, *(file.place.session_id for file in chat.files if file.place.session_id)}
+    with Library(settings, open_homes(settings), keeps=False) as library, Progress(quiet=asked.quiet) as progress:
+        recalls = purge(library, names, progress)
     if asked.json:
-        write_json({"forgotten": count})
+        write_json({"forgotten": count, "recalls": recalls})
     else:
         write(f"forgot {plural(count, 'file')}")
+        for recall in recalls:
+            write(f"removed the saved recall {clean_line(recall)}, which cites it")
 
 
 @command.command("backup", short_help="Copy the archive to a folder.")

@@ -7,6 +7,7 @@ from backscroll.library.backup import back_up, repair, restore_backup
 from backscroll.library.browse import CHUNK, Browsed, Browser, Changes
 from backscroll.library.doctor import Health, HomeHealth, Sighting, examine
 from backscroll.library.follow import WATCHING, Followed, follow, observe
+from backscroll.library.forgetting import purge
 from backscroll.library.homes import open_homes
 from backscroll.library.inspect import Inspection, Trouble, find_transcripts, inspect
 from backscroll.library.kept import KeptChat, KeptVersion, find_kept, versions_of
@@ -90,6 +91,7 @@ __all__ = [
     "overview_of",
     "pictures_of",
     "prove",
+    "purge",
     "put_back",
     "repair",
     "restore_backup",

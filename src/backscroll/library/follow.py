@@ -16,7 +16,14 @@ from backscroll.library.plan import is_tracked, plan, tasks_for, transcript_of
 from backscroll.library.preserve import archive_folder, machine_name
 from backscroll.library.prices import load_prices
 from backscroll.library.sources import Source, Sources, beside_paths
-from backscroll.library.update import Progress, Silent, catalogue_stamp, index_texts
+from backscroll.library.update import (
+    Progress,
+    Silent,
+    catalogue_stamp,
+    index_texts,
+    is_forgotten,
+    without_forgotten,
+)
 from backscroll.store import Known
 
 WATCHING: Final = "watching"
@@ -85,7 +92,11 @@ def observe(library: Library, stop: threading.Event) -> Iterator[Followed]:
 
 
 def _take(ingest: Ingest, library: Library, homes: Sequence[Home], batch: Sequence[Changed], archive: Archive) -> None:
-    tracked = [changed for changed in batch if is_tracked(changed.file.kind, changed.file.path.name)]
+    tracked = [
+        changed
+        for changed in batch
+        if is_tracked(changed.file.kind, changed.file.path.name) and not is_forgotten(archive, changed.file)
+    ]
     if any(changed.gone for changed in tracked):
         _settle(ingest, library, homes, archive)  # what is gone may have moved, or only be kept any more
         return
@@ -98,7 +109,8 @@ def _take(ingest: Ingest, library: Library, homes: Sequence[Home], batch: Sequen
 
 
 def _settle(ingest: Ingest, library: Library, homes: Sequence[Home], archive: Archive) -> None:
-    work = plan(library.store.known(), [discover(home) for home in homes if home.exists], archive)
+    found = without_forgotten([discover(home) for home in homes if home.exists], archive)
+    work = plan(library.store.known(), found, archive)
     ingest.run(work.tasks, work.removed, work.archived)
 
 

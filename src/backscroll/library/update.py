@@ -1,5 +1,6 @@
 """Bring a library up to date: keep the bytes, read them into rows and chats, then make their words findable."""
 
+import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +12,7 @@ from typing import Final, Protocol
 from backscroll import __version__
 from backscroll.archive import Archive, Writer, capture
 from backscroll.errors import Busy, StorageError
-from backscroll.files import Discovery, Home, Unreadable, discover
+from backscroll.files import Discovery, Home, HomeFile, Unreadable, discover
 from backscroll.library.costs import cost_with
 from backscroll.library.ingest import Ingest
 from backscroll.library.plan import Plan, plan
@@ -78,7 +79,9 @@ def look(store: LocalStore, settings: Settings, homes: Sequence[Home]) -> tuple[
         return discoveries, True
     if store.noted("overdue"):
         return discoveries, True
-    return discoveries, not plan(store.known(), discoveries, None).is_empty
+    left_out = set(json.loads(store.noted("forgotten") or "[]"))
+    shown = [_without(found, lambda file: str(file.path) in left_out) for found in discoveries] if left_out else None
+    return discoveries, not plan(store.known(), shown or discoveries, None).is_empty
 
 
 def update(
@@ -110,7 +113,10 @@ def update(
             if archive is None:
                 archive, is_unread = _read_archive(settings)
         stamp = catalogue_stamp(settings)
-        work = plan(store.known(), discoveries, archive, is_archive_unread=is_unread)
+        shown = without_forgotten(discoveries, archive)
+        if not is_unread:
+            _note_forgotten(store, discoveries, shown)
+        work = plan(store.known(), shown, archive, is_archive_unread=is_unread)
         if not work.is_empty or store.noted("overdue"):
             progress.begin("reading", work.size)
             done.work = ingest(store, work, progress.add)
@@ -125,6 +131,34 @@ def update(
     done.unreadable += [*done.work.unreadable, *(item for found in discoveries for item in found.unreadable)]
     done.notices = store.notices
     return done
+
+
+def without_forgotten(discoveries: Sequence[Discovery], archive: Archive | None) -> list[Discovery]:
+    """What was found, but the files that the user had forgotten and Claude Code still has."""
+    if archive is None or not archive.forgotten:
+        return list(discoveries)
+    return [_without(found, lambda file: is_forgotten(archive, file)) for found in discoveries]
+
+
+def is_forgotten(archive: Archive, file: HomeFile) -> bool:
+    """Whether the user had this file forgotten: then the index must not have it, either."""
+    return archive.is_forgotten(file.home, file.relative, machine_name())
+
+
+def _without(found: Discovery, is_left_out: Callable[[HomeFile], bool]) -> Discovery:
+    rest = Discovery(found.home)
+    rest.left_out, rest.unreadable = found.left_out, found.unreadable
+    rest.files = [file for file in found.files if not is_left_out(file)]
+    return rest
+
+
+def _note_forgotten(store: LocalStore, found: Sequence[Discovery], shown: Sequence[Discovery]) -> None:
+    """Remember which files are left out, so that they do not count as new the next time."""
+    left_out = {str(file.path) for one in found for file in one.files}
+    left_out -= {str(file.path) for one in shown for file in one.files}
+    said = json.dumps(sorted(left_out)) if left_out else ""
+    if said != (store.noted("forgotten") or ""):
+        store.note("forgotten", said)
 
 
 def ingest(store: Store, work: Plan, on_bytes: Callable[[int], object]) -> Work:

@@ -1,0 +1,71 @@
+"""After a chat is forgotten, no byte of what was said in it, or of it, is anywhere below the library."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from backscroll.archive import Archive
+from backscroll.library.cited import Source
+from backscroll.library.marks import change_marks
+from backscroll.library.recalls import save_recall
+from tests.library.support import Shelf
+from tests.support.drawings import session_uuid
+from tests.support.homes import session_file, session_path
+
+SECRET = """
+s1 <- - user: the promptxyzzy is mine
+s2 <- s1 call(m1) t1 Bash {"command": "echo inputxyzzy"}
+s3 <- s2 result t1: outputxyzzy
+s4 <- s3 assistant: the answerxyzzy
+custom-title: The titlexyzzy of it
+"""
+WORD = b"xyzzy"
+
+
+def everything(shelf: Shelf) -> dict[str, bytes]:
+    """All bytes below the library, and what is in the packs."""
+    found = {str(path): path.read_bytes() for path in shelf.folder.rglob("*") if path.is_file()}
+    archive = Archive(shelf.folder / "archive")
+    for file in archive.files.values():
+        for number, version in enumerate(file.versions):
+            found[f"{file.path} {number}"] = b"".join(archive.content(version))
+    return found
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    shelf = Shelf(tmp_path)
+    shelf.write(session_file("S", SECRET)).write(session_file("O", "o1 <- - user: the other zebra"))
+    shelf.update()
+    with shelf.open() as library:
+        chat = library.chats("title:titlexyzzy")[0].overview.id
+    change_marks(shelf.folder, lambda marks: marks.note([chat], "my notexyzzy"))
+    change_marks(shelf.folder, lambda marks: marks.tag([chat], ["tagxyzzy"]))
+    source = Source(chat, "The titlexyzzy of it", None, "s4", None, "answer")
+    save_recall(shelf.folder, "what was it?", "it was the answerxyzzy", [source])
+    return shelf
+
+
+def forget(shelf: Shelf) -> None:
+    command = [sys.executable, "-m", "backscroll", "--library", str(shelf.folder), "--home", str(shelf.home)]
+    name = session_uuid("S")
+    done = subprocess.run([*command, "archive", "forget", name, "--yes"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("is_live", [True, False], ids=["Claude Code still has it", "only kept"])
+def test_no_byte_of_a_forgotten_chat_is_left(shelf: Shelf, is_live: bool) -> None:
+    assert [name for name, data in everything(shelf).items() if WORD in data]
+    if not is_live:
+        (shelf.home / session_path("S")).unlink()
+        shelf.update()
+    forget(shelf)
+    assert [name for name, data in everything(shelf).items() if WORD in data] == []
+    assert shelf.found("zebra")
+    shelf.update()  # and none comes back
+    assert [name for name, data in everything(shelf).items() if WORD in data] == []
+    with shelf.open() as library:
+        assert library.refresh(with_text=True) is None
+        assert len(library.chats()) == 1
