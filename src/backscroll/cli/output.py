@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import click
 
-from backscroll.errors import BackscrollError, Busy, NoPermission
+from backscroll.errors import BackscrollError, Busy, DiskFull, OutOfMemory, StorageError, TooManyOpenFiles
 from backscroll.render.terminal import clean, escaped, for_terminal, plural, size
 
 if TYPE_CHECKING:
@@ -75,7 +75,9 @@ def open_library(asked: "Request", *, with_text: bool = False, as_it_is: bool = 
     try:
         with Progress(quiet=asked.quiet) as progress:
             told = library.refresh(with_text=with_text, progress=progress)
-    except (OSError, NoPermission) as error:
+    except (OSError, StorageError) as error:
+        if isinstance(error, DiskFull | TooManyOpenFiles | OutOfMemory):
+            raise
         import tempfile
 
         # Somewhere to put the index there must be; what was kept before is read where it lies.
