@@ -97,7 +97,7 @@ def _of_sqlite(error: apsw.Error) -> BackscrollError | None:
         return OutOfMemory("no memory left to read the index", "close some programs, and try again")
     if isinstance(error, (apsw.ReadOnlyError, apsw.PermissionsError)):
         return NoPermission(f"cannot write the index: {message}", "check the permissions of the library's folder")
-    if isinstance(error, (apsw.CantOpenError, apsw.IOError, apsw.NoLFSError)):
+    if isinstance(error, (apsw.CantOpenError, apsw.IOError, apsw.NoLFSError, apsw.ProtocolError)):
         return StorageError(
             f"cannot read or write the index: {message}", "check the disk and the limits of the system, and try again"
         )
