@@ -18,6 +18,7 @@ from backscroll.library.analytics.tools import tools
 from backscroll.library.analytics.usage import usage
 from backscroll.library.marks import read_marks
 from backscroll.library.recalls import saved_recalls
+from backscroll.library.searching import UNREADABLE
 from backscroll.library.sharing import share
 from backscroll.render.html.export_documents import json_document
 from backscroll.settings import Settings
@@ -155,6 +156,8 @@ def _shown(library: Library, chat: Any) -> str:  # noqa: ANN401
 
 def _found(library: Library, query: str) -> tuple[Any, ...]:
     found = library.search(query, limit=1000, hits=1000)
+    if any(passage.snippet.text in UNREADABLE for chat in found.chats for passage in chat.passages):
+        raise BackscrollError(UNREADABLE, "")  # a hit says so in place of its text
     return (
         found.total,
         found.total_chats,

@@ -138,4 +138,3 @@ def test_calls_are_counted_thread_by_thread() -> None:
 
     assert [call.was_injected for call in calls] == [False, True, False]
     assert points(calls, Path("/lib")) == [("openat", 1), ("openat", 2)]
-

@@ -39,6 +39,7 @@ SQLITE: Final = {
     apsw.SQLITE_IOERR_READ: StorageError,
     apsw.SQLITE_IOERR_FSYNC: StorageError,
     apsw.SQLITE_CANTOPEN: StorageError,
+    apsw.SQLITE_PROTOCOL: StorageError,
     apsw.SQLITE_READONLY: NoPermission,
     apsw.SQLITE_CORRUPT: DamagedStoreError,
     apsw.SQLITE_NOTADB: DamagedStoreError,
