@@ -51,6 +51,7 @@ TANTIVY: Final = {
     "An IO error occurred: 'Input/output error (os error 5)'": StorageError,
     "An IO error occurred: 'Cannot allocate memory (os error 12)'": OutOfMemory,
     "An error occurred in a thread: 'An index writer was killed.'": StorageError,
+    "Path exists but is not a directory: '/library/index/000001/text'.": StorageError,  # it could not be looked at
     'Failed to acquire Lockfile: LockBusy. Some("…")': Busy,
     "Failed to open file for read: 'FileDoesNotExist(\"a.term\")'": DamagedStoreError,
     "An IO error occurred: 'Unsupported dictionary type, found 4294967295'": DamagedStoreError,

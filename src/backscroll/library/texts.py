@@ -91,6 +91,7 @@ class Texts:
             return self._open[path].read
         source = self._find(Path(path))
         if source is None:
+            self.failed[path] = "it was not found"
             return lambda _start, _end: b""
         opened = self._open[path] = source.open()
         if len(self._open) > MOST_OPEN:

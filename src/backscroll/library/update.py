@@ -195,15 +195,20 @@ def index_texts(
             progress.add(len(documents))
             done += len(spots)
             if size > TEXT_PER_COMMIT:
-                store.flush()
+                _flush(store, texts)
                 size = 0
         if size or done or store.needs_flush():
-            store.flush()
-        if texts.failed:
-            store.read_again(texts.failed)
+            _flush(store, texts)
     if unreadable is not None:
         unreadable += [Unreadable(Path(path), reason) for path, reason in texts.failed.items()]
     return done
+
+
+def _flush(store: LocalStore, texts: Texts) -> None:
+    """Let searches see the words; but first note what could not be read, so that no end of the process loses that."""
+    if texts.failed:
+        store.read_again(texts.failed)
+    store.flush()
 
 
 def price_table(settings: Settings) -> str:

@@ -126,7 +126,9 @@ def _of_tantivy(error: BaseException) -> BackscrollError | None:
 DAMAGE_CODES: Final = {apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_CORRUPTFS, apsw.SQLITE_IOERR_SHORT_READ}
 SYSTEM_ERROR: Final = re.compile(r"os error (\d+)|\bcode: (\d+)")
 # The engine's own words. What the system refused carries its number: an "IO error" without one is about the content.
-FAILED: Final = re.compile(r"writer was killed|in a thread|failed to (?:acquire|write|spawn)", re.IGNORECASE)
+FAILED: Final = re.compile(
+    r"writer was killed|in a thread|failed to (?:acquire|write|spawn)|not a directory", re.IGNORECASE
+)
 DAMAGED: Final = re.compile(
     r"corrupt|doesnotexist|does not exist|io error|failed to|unexpected end|incompatible|schema", re.IGNORECASE
 )

@@ -1,0 +1,34 @@
+"""Words that could not be read while they were indexed are found later."""
+
+from pathlib import Path
+
+import pytest
+
+from backscroll.errors import StorageError
+from backscroll.library.sources import Sources
+from backscroll.library.update import Silent, index_texts
+from tests.library.support import Shelf
+from tests.support.homes import session_file
+
+
+def test_words_that_could_not_be_read_are_read_again_even_if_the_update_then_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf = Shelf(tmp_path).write(session_file("S1", "a <- - user: about zirconium\nb <- a assistant: done"))
+    with shelf.open() as library:
+        library.refresh(with_text=False)
+    with shelf.open() as library:
+        store = library.store.writing()
+        flush = store.flush
+
+        def flush_and_fail() -> None:
+            flush()
+            raise StorageError("the disk failed", "try again")
+
+        monkeypatch.setattr(store, "flush", flush_and_fail)
+        nowhere = Sources([], None)
+        with pytest.raises(StorageError):
+            index_texts(store, nowhere, Silent())
+    shelf.update()
+
+    assert shelf.total("zirconium") == shelf.rebuilt().total("zirconium") == 2  # the title, and what was said
