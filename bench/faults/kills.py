@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Final
 
-from bench.faults.report import EQUAL, MENDED, NOT_MET, WRONG, Summary, telling
+from bench.faults.report import EQUAL, MENDED, WRONG, Summary, telling
 from bench.faults.world import SCENARIOS, World
 
 LATE: Final = 1.1
@@ -61,4 +61,3 @@ def run(
         part = rng.random() * LATE
         outcome, problem = run_kill(world, name, part * times[name])
         summary.add(name, outcome, f"{name}, killed at {part:.3f} of its time (--seed {seed} --only {number})", problem)
-    summary.facts["kills"] = summary.outcomes[MENDED] + summary.outcomes[WRONG] + summary.outcomes[NOT_MET]
