@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from backscroll.cli.options import global_options, request
-from backscroll.cli.output import open_library
+from backscroll.cli.output import open_library, tell
 from backscroll.errors import UsageError
-from backscroll.render.terminal import escaped
+from backscroll.render.terminal import clean, escaped
 
 if TYPE_CHECKING:
     from backscroll.library import Branch, Chat, OpenedChat
@@ -62,6 +62,9 @@ def command(
             click.echo(escaped(piece), nl=False)
         return
     reading = library.open(stored)
+    for path in reading.from_archive:
+        now = "is shorter now" if path.exists() else "is gone"
+        tell(f"read from the archive: {clean(str(path))} {now}")
     chosen = _branches(reading.chat, branch)
     if raw:
         for row in _raw_rows(chosen):

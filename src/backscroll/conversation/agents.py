@@ -125,11 +125,12 @@ def _attach_by_prompt(agent: Agent, free: dict[str, tuple[Call, Agent | None]]) 
 
 
 def _without_copies(files: list[Transcript]) -> list[Transcript]:
-    """One file of each agent, the longest: a backup, or a copy of the session, holds them again."""
+    """One file of each agent, the longest: a backup, a copy of the session or an earlier version holds them again."""
     longest: dict[tuple[str | None, str], Transcript] = {}
     for file in sorted(files, key=lambda file: (-len(file.rows), file.place.file)):
         longest.setdefault((file.place.agent_id, file.rows[0].uuid if file.rows else ""), file)
-    return list(longest.values())
+    said = {file.place.agent_id for file in longest.values() if file.rows}
+    return [file for file in longest.values() if file.rows or file.place.agent_id not in said]
 
 
 def _inline(sessions: list[Transcript], aliases: Mapping[str, str]) -> Iterator[Agent]:

@@ -5,6 +5,7 @@ read it.
 """
 
 from datetime import datetime
+from hashlib import blake2b
 from typing import Final, NamedTuple
 
 from backscroll.conversation.kinds import HUMAN, Kind, command_of, inside_tags, kind_of, kind_of_text, typed_text
@@ -45,7 +46,11 @@ class Call(NamedTuple):
 
 
 class Row:
-    """A row of one transcript. `uuid` is made up from its place where the record has none."""
+    """A row of one transcript.
+
+    Where the record has no `uuid`, one is made of its file and the line itself: the same line in another version of the
+    file is the same row.
+    """
 
     __slots__ = (
         "calls",
@@ -65,8 +70,10 @@ class Row:
         "when",
     )
 
-    def __init__(self, record: ChainRecord, transcript: str, position: int, *, keep: bool) -> None:
-        self.uuid: str = record.uuid or f"{transcript}:{position}"
+    def __init__(
+        self, record: ChainRecord, transcript: str, position: int, *, keep: bool, origin: str | None = None
+    ) -> None:
+        self.uuid: str = record.uuid or f"{origin or transcript}:{blake2b(record.raw, digest_size=8).hexdigest()}"
         self.transcript = transcript
         self.position = position
         self.kind = kind_of(record)

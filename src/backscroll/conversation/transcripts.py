@@ -40,6 +40,8 @@ class Place(NamedTuple):
     file: str
     session_id: str | None
     agent_id: str | None = None
+    origin: str | None = None
+    """The file that this is an earlier version of: rows without a uuid are named alike in both."""
 
 
 class Checkpoint(NamedTuple):
@@ -119,7 +121,7 @@ class Transcript:
                     continue
                 record = queued  # it stands for a row that the client did not write
             if isinstance(record, ChainRecord) and not _is_outside(record):
-                row = Row(record, self.place.file, position, keep=self._keep)
+                row = Row(record, self.place.file, position, keep=self._keep, origin=self.place.origin)
                 self._see_row(row, record)
                 added.append(row)
             else:

@@ -19,7 +19,7 @@ from backscroll.errors import BackscrollError, NothingFound
 from backscroll.files import Bookmark, Change
 from backscroll.library.library import Library
 from backscroll.library.records_of import Records
-from backscroll.library.sources import beside_paths, records_in, take_beside
+from backscroll.library.sources import beside_paths, conversation_place, records_in, take_beside
 from backscroll.library.spine import Spine
 from backscroll.store import Known, StoredChat
 
@@ -243,7 +243,7 @@ class Browsed:
         if transcript is not None:
             return transcript.place
         source = library.source(Path(path))
-        return Place(path, source.place.session_id, source.place.agent_id) if source else None
+        return conversation_place(source) if source else None
 
     def _renew(self) -> None:
         chats = self._chats.chats()

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Final
 
 from backscroll.archive import Archive, Writer, capture_changed
-from backscroll.files import Changed, Home, HomeFile, discover, look, watch
+from backscroll.files import TRANSCRIPTS, Changed, FileKind, Home, HomeFile, discover, look, watch
 from backscroll.library.costs import cost_with
 from backscroll.library.ingest import Ingest
 from backscroll.library.library import Library
 from backscroll.library.plan import is_tracked, plan, tasks_for, transcript_of
 from backscroll.library.preserve import archive_folder, machine_name
 from backscroll.library.prices import load_prices
-from backscroll.library.sources import Source, Sources, beside_paths
+from backscroll.library.sources import Source, Sources, beside_paths, earlier_versions
 from backscroll.library.update import (
     Progress,
     Silent,
@@ -102,10 +102,30 @@ def _take(ingest: Ingest, library: Library, homes: Sequence[Home], batch: Sequen
         return
     for home in homes:
         files = [changed.file for changed in tracked if changed.file.path.is_relative_to(home.path)]
+        if any(_has_other_versions(library, home, file, archive) for file in files):
+            _settle(ingest, library, homes, archive)
+            return
         if files:
             known = library.store.known_at(_names(files))
             fresh = [file for file in files if not _is_the_same(file, known.get(str(file.path)))]
             ingest.run(tasks_for(fresh, known, _around(home, files), str(home.path)), later=True)
+
+
+def _has_other_versions(library: Library, home: Home, file: HomeFile, archive: Archive) -> bool:
+    """Whether a file shrank or grew so that other earlier versions of it are shown than before.
+
+    Also whether a small file changed beside a transcript that has such versions: they are to be looked at, too.
+    """
+    about = file.path if file.kind in TRANSCRIPTS or file.kind is FileKind.TOOL_RESULT else transcript_of(file.path)
+    if not about.is_relative_to(home.path):
+        return False
+    kept = archive.sources.get((machine_name(), str(home.path), about.relative_to(home.path).as_posix()))
+    live = file if about == file.path else look(home, about)
+    if kept is None or kept.latest is None or (len(kept.versions) == 1 and live and kept.latest.size <= live.size):
+        return False
+    shown = {str(version.path) for version in earlier_versions(archive, kept, live)}
+    known = set(library.store.known_at(f"{about}@v{version.number}" for version in kept.versions))
+    return shown != known or (about != file.path and bool(known))
 
 
 def _settle(ingest: Ingest, library: Library, homes: Sequence[Home], archive: Archive) -> None:

@@ -17,6 +17,7 @@ from backscroll.library.sources import (
     Item,
     SourceError,
     bookmark_of,
+    conversation_place,
     in_pieces,
     lines_in,
     read_from,
@@ -156,7 +157,7 @@ class Ingest:
     def _take_transcript(self, task: Task) -> None:
         source = task.source
         path = str(source.path)
-        place = Place(path, source.place.session_id, source.place.agent_id)
+        place = conversation_place(source)
         flags = Flags()
         before = self._chats.transcript(path)
         bookmark = Bookmark(*task.known.bookmark) if task.known and task.known.bookmark else None

@@ -55,7 +55,7 @@ def find_kept(library: "Library", archive: Archive, name: str) -> KeptChat:
     except NothingFound:
         return _by_session(archive, name)
     sessions = {session.place.session_id for session in chat.sessions if session.place.session_id}
-    sources = {transcript.place.file for transcript in chat.transcripts}
+    sources = {transcript.place.origin or transcript.place.file for transcript in chat.transcripts}
     files = [
         file for file in archive.files.values() if str(file.source) in sources or file.place.session_id in sessions
     ]

@@ -1,20 +1,20 @@
 """A library that is open: its chats, what was said in them, and how to find it."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Self
 
 from backscroll.archive import Archive
-from backscroll.conversation import Agent, Branch, Chat, Chats, Message, Place, Result, messages_of, results_of, walk
+from backscroll.conversation import Agent, Branch, Chat, Chats, Message, Result, messages_of, results_of, walk
 from backscroll.errors import BackscrollError, Busy, NothingFound, UsageError
-from backscroll.files import TRANSCRIPTS, Discovery, Home, discover, is_running, read_small
+from backscroll.files import TRANSCRIPTS, Discovery, FileKind, Home, discover, is_running, read_small
 from backscroll.library.marks import Marks, read_marks
 from backscroll.library.preserve import find_archive
 from backscroll.library.searching import Found, around, search, text_of
-from backscroll.library.sources import Source, Sources, beside_paths, records_in, take_beside
+from backscroll.library.sources import Source, Sources, beside_paths, conversation_place, records_in, take_beside
 from backscroll.library.texts import Texts
 from backscroll.library.update import Progress, Updated, catalogue_stamp, look, update
 from backscroll.query import Highlighter, Query, parse
@@ -30,11 +30,21 @@ CHAT_SORTS = ("newest", "oldest", "title", "messages", "cost")
 class OpenedChat:
     """A chat that was opened to be read."""
 
-    def __init__(self, chat: Chat, title: str, live_sessions: frozenset[str]) -> None:
+    def __init__(
+        self, chat: Chat, title: str, live_sessions: frozenset[str], sources: Mapping[Path, Source] | None = None
+    ) -> None:
         self.chat = chat
+        self.sources = dict(sources or {})
+        """Where it was read from."""
         self.title = title
         """With what other files say of it too."""
         self._is_live = any(session.session_id in live_sessions for session in chat.leaves)
+
+    @property
+    def from_archive(self) -> list[Path]:
+        """The sessions that are read from the archive: they are gone from their home, or shorter there than once."""
+        sessions = (source for source in self.sources.values() if source.kind is FileKind.SESSION)
+        return sorted({Path(source.origin) for source in sessions if source.is_kept})
 
     @cached_property
     def _results(self) -> dict[str, Result]:
@@ -193,14 +203,14 @@ class Library:
         chats = Chats(keep=with_records)
         files = {Path(path): is_archived for path, is_archived in self.store.paths(stored.key)}
         sources = {path: source for path in files if (source := self.source(path)) is not None}
-        for path, source in sources.items():
+        for source in sources.values():
             if source.kind in TRANSCRIPTS:
-                self._add(chats, path, source)
+                self._add(chats, source)
         opened = next((found for found in chats.chats() if found.id == stored.overview.id), None)
         opened = opened or next(iter(chats.chats()), None)
         if opened is None:
             raise BackscrollError("the files of this chat cannot be read", "run backscroll archive verify")
-        return OpenedChat(opened, stored.overview.title, self.passing.live)
+        return OpenedChat(opened, stored.overview.title, self.passing.live, sources)
 
     def context(self, hit: Hit, query: Query, lines: int) -> str:
         """The lines of a passage around the first match."""
@@ -284,9 +294,9 @@ class Library:
     def _sources(self) -> Sources:
         return Sources(self.homes, self.archive)
 
-    def _add(self, chats: Chats, path: Path, source: Source) -> None:
-        place = Place(str(path), source.place.session_id, source.place.agent_id)
-        take_beside(chats, place, filter(None, map(self.source, beside_paths(path))))
+    def _add(self, chats: Chats, source: Source) -> None:
+        place = conversation_place(source)
+        take_beside(chats, place, filter(None, map(self.source, beside_paths(Path(source.origin)))))
         with source.open() as reading:
             chats.add(place, [record for record, _, _ in records_in(reading)])
 

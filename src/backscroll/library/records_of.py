@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from backscroll.conversation import Message, Row, message_of, queued_row, results_of
 from backscroll.conversation.tree import Node
 from backscroll.library.library import Library
+from backscroll.library.sources import split_version
 from backscroll.library.spine import Spine
 from backscroll.library.texts import Texts
 from backscroll.records import ChainRecord, QueueOperation
@@ -84,7 +85,9 @@ class Records:
                 if not isinstance(record, ChainRecord) or (record.uuid or row.uuid) != row.uuid:
                     missing.append(row)
                 else:
-                    read = found.setdefault(row.uuid, Row(record, path, number, keep=True))
+                    read = found.setdefault(
+                        row.uuid, Row(record, path, number, keep=True, origin=split_version(path)[0])
+                    )
                     row.usage = read.usage  # little, and what an agent took is asked of its rows
         return missing
 

@@ -13,13 +13,21 @@ import msgspec
 from msgspec import structs
 
 from backscroll.archive import KeptReading
-from backscroll.conversation import Chat, Chats, Overview, Place, overview_of
+from backscroll.conversation import Chat, Chats, Overview, overview_of
 from backscroll.conversation.rows import LONGEST_TEXT
 from backscroll.errors import BackscrollError
 from backscroll.files import TRANSCRIPTS, Line, Reading
 from backscroll.library.library import Library, OpenedChat
 from backscroll.library.marked import marked_chat
-from backscroll.library.sources import Source, beside_paths, in_pieces, records_in, records_on, take_beside
+from backscroll.library.sources import (
+    Source,
+    beside_paths,
+    conversation_place,
+    in_pieces,
+    records_in,
+    records_on,
+    take_beside,
+)
 from backscroll.records import Problem, Record, decode_line, fields_of
 from backscroll.redaction import VERSION, Redactor, usual_rules
 from backscroll.store import StoredChat
@@ -73,9 +81,9 @@ def share(library: Library, chat: str | StoredChat, hiding: Redactor | None) -> 
     if hiding is None:
         return SharedChat(library, stored, library.open(stored).chat, None)
     chats = Chats(keep=True)
-    for path, source in _sources(library, stored).items():
-        place = Place(str(path), source.place.session_id, source.place.agent_id)
-        take_beside(chats, place, filter(None, map(library.source, beside_paths(path))))
+    for source in _sources(library, stored).values():
+        place = conversation_place(source)
+        take_beside(chats, place, filter(None, map(library.source, beside_paths(Path(source.origin)))))
         with source.open() as reading:
             chats.add(place, _redacted((record for record, _, _ in records_in(reading)), hiding))
     opened = chats.chats()

@@ -10,7 +10,7 @@ from typing import ClassVar, Final, TypeVar
 from backscroll.archive import Archive, KeptFile, KeptReading, Version
 from backscroll.conversation import Chats, Place, Transcript
 from backscroll.errors import BackscrollError
-from backscroll.files import Bookmark, FileKind, Home, HomeFile, Line, Reading, look
+from backscroll.files import TRANSCRIPTS, Bookmark, FileKind, Home, HomeFile, Line, Reading, look
 from backscroll.files import Place as FilePlace
 from backscroll.records import Problem, Record, agent_meta, custom_title, decode_all, decode_long_line
 
@@ -116,6 +116,41 @@ class Sources:
                     if file is not None:
                         return file
         return None
+
+
+def conversation_place(source: Source) -> Place:
+    """What a source is to the conversation."""
+    place = source.place
+    path = str(source.path)
+    return Place(path, place.session_id, place.agent_id, source.origin if source.origin != path else None)
+
+
+def earlier_versions(archive: Archive, file: KeptFile, live: HomeFile | None) -> list[Kept]:
+    """The versions of a file that are sources of their own: each that is larger than all after it and the live file.
+
+    A file only grows in ordinary use. Of one that shrank, what it held before is in the archive, and stays in reach.
+    """
+    if file.kind not in TRANSCRIPTS and file.kind is not FileKind.TOOL_RESULT:
+        return []
+    latest = file.latest
+    if latest is None or (len(file.versions) == 1 and (live is None or latest.size <= live.size)):
+        return []
+    versions = file.shown_versions
+    if live is None:
+        versions = versions[:-1]
+    elif any(version.size > live.size for version in versions):
+        size = max(live.size, _size_of(live.path))  # it may have grown since we looked
+        versions = [version for version in versions if version.size > size]
+    else:
+        versions = []
+    return [Kept(archive, file, version, is_earlier=True) for version in versions]
+
+
+def _size_of(path: Path) -> int:
+    try:
+        return path.lstat().st_size
+    except OSError:
+        return 0
 
 
 def split_version(path: str) -> tuple[str, int | None]:

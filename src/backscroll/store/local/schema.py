@@ -8,7 +8,7 @@ from typing import Final
 
 from backscroll.records import FILE_TOOLS
 
-VERSION: Final = 6
+VERSION: Final = 7
 """Raised with every change to the tables or to what is written into them."""
 APPLICATION: Final = 0x6273_6372  # "bscr"
 

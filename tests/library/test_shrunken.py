@@ -1,0 +1,177 @@
+"""A file that shrank hides nothing: what was kept of it is listed, found, read and counted, each row once."""
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from backscroll.archive import Writer, capture_changed
+from backscroll.files import Changed, Home, look
+from backscroll.library import Library, find_kept, forget, open_archive
+from backscroll.library.costs import cost_with
+from backscroll.library.follow import _take as take_changes
+from backscroll.library.ingest import Ingest
+from backscroll.library.preserve import archive_folder, machine_name
+from backscroll.library.prices import load_prices
+from backscroll.library.sources import Sources
+from backscroll.library.update import Silent, index_texts
+from tests.library.support import Shelf
+from tests.support.drawings import draw, jsonl, session_uuid
+from tests.support.homes import session_file, session_path
+
+TEXT: Final = (
+    "a <- - user: hello there\nb <- a assistant(m1): a zebra\nc <- b user: and now\nd <- c assistant(m2): a horse"
+)
+SESSION: Final = session_file("S1", TEXT)
+NAME: Final = session_path("S1")
+SPILLED: Final = NAME.removesuffix(".jsonl") + "/tool-results/t1.txt"
+NAMELESS: Final = (
+    b'{"type":"user","timestamp":"2026-01-05T10:00:00.000Z","sessionId":"%s",'
+    b'"message":{"role":"user","content":"%s"}}\n'
+)
+QUERIES: Final = ("hello", "zebra", "horse", "lion", "spilled", "nameless")
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    return Shelf(tmp_path)
+
+
+def answers_counted(shelf: Shelf) -> list[tuple[object, ...]]:
+    return shelf.rows("select message, output_tokens from v_usage order by message")
+
+
+def shown(shelf: Shelf) -> list[str]:
+    with shelf.open() as library:
+        opened = library.open(session_uuid("S1"))
+        branch = opened.chat.branches[0]
+        return [message.key for message in opened.messages(branch)]
+
+
+def test_an_emptied_session_is_listed_found_read_and_counted(shelf: Shelf) -> None:
+    shelf.write(SESSION).update()
+    counted, messages = answers_counted(shelf), shown(shelf)
+    shelf.write({NAME: b""}).update()
+    assert shelf.rows("select id, title, prompts from v_chats") == [(session_uuid("S1"), "hello there", 2)]
+    assert (shelf.found("zebra"), shelf.total("horse")) == (["a zebra"], 1)
+    assert shown(shelf) == messages
+    assert answers_counted(shelf) == counted
+    shelf.check_rebuilt(QUERIES)
+
+
+def test_show_says_that_an_emptied_session_is_read_from_the_archive(shelf: Shelf) -> None:
+    shelf.write(SESSION).update()
+    shelf.write({NAME: b""}).update()
+    with shelf.open() as library:
+        opened = library.open(session_uuid("S1"))
+        assert opened.from_archive == [shelf.home / NAME]
+        assert library.chats()[0].overview.sessions == [session_uuid("S1")]
+
+
+def test_a_cut_session_shows_what_is_new_in_it_and_what_was_kept(shelf: Shelf) -> None:
+    shelf.write(SESSION).update()
+    whole = (shelf.home / NAME).read_bytes()
+    cut = whole[: whole.index(b"\n") + 1] + jsonl(draw("n <- a assistant(m3): a lion", session="S1"))
+    assert len(cut) < len(whole)
+    shelf.write({NAME: cut}).update()
+    assert [shelf.total(word) for word in ("zebra", "horse", "lion")] == [1, 1, 1]
+    assert [row[0] for row in answers_counted(shelf)] == ["m1", "m2", "m3"]
+    assert len(shelf.rows("select * from v_chats")) == 1
+    shelf.check_rebuilt(QUERIES)
+
+
+def test_a_row_without_a_uuid_is_one_row_in_every_version(shelf: Shelf) -> None:
+    session = session_uuid("S1").encode()
+    lines = [NAMELESS % (session, b"nameless %d" % number) for number in range(4)]
+    shelf.write({NAME: b"".join(lines)}).update()
+    shelf.write({NAME: lines[2]}).update()
+    assert shelf.rows("select prompts from v_chats") == [(4,)]
+    assert shelf.rows("select count(distinct uuid) from v_messages") == [(4,)]
+    shelf.check_rebuilt(QUERIES)
+
+
+def test_a_version_steps_back_once_the_file_is_larger_again_and_when_it_is_deleted_it_returns(shelf: Shelf) -> None:
+    shelf.write(SESSION).update()
+    shelf.write({NAME: b""}).update()
+    shelf.write({NAME: SESSION[NAME] + jsonl(draw("e <- d user: a lion", session="S1"))}).update()
+    assert shelf.rows("select count(*) from v_sessions") == [(1,)]
+    (shelf.home / NAME).unlink()
+    shelf.update()
+    assert shelf.total("lion") == 1
+    shelf.check_rebuilt(QUERIES)
+
+
+def test_an_emptied_session_that_is_then_deleted_stays(shelf: Shelf) -> None:
+    shelf.write(SESSION).update()
+    shelf.write({NAME: b""}).update()
+    (shelf.home / NAME).unlink()
+    shelf.update()
+    assert shelf.found("zebra") == ["a zebra"]
+    assert shelf.rows("select archived from v_chats") == [(1,)]
+    shelf.check_rebuilt(QUERIES)
+
+
+def test_a_session_that_shrank_and_is_not_kept_again_yet_hides_nothing(shelf: Shelf) -> None:
+    shelf.write(SESSION).update()
+    shelf.write({NAME: b""})
+    with Library(shelf.settings, [Home(shelf.home)], keeps=False) as library:
+        library.update()
+    assert shelf.found("zebra") == ["a zebra"]
+    shelf.update()
+    shelf.check_rebuilt(QUERIES)
+
+
+def test_an_emptied_tool_result_and_an_emptied_agent_hide_nothing(shelf: Shelf) -> None:
+    agent = NAME.removesuffix(".jsonl") + "/subagents/agent-a1.jsonl"
+    told = jsonl(draw("x <- - user: look\ny <- x assistant(m9): a lion", agent="a1", session="S1"))
+    shelf.write(SESSION | {SPILLED: "spilled words\n" * 20, agent: told}).update()
+    before = shelf.rows("select agents from v_chats")
+    shelf.write({SPILLED: b"", agent: b""}).update()
+    assert (shelf.total("spilled"), shelf.total("lion is:agent")) == (1, 1)
+    assert shelf.rows("select agents from v_chats") == before
+    assert [row[0] for row in answers_counted(shelf)] == ["m1", "m2", "m9"]
+    shelf.check_rebuilt(QUERIES)
+
+
+def test_a_title_beside_an_emptied_session_counts_whenever_it_comes(shelf: Shelf) -> None:
+    beside = NAME.removesuffix(".jsonl") + "/custom-title.json"
+    shelf.write(SESSION).update()
+    shelf.write({NAME: b""}).update()
+    shelf.write({beside: '{"customTitle": "Beside it"}'}).update()
+    assert shelf.rows("select title from v_chats") == [("Beside it",)]
+    shelf.check_rebuilt(QUERIES)
+
+
+def test_an_emptied_session_can_be_forgotten(shelf: Shelf) -> None:
+    shelf.write(SESSION).update()
+    shelf.write({NAME: b""}).update()
+    (shelf.home / NAME).unlink()
+    shelf.update()
+    with shelf.open() as library:
+        forget(library.settings, find_kept(library, open_archive(library.settings), session_uuid("S1")))
+    shelf.update()
+    assert shelf.rows("select * from v_chats") == []
+    assert shelf.total("zebra") == 0
+
+
+def test_a_session_that_is_emptied_while_it_is_followed_hides_nothing(shelf: Shelf) -> None:
+    home = Home(shelf.home)
+    shelf.write(SESSION).update()
+    sizes = []
+    with shelf.open() as library, Writer(archive_folder(library.settings)) as writer:
+        prices = load_prices(library.settings)
+        store = library.store.writing()
+        store.use_prices(cost_with(prices), prices.fingerprint)
+        ingest = Ingest(store)
+        for data in (b"", jsonl(draw("n <- - user: a lion", session="S1")), SESSION[NAME] * 2):
+            shelf.write({NAME: data})
+            file = look(home, shelf.home / NAME)
+            assert file is not None
+            batch = [Changed(file, gone=False)]
+            capture_changed(writer, home, machine_name(), batch)
+            take_changes(ingest, library, [home], batch, writer)
+            index_texts(store, Sources([home], writer), Silent())
+            ingest.finish()
+            sizes.append(len(store.known()))
+    assert sizes == [2, 2, 1]
+    shelf.check_rebuilt(QUERIES)
