@@ -4,6 +4,7 @@ An agent's rows stand in a file of its own, or up to 2.0.20 among the rows of it
 the call that its sidecar names, else to the call whose result names it, else to the call with its prompt.
 """
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
@@ -108,20 +109,28 @@ def find_agents(sessions: list[Transcript], files: list[Transcript], tree: Tree)
                 agent.call, agent.parent = by_call[call_id]
                 free.pop(call_id, None)
                 break
+    waiting: dict[str, deque[tuple[Call, Agent | None]]] = {}
+    for call, parent in free.values():
+        asked = (call.agent.prompt if call.agent else None) or ""
+        waiting.setdefault(asked[:LONGEST_TEXT].strip(), deque()).append((call, parent))
     for agent in sorted(agents, key=lambda agent: (agent.started is None, agent.started, agent.id)):
         if agent.call is None and not agent.is_stub and not agent.is_side_copy:
-            _attach_by_prompt(agent, free)
+            _attach_by_prompt(agent, waiting)
     return sorted(agents, key=lambda agent: (agent.started.timestamp() if agent.started else 0.0, agent.id))
 
 
-def _attach_by_prompt(agent: Agent, free: dict[str, tuple[Call, Agent | None]]) -> None:
-    prompt = agent.prompt
-    for call_id, (call, parent) in free.items():
-        asked = (call.agent.prompt if call.agent else None) or ""
-        if prompt and parent is not agent and asked[:LONGEST_TEXT].strip() == prompt.strip():
-            agent.call, agent.parent = call, parent
-            del free[call_id]
-            return
+def _attach_by_prompt(agent: Agent, waiting: dict[str, deque[tuple[Call, Agent | None]]]) -> None:
+    """Attach an agent to the first call with its prompt that has none and is not its own."""
+    prompt = agent.prompt.strip()
+    calls = waiting.get(prompt) if prompt else None
+    if not calls:
+        return
+    own = []
+    while calls and calls[0][1] is agent:
+        own.append(calls.popleft())
+    if calls:
+        agent.call, agent.parent = calls.popleft()
+    calls.extendleft(reversed(own))
 
 
 def _without_copies(files: list[Transcript]) -> list[Transcript]:

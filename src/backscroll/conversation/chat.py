@@ -75,7 +75,12 @@ class Chat:
         leaves = [session for session in self.sessions if session.place.file not in contained]
         ends = {session.place.file: self.leaf_of(session) for session in leaves}
         # A session may also go on in another file without being copied there.
-        passed = {id(turn) for end in ends.values() if end for turn in end.path()[:-1]}
+        passed: set[int] = set()
+        for end in ends.values():
+            step = end.parent if end else None
+            while step is not None and id(step) not in passed:
+                passed.add(id(step))
+                step = step.parent
         leaves = [session for session in leaves if id(ends[session.place.file]) not in passed]
         return sorted(leaves, key=_activity, reverse=True)
 
@@ -233,7 +238,23 @@ class Chat:
         if marked is None or marked.turn is None or last.turn is None:
             return last.turn
         is_taken_back = checkpoint.explicit and session.rows[-1].position < checkpoint.position
-        return last.turn if not is_taken_back and marked.turn in last.turn.path() else marked.turn
+        return last.turn if not is_taken_back and self._is_above(marked.turn, last.turn) else marked.turn
+
+    def _is_above(self, turn: Turn, other: Turn) -> bool:
+        """Whether one turn is, or leads to, another."""
+        if turn is other:
+            return True
+        first, last = self._spans[turn]
+        return first <= self._spans[other][0] <= last
+
+    @cached_property
+    def _spans(self) -> dict[Turn, tuple[int, int]]:
+        """Of each turn, its number when all are counted from parents to children, and the last one below it."""
+        order = list(walk(self.tree.roots))
+        last: dict[Turn, int] = {}
+        for number, turn in reversed(list(enumerate(order))):
+            last[turn] = max(number, *(last[child] for child in turn.children)) if turn.children else number
+        return {turn: (number, last[turn]) for number, turn in enumerate(order)}
 
     def _rows(self, kind: Kind | None = None) -> Iterator[Node]:
         return (node for node in self.tree.nodes.values() if kind is None or node.row.kind is kind)
@@ -247,11 +268,16 @@ def _branches(chat: Chat) -> Iterator[Branch]:
     everything = dict.fromkeys([*ends, *sorted(forgotten, key=_turn_time)])
     if not everything:  # nothing but commands, and then taken back
         everything = dict.fromkeys(turn for turn in walk(chat.tree.roots) if not turn.children)
+    sessions = {session.place.file: (at, session.session_id) for at, session in enumerate(chat.leaves)}
     taken: dict[Turn, int] = {}
     number = 0
     for end in everything:
-        path = end.path()
-        own = [turn for turn in path if turn not in taken]
+        path: list[Turn] = []
+        step: Turn | None = end
+        while step is not None and step not in taken:  # all that leads to what is taken is taken
+            path.append(step)
+            step = step.parent
+        own = dict.fromkeys(reversed(path))
         if not own and taken:
             continue
         number += 1
@@ -260,8 +286,8 @@ def _branches(chat: Chat) -> Iterator[Branch]:
             beside += [turn for turn in chat.tree.roots if turn not in real and turn not in own]
         extra = list(walk(beside))
         taken.update(dict.fromkeys([*own, *extra], number))
-        turns = _in_place(own, extra)
-        yield Branch(number, turns, own[0].parent if own else None, _sessions_at(end, chat))
+        turns = _in_place(list(own), extra)
+        yield Branch(number, turns, path[-1].parent if path else None, _sessions_at(end, sessions))
 
 
 def _real_turns(tree: Tree) -> dict[Turn, None]:
@@ -326,9 +352,10 @@ def _contained(sessions: list[Transcript], tree: Tree) -> set[str]:
     return contained | {file for file in ranks if sizes and not sizes[file]}
 
 
-def _sessions_at(turn: Turn, chat: Chat) -> list[str]:
+def _sessions_at(turn: Turn, leaves: dict[str, tuple[int, str | None]]) -> list[str]:
+    """The sessions that hold a turn, in the order of the leaves, which are given by their files."""
     files = {copy.transcript for node in turn.nodes for copy in node.copies}
-    return [session.session_id for session in chat.leaves if session.place.file in files and session.session_id]
+    return [name for _, name in sorted(leaves[file] for file in files if file in leaves) if name]
 
 
 def _activity(transcript: Transcript) -> tuple[float, str]:

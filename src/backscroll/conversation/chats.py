@@ -132,7 +132,7 @@ class Chats:
         known = self._group_of.get(transcript.place.file)
         group = known.found() if known else _Group()
         self._group_of[transcript.place.file] = group
-        group.members[transcript.place.file] = transcript
+        group.take(transcript)
         group.changed()
         for name in transcript.linked:
             group = self._link(group, f"session {name}")
@@ -152,7 +152,7 @@ class Chats:
                 if row.parent and not row.parent.startswith("queued "):
                     group = self._link(group, row.parent)
                 group.tree.add(row)
-        if known is None and sum(member.place.agent_id is None for member in group.members.values()) > 1:
+        if known is None and group.sessions > 1:
             group.tree.stale = True  # which of its rows are copies is found out when the tree is built
 
     def _link(self, group: "_Group", key: str) -> "_Group":
@@ -175,6 +175,10 @@ class _Group:
 
     def __init__(self) -> None:
         self.members: dict[str, Transcript] = {}
+        self.sessions = 0
+        """How many of them are not of agents."""
+        self.goes_on = False
+        """Whether one of them says that it goes on in another, or came out of one."""
         self.tree = Tree()
         self.copies: Copies | None = None
         """Which rows are copies, if the tree was built of several sessions."""
@@ -183,26 +187,34 @@ class _Group:
         """The titles that were given to its rows."""
         self._chat: Chat | None = None
 
+    def take(self, transcript: Transcript) -> None:
+        """Make a transcript part of it, or see what was added to one that is."""
+        if transcript.place.file not in self.members and transcript.place.agent_id is None:
+            self.sessions += 1
+        self.members[transcript.place.file] = transcript
+        self.goes_on |= bool(transcript.continued_in or transcript.derived_from)
+
     def found(self) -> "_Group":
         """The group that this one has become part of."""
         group = self
         while group._merged_into is not None:
             group = group._merged_into
-        if group is not self:
-            self._merged_into = group
+        step = self
+        while step._merged_into is not None:
+            step._merged_into, step = group, step._merged_into
         return group
 
     def join(self, other: "_Group") -> "_Group":
         """One group out of two; the larger one takes the other in."""
         if other is self:
             return self
-        if len(other.tree.nodes) > len(self.tree.nodes):
+        if (len(other.tree.nodes), len(other.members)) > (len(self.tree.nodes), len(self.members)):
             return other.join(self)
         self.members |= other.members
+        self.sessions += other.sessions
+        self.goes_on |= other.goes_on
         self.summaries |= other.summaries
-        goes_on = any(member.continued_in or member.derived_from for member in self.members.values())
-        has_session = any(member.place.agent_id is None for member in other.members.values())
-        self.tree.stale |= has_session or other.tree.stale or goes_on
+        self.tree.stale |= bool(other.sessions) or other.tree.stale or self.goes_on
         other._merged_into = self
         self.changed()
         return self

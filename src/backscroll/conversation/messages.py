@@ -7,9 +7,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 from typing import Final, NamedTuple
 
+from msgspec import Raw
+
 from backscroll.conversation.kinds import SILENT, Kind, typed_text
+from backscroll.conversation.pictures import pictures_of
 from backscroll.conversation.rows import Row, text_of
 from backscroll.conversation.tree import Turn
 from backscroll.conversation.usage import largest
@@ -47,6 +51,13 @@ class Result(NamedTuple):
 
     block: ToolResult
     row: Row
+
+    @property
+    def details(self) -> Raw:
+        """What the client wrote beside it. Such details are of one result: a row of several says them of none."""
+        record = self.row.record
+        is_alone = len(self.row.results) == 1
+        return record.tool_use_result if is_alone and isinstance(record, User) else NO_DETAILS
 
 
 class ToolCall(NamedTuple):
@@ -94,6 +105,34 @@ class Message:
                 state = _state(result, was_interrupted=was_interrupted, is_live=is_live)
                 state = State.DONE if block.id in answered else state
                 self.calls[block.id or ""] = ToolCall(block, result, state)
+
+    @cached_property
+    def row_of_call(self) -> dict[str, Row]:
+        """The row that each call stands in, by the id of the call."""
+        rows: dict[str, Row] = {}
+        for row in self.rows:
+            for made in row.calls:
+                rows.setdefault(made.id, row)
+        return rows
+
+    @cached_property
+    def answered_here(self) -> dict[str, list[Block]]:
+        """What the API itself answered in the same message, such as a search that it made, by the id of the call."""
+        answers: dict[str, list[Block]] = {}
+        for block in self.blocks:
+            name = getattr(block, "tool_use_id", None)
+            if name is not None and not isinstance(block, ToolResult):
+                answers.setdefault(name, []).append(block)
+        return answers
+
+    @cached_property
+    def place_of_picture(self) -> dict[int, tuple[Row, int]]:
+        """Where each picture of it or of a result stands, by the `id` of its block: its row, and its number there."""
+        results = (call.result.row for call in self.calls.values() if call.result)
+        rows = {id(row): row for row in (*self.rows, *results)}
+        return {
+            id(block): (row, number) for row in rows.values() for number, block in enumerate(pictures_of(row.record))
+        }
 
     @property
     def when(self) -> datetime | None:
@@ -229,6 +268,7 @@ def state_of(block: ToolResult, record: Record | None) -> State:
     return State.ERROR
 
 
+NO_DETAILS: Final = Raw(b"null")
 INTERRUPTED: Final = re.compile(r"(?:Exit code \d+\n)?\[Request interrupted")
 DENIED: Final = (
     "The user doesn't want to proceed with this tool use",

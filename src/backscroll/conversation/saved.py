@@ -3,6 +3,7 @@
 What is restored goes on exactly as if all of its records had just been read.
 """
 
+from collections import deque
 from collections.abc import Iterable
 from datetime import datetime
 
@@ -11,7 +12,7 @@ from msgspec.json import Decoder, encode
 
 from backscroll.conversation.kinds import Kind
 from backscroll.conversation.rows import Call, Row
-from backscroll.conversation.transcripts import Checkpoint, Place, Transcript
+from backscroll.conversation.transcripts import Checkpoint, Place, Queue, Transcript
 from backscroll.records import AgentMeta, ForkContextRef, PrLink
 from backscroll.records.kinds import ForkedFrom
 
@@ -78,9 +79,9 @@ def save(transcript: Transcript) -> bytes:
             cwd=transcript._finder.first,
             relocated=transcript._finder.relocated,
             session_of_rows=transcript._session_of_rows,
-            queue=transcript._queue,
+            queue=list(transcript._queue),
             queued_at=transcript._queued_at,
-            absorbed=[row.uuid for row in transcript._absorbed],
+            absorbed=[row.uuid for rows in transcript._absorbed.values() for row in rows],
         )
     )
 
@@ -149,7 +150,7 @@ def restore(place: Place, saved: bytes, rows: Iterable[Row]) -> Transcript:
     transcript._finder.first = known.cwd
     transcript._finder.relocated = known.relocated
     transcript._session_of_rows = known.session_of_rows
-    transcript._queue = known.queue
+    transcript._queue = Queue(known.queue)
     transcript._queued_at = known.queued_at
     for row in rows:
         is_beside = row.is_sidechain and place.agent_id is None
@@ -159,7 +160,9 @@ def restore(place: Place, saved: bytes, rows: Iterable[Row]) -> Transcript:
             if call.agent is not None:
                 transcript._agent_calls.add(call.id)
     absorbed = set(known.absorbed)
-    transcript._absorbed = [row for row in transcript.rows if row.uuid in absorbed]
+    for row in transcript.rows if absorbed else ():
+        if row.uuid in absorbed:
+            transcript._absorbed.setdefault(row.text, deque()).append(row)
     return transcript
 
 

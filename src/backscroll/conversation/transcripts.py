@@ -3,7 +3,9 @@
 Takes records as they come. What several transcripts make together is the business of `chats`.
 """
 
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections import OrderedDict, deque
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
@@ -52,6 +54,43 @@ class Checkpoint(NamedTuple):
     explicit: bool
 
 
+class Queue:
+    """What was typed and not yet taken, in its order."""
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self._texts: OrderedDict[int, str] = OrderedDict()
+        self._numbers: dict[str, deque[int]] = {}
+        self._next = 0
+        for text in texts:
+            self.append(text)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts.values())
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def append(self, text: str) -> None:
+        """Put a text at its end."""
+        self._texts[self._next] = text
+        self._numbers.setdefault(text, deque()).append(self._next)
+        self._next += 1
+
+    def take(self, text: str) -> str:
+        """Take the first that says this, else the first of all."""
+        number = self._numbers[text][0] if text in self._numbers else next(iter(self._texts))
+        taken = self._texts.pop(number)
+        self._numbers[taken].popleft()  # always the first of those that say the same
+        if not self._numbers[taken]:
+            del self._numbers[taken]
+        return taken
+
+    def clear(self) -> None:
+        """Take all."""
+        self._texts.clear()
+        self._numbers.clear()
+
+
 class Transcript:
     """A session's own file, or an agent's."""
 
@@ -91,9 +130,12 @@ class Transcript:
         self._keep = keep
         self.position = 0
         """How many records it has taken."""
-        self._queue: list[str] = []
+        self._queue = Queue()
         self._queued_at: dict[str, int] = {}
-        self._absorbed: list[Row] = []
+        self._said: dict[str, int] | None = None
+        """Where each text was last written as a row; made when it is first asked for."""
+        self._absorbed: dict[str, deque[Row]] = {}
+        """The rows that stand for a prompt from the queue, by what it says."""
         self._agent_calls: set[str] = set()
         self._calls: set[str] = set()
 
@@ -143,22 +185,29 @@ class Transcript:
         text = record.text
         if record.operation == "enqueue":
             self._queue.append(text)
-            self._queued_at[text] = len(self.rows)
+            self._queued_at[text] = self.position
         elif record.operation == "popAll":
             self._queue.clear()
         elif self._queue:
-            at = self._queue.index(text) if text in self._queue else 0
-            text = self._queue.pop(at)
-            since = self.rows[self._queued_at.get(text, 0) :]
-            is_written = any(row.text == text[:LONGEST_TEXT] for row in since if not row.uuid.startswith("queued "))
+            text = self._queue.take(text)
+            is_written = self._last_said(text[:LONGEST_TEXT]) >= self._queued_at.get(text, 0)
             if record.operation == "remove" and text and self.rows and not is_written:
                 return queued_row(record, f"queued {record.timestamp} {text[:40]}", self.rows[-1].uuid, text)
         return None
 
+    def _last_said(self, text: str) -> int:
+        """The position of the last row that says this, -1 if there is none."""
+        if self._said is None:
+            self._said = {row.text: row.position for row in self.rows if not row.uuid.startswith("queued ")}
+        return self._said.get(text, -1)
+
     def _see_row(self, row: Row, record: ChainRecord) -> None:
         if row.text and (self._absorbed or row.uuid.startswith("queued ")):
             self._follow_absorbed(row)
-        (self.sidechains if row.is_sidechain and self.place.agent_id is None else self.rows).append(row)
+        is_beside = row.is_sidechain and self.place.agent_id is None
+        (self.sidechains if is_beside else self.rows).append(row)
+        if self._said is not None and not is_beside and not row.uuid.startswith("queued "):
+            self._said[row.text] = row.position
         # Nearly every row repeats these.
         repeated = (record.session_id, record.version, record.git_branch, row.forked_from)
         if repeated != self._repeated:
@@ -179,10 +228,9 @@ class Transcript:
                 self._agent_calls.add(call.id)
         if row.results and isinstance(record, User):
             # Only the answers of agents are looked into: what a tool returned is most of the bytes.
-            for call_id in row.results:
-                is_agents = call_id in self._agent_calls or call_id not in self._calls
-                if is_agents and (agent := agent_result(record.tool_use_result).agent_id):
-                    self.agents_named[call_id] = agent
+            named = [call for call in row.results if call in self._agent_calls or call not in self._calls]
+            if named and (agent := agent_result(record.tool_use_result).agent_id):
+                self.agents_named |= dict.fromkeys(named, agent)
         if row.kind is Kind.COMPACTION and not row.is_sidechain:
             self.checkpoint = None
 
@@ -201,14 +249,18 @@ class Transcript:
     def _follow_absorbed(self, row: Row) -> None:
         """A prompt from the queue counts until the client writes it after all."""
         if row.uuid.startswith("queued "):
-            self._absorbed.append(row)
+            self._absorbed.setdefault(row.text, deque()).append(row)
             return
-        for absorbed in self._absorbed:
-            if absorbed.text == row.text:
-                self._absorbed.remove(absorbed)
-                self.rows.remove(absorbed)
-                self.withdrawn.append(absorbed.uuid)
-                return
+        absorbed = self._absorbed.get(row.text)
+        if absorbed is None:
+            return
+        gone = absorbed.popleft()
+        if not absorbed:
+            del self._absorbed[row.text]
+        at = bisect_left(self.rows, gone.position, key=lambda other: other.position)
+        if at < len(self.rows) and self.rows[at] is gone:
+            del self.rows[at]
+        self.withdrawn.append(gone.uuid)
 
     def _see_other(self, record: Record, position: int) -> None:
         if isinstance(record, LastPrompt) and (record.leaf_uuid or record.explicit):

@@ -18,26 +18,37 @@ from backscroll.conversation.rows import Row
 FAR: Final = datetime.max.replace(tzinfo=UTC)
 GOES_ON: Final = frozenset({Kind.COMPACTION, Kind.COMPACT_SUMMARY})
 """What stands where the client began anew, and the conversation did not."""
+MOST_LOOKED_AT: Final = 1000
+"""How many rows are looked at to find out whether one that is added changes what was there before."""
 
 
 class Node:
     """One row of the chat with all its copies; `row` is the one that tells the original time."""
 
-    __slots__ = ("copies", "is_in_circle", "parent", "row", "turn")
+    __slots__ = ("copies", "is_in_circle", "latest", "parent", "position", "row", "turn")
 
     def __init__(self, row: Row) -> None:
         self.row = row
         self.copies = [row]
+        self.latest: dict[str, Row] | None = None
+        """The last copy in each file, once there is more than one."""
+        self.position = (row.position, row.transcript)
+        """Where it stands among its siblings: the first place of all its copies."""
         self.is_in_circle = False
         self.parent: Node | None = None
         self.turn: Turn | None = None
 
-    @property
-    def position(self) -> tuple[int, str]:
-        """Where it stands among its siblings."""
-        if len(self.copies) == 1:
-            return self.copies[0].position, self.copies[0].transcript
-        return min((copy.position, copy.transcript) for copy in self.copies)
+    def add_copy(self, row: Row) -> Row:
+        """Take a copy; the row that tells the original time now. In one file a later row replaces an earlier one."""
+        if self.latest is None:
+            self.latest = {self.row.transcript: self.row}
+        self.copies.append(row)
+        self.latest[row.transcript] = row
+        self.position = min(self.position, (row.position, row.transcript))
+        if _originality(row) <= _originality(self.row):
+            return row
+        # Only where the original itself was replaced by something later, another copy may take its place.
+        return self.row if row.transcript != self.row.transcript else min(self.latest.values(), key=_originality)
 
 
 class Turn:
@@ -112,6 +123,8 @@ class Tree:
         self.stale = False
         self.has_copies = False
         self.aliases: dict[str, str] = {}
+        self._in_circle: set[str] = set()
+        """Of rows that are said to be copies of one another, the one that counts as the original."""
         self._missing: set[str] = set()
         self._last: dict[str, Node] = {}
         self._continued: set[str] = set()
@@ -150,6 +163,7 @@ class Tree:
                 first = tree.nodes[tree.key_of(rows[0].uuid)].row
                 before[id(first)] = previous[-1]
                 tree._continued.add(first.uuid)
+        tree.stale = True  # it is cut below: until then nothing has to be found out row by row
         for node in sorted(tree.nodes.values(), key=lambda node: (node.row.when or FAR, node.position)):
             tree._place_with_ancestors(node, before)
         for root in tree.roots:
@@ -161,12 +175,16 @@ class Tree:
         """The row that this one is a copy of, or itself."""
         if uuid not in self.aliases:
             return uuid
-        seen = {uuid}
-        while uuid in self.aliases:
+        passed: dict[str, int] = {}
+        while uuid in self.aliases and uuid not in self._in_circle:
+            if uuid in passed:  # rows that are said to be copies of one another
+                uuid = min(list(passed)[passed[uuid] :])
+                self._in_circle.add(uuid)
+                break
+            passed[uuid] = len(passed)
             uuid = self.aliases[uuid]
-            if uuid in seen:
-                return min(seen)  # rows that are said to be copies of one another
-            seen.add(uuid)
+        # The next time the way is short: copies of copies may be thousands deep.
+        self.aliases.update((name, uuid) for name in passed if name != uuid)
         return uuid
 
     def find(self, uuid: str | None) -> Node | None:
@@ -203,10 +221,8 @@ class Tree:
             if key in self._missing:
                 self.stale = True  # something hangs on it that was put elsewhere
             return node, True
-        node.copies.append(row)
         self.has_copies = True
-        # A later row of a file replaces an earlier one: then all have to be looked at.
-        best = _original(node.copies if row.transcript == node.row.transcript else [node.row, row])
+        best = node.add_copy(row)
         if best is not node.row:
             # Where the parent is lost, the place depends on the file: another file, another place.
             goes_on = best.kind in GOES_ON or best.uuid in self._continued or node.row.uuid in self._continued
@@ -236,7 +252,7 @@ class Tree:
             turn = Turn(node.row.uuid, node if node.row.kind in TURNS else None, parent)
             if turn.parent is None:
                 self.roots.append(turn)
-            if parent and parent.turn and _answered_past(parent, parent.turn):
+            if not self.stale and parent and parent.turn and _answered_past(parent, parent.turn):
                 self.stale = True  # the turn before it has to be cut
         elif turn.children and node.row.kind is Kind.ANSWER:
             self.stale = True  # perhaps this goes on past where a prompt hangs
@@ -296,12 +312,28 @@ class Tree:
 
 
 def _answered_past(node: Node, turn: Turn) -> bool:
-    """Whether the turn has answers behind this node: then a prompt that hangs on it takes them back."""
-    for other in reversed(turn.nodes):
+    """Whether the turn has answers behind this node: then a prompt that hangs on it takes them back.
+
+    Where finding out would take long, it says yes: then the tree is built anew, which finds out for all at once.
+    """
+    for count, other in enumerate(reversed(turn.nodes)):
         if other is node:
             return False
+        if count > MOST_LOOKED_AT:
+            return True
         if other.row.kind is Kind.ANSWER:
-            return bool(_continuations(node, _children_in(turn)))
+            return len(turn.nodes) > MOST_LOOKED_AT or _continues(node, _children_in(turn))
+    return False
+
+
+def _continues(node: Node, children: dict[int, list[Node]]) -> bool:
+    """Whether there is an answer behind this node that is not of its own message."""
+    waiting = list(children.get(id(node), ()))
+    while waiting:
+        step = waiting.pop()
+        if step.row.kind is Kind.ANSWER and not _is_same_message(step, node):
+            return True
+        waiting.extend(children.get(id(step), ()))
     return False
 
 
@@ -310,46 +342,67 @@ def _cut_turns(root: Turn) -> None:
     waiting = [root]
     while waiting:
         turn = waiting.pop()
-        if turn.children and any(child.after is not turn.nodes[-1] for child in turn.children):
-            children = _children_in(turn)
-            forks = {id(child.after) for child in turn.children}
-            for node in turn.in_order():
-                tops = _continuations(node, children) if node.turn is turn and id(node) in forks else []
-                # What hangs behind two such nodes is cut off at the first.
-                if tops := [top for top in tops if top.turn is turn]:
-                    _cut_off(turn, tops, children)
-        waiting.extend(turn.children)
+        is_cut = any(child.after is not turn.nodes[-1] for child in turn.children)
+        waiting.extend(_cut_turn(turn) if is_cut else turn.children)
 
 
-def _continuations(node: Node, children: dict[int, list[Node]]) -> list[Node]:
-    """The first answers behind this node that are not of its own message."""
-    found = []
-    waiting = list(children.get(id(node), ()))
-    while waiting:
-        step = waiting.pop()
-        own = step.row.message_id is not None and step.row.message_id == node.row.message_id
-        if step.row.kind is Kind.ANSWER and not own:
-            found.append(step)
-        else:
-            waiting.extend(children.get(id(step), ()))
-    return found
+class _Piece:
+    """What becomes a turn when one is cut: the first answers behind a node that a prompt goes back to, and the rest."""
+
+    def __init__(self, at: int) -> None:
+        self.at = at
+        """The number of the node that it is cut off behind."""
+        self.tops: list[Node] = []
+        self.nodes: list[Node] = []
 
 
-def _cut_off(turn: Turn, tops: list[Node], children: dict[int, list[Node]]) -> None:
-    """Make these nodes and all below them in the turn a turn of their own."""
-    first = min(tops, key=lambda node: node.position)
-    rest = Turn(first.row.uuid, None, first.parent)
-    waiting = list(tops)
-    while waiting:
-        node = waiting.pop()
-        rest.take(node)
-        waiting.extend(children.get(id(node), ()))
+def _cut_turn(turn: Turn) -> list[Turn]:
+    """Cut a turn behind every node that a prompt goes back to; the turns that hung on it. In one pass."""
+    forks = {id(child.after) for child in turn.children}
+    nodes = turn.in_order()
+    number = {id(node): at for at, node in enumerate(nodes)}
+    kept = _Piece(-1)
+    pieces: dict[int, _Piece] = {}
+    # Of each node: its piece, the first fork above it there, and the first one above it of another message. What is of
+    # a fork's own message is not cut off by it, but may be by the other.
+    known: dict[int, tuple[_Piece, Node | None, Node | None]] = {}
+    for node in nodes:
+        piece, first, second = known.get(id(node.parent), (kept, None, None))
+        if node.row.kind is Kind.ANSWER and first is not None:
+            behind = second if _is_same_message(node, first) else first
+            if behind is not None:
+                piece = pieces.setdefault(id(behind), _Piece(number[id(behind)]))
+                piece.tops.append(node)
+                first = second = None
+        piece.nodes.append(node)
+        if id(node) in forks:
+            if first is None:
+                first = node
+            elif second is None and not _is_same_message(node, first):
+                second = node
+        known[id(node)] = (piece, first, second)
+    if not pieces:
+        return turn.children
+    children, turn.children = turn.children, []
+    cut_off: list[Turn] = []
+    for piece in sorted(pieces.values(), key=lambda piece: piece.at):
+        top = min(piece.tops, key=lambda node: node.position)
+        cut_off.append(Turn(top.row.uuid, None, top.parent))
+        for node in piece.nodes:
+            cut_off[-1].take(node)
     turn.nodes = [node for node in turn.nodes if node.turn is turn]
     turn.has_answer = any(node.row.kind is Kind.ANSWER for node in turn.nodes)
-    for child in [child for child in turn.children if child.after and child.after.turn is rest]:
-        turn.children.remove(child)
-        rest.children.append(child)
-        child.parent = rest
+    below: dict[Turn | None, list[Turn]] = {}
+    for child in children:
+        child.parent = child.after.turn if child.after else None
+        below.setdefault(child.parent, []).append(child)
+    for part in (turn, *cut_off):
+        part.children[:0] = below.get(part, ())
+    return children
+
+
+def _is_same_message(node: Node, other: Node) -> bool:
+    return node.row.message_id is not None and node.row.message_id == other.row.message_id
 
 
 def _children_in(turn: Turn) -> dict[int, list[Node]]:
@@ -360,10 +413,9 @@ def _children_in(turn: Turn) -> dict[int, list[Node]]:
     return children
 
 
-def _original(copies: list[Row]) -> Row:
-    """The copy that tells the original time. In one file a later row replaces an earlier one."""
-    latest = {row.transcript: row for row in copies}
-    return min(latest.values(), key=lambda row: (row.when or FAR, row.forked_from is not None, row.transcript))
+def _originality(row: Row) -> tuple[datetime, bool, str]:
+    """The smallest of several copies tells the original time."""
+    return row.when or FAR, row.forked_from is not None, row.transcript
 
 
 def walk(turns: Iterable[Turn]) -> Iterator[Turn]:

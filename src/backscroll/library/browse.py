@@ -9,12 +9,13 @@ import itertools
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from backscroll.conversation import Agent, Branch, Chat, Chats, Message, Place, Row, Tree, Turn, walk
+from backscroll.conversation.tree import Node
 from backscroll.errors import BackscrollError, NothingFound
 from backscroll.files import Bookmark, Change
 from backscroll.library.library import Library
@@ -50,7 +51,7 @@ class Browsed:
     def __init__(self, library: Library, stored: StoredChat) -> None:
         self.stored = stored
         self.lock = threading.RLock()
-        self._owners: dict[Turn, int] | None = None
+        self._places: dict[Turn, tuple[int, int]] | None = None
         self._tree: Tree | None = None
         self._results: dict[str, Row] = {}
         self._load(library)
@@ -66,8 +67,9 @@ class Browsed:
             raise BackscrollError("this chat was read anew just now", "try again")
         self._chats = Chats()
         self._bookmarks: dict[str, Bookmark | None] = {}
+        self._chats.entitle_rows(shape.titles)
         for known, transcript in shape.files:
-            self._chats.take(transcript, shape.titles)
+            self._chats.take(transcript, {})
             self._bookmarks[known.path] = _bookmark(known)
         self.records = Records()
         self._spines: dict[int, Spine] = {}
@@ -113,28 +115,51 @@ class Browsed:
                         raise NothingFound(f"there is no branch {branch}", f"this chat has {len(branches)}")
                     self._spines[branch] = Spine([], {})
                 else:
-                    self._spines[branch] = Spine(path_of(self._chat, branches[branch - 1]), self._results)
+                    self._spines[branch] = Spine(path_of(self._chat, branches[branch - 1], self.places), self._results)
                 self._spines[branch].broken = self.version  # what changed before is not known of it
             return self._spines[branch]
 
     def locate(self, name: str) -> tuple[int, str] | None:
         """The branch and the key of a message: by the uuid of one of its rows, its own id, or that of a call."""
         with self.lock:
-            node = self._chat.tree.find(name)
-            owner = self.owners.get(node.turn) if node and node.turn else None
-            for branch in dict.fromkeys([owner or 1, 1, *(one.number for one in self._chat.branches)]):
-                spine = self.spine(branch)
-                found = spine.message_with(node.row.uuid if node else name)
+            node = self._chat.tree.find(name) or self.remembered("names", self._names).get(name)
+            if node is None:
+                return None
+            place = self.places.get(node.turn) if node.turn else None
+            for branch in dict.fromkeys([place[0] if place else 1, 1]):
+                found = self.spine(branch).message_with(node.row.uuid)
                 if found is not None:
                     return branch, found
+            # The result of a call stands with the call, which may be on another branch.
+            callers = (self.remembered("names", self._names).get(call) for call in node.row.results)
+            for turn in (caller.turn for caller in callers if caller is not None and caller is not node):
+                place = self.places.get(turn) if turn else None
+                found = self.spine(place[0]).message_with(node.row.uuid) if place else None
+                if place and found is not None:
+                    return place[0], found
             return None
 
+    def _names(self) -> dict[str, Node]:
+        """The rows of the chat by the ids of their messages and calls; where one was given twice, the first."""
+        names: dict[str, Node] = {}
+        for node in self._chat.tree.nodes.values():
+            for name in (node.row.message_id, *(call.id for call in node.row.calls)):
+                if name:
+                    names.setdefault(name, node)
+        return names
+
     @property
-    def owners(self) -> dict[Turn, int]:
-        """The first branch that each turn is on."""
-        if self._owners is None:
-            self._owners = {turn: branch.number for branch in self._chat.branches for turn in branch.turns}
-        return self._owners
+    def places(self) -> dict[Turn, tuple[int, int]]:
+        """The first branch that each turn is on, and where on it."""
+        with self.lock:
+            if self._places is None:
+                self._places = places_of(self._chat)
+            return self._places
+
+    def branch_of(self, turn: Turn) -> int | None:
+        """The first branch that a turn is on."""
+        place = self.places.get(turn)
+        return place[0] if place else None
 
     def agent_with(self, name: str) -> Agent | None:
         """The sub-agent that has a row, message or call of this name."""
@@ -249,7 +274,7 @@ class Browsed:
         chats = self._chats.chats()
         wanted = self.stored.overview.id
         self._chat = next((chat for chat in chats if chat.id == wanted), chats[0])
-        self._owners = None
+        self._places = None
         # Noted now, for the sessions themselves go on.
         self._checkpoints = [(session.checkpoint, session.continued_in) for session in self._chat.sessions]
         if self._chat.tree is not self._tree:
@@ -290,18 +315,27 @@ class Browsed:
                     spine.touch(call, self.version)
 
 
-def path_of(chat: Chat, branch: Branch) -> list[Turn]:
-    """The turns of a branch, with those that it shares with the branches before it."""
-    if branch.left_at is None:
-        return list(branch.turns)
-    owner = next((other for other in chat.branches if branch.left_at in other.turns), None)
-    if owner is None or owner is branch:
-        return list(branch.turns)
-    before = path_of(chat, owner)
-    own = set(branch.leaf.path())
-    shared = before[: before.index(branch.left_at) + 1]
-    # What hangs beside the shared part stays; what hangs on the other way does not.
-    return [*(turn for turn in shared if turn in own or turn.head is None or turn.parent in own), *branch.turns]
+def path_of(chat: Chat, branch: Branch, places: Mapping[Turn, tuple[int, int]] | None = None) -> list[Turn]:
+    """The turns of a branch, with those that it shares with the branches before it.
+
+    `places` are those of `places_of`, for whoever has them already.
+    """
+    places = places_of(chat) if places is None else places
+    parts, own, step = [branch.turns], set(branch.leaf.path()), branch
+    while step.left_at is not None and step.left_at in places:
+        number, at = places[step.left_at]
+        if number >= step.number:
+            break
+        step = chat.branches[number - 1]
+        # What hangs beside the shared part stays; what hangs on the other way does not.
+        shared = (turn for turn in step.turns[: at + 1] if turn in own or turn.head is None or turn.parent in own)
+        parts.append(list(shared))
+    return [turn for part in reversed(parts) for turn in part]
+
+
+def places_of(chat: Chat) -> dict[Turn, tuple[int, int]]:
+    """Of each turn, the branch that it is told with, and which of the turns of that branch it is."""
+    return {turn: (branch.number, at) for branch in chat.branches for at, turn in enumerate(branch.turns)}
 
 
 class Browser:

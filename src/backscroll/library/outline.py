@@ -73,16 +73,20 @@ def crossings_of(browsed: Browsed, spine: Spine, keys: Iterable[str]) -> dict[st
     """Where other ways lead on, by the message that the way of this branch begins with; of these messages only."""
     if len(browsed.chat.branches) < 2:
         return {}
-    owners, found = browsed.owners, {}
+    places, found = browsed.places, {}
+    known: dict[Turn | None, list[tuple[Turn, Way]]] = {}
     for turn in dict.fromkeys(spine.entry(key).turn for key in keys if key in spine.at):
-        first = _first(turn)
-        siblings = turn.parent.children if turn.parent else browsed.chat.tree.roots
-        firsts = [(way, row) for way in siblings if way in owners and (row := _first(way)) is not None]
-        if first is None or len(firsts) < 2 or turn not in owners:
+        if turn.parent not in known:
+            siblings = turn.parent.children if turn.parent else browsed.chat.tree.roots
+            firsts = [(way, row) for way in siblings if way in places and (row := _first(way)) is not None]
+            firsts.sort(key=lambda one: (one[1].when.timestamp() if one[1].when else 0.0, one[1].uuid))
+            known[turn.parent] = [(way, Way(places[way][0], row.uuid, row.text)) for way, row in firsts]
+        ways = known[turn.parent]
+        if len(ways) < 2:
             continue
-        firsts.sort(key=lambda one: (one[1].when.timestamp() if one[1].when else 0.0, one[1].uuid))
-        ways = [Way(owners[way], row.uuid, row.text) for way, row in firsts]
-        found[first.uuid] = Crossing([way for way, _ in firsts].index(turn), ways)
+        here = next((at for at, (way, _) in enumerate(ways) if way is turn), None)
+        if here is not None:
+            found[ways[here][1].key] = Crossing(here, [way for _, way in ways])
     return found
 
 

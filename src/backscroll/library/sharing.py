@@ -5,6 +5,7 @@ format that shows them, are redacted alike.
 """
 
 import json
+import time
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -64,6 +65,7 @@ class SharedChat(OpenedChat):
         self.is_pinned = mark.pinned
         self.tags = tuple(hiding.text(tag) if hiding else tag for tag in mark.tags)
         self.is_redacted = hiding is not None
+        self.clock = time.thread_time
         self._store = library.store
 
     @cached_property

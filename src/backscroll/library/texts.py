@@ -26,6 +26,7 @@ class Texts:
         self._find = find
         self._open: OrderedDict[str, Reading | KeptReading] = OrderedDict()
         self._last: tuple[str, int, Record | None] = ("", -1, None)
+        self._passages: tuple[Record, dict[int, Passage]] | None = None
         self.failed: dict[str, str] = {}
         """Files that the system failed to read, and why. They may be readable the next time."""
 
@@ -49,7 +50,13 @@ class Texts:
         record = self.record(path, start, length)
         if record is None:
             return None
-        return next((passage for passage in passages_of(record) if passage.number == number), None)
+        # The passages of a record are asked for one after the other, and there may be thousands of them.
+        if self._passages is None or self._passages[0] is not record:
+            passages: dict[int, Passage] = {}
+            for passage in passages_of(record):
+                passages.setdefault(passage.number, passage)
+            self._passages = (record, passages)
+        return self._passages[1].get(number)
 
     def record(self, path: str, start: int, length: int) -> Record | None:
         """The record that stands there; None if it cannot be read."""

@@ -18,7 +18,6 @@ from backscroll.records import (
     ToolResult,
     ToolUse,
     UnknownBlock,
-    User,
     value_of,
 )
 
@@ -67,8 +66,7 @@ def result_text(call: ToolCall) -> str:
 
 def diff_of(call: ToolCall) -> str:
     """The change that a call made to a file, as a unified diff; the client writes it into the result."""
-    record = call.result.row.record if call.result else None
-    value = value_of(record.tool_use_result) if isinstance(record, User) else None
+    value = value_of(call.result.details) if call.result else None
     patch = value.get("structuredPatch") if isinstance(value, dict) else None
     lines: list[str] = []
     for hunk in patch if isinstance(patch, list) else ():
@@ -90,7 +88,9 @@ def _answer(message: Message, choice: Choice) -> Iterator[Part]:
                 yield Part("thinking", block.thinking)
         elif isinstance(block, ToolUse):
             if choice.tools != "none" and (block.id or "") in message.calls:
-                yield from _call(message.calls[block.id or ""], choice)
+                call = message.calls[block.id or ""]
+                # Of an id that was given twice the result is shown once, with the last.
+                yield from _call(call if call.block is block else ToolCall(block, None, call.state), choice)
         elif not isinstance(block, ToolResult):
             yield Part("note", _block_name(block))
 

@@ -154,6 +154,7 @@ class Viewing:
             costs={message: answer.cost for message, answer in costs.items()},
             agents=self._agents(messages),
             whole=whole,
+            clock=time.thread_time,
             forks={key: Fork(crossing.here, crossing.ways) for key, crossing in crossings.items()},
         )
 

@@ -43,6 +43,7 @@ class Opened:
     is_archived = is_pinned = False
     is_redacted = True
     tags: Sequence[str] = ("mine",)
+    clock = staticmethod(lambda: 0.0)
 
     def __init__(self, chat: Chat) -> None:
         self.chat = chat

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from backscroll.conversation import SYNTHETIC, Message
+from backscroll.conversation import SYNTHETIC, Message, ToolCall
 from backscroll.records import (
     Assistant,
     Block,
@@ -19,7 +19,7 @@ from backscroll.records import (
     value_of,
 )
 from backscroll.render.html.element import NOTHING, Html, el
-from backscroll.render.html.pictures import document_note, picture, pictures_of
+from backscroll.render.html.pictures import document_note, picture
 from backscroll.render.html.plain import as_typed, cut, json_of, one_line
 from backscroll.render.html.prose import prose
 from backscroll.render.html.shown import Detail, View
@@ -60,6 +60,8 @@ def _part(block: Block, message: Message, view: View) -> Iterator[Html]:
     elif isinstance(block, ToolUse):
         if (block.id or "") in message.calls:
             call = message.calls[block.id or ""]
+            if call.block is not block:
+                call = ToolCall(block, None, call.state)  # an id that was given twice: its result is shown once
             yield section(call, message, view)
             words = user_words(call)
             if words:
@@ -87,11 +89,8 @@ def _thinking(text: str) -> Html:
 
 
 def _image(block: Image, message: Message, view: View) -> Html:
-    for row in message.rows:
-        for number, found in enumerate(pictures_of(row.record)):
-            if found is block:
-                return picture(block, row.uuid, number, view)
-    return picture(block, message.rows[0].uuid, 0, view)
+    row, number = message.place_of_picture.get(id(block), (message.rows[0], 0))
+    return picture(block, row.uuid, number, view)
 
 
 def _odd(name: str, shown: Html) -> Html:

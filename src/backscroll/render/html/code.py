@@ -1,7 +1,7 @@
 """Code with its colours. What is unknown, long or odd stays plain: colours are never worth a wait."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 from html import escape
 from typing import Any, Final, NamedTuple
@@ -10,7 +10,8 @@ from pygments.lexer import Lexer
 from pygments.lexers import find_lexer_class, get_all_lexers
 from pygments.token import Comment, Generic, Keyword, Literal, Name, Number, Operator, String, Token
 
-from backscroll.render.html.element import Html, el, join, trusted
+from backscroll.render.html.element import NOTHING, Html, el, join, trusted
+from backscroll.render.html.patience import OutOfPatienceError, patience
 from backscroll.render.terminal import clean
 
 Line = list[tuple[str, str]]
@@ -19,14 +20,16 @@ Line = list[tuple[str, str]]
 
 def code(text: str, language: str = "", file: str = "", first_line: int | None = None) -> Html:
     """A block of code, by the name of its language or of its file; with line numbers if the first one is given."""
-    lines = pieces(text, language, file)
+    lines, note = coloured(text, language, file)
+    said = el("p", note, class_="code-note muted") if note else NOTHING
     if first_line is None:
-        return el("pre", el("code", join(map(markup, lines), "\n")), class_="code", tabindex="0")
+        return join([el("pre", el("code", join(map(markup, lines), "\n")), class_="code", tabindex="0"), said])
     # The numbers are drawn by the style sheet, so that they are not copied along.
     numbered = (
         el("span", markup(line), class_="line", data_line=number) for number, line in enumerate(lines, first_line)
     )
-    return el("pre", el("code", join(numbered, "\n")), class_="code numbered", tabindex="0")
+    shown = el("pre", el("code", join(numbered, "\n")), class_="code numbered", tabindex="0")
+    return join([shown, said])
 
 
 def highlight(text: str, language: str = "", file: str = "") -> Html:
@@ -36,11 +39,21 @@ def highlight(text: str, language: str = "", file: str = "") -> Html:
 
 def pieces(text: str, language: str = "", file: str = "") -> list[Line]:
     """The lines of a text, cut where the colour changes. The newline at the end begins no line."""
+    return coloured(text, language, file)[0]
+
+
+def coloured(text: str, language: str = "", file: str = "") -> tuple[list[Line], str]:
+    """The same, and what a reader should know of the colours: that there are none, where they took too long."""
     text = plain(text)
-    lexer = lexer_of(language, file) if len(text) <= LONGEST else None
+    longest = LONGEST if patience() else LONGEST_UNTIMED
+    lexer = lexer_of(language, file) if len(text) <= longest else None
     if lexer is None or is_odd(text, lexer.name):
-        return uncoloured(text)
-    return (cut_short if len(text) <= SHORT else cut_long)(text, lexer)
+        return uncoloured(text), ""
+    try:
+        lines = (cut_short if len(text) <= SHORT else cut_long)(text, lexer)
+    except OutOfPatienceError:
+        return uncoloured(text), TOO_MUCH
+    return (lines, "") if lines is not None else (uncoloured(text), TOO_SLOW)
 
 
 def markup(line: Line) -> Html:
@@ -81,10 +94,25 @@ def language_of(name: str) -> str:
     return word if len(word) <= 30 and word.isprintable() else ""
 
 
-def cut(text: str, lexer: Lexer) -> list[Line]:
-    """Ask the lexer, and put neighbours of one colour together."""
+def cut(text: str, lexer: Lexer) -> list[Line] | None:
+    """Ask the lexer, and put neighbours of one colour together; None where that takes too long."""
+    current = patience()
+    if current is None:
+        return cut_within(text, lexer, lambda: False)
+    with current.block() as is_over:
+        return cut_within(text, lexer, is_over)
+
+
+def cut_within(text: str, lexer: Lexer, is_over: Callable[[], bool]) -> list[Line] | None:
+    """The same, for as long as that is not over."""
     lines: list[Line] = [[]]
-    for _, token, value in lexer.get_tokens_unprocessed(text):
+    errors = 0
+    for count, (_, token, value) in enumerate(lexer.get_tokens_unprocessed(text)):
+        if count % 32 == 0 and is_over():
+            return None
+        errors += token is Token.Error
+        if errors > MOST_ERRORS:  # it is in another language, and each of these may have cost a look at all of it
+            return uncoloured(text)
         kind = kind_of(token)
         for number, piece in enumerate(value.split("\n")):
             if number:
@@ -175,6 +203,11 @@ def languages(names: Iterable[str]) -> frozenset[str]:
 
 
 LONGEST: Final = 40_000
+LONGEST_UNTIMED: Final = 4_000
+"""Where there is no clock: so short that the square of it is not long."""
+MOST_ERRORS: Final = 200
+TOO_SLOW: Final = "Shown as plain text: highlighting this block takes too long."
+TOO_MUCH: Final = "Shown as plain text: highlighting stopped after the blocks above took too long."
 LONGEST_LINE: Final = 1_000
 SHORT: Final = 1_000
 SIGNS: Final = re.compile(r"[^\w\s$]+")

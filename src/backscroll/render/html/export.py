@@ -13,9 +13,9 @@ from itertools import islice
 from typing import Final, Literal
 
 from backscroll.conversation import Agent, Branch, Chat, Kind, Message
-from backscroll.records import Record, Text, value_of
+from backscroll.records import Image, Record, Text, value_of
 from backscroll.render.html.element import NOTHING, Html, el, text, trusted
-from backscroll.render.html.export_branches import Segment, forks_of, outline_of, segments_of
+from backscroll.render.html.export_branches import MOST_TOLD_APART, Segment, forks_of, outline_of, segments_of
 from backscroll.render.html.export_documents import Shareable, json_document, markdown_document
 from backscroll.render.html.images import sniffed
 from backscroll.render.html.messages import messages_html
@@ -72,6 +72,7 @@ def page_of(shared: Shareable, assets: Assets, *, detail: Detail, back: str | No
         agents={agent.call.id: agent for agent in agents.values() if agent.call},
         inline=inline,
         whole=True,
+        clock=shared.clock,
         forks=forks_of(chat, (message for each in messages.values() for message in each)),
     )
     inline.view = view
@@ -136,7 +137,8 @@ def branch_style(branches: Sequence[Branch]) -> str:
         f':root[data-branch="{branch.number}"] [data-branches]:not([data-branches~="{branch.number}"])'
         for branch in branches
     )
-    return "".join(f"{rule} {{ display: none; }}\n" for rule in rules) if len(branches) > 1 else ""
+    is_chosen = 1 < len(branches) <= MOST_TOLD_APART
+    return "".join(f"{rule} {{ display: none; }}\n" for rule in rules) if is_chosen else ""
 
 
 def footer(*, is_redacted: bool) -> Html:
@@ -173,6 +175,8 @@ def _head(shared: Shareable, detail: Detail) -> Html:
 def _branch_choice(chat: Chat) -> Html:
     if len(chat.branches) < 2:
         return NOTHING
+    if len(chat.branches) > MOST_TOLD_APART:
+        return el("p", f"{len(chat.branches):,} branches, one after the other", class_="branch-choice muted")
     options = []
     for branch in chat.branches:
         asked = (turn.head.row.text for turn in branch.turns if turn.head and turn.head.row.text.strip())
@@ -258,6 +262,8 @@ class FileLinks:
     def __init__(self, chat: Chat) -> None:
         self._records: dict[str, Record | None] = {uuid: node.row.record for uuid, node in chat.tree.nodes.items()}
         self._records |= {row.uuid: row.record for agent in chat.agents for row in agent.rows}
+        self._last: tuple[str, list[Image]] | None = None
+        """The pictures of the row that was asked for last: a row may have thousands."""
 
     def message(self, message: str) -> str:
         """A message of this file."""
@@ -265,7 +271,9 @@ class FileLinks:
 
     def picture(self, row: str, number: int) -> str | None:
         """The picture itself, if it is one."""
-        found = pictures_of(self._records.get(row))
+        if self._last is None or self._last[0] != row:
+            self._last = (row, pictures_of(self._records.get(row)))
+        found = self._last[1]
         source = found[number].source if 0 <= number < len(found) else None
         data = value_of(source.data) if source else None
         try:

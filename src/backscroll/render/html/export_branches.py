@@ -30,7 +30,11 @@ def segments_of(chat: Chat, messages: Mapping[int, Sequence[Message]]) -> list[S
     """The messages of all branches, by number, cut where a branch leaves.
 
     Whatever the branch, its segments stand in the order of reading: a branch is told behind the one that it leaves.
+    Of very many branches each is one segment, for naming on every piece all branches that it is part of would take
+    the square of their number.
     """
+    if len(chat.branches) > MOST_TOLD_APART:
+        return [Segment([branch.number], list(messages[branch.number]), branch.number > 1) for branch in chat.branches]
     covers = _covers(chat.branches)
     segments = []
     for branch in chat.branches:
@@ -63,13 +67,13 @@ def forks_of(chat: Chat, messages: Iterable[Message]) -> dict[str, Fork]:
         turn = turn_of(chat, message)
         if turn is not None:
             firsts.setdefault(turn, message)
-    forks = {}
-    for turn, first in firsts.items():
-        siblings = turn.parent.children if turn.parent else chat.tree.roots
+    forks: dict[str, Fork] = {}
+    for parent in dict.fromkeys(turn.parent for turn in firsts):
+        siblings = parent.children if parent else chat.tree.roots
         ways = sorted((way for way in siblings if way in owners and way in firsts), key=lambda way: _age(firsts[way]))
-        if len(ways) > 1 and turn in owners:
+        if len(ways) > 1:
             told = [(owners[way], firsts[way].key, firsts[way].text[:LONGEST]) for way in ways]
-            forks[first.key] = Fork(ways.index(turn), told)
+            forks |= {firsts[way].key: Fork(here, told) for here, way in enumerate(ways)}
     return forks
 
 
@@ -132,3 +136,5 @@ def _age(message: Message) -> tuple[float, str]:
 
 
 LONGEST: Final = 120
+MOST_TOLD_APART: Final = 200
+"""Past so many branches a file shows all of them, one behind the other, and does not let one be chosen."""

@@ -8,6 +8,7 @@ from typing import Final, Protocol
 from backscroll.conversation import Overview
 from backscroll.render.chats import agent_as_json, branch_as_json, chat_as_json, message_as_json
 from backscroll.render.documents import Readable, document_parts
+from backscroll.render.html.patience import Clock
 from backscroll.render.html.shown import Detail
 from backscroll.render.markdown import markdown
 from backscroll.render.parts import Choice
@@ -36,6 +37,10 @@ class Shareable(Readable, Protocol):
     @property
     def tags(self) -> Sequence[str]:
         """The user's own words for it."""
+
+    @property
+    def clock(self) -> Clock:
+        """What measures how long the colours of code take."""
 
     @property
     def is_redacted(self) -> bool:

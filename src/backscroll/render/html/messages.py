@@ -9,6 +9,7 @@ from backscroll.render.html.ansi import terminal
 from backscroll.render.html.answers import answer_detail, answer_parts
 from backscroll.render.html.asides import aside_of
 from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.html.patience import timed
 from backscroll.render.html.pictures import media
 from backscroll.render.html.plain import as_typed, cut, is_document, time_of
 from backscroll.render.html.prose import prose
@@ -40,16 +41,18 @@ class Told(NamedTuple):
 
 def message_html(message: Message, view: View, before: Message | None = None) -> Html:
     """A message. `before` is the one before it, or None where that is not known: then nothing is a change."""
-    return _message(message, view, _behind(before, Before()) if before else Before())
+    with timed(view.clock):
+        return _message(message, view, _behind(before, Before()) if before else Before())
 
 
 def messages_html(messages: Iterable[Message], view: View, before: Message | None = None) -> Html:
-    """Messages behind one another."""
+    """Messages behind one another. They share the time for the colours of code."""
     known = _behind(before, Before()) if before else Before()
     shown = []
-    for message in messages:
-        shown.append(_message(message, view, known))
-        known = _behind(message, known)
+    with timed(view.clock):
+        for message in messages:
+            shown.append(_message(message, view, known))
+            known = _behind(message, known)
     return join(shown)
 
 
@@ -198,7 +201,7 @@ def _tools(message: Message, view: View) -> Html:
 
 def _fork(fork: Fork) -> Html:
     """The ways from here, one beside the other."""
-    ways = list(fork.ways)
+    ways = fork.ways
     here = min(max(fork.here, 0), len(ways) - 1)
 
     def step(to: int, sign: str, name: str) -> Html:
@@ -207,14 +210,24 @@ def _fork(fork: Fork) -> Html:
         branch, first, text = ways[to]
         return el("a", sign, href=_way(branch, first), class_="step", title=text, aria_label=name)
 
+    # Each way lists all others: of very many only those around it, or a page would hold the square of their number.
+    begin = max(0, min(here - MOST_WAYS // 2, len(ways) - MOST_WAYS))
+    listed = ways[begin : begin + MOST_WAYS]
     items = [
         el(
             "li",
             el("a", text or "(no text)", href=_way(branch, first), aria_current="true" if number == here else None),
         )
-        for number, (branch, first, text) in enumerate(ways)
+        for number, (branch, first, text) in enumerate(listed, begin)
     ]
-    count = el("details", el("summary", f"{here + 1} of {len(ways)}"), el("ol", items))
+    left = len(ways) - len(listed)
+    more = el("p", f"{left:,} more ways are not listed here", class_="muted") if left else NOTHING
+    count = el(
+        "details",
+        el("summary", f"{here + 1} of {len(ways)}"),
+        el("ol", items, start=begin + 1 if begin else None),
+        more,
+    )
     return el("nav", step(here - 1, "‹", "The way before"), count, step(here + 1, "›", "The next way"),
               el("span", "You went back here", class_="muted"), class_="fork", aria_label="Ways from here")  # fmt: skip
 
@@ -241,5 +254,6 @@ def _model_title(message: Message, before: Before) -> str:
 
 UNSEEN: Final = frozenset({Kind.HOOK, Kind.META, Kind.NOTE, Kind.ATTACHMENT, Kind.PROGRESS, Kind.UNKNOWN})
 """What stands between two answers without parting them."""
+MOST_WAYS: Final = 50
 MOST_TYPED_LINES: Final = 40
 MOST_TYPED: Final = 5000

@@ -13,7 +13,7 @@ from typing import Any, Final
 import nh3
 import pyromark
 
-from backscroll.render.html.code import highlight, language_of
+from backscroll.render.html.code import code, language_of
 from backscroll.render.html.element import Html, el, text, trusted
 from backscroll.render.terminal import clean
 
@@ -224,7 +224,7 @@ def block(source: str, language: str) -> str:
     """A block of code, in a frame that a copy button can be put into."""
     return el(
         "figure",
-        el("pre", el("code", highlight(source, language)), class_="code", tabindex="0"),
+        code(source, language),
         class_="code-block",
         data_language=language or None,
     )

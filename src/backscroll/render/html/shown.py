@@ -7,6 +7,7 @@ from typing import Literal, Protocol
 
 from backscroll.conversation import Agent, Branch, Overview
 from backscroll.render.html.element import Html
+from backscroll.render.html.patience import Clock
 
 Detail = Literal["everything", "normal", "talk"]
 
@@ -49,6 +50,8 @@ class View:
     """What agents said, by agent id, where it is to stand in the page already (in exported files)."""
     whole: bool = False
     """Whether long inputs and outputs are shown to their end."""
+    clock: Clock | None = None
+    """What measures how long the colours of code take."""
     forks: Mapping[str, "Fork"] = field(default_factory=dict)
     """Where a rewind happened: by the id of the message that each way begins with."""
 

@@ -32,7 +32,7 @@ def messages(library: Library, wanted: MessagesWanted, browser: Browser) -> dict
     else:
         spine, beside = browsed.spine(wanted.branch), {"branch": wanted.branch}
         # What it shares with the branches before it is said there, as in `show --json`.
-        entries = [entry for entry in spine.entries if browsed.owners.get(entry.turn) == wanted.branch]
+        entries = [entry for entry in spine.entries if browsed.branch_of(entry.turn) == wanted.branch]
     keys = [entry.key for entry in entries[wanted.offset : wanted.offset + wanted.limit]]
     return {
         "messages": [{**beside, **message_as_json(message)} for message in browsed.messages(library, spine, keys)],

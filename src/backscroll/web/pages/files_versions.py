@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from difflib import SequenceMatcher
 from itertools import groupby
+from time import thread_time
 from typing import Final
 
 from backscroll.errors import NothingFound
@@ -12,6 +13,7 @@ from backscroll.library.file_versions import History, Seen, history, seen_at
 from backscroll.render.html.code import code, markup, pieces, plain
 from backscroll.render.html.diffs import diff_of_texts
 from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.html.patience import timed
 from backscroll.render.terminal import clean_line, plural
 from backscroll.web.asking import Asked
 from backscroll.web.pages.files_changes import prompt_text, titles_of
@@ -136,8 +138,10 @@ def _body(file: str, seen: Seen, *, as_diff: bool) -> Html:
             return join([el("p", "No version before this one is known.", class_="muted"), _text(file, content)])
         if seen.before == content:
             return el("p", "Nothing changed.", class_="muted")
-        return diff_of_texts(seen.before, content, file)
-    return _text(file, content)
+        with timed(thread_time):
+            return diff_of_texts(seen.before, content, file)
+    with timed(thread_time):
+        return _text(file, content)
 
 
 def _text(file: str, content: str) -> Html:
@@ -189,7 +193,8 @@ def _every_version(file: str, found: History, seen: Seen) -> Html:
 
 
 def _origins(asked: Asked, file: str, found: History, seen: Seen, contents: Sequence[str | None]) -> Html:
-    drawn = [markup(line) for line in pieces(seen.version.content or "", file=file)]
+    with timed(thread_time):
+        drawn = [markup(line) for line in pieces(seen.version.content or "", file=file)]
     brought = origins(contents)[: len(drawn)]
     titles, prompts = titles_of(asked.library), Prompts(asked.library)
     names: dict[int, Html] = {}

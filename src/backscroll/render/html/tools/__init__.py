@@ -6,6 +6,7 @@ from typing import Final
 
 from backscroll.conversation import Message, State, ToolCall
 from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.html.patience import timed
 from backscroll.render.html.plain import cut, first_line
 from backscroll.render.html.shown import View
 from backscroll.render.html.tools import agents, files, generic, lists, shell, web
@@ -19,7 +20,8 @@ ToolView = Callable[[Called], Seen]
 
 def call_html(call: ToolCall, message: Message, view: View) -> Html:
     """One call by itself, unfolded: what takes the place of the one in the page that shows only the beginning."""
-    return section(call, message, view, is_open=True)
+    with timed(view.clock):
+        return section(call, message, view, is_open=True)
 
 
 def section(call: ToolCall, message: Message, view: View, *, is_open: bool = False) -> Html:

@@ -4,7 +4,6 @@ import re
 from typing import Any, Final
 
 from backscroll.records import Text, agent_call, agent_result
-from backscroll.records.kinds import User
 from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.render.html.plain import first_line
 from backscroll.render.html.prose import prose
@@ -17,8 +16,7 @@ def agent(called: Called) -> Seen:
     """Task, Agent: what a sub-agent was told, what it answered, and the way to all that it said."""
     asked = agent_call(called.call.block)
     found = called.view.agents.get(called.call.id)
-    record = called.call.result.row.record if called.call.result else None
-    told = agent_result(record.tool_use_result) if isinstance(record, User) else None
+    told = agent_result(called.call.result.details) if called.call.result else None
     # A result may name an agent whose file is gone: then there is nothing to be opened.
     name = found.id if found else (told.agent_id if told and told.agent_id in called.view.inline else None)
     kind = (found.type if found else None) or asked.subagent_type or "agent"

@@ -6,10 +6,10 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from backscroll.conversation import Message, Row, State, ToolCall
-from backscroll.records import Block, ChainRecord, Image, ToolResult, User, value_of
+from backscroll.records import Block, ChainRecord, Image, value_of
 from backscroll.render.html.code import code
 from backscroll.render.html.element import NOTHING, Html, el, join
-from backscroll.render.html.pictures import picture, pictures_of
+from backscroll.render.html.pictures import picture
 from backscroll.render.html.plain import CUT_BYTES, CUT_LINES, cut, indented, readable, without_reminders
 from backscroll.render.html.prose import prose
 from backscroll.render.html.shown import View
@@ -52,8 +52,7 @@ class Called:
     @cached_property
     def result(self) -> Any:  # noqa: ANN401 - whatever JSON holds
         """What the client wrote down of the result beside what it told the model."""
-        record = self.call.result.row.record if self.call.result else None
-        return value_of(record.tool_use_result) if isinstance(record, User) else None
+        return value_of(self.call.result.details) if self.call.result else None
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -74,8 +73,7 @@ class Called:
     @cached_property
     def row(self) -> Row:
         """The row that it was called in."""
-        rows = (row for row in self.message.rows for made in row.calls if made.id == self.call.id)
-        return next(rows, self.message.rows[0])
+        return self.message.row_of_call.get(self.call.id, self.message.rows[0])
 
     @property
     def seconds(self) -> float | None:
@@ -147,19 +145,14 @@ class Called:
         """The pictures in the result."""
         if self.call.result is None:
             return []
-        row, here = self.call.result.row, [block for block in self.result_blocks if isinstance(block, Image)]
-        if not here:
-            return []
-        numbers = {id(block): number for number, block in enumerate(pictures_of(row.record))}
-        return [picture(block, row.uuid, numbers.get(id(block), 0), self.view) for block in here]
+        here = [block for block in self.result_blocks if isinstance(block, Image)]
+        known, unknown = self.message.place_of_picture if here else {}, (self.call.result.row, 0)
+        places = ((block, *known.get(id(block), unknown)) for block in here)
+        return [picture(block, row.uuid, number, self.view) for block, row, number in places]
 
     def answered_here(self) -> list[Block]:
         """What the API itself answered in the same message: a search or a page that it fetched."""
-        return [
-            block
-            for block in self.message.blocks
-            if not isinstance(block, ToolResult) and getattr(block, "tool_use_id", None) == self.call.id
-        ]
+        return self.message.answered_here.get(self.call.id, [])
 
 
 def text_in(fields: dict[str, Any], *names: str) -> str:

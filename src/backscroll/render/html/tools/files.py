@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from backscroll.records import Image, User
+from backscroll.records import Image
 from backscroll.records.edits import FileResult, Hunk, Replacement, file_input, file_result, line_count
 from backscroll.render.html.code import code
 from backscroll.render.html.diffs import DiffHunk, diff, diff_of_texts
@@ -73,8 +73,7 @@ def _hunks(called: Called, hunks: tuple[Hunk, ...], path: str) -> Html:
 
 
 def _result_of(called: Called) -> FileResult:
-    record = called.call.result.row.record if called.call.result else None
-    return file_result(record.tool_use_result) if isinstance(record, User) else FileResult()
+    return file_result(called.call.result.details) if called.call.result else FileResult()
 
 
 def notebook(called: Called) -> Seen:

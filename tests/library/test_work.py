@@ -1,0 +1,108 @@
+"""However a session is shaped, the work of reading it grows as its size does: counted for n, 2n and 4n parts."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+
+import pytest
+from bench.hostile_shapes import SHAPES
+
+from backscroll.library import Library
+from backscroll.library.browse import CHUNK, Browser
+from backscroll.library.outline import crossings_of, outline_of
+from backscroll.library.sharing import redactor, share
+from backscroll.render.html.export import Assets, Format, exported
+from backscroll.render.html.messages import messages_html
+from backscroll.render.html.shown import View
+from backscroll.store import StoredChat
+from tests.library.support import Shelf
+from tests.support.homes import SHOP
+from tests.support.work import growth, is_linear, steps
+
+Files = Mapping[str, bytes]
+Counts = dict[str, int]
+SIZE = 40
+
+
+class NoLinks:
+    """Nothing leads anywhere."""
+
+    def message(self, message: str) -> str:
+        return f"#m-{message}"
+
+    def picture(self, row: str, number: int) -> str:
+        return f"/picture/{row}/{number}"
+
+    def agent(self, agent: str) -> None: ...
+
+    agent_messages = raw = whole = file = agent
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_work_of_reading_a_session_grows_as_the_session(shape: str, tmp_path: Path) -> None:
+    count(SHAPES[shape](1), tmp_path / "first")  # what is made once in a process is not counted
+    counted = [count(SHAPES[shape](size), tmp_path / str(size)) for size in (SIZE, 2 * SIZE, 4 * SIZE)]
+    triples = {stage: (counted[0][stage], counted[1][stage], counted[2][stage]) for stage in counted[0]}
+    slow = {
+        stage: f"{growth(counts):.1f} times, {counts}" for stage, counts in triples.items() if not is_linear(counts)
+    }
+    assert not slow
+
+
+def count(files: Files, root: Path) -> Counts:
+    """The steps of everything that is done with a chat."""
+    shelf = Shelf(root).write({f"{SHOP}/{name}": data for name, data in files.items()})
+    counts: Counts = {}
+
+    def counted(stage: str, run: Callable[[], object]) -> None:
+        counts[stage] = steps(run)
+
+    with shelf.open() as library:
+        counted("update", library.update)
+    with shelf.open() as library:
+        read(library, counted)
+        share_it(library, counted)
+        append(shelf, library, next(iter(files)), counted)
+    return counts
+
+
+def read(library: Library, counted: Callable[[str, Callable[[], object]], None]) -> None:
+    """Open a chat as the viewer does, and go through it."""
+    browser, name = Browser(), library.chats()[0].overview.id
+    counted("open", lambda: browser.open(library, name))
+    browsed = browser.open(library, name)
+    spine = browsed.spine()
+    counted("keys", lambda: spine.keys)
+    page = spine.keys[-CHUNK:]
+    counted("read", lambda: browsed.messages(library, spine, page))
+    messages = browsed.messages(library, spine, page)
+    counted("page", lambda: messages_html(messages, View(links=NoLinks())))
+    counted("outline", lambda: outline_of(library, browsed, spine))
+    counted("crossings", lambda: crossings_of(browsed, spine, spine.keys))
+    counted("last branch", lambda: browsed.spine(max(1, len(browsed.chat.branches))))
+    counted("locate", lambda: browsed.locate("nothing of this name"))
+    counted("agents", lambda: browsed.chat.agents)
+
+
+def share_it(library: Library, counted: Callable[[str, Callable[[], object]], None]) -> None:
+    """Export a chat in every form."""
+    stored = library.chats()[0]
+    forms: tuple[Format, ...] = ("html", "md", "json")
+    for form in forms:
+        counted(form, partial(export, library, stored, form))
+    counted("redacted", lambda: share(library, stored, redactor()))
+
+
+def export(library: Library, stored: StoredChat, form: Format) -> int:
+    return sum(map(len, exported(share(library, stored, None), form, Assets("", ""))))
+
+
+def append(shelf: Shelf, library: Library, file: str, counted: Callable[[str, Callable[[], object]], None]) -> None:
+    """Let an open chat take one more row."""
+    browser, name = Browser(), library.chats()[0].overview.id
+    browsed = browser.open(library, name)
+    cursor, path = browsed.cursor, shelf.home / SHOP / file
+    with path.open("ab") as session:
+        session.write(b'{"type":"user","uuid":"new","parentUuid":null,"message":{"role":"user","content":"more"}}\n')
+    counted("take", lambda: browser.take(library, [path]))
+    counted("changes", lambda: browsed.changes(library, 1, cursor, is_live=True))

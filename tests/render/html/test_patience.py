@@ -1,0 +1,100 @@
+"""The colours of code take only so long. The clock of these tests goes on by the same amount whenever it is read."""
+
+from itertools import count
+from typing import Final
+
+import pytest
+
+from backscroll.render.html.code import (
+    LONGEST,
+    LONGEST_UNTIMED,
+    MOST_ERRORS,
+    TOO_MUCH,
+    TOO_SLOW,
+    code,
+    cut_long,
+    cut_short,
+    highlight,
+)
+from backscroll.render.html.patience import LONGEST_BLOCK, LONGEST_PAGE, Clock, timed
+from backscroll.render.html.prose import prose
+from tests.render.html.looked import look
+
+SOURCE: Final = "return 1\n" * 300
+
+
+@pytest.fixture(autouse=True)
+def _forgotten() -> None:
+    """What was coloured before is not known."""
+    cut_short.cache_clear()
+    cut_long.cache_clear()
+
+
+def clock(step: float) -> Clock:
+    return map(step.__mul__, count()).__next__
+
+
+def test_what_is_coloured_in_time_has_its_colours_and_says_nothing() -> None:
+    with timed(clock(0.0)):
+        assert "c-keyword" in code(SOURCE, "python")
+        assert "code-note" not in code(SOURCE, "python")
+
+
+def test_a_block_that_takes_too_long_is_plain_and_says_so() -> None:
+    with timed(clock(LONGEST_BLOCK / 3)):
+        shown = look(code(SOURCE, "python"))
+    assert shown.text == SOURCE.rstrip() + TOO_SLOW
+
+
+def test_it_is_not_tried_again() -> None:
+    with timed(clock(LONGEST_BLOCK / 3)):
+        code(SOURCE, "python")
+    with timed(clock(0.0)):
+        assert TOO_SLOW in code(SOURCE, "python")
+
+
+def test_a_page_that_has_taken_its_time_is_plain_from_there_on() -> None:
+    blocks = [f"return {number}\n" * 40 for number in range(8)]
+    with timed(clock(LONGEST_PAGE / 8)):  # one block takes two looks or three
+        notes = [TOO_MUCH in code(source, "python") for source in blocks]
+    assert notes == sorted(notes)
+    assert (notes[0], notes[-1]) == (False, True)
+    with timed(clock(0.0)):
+        assert "c-keyword" in code(blocks[-1], "python"), "the block itself was not at fault"
+
+
+def test_what_is_made_inside_of_a_page_shares_its_time() -> None:
+    with timed(clock(LONGEST_PAGE)):
+        code("return 1", "python")
+        with timed(clock(0.0)):
+            assert TOO_MUCH in code("return 2", "python")
+
+
+def test_a_fence_in_prose_says_so_too() -> None:
+    with timed(clock(LONGEST_BLOCK / 3)):
+        assert TOO_SLOW in look(prose(f"```python\n{SOURCE}```")).text
+
+
+def test_without_a_clock_only_short_code_is_coloured() -> None:
+    long = "x = 1\n" * (LONGEST_UNTIMED // 6 + 1)
+    assert "<span" in highlight(long[:LONGEST_UNTIMED], "python")
+    assert "<span" not in highlight(long, "python")
+    with timed(clock(0.0)):
+        assert "<span" in highlight(long, "python")
+        assert "<span" not in highlight("x = 1\n" * (LONGEST // 6 + 1), "python")
+
+
+@pytest.mark.parametrize("language", ["js", "go", "perl", "java", "rust"])
+def test_quotes_without_end_are_given_up(language: str) -> None:
+    reads = []
+    ticking = clock(0.0)
+
+    def counted() -> float:
+        reads.append(1)
+        return ticking()
+
+    source = "\n".join(['\\"' * 400] * 25)
+    with timed(counted):
+        assert look(code(source, language)).text == source
+    # Read once for 32 tokens: either there are few errors, or it stopped early.
+    assert len(reads) < 4 + max(2 * MOST_ERRORS, len(source)) / 32
