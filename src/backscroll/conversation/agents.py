@@ -93,7 +93,7 @@ def find_agents(sessions: list[Transcript], files: list[Transcript], tree: Tree)
     """All agents of a chat, each with the call that started it where one did."""
     agents = [Agent(file.place.agent_id or file.place.file, file.rows, file) for file in _without_copies(files)]
     agents += _inline(sessions, tree.aliases)
-    starting = (node for node in tree.nodes.values() if any(call.agent for call in node.row.calls))
+    starting = (node for node in tree.all_nodes() if any(call.agent for call in node.row.calls))
     nodes = sorted(starting, key=lambda node: (node.row.when or FAR, node.position))
     calls = {call.id: (call, None) for node in nodes for call in node.row.calls if call.agent}
     by_call: dict[str, tuple[Call, Agent | None]] = dict(calls)

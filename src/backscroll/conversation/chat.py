@@ -142,21 +142,21 @@ class Chat:
         """When the last row was written, by its original time: not when a file was touched or copied."""
         lasts = [transcript.last for transcript in self.transcripts if transcript.last]
         if self.tree.has_copies:
-            lasts = [node.row.when for node in self.tree.nodes.values() if node.row.when]
+            lasts = [node.row.when for node in self.tree.all_nodes() if node.row.when]
             lasts += [agent.last for agent in self._agents if agent.last]
         return max(lasts, default=None)
 
     @cached_property
     def active_time(self) -> timedelta:
         """The time that was worked, without the silences."""
-        whens = sorted(node.row.when for node in self.tree.nodes.values() if node.row.when)
+        whens = sorted(node.row.when for node in self.tree.all_nodes() if node.row.when)
         gaps = (later - earlier for earlier, later in pairwise(whens))
         return sum((gap for gap in gaps if gap <= LONGEST_PAUSE), timedelta())
 
     @cached_property
     def kinds(self) -> Counter[Kind]:
         """How many rows of each kind there are, copies counted once."""
-        return Counter(node.row.kind for node in self.tree.nodes.values())
+        return Counter(node.row.kind for node in self.tree.all_nodes())
 
     @property
     def prompts(self) -> int:
@@ -178,7 +178,7 @@ class Chat:
     @property
     def copies(self) -> int:
         """How many rows stand in more than one place."""
-        return sum(len(node.copies) - 1 for node in self.tree.nodes.values())
+        return sum(len(node.copies) - 1 for node in self.tree.all_nodes())
 
     @property
     def models(self) -> list[str]:
@@ -257,7 +257,7 @@ class Chat:
         return {turn: (number, last[turn]) for number, turn in enumerate(order)}
 
     def _rows(self, kind: Kind | None = None) -> Iterator[Node]:
-        return (node for node in self.tree.nodes.values() if kind is None or node.row.kind is kind)
+        return (node for node in self.tree.all_nodes() if kind is None or node.row.kind is kind)
 
 
 def _branches(chat: Chat) -> Iterator[Branch]:
@@ -332,7 +332,7 @@ def _contained(sessions: list[Transcript], tree: Tree) -> set[str]:
         return set()
     sizes: Counter[str] = Counter()
     stands_in: dict[str, set[frozenset[str]]] = {}
-    for node in tree.nodes.values():
+    for node in tree.all_nodes():
         if node.row.kind in SAID:
             files = frozenset(copy.transcript for copy in node.copies)
             sizes.update(files)

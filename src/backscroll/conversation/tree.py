@@ -193,6 +193,10 @@ class Tree:
             return None
         return self.nodes.get(uuid if uuid not in self.aliases else self.key_of(uuid))
 
+    def all_nodes(self) -> list[Node]:
+        """All nodes as they are now: rows that another thread adds meanwhile do not disturb who goes through them."""
+        return list(self.nodes.values())
+
     def add(self, row: Row) -> None:
         """Take one more row of a transcript, in the order of its file."""
         if self.stale:

@@ -113,9 +113,10 @@ class Browsed:
                 if not 1 <= branch <= len(branches):
                     if branch != 1:
                         raise NothingFound(f"there is no branch {branch}", f"this chat has {len(branches)}")
-                    self._spines[branch] = Spine([], {})
+                    self._spines[branch] = Spine([], {}, self.lock)
                 else:
-                    self._spines[branch] = Spine(path_of(self._chat, branches[branch - 1], self.places), self._results)
+                    turns = path_of(self._chat, branches[branch - 1], self.places)
+                    self._spines[branch] = Spine(turns, self._results, self.lock)
                 self._spines[branch].broken = self.version  # what changed before is not known of it
             return self._spines[branch]
 
@@ -142,7 +143,7 @@ class Browsed:
     def _names(self) -> dict[str, Node]:
         """The rows of the chat by the ids of their messages and calls; where one was given twice, the first."""
         names: dict[str, Node] = {}
-        for node in self._chat.tree.nodes.values():
+        for node in self._chat.tree.all_nodes():
             for name in (node.row.message_id, *(call.id for call in node.row.calls)):
                 if name:
                     names.setdefault(name, node)
@@ -183,8 +184,12 @@ class Browsed:
 
     def agent_spine(self, agent: Agent) -> Spine:
         """What a sub-agent was told and said."""
+        with self.lock:
+            return self._agent_spine(agent)
+
+    def _agent_spine(self, agent: Agent) -> Spine:
         turns = sorted(walk(agent.tree.roots), key=lambda turn: min(node.position for node in turn.nodes))
-        return Spine(turns, {call: row for row in agent.rows for call in row.results})
+        return Spine(turns, {call: row for row in agent.rows for call in row.results}, self.lock)
 
     def messages(self, library: Library, spine: Spine, keys: Sequence[str], *, is_live: bool = False) -> list[Message]:
         """These messages of a spine, read."""
@@ -279,7 +284,7 @@ class Browsed:
         self._checkpoints = [(session.checkpoint, session.continued_in) for session in self._chat.sessions]
         if self._chat.tree is not self._tree:
             self._tree = self._chat.tree
-            nodes = self._tree.nodes.values()
+            nodes = self._tree.all_nodes()
             self._results = {call: node.row for node in nodes for call in node.row.results}
 
     def _follow(self, added: list[Row]) -> None:
@@ -294,7 +299,7 @@ class Browsed:
             if simple and branch == 1 and spine.extend(self._chat.tree, added, self.version):
                 continue
             self._spines.pop(branch)
-            fresh = self.spine(branch) if branch <= max(1, len(self._chat.branches)) else Spine([], {})
+            fresh = self.spine(branch) if branch <= max(1, len(self._chat.branches)) else Spine([], {}, self.lock)
             fresh.follows(spine, added, self.version)
             self._spines[branch] = fresh
 
@@ -338,21 +343,31 @@ def places_of(chat: Chat) -> dict[Turn, tuple[int, int]]:
     return {turn: (branch.number, at) for branch in chat.branches for at, turn in enumerate(branch.turns)}
 
 
+class Opening:
+    """A chat that is being opened."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.threads = 0
+        """How many want it."""
+
+
 class Browser:
     """The chats that are open, those that were asked for last."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._opening = threading.Lock()
+        """Held only to look up and note which chats are open, never while one is read."""
+        self._opening: dict[str, Opening] = {}
         self._open: OrderedDict[str, Browsed] = OrderedDict()
 
     def open(self, library: Library, name: str) -> Browsed:
         """A chat by its id, or that of a session, message or agent in it."""
         stored = library.find(name)
-        with self._opening:  # two who want the same chat at once would each read all of it
-            found = self._opened(stored)
-            if found is not None:
-                found.stored = stored
+        if (found := self._opened(stored)) is not None:
+            return found
+        with self._alone(stored.overview.id):  # two who want the same chat at once would each read all of it
+            if (found := self._opened(stored)) is not None:
                 return found
             opened = Browsed(library, stored)
             with self._lock:
@@ -372,7 +387,23 @@ class Browser:
             if found is None or found.stored.key != chat.key:
                 return None
             self._open.move_to_end(chat.overview.id)
+            found.stored = chat
             return found
+
+    @contextmanager
+    def _alone(self, chat: str) -> Iterator[None]:
+        """Wait for others that open this chat, and for nobody else."""
+        with self._lock:
+            opening = self._opening.setdefault(chat, Opening())
+            opening.threads += 1
+        try:
+            with opening.lock:
+                yield
+        finally:
+            with self._lock:
+                opening.threads -= 1
+                if not opening.threads:
+                    del self._opening[chat]
 
     def take(self, library: Library, paths: Iterable[Path]) -> list[str]:
         """Let open chats go on with what was added to files; the ids of all chats that the files are part of."""

@@ -48,7 +48,7 @@ class OpenedChat:
 
     @cached_property
     def _results(self) -> dict[str, Result]:
-        return results_of(node.row for node in self.chat.tree.nodes.values())
+        return results_of(node.row for node in self.chat.tree.all_nodes())
 
     def messages(self, branch: Branch) -> list[Message]:
         """What was said on a branch, without what it shares with the branches before it."""

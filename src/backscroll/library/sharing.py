@@ -71,7 +71,7 @@ class SharedChat(OpenedChat):
     @cached_property
     def costs(self) -> Mapping[str, int | None]:
         """What its answers cost, by message id, in nanodollars; None where no price is known."""
-        rows = [node.row for node in self.chat.tree.nodes.values()]
+        rows = [node.row for node in self.chat.tree.all_nodes()]
         rows += [row for agent in self.chat.agents for row in agent.rows]
         names = {row.message_id or row.uuid for row in rows if row.usage}
         return {name: answer.cost for name, answer in self._store.answers(names).items()}

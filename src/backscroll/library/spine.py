@@ -1,6 +1,8 @@
 """The messages of a branch in the order of reading, each by the rows that it is made of; without their records."""
 
+import threading
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 from backscroll.conversation import Kind, Row, Tree, Turn, is_shown
@@ -19,10 +21,16 @@ class Entry(NamedTuple):
 
 
 class Spine:
-    """Grows at its end as the branch does."""
+    """Grows at its end as the branch does, in one thread while others ask."""
 
-    def __init__(self, turns: Iterable[Turn], results: Mapping[str, Row]) -> None:
-        """`results` are the rows of results by the calls that they belong to, wherever in the chat they stand."""
+    def __init__(
+        self, turns: Iterable[Turn], results: Mapping[str, Row], lock: AbstractContextManager[object] | None = None
+    ) -> None:
+        """`results` are the rows of results by the calls that they belong to, wherever in the chat they stand.
+
+        `lock` is that of the chat, which is held while it goes on.
+        """
+        self._lock = lock or threading.RLock()
         self.entries: list[Entry] = []
         self.turns: list[Turn] = []
         self.at: dict[str, int] = {}
@@ -57,25 +65,36 @@ class Spine:
 
     def message_with(self, uuid: str) -> str | None:
         """The message that a row is part of, or the result of whose call it is; also by the id of a call or message."""
-        rows, owners = self._owners
-        if rows != self._rows:  # seldom asked for, and then often
-            owners = {call.uuid: self.caller[name] for name, call in self.results.items() if name in self.caller}
-            for entry in reversed(self.entries):
-                owners |= {name: entry.key for row in entry.rows for name in (row.message_id, row.uuid) if name}
-            self._owners = (self._rows, owners)
-        return owners.get(uuid) or self.caller.get(uuid)
+        with self._lock:
+            rows, owners = self._owners
+            if rows != self._rows:  # seldom asked for, and then often
+                owners = {call.uuid: self.caller[name] for name, call in self.results.items() if name in self.caller}
+                for entry in reversed(self.entries):
+                    owners |= {name: entry.key for row in entry.rows for name in (row.message_id, row.uuid) if name}
+                self._owners = (self._rows, owners)
+            return owners.get(uuid) or self.caller.get(uuid)
+
+    def result_rows(self) -> list[Row]:
+        """The rows of all results."""
+        with self._lock:
+            return list(self.results.values())
 
     def changed_since(self, version: int) -> list[str]:
         """The messages that are new or another since a change, in their order."""
         found = []
-        for key in reversed(self._changed):
-            if self._changed[key] <= version:
-                break
-            found.append(key)
+        with self._lock:
+            for key in reversed(self._changed):
+                if self._changed[key] <= version:
+                    break
+                found.append(key)
         return sorted(found, key=self.at.__getitem__)
 
     def extend(self, tree: Tree, rows: Iterable[Row], version: int) -> bool:
         """Take rows that were added at its end; False if they do not stand there."""
+        with self._lock:
+            return self._extend(tree, rows, version)
+
+    def _extend(self, tree: Tree, rows: Iterable[Row], version: int) -> bool:
         for row in rows:
             node = tree.find(row.uuid)
             turn = node.turn if node else None
@@ -104,7 +123,8 @@ class Spine:
 
     def touch(self, call: str, version: int) -> None:
         """Something came of a call that is not in a row of this branch, such as more of an agent."""
-        self._mark([self.caller.get(call)], version)
+        with self._lock:
+            self._mark([self.caller.get(call)], version)
 
     def _callers(self, row: Row) -> list[str | None]:
         return [self.caller.get(call) for call in row.results]

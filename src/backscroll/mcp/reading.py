@@ -67,7 +67,7 @@ def _whole(spine: Spine, begin: str) -> str:
     if spine.message_with(begin) is not None:
         return begin
     names = {name for entry in spine.entries for row in entry.rows for name in (row.uuid, row.message_id) if name}
-    names |= {row.uuid for row in spine.results.values()}
+    names |= {row.uuid for row in spine.result_rows()}
     found = {spine.message_with(name) for name in names if name.lower().startswith(begin.lower())} - {None}
     return found.pop() or begin if len(found) == 1 else begin
 

@@ -19,7 +19,7 @@ from backscroll.records.content import (
     WebFetchResult,
     WebSearchResult,
 )
-from backscroll.records.decode import Problem, decode_all, decode_line, fields_of, value_of
+from backscroll.records.decode import Problem, decode_all, decode_line, fields_of, readable_value, value_of
 from backscroll.records.drift import Drift, drift
 from backscroll.records.kinds import (
     Assistant,
@@ -134,6 +134,7 @@ __all__ = [
     "file_of_call",
     "live_session",
     "project_of",
+    "readable_value",
     "todo_call",
     "type_of",
     "value_of",

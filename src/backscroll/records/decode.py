@@ -71,6 +71,17 @@ def value_of(raw: Raw | bytes) -> Any:  # noqa: ANN401
             return None
 
 
+def readable_value(raw: Raw | bytes) -> Any:  # noqa: ANN401
+    """The same, to be shown; of a value with more parts than anybody reads only how long it is.
+
+    A list of small numbers takes many times its bytes: once as values, and again when it is written line by line.
+    """
+    data = bytes(raw)
+    if data.count(b",") > MOST_PARTS and STRING.sub(b"", data).count(b",") > MOST_PARTS:
+        return {"not shown": f"{len(data):,} bytes with more than {MOST_PARTS:,} values; they are in the jsonl export"}
+    return value_of(raw)
+
+
 def fields_of(record: Record) -> dict[str, Any]:
     """All fields of a record, known or not, as plain JSON values; none for a record that was not read from bytes."""
     value = value_of(record.raw)
@@ -162,6 +173,8 @@ def _skip_blank(text: str, begin: int) -> int:
 
 FAST: Final[msgspec.json.Decoder[Record]] = msgspec.json.Decoder(KnownRecord)
 TOP: Final = msgspec.json.Decoder(dict[str, Raw])
+MOST_PARTS: Final = 300_000
+STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 NOT_FAST: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 MOST_SCANS: Final = 4  # how many times a damaged line may be looked through for a record in it: a bound on time
 DEEPEST: Final = 1000  # what is looked through at the least before nesting is too deep

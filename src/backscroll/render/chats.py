@@ -89,8 +89,8 @@ def usage_as_json(usage: Usage) -> dict[str, int]:
     }
 
 
-def message_as_json(message: Message) -> dict[str, Any]:
-    """A message with its blocks, and each call with its result."""
+def message_as_json(message: Message, *, undecoded: bool = False) -> dict[str, Any]:
+    """A message with its blocks, and each call with its result; what tools were asked as `Raw`, if so wanted."""
     return {
         "id": message.id,
         "kind": str(message.kind),
@@ -102,7 +102,7 @@ def message_as_json(message: Message) -> dict[str, Any]:
         "usage": usage_as_json(message.usage) if message.usage else None,
         "stop_reason": message.stop_reason,
         "compaction": _compaction(message),
-        "calls": [_call_as_json(call) for call in message.calls.values()],
+        "calls": [_call_as_json(call, undecoded=undecoded) for call in message.calls.values()],
     }
 
 
@@ -123,11 +123,11 @@ def _compaction(message: Message) -> dict[str, Any] | None:
     }
 
 
-def _call_as_json(call: ToolCall) -> dict[str, Any]:
+def _call_as_json(call: ToolCall, *, undecoded: bool) -> dict[str, Any]:
     return {
         "id": call.id,
         "name": call.name,
-        "input": value_of(call.block.input),
+        "input": call.block.input if undecoded else value_of(call.block.input),
         "state": str(call.state),
         "result": result_text(call) if call.result else None,
         "result_uuid": call.result.row.uuid if call.result else None,

@@ -18,7 +18,7 @@ from backscroll.records import (
     ToolResult,
     ToolUse,
     UnknownBlock,
-    value_of,
+    readable_value,
 )
 
 Tools = Literal["full", "short", "none"]
@@ -53,7 +53,7 @@ def parts_of(messages: Iterable[Message], choice: Choice) -> Iterator[Part]:
 
 def call_title(call: ToolCall) -> str:
     """What a call is about, on one line: `Read(src/x.py)`."""
-    value = value_of(call.block.input)
+    value = readable_value(call.block.input)
     about = next((value[name] for name in ABOUT if value.get(name)), "") if isinstance(value, dict) else ""
     about = about if isinstance(about, str) else ""
     return f"{call.name or 'tool'}({_first_line(about)})"
@@ -66,7 +66,7 @@ def result_text(call: ToolCall) -> str:
 
 def diff_of(call: ToolCall) -> str:
     """The change that a call made to a file, as a unified diff; the client writes it into the result."""
-    value = value_of(call.result.details) if call.result else None
+    value = readable_value(call.result.details) if call.result else None
     patch = value.get("structuredPatch") if isinstance(value, dict) else None
     lines: list[str] = []
     for hunk in patch if isinstance(patch, list) else ():
@@ -102,7 +102,7 @@ def _call(call: ToolCall, choice: Choice) -> Iterator[Part]:
         yield Part("diff", diff)
     output = result_text(call)
     if choice.tools == "full":
-        value = value_of(call.block.input)
+        value = readable_value(call.block.input)
         if not diff and isinstance(value, dict):
             yield Part("output", "\n".join(f"{name}: {_plain(item)}" for name, item in value.items()), title="input")
         if output and not diff:

@@ -16,7 +16,7 @@ from backscroll.records import (
     ToolUse,
     UnknownBlock,
     WebSearchResult,
-    value_of,
+    readable_value,
 )
 from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.render.html.pictures import document_note, picture
@@ -69,7 +69,7 @@ def _part(block: Block, message: Message, view: View) -> Iterator[Html]:
                 yield el("div", who, as_typed(words), class_="part said", data_detail="talk")
     elif isinstance(block, WebSearchResult):
         if (block.tool_use_id or "") not in message.calls:
-            yield _odd("the result of a search", json_of(value_of(block.content), view.whole))
+            yield _odd("the result of a search", json_of(readable_value(block.content), view.whole))
     elif isinstance(block, Image):
         yield _image(block, message, view)
     elif isinstance(block, Document):

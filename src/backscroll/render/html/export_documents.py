@@ -5,7 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, Protocol
 
+import msgspec
+
 from backscroll.conversation import Overview
+from backscroll.records import value_of
 from backscroll.render.chats import agent_as_json, branch_as_json, chat_as_json, message_as_json
 from backscroll.render.documents import Readable, document_parts
 from backscroll.render.html.patience import Clock
@@ -72,14 +75,17 @@ def json_document(shared: Shareable) -> Iterator[str]:
     yield f'{{\n  "chat": {_indented(head, 2)},\n  "branches": '
     yield _indented([branch_as_json(branch) for branch in chat.branches], 2)
     messages = (
-        {"branch": branch.number, **message_as_json(message)}
+        {"branch": branch.number, **message_as_json(message, undecoded=True)}
         for branch in chat.branches
         for message in shared.messages(branch)
     )
     yield ',\n  "messages": '
     yield from _listed(messages)
     agents = (
-        {**agent_as_json(agent), "messages": [message_as_json(message) for message in shared.agent_messages(agent)]}
+        {
+            **agent_as_json(agent),
+            "messages": [message_as_json(message, undecoded=True) for message in shared.agent_messages(agent)],
+        }
         for agent in chat.agents
     )
     yield ',\n  "agents": '
@@ -96,10 +102,20 @@ def _listed(items: Iterable[object]) -> Iterator[str]:
 
 
 def _indented(value: object, spaces: int) -> str:
+    """A value as JSON. What tools were asked is not decoded for it: small numbers take many times their bytes.
+
+    Past some length it stands on one line, for the spaces before its parts would be most of the file.
+    """
+    try:
+        data = msgspec.json.encode(value)
+        written = msgspec.json.format(data, indent=2 if len(data) <= LONGEST_INDENTED else -1).decode()
+    except (msgspec.MsgspecError, OverflowError, ValueError, TypeError, RecursionError):  # what only Python can write
+        written = json.dumps(value, ensure_ascii=False, indent=2, default=value_of)
     # No newline stands inside a string of JSON.
-    return json.dumps(value, ensure_ascii=False, indent=2).replace("\n", "\n" + " " * spaces)
+    return written.replace("\n", "\n" + " " * spaces)
 
 
+LONGEST_INDENTED: Final = 1_000_000
 CHOICES: Final[Mapping[Detail, Choice]] = {
     "talk": Choice(tools="none"),
     "normal": Choice(tools="short"),

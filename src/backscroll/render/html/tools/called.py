@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from backscroll.conversation import Message, Row, State, ToolCall
-from backscroll.records import Block, ChainRecord, Image, value_of
+from backscroll.records import Block, ChainRecord, Image, readable_value
 from backscroll.render.html.code import code
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.pictures import picture
@@ -46,13 +46,13 @@ class Called:
     @cached_property
     def input(self) -> dict[str, Any]:
         """What the tool was asked, as far as that is an object."""
-        value = value_of(self.call.block.input)
+        value = readable_value(self.call.block.input)
         return value if isinstance(value, dict) else {}
 
     @cached_property
     def result(self) -> Any:  # noqa: ANN401 - whatever JSON holds
         """What the client wrote down of the result beside what it told the model."""
-        return value_of(self.call.result.details) if self.call.result else None
+        return readable_value(self.call.result.details) if self.call.result else None
 
     @property
     def fields(self) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any, Final
 
-from backscroll.records import WebSearchResult, value_of
+from backscroll.records import WebSearchResult, readable_value
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.plain import outside
 from backscroll.render.html.prose import prose
@@ -48,7 +48,7 @@ def _found(called: Called) -> tuple[list[dict[str, Any]], str]:
         return pages, "\n\n".join(one for one in results if isinstance(one, str)).strip()
     for block in called.answered_here():
         if isinstance(block, WebSearchResult):
-            value = value_of(block.content)
+            value = readable_value(block.content)
             if isinstance(value, list):
                 return [page for page in value if isinstance(page, dict)], ""
             return [], text_in(value, "error_code") if isinstance(value, dict) else ""
@@ -79,7 +79,7 @@ def _page(page: dict[str, Any]) -> Html:
 
 def _fetched(called: Called) -> str:
     for block in called.answered_here():
-        value = value_of(block.content) if isinstance(block, WebSearchResult) else None
+        value = readable_value(block.content) if isinstance(block, WebSearchResult) else None
         content = value.get("content") if isinstance(value, dict) else None
         source = content.get("source") if isinstance(content, dict) else None
         if isinstance(source, dict):

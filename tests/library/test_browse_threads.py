@@ -1,0 +1,146 @@
+"""Several threads read chats at once: none waits for a chat that is not its own, and none meets a change halfway."""
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Final
+
+import pytest
+
+from backscroll.conversation import Row
+from backscroll.library import Library
+from backscroll.library.browse import Browser
+from backscroll.library.spine import Spine
+from tests.library.support import Shelf
+from tests.support.drawings import session_uuid
+from tests.support.homes import session_file, session_path
+
+PATIENCE: Final = 60
+"""Seconds after which a test fails that waits for something that never happens."""
+TALK: Final = """
+{name}a <- - user: look at it
+{name}b <- {name}a assistant: here it is
+"""
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    shelf = Shelf(tmp_path)
+    for name in ("S1", "S2"):
+        shelf.write(session_file(name, TALK.format(name=name)))
+    shelf.update()
+    return shelf
+
+
+class Slow(Library):
+    """A library that does not give out the shape of a chat until it is told to."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        super().__init__(shelf.settings, shelf.open().homes)
+        self.asked, self.go_on = threading.Event(), threading.Event()
+        given = self.store.shape
+
+        def shape(chat: int) -> object:
+            self.asked.set()
+            assert self.go_on.wait(PATIENCE)
+            return given(chat)
+
+        self.store.shape = shape  # type: ignore[method-assign, assignment]
+
+
+def test_an_open_chat_and_another_one_do_not_wait_for_one_that_is_being_opened(shelf: Shelf) -> None:
+    browser = Browser()
+    with Slow(shelf) as slow, shelf.open() as quick, ThreadPoolExecutor(2) as threads:
+        first = threads.submit(browser.open, slow, session_uuid("S1"))
+        try:
+            assert slow.asked.wait(PATIENCE)
+            opened = threads.submit(browser.open, quick, session_uuid("S2")).result(PATIENCE)
+            again = threads.submit(browser.open, quick, session_uuid("S2")).result(PATIENCE)
+            assert again is opened
+            assert not first.done()
+        finally:
+            slow.go_on.set()
+        assert first.result(PATIENCE).stored.overview.id == session_uuid("S1")
+
+
+def test_a_chat_is_opened_once_however_many_want_it_at_once(shelf: Shelf) -> None:
+    browser, together = Browser(), threading.Barrier(4)
+
+    def open_it() -> object:
+        with shelf.open() as library:
+            together.wait(PATIENCE)
+            return browser.open(library, session_uuid("S1"))
+
+    with ThreadPoolExecutor(4) as threads:
+        opened = [future.result(PATIENCE) for future in [threads.submit(open_it) for _ in range(4)]]
+    assert len({id(one) for one in opened}) == 1
+    assert not browser._opening
+
+
+class Watched:
+    """A lock that says when a thread wants it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self.wanted_elsewhere = threading.Event()
+        self._owner = threading.get_ident()
+
+    def __enter__(self) -> None:
+        if threading.get_ident() != self._owner:
+            self.wanted_elsewhere.set()
+        self._lock.acquire()
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _at: TracebackType | None
+    ) -> None:
+        self._lock.release()
+
+
+class Disturbed(dict[str, Row]):
+    """Results that another thread adds to as soon as somebody goes through them."""
+
+    def __init__(self, lock: Watched, row: Row) -> None:
+        super().__init__({"call 1": row, "call 2": row})
+        self._lock, self._row = lock, row
+        self.writer: threading.Thread | None = None
+
+    def items(self) -> Iterator[tuple[str, Row]]:  # type: ignore[override]
+        for number, item in enumerate(super().items()):
+            if number == 0:
+                self.writer = threading.Thread(target=self._add)
+                self.writer.start()
+                assert self._lock.wanted_elsewhere.wait(PATIENCE)
+            yield item
+
+    def _add(self) -> None:
+        with self._lock:
+            self["call 3"] = self._row
+
+
+def test_results_that_come_meanwhile_do_not_disturb_who_looks_for_a_message(shelf: Shelf) -> None:
+    with shelf.open() as library:
+        row = Browser().open(library, session_uuid("S1")).spine().entries[0].rows[0]
+    lock = Watched()
+    results = Disturbed(lock, row)
+    spine = Spine([], results, lock)
+    assert spine.message_with("nothing") is None
+    assert results.writer is not None
+    results.writer.join(PATIENCE)
+    assert len(results) == 3
+
+
+def test_rows_that_come_meanwhile_do_not_disturb_who_counts_a_chat(shelf: Shelf) -> None:
+    with shelf.open() as library:
+        browsed = Browser().open(library, session_uuid("S1"))
+        chat, path = browsed.chat, shelf.home / session_path("S1")
+        nodes = iter(chat.tree.all_nodes())
+        next(nodes)
+        with path.open("ab") as file:
+            file.write(b'{"type":"user","uuid":"n","parentUuid":null,"message":{"role":"user","content":"more"}}\n')
+        writer = threading.Thread(target=browsed.take, args=(library, [str(path)]))
+        writer.start()
+        writer.join(PATIENCE)
+        assert browsed.chat.tree.find("n") is not None
+        assert len(list(nodes)) == 1

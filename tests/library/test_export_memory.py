@@ -1,0 +1,53 @@
+"""What an export holds in memory is a small multiple of the record, however many values are in it."""
+
+import json
+import tracemalloc
+from pathlib import Path
+from typing import Final
+
+import pytest
+from bench.hostile_shapes import tiny_values
+
+from backscroll.library.sharing import share
+from backscroll.records.decode import MOST_PARTS
+from backscroll.render.html.export import Assets, Format, exported
+from tests.library.support import Shelf
+from tests.support.homes import SHOP
+
+VALUES: Final = MOST_PARTS + 100_000
+MOST: Final = 8
+"""How many bytes for each byte of the file; as values, and written line by line, a page took 37 and JSON 11."""
+
+
+@pytest.mark.parametrize("form", ["html", "md", "json"])
+def test_very_many_small_values_take_no_more_than_their_bytes(form: Format, tmp_path: Path) -> None:
+    files = tiny_values(VALUES)
+    shelf = Shelf(tmp_path).write({f"{SHOP}/{name}": data for name, data in files.items()})
+    shelf.update()
+    with shelf.open() as library:
+        stored = library.chats()[0]
+        for _ in exported(share(library, stored, None), form, Assets("", "")):
+            pass  # what is made once in a process is not counted
+        tracemalloc.start()
+        try:
+            length = sum(map(len, exported(share(library, stored, None), form, Assets("", ""))))
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert length > 0
+    assert peak < MOST * sum(map(len, files.values()))
+
+
+def test_the_json_has_all_of_them_and_the_others_say_what_they_left_out(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path).write({f"{SHOP}/{name}": data for name, data in tiny_values(VALUES).items()})
+    shelf.update()
+    with shelf.open() as library:
+        stored = library.chats()[0]
+        forms: tuple[Format, ...] = ("json", "html", "md")
+        made = {
+            form: "".join(exported(share(library, stored, None), form, Assets("", ""), detail="everything"))
+            for form in forms
+        }
+    calls = [call for message in json.loads(made["json"])["messages"] for call in message["calls"]]
+    assert calls[0]["input"] == {"numbers": [1] * VALUES}
+    assert all("they are in the jsonl export" in made[form] for form in ("html", "md"))
