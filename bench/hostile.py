@@ -18,7 +18,8 @@ from typing import Final
 
 from backscroll.files import Home
 from backscroll.library import Library
-from backscroll.library.browse import CHUNK, Browsed, Browser
+from backscroll.library.browse import CHUNK, Browsed
+from backscroll.library.browser import Browser
 from backscroll.library.outline import crossings_of, outline_of
 from backscroll.library.sharing import redactor, share
 from backscroll.render.html.export import Assets, Format, exported

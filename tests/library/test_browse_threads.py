@@ -11,7 +11,7 @@ import pytest
 
 from backscroll.conversation import Row
 from backscroll.library import Library
-from backscroll.library.browse import Browser
+from backscroll.library.browser import Browser
 from backscroll.library.spine import Spine
 from tests.library.support import Shelf
 from tests.support.drawings import session_uuid

@@ -8,7 +8,8 @@ import pytest
 from bench.hostile_shapes import SHAPES
 
 from backscroll.library import Library
-from backscroll.library.browse import CHUNK, Browser
+from backscroll.library.browse import CHUNK
+from backscroll.library.browser import Browser
 from backscroll.library.outline import crossings_of, outline_of
 from backscroll.library.sharing import redactor, share
 from backscroll.render.html.export import Assets, Format, exported

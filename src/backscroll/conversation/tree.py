@@ -6,112 +6,19 @@ path is lost, and only what the user took back is a branch. A prompt that goes b
 that turn in two: what had been answered from there on becomes a turn of its own.
 """
 
-import heapq
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
+from backscroll.conversation.cutting import answered_past, cut_turns
 from backscroll.conversation.kinds import TURNS, Kind
 from backscroll.conversation.rows import Row
+from backscroll.conversation.turns import FAR, Node, Turn, walk
 
-FAR: Final = datetime.max.replace(tzinfo=UTC)
+__all__ = ["FAR", "Node", "Tree", "Turn", "walk"]
+
 GOES_ON: Final = frozenset({Kind.COMPACTION, Kind.COMPACT_SUMMARY})
 """What stands where the client began anew, and the conversation did not."""
-MOST_LOOKED_AT: Final = 1000
-"""How many rows are looked at to find out whether one that is added changes what was there before."""
-
-
-class Node:
-    """One row of the chat with all its copies; `row` is the one that tells the original time."""
-
-    __slots__ = ("copies", "is_in_circle", "latest", "parent", "position", "row", "turn")
-
-    def __init__(self, row: Row) -> None:
-        self.row = row
-        self.copies = [row]
-        self.latest: dict[str, Row] | None = None
-        """The last copy in each file, once there is more than one."""
-        self.position = (row.position, row.transcript)
-        """Where it stands among its siblings: the first place of all its copies."""
-        self.is_in_circle = False
-        self.parent: Node | None = None
-        self.turn: Turn | None = None
-
-    def add_copy(self, row: Row) -> Row:
-        """Take a copy; the row that tells the original time now. In one file a later row replaces an earlier one."""
-        if self.latest is None:
-            self.latest = {self.row.transcript: self.row}
-        self.copies.append(row)
-        self.latest[row.transcript] = row
-        self.position = min(self.position, (row.position, row.transcript))
-        if _originality(row) <= _originality(self.row):
-            return row
-        # Only where the original itself was replaced by something later, another copy may take its place.
-        return self.row if row.transcript != self.row.transcript else min(self.latest.values(), key=_originality)
-
-
-class Turn:
-    """A prompt and everything up to the next.
-
-    `head` is None where a conversation begins without a prompt, and for the rest of a turn that was cut in two.
-    """
-
-    __slots__ = ("after", "children", "has_answer", "head", "key", "nodes", "parent")
-
-    def __init__(self, key: str, head: Node | None, after: Node | None) -> None:
-        self.key = key
-        self.head = head
-        self.after = after
-        """The row that it hangs on."""
-        self.parent = after.turn if after else None
-        self.children: list[Turn] = []
-        self.nodes: list[Node] = []
-        self.has_answer = False
-        if self.parent:
-            self.parent.children.append(self)
-
-    def take(self, node: Node) -> None:
-        """Make the node part of this turn."""
-        node.turn = self
-        self.nodes.append(node)
-        self.has_answer |= node.row.kind is Kind.ANSWER
-
-    def path(self) -> list["Turn"]:
-        """All turns from the first one to this one."""
-        turns: list[Turn] = []
-        turn: Turn | None = self
-        while turn is not None:
-            turns.append(turn)
-            turn = turn.parent
-        turns.reverse()
-        return turns
-
-    def in_order(self) -> list[Node]:
-        """Its rows: a parent before its child, and else as they stand in the file."""
-        if self._is_in_order():
-            return list(self.nodes)
-        children = _children_in(self)
-        tops = (node for node in self.nodes if node.parent is None or node.parent.turn is not self)
-        ready = [(node.position, node.row.uuid, node) for node in tops]
-        heapq.heapify(ready)
-        ordered = []
-        while ready:
-            node = heapq.heappop(ready)[2]
-            ordered.append(node)
-            for child in children.get(id(node), ()):
-                heapq.heappush(ready, (child.position, child.row.uuid, child))
-        return ordered
-
-    def _is_in_order(self) -> bool:
-        """Whether its rows came as they stand in the file, each behind its parent: so it is nearly always."""
-        last: tuple[int, str] = (-1, "")
-        for node in self.nodes:
-            position, parent = node.position, node.parent
-            if position <= last or (parent is not None and parent.turn is self and parent.position >= position):
-                return False
-            last = position
-        return True
 
 
 class Tree:
@@ -167,7 +74,7 @@ class Tree:
         for node in sorted(tree.nodes.values(), key=lambda node: (node.row.when or FAR, node.position)):
             tree._place_with_ancestors(node, before)
         for root in tree.roots:
-            _cut_turns(root)
+            cut_turns(root)
         tree.stale = False
         return tree
 
@@ -256,7 +163,7 @@ class Tree:
             turn = Turn(node.row.uuid, node if node.row.kind in TURNS else None, parent)
             if turn.parent is None:
                 self.roots.append(turn)
-            if not self.stale and parent and parent.turn and _answered_past(parent, parent.turn):
+            if not self.stale and parent and parent.turn and answered_past(parent, parent.turn):
                 self.stale = True  # the turn before it has to be cut
         elif turn.children and node.row.kind is Kind.ANSWER:
             self.stale = True  # perhaps this goes on past where a prompt hangs
@@ -313,119 +220,3 @@ class Tree:
     def _before(self, node: Node, before: dict[int, Row]) -> Node | None:
         earlier = before.get(id(node.row))
         return self.find(earlier.uuid) if earlier else None
-
-
-def _answered_past(node: Node, turn: Turn) -> bool:
-    """Whether the turn has answers behind this node: then a prompt that hangs on it takes them back.
-
-    Where finding out would take long, it says yes: then the tree is built anew, which finds out for all at once.
-    """
-    for count, other in enumerate(reversed(turn.nodes)):
-        if other is node:
-            return False
-        if count > MOST_LOOKED_AT:
-            return True
-        if other.row.kind is Kind.ANSWER:
-            return len(turn.nodes) > MOST_LOOKED_AT or _continues(node, _children_in(turn))
-    return False
-
-
-def _continues(node: Node, children: dict[int, list[Node]]) -> bool:
-    """Whether there is an answer behind this node that is not of its own message."""
-    waiting = list(children.get(id(node), ()))
-    while waiting:
-        step = waiting.pop()
-        if step.row.kind is Kind.ANSWER and not _is_same_message(step, node):
-            return True
-        waiting.extend(children.get(id(step), ()))
-    return False
-
-
-def _cut_turns(root: Turn) -> None:
-    """Cut every turn where a prompt goes back into its middle, from the first turn on."""
-    waiting = [root]
-    while waiting:
-        turn = waiting.pop()
-        is_cut = any(child.after is not turn.nodes[-1] for child in turn.children)
-        waiting.extend(_cut_turn(turn) if is_cut else turn.children)
-
-
-class _Piece:
-    """What becomes a turn when one is cut: the first answers behind a node that a prompt goes back to, and the rest."""
-
-    def __init__(self, at: int) -> None:
-        self.at = at
-        """The number of the node that it is cut off behind."""
-        self.tops: list[Node] = []
-        self.nodes: list[Node] = []
-
-
-def _cut_turn(turn: Turn) -> list[Turn]:
-    """Cut a turn behind every node that a prompt goes back to; the turns that hung on it. In one pass."""
-    forks = {id(child.after) for child in turn.children}
-    nodes = turn.in_order()
-    number = {id(node): at for at, node in enumerate(nodes)}
-    kept = _Piece(-1)
-    pieces: dict[int, _Piece] = {}
-    # Of each node: its piece, the first fork above it there, and the first one above it of another message. What is of
-    # a fork's own message is not cut off by it, but may be by the other.
-    known: dict[int, tuple[_Piece, Node | None, Node | None]] = {}
-    for node in nodes:
-        piece, first, second = known.get(id(node.parent), (kept, None, None))
-        if node.row.kind is Kind.ANSWER and first is not None:
-            behind = second if _is_same_message(node, first) else first
-            if behind is not None:
-                piece = pieces.setdefault(id(behind), _Piece(number[id(behind)]))
-                piece.tops.append(node)
-                first = second = None
-        piece.nodes.append(node)
-        if id(node) in forks:
-            if first is None:
-                first = node
-            elif second is None and not _is_same_message(node, first):
-                second = node
-        known[id(node)] = (piece, first, second)
-    if not pieces:
-        return turn.children
-    children, turn.children = turn.children, []
-    cut_off: list[Turn] = []
-    for piece in sorted(pieces.values(), key=lambda piece: piece.at):
-        top = min(piece.tops, key=lambda node: node.position)
-        cut_off.append(Turn(top.row.uuid, None, top.parent))
-        for node in piece.nodes:
-            cut_off[-1].take(node)
-    turn.nodes = [node for node in turn.nodes if node.turn is turn]
-    turn.has_answer = any(node.row.kind is Kind.ANSWER for node in turn.nodes)
-    below: dict[Turn | None, list[Turn]] = {}
-    for child in children:
-        child.parent = child.after.turn if child.after else None
-        below.setdefault(child.parent, []).append(child)
-    for part in (turn, *cut_off):
-        part.children[:0] = below.get(part, ())
-    return children
-
-
-def _is_same_message(node: Node, other: Node) -> bool:
-    return node.row.message_id is not None and node.row.message_id == other.row.message_id
-
-
-def _children_in(turn: Turn) -> dict[int, list[Node]]:
-    children: dict[int, list[Node]] = {}
-    for node in turn.nodes:
-        if node.parent is not None and node.parent.turn is turn:
-            children.setdefault(id(node.parent), []).append(node)
-    return children
-
-
-def _originality(row: Row) -> tuple[datetime, bool, str]:
-    """The smallest of several copies tells the original time."""
-    return row.when or FAR, row.forked_from is not None, row.transcript
-
-
-def walk(turns: Iterable[Turn]) -> Iterator[Turn]:
-    """These turns and all below them."""
-    waiting = list(turns)
-    while waiting:
-        turn = waiting.pop()
-        yield turn
-        waiting.extend(turn.children)

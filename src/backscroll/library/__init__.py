@@ -4,7 +4,8 @@ from backscroll.archive import Merged, Restored
 from backscroll.conversation import Agent, Branch, Chat, Message, Overview, bytes_of, overview_of, pictures_of
 from backscroll.files import Home
 from backscroll.library.backup import back_up, repair, restore_backup
-from backscroll.library.browse import CHUNK, Browsed, Browser, Changes
+from backscroll.library.browse import CHUNK, Browsed, Changes
+from backscroll.library.browser import Browser
 from backscroll.library.doctor import Health, HomeHealth, Sighting, examine
 from backscroll.library.follow import WATCHING, Followed, follow, observe
 from backscroll.library.forgetting import purge

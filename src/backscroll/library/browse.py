@@ -8,16 +8,16 @@ import gc
 import itertools
 import secrets
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
-from backscroll.conversation import Agent, Branch, Chat, Chats, Message, Place, Row, Tree, Turn, walk
+from backscroll.conversation import Agent, Chat, Chats, Message, Place, Row, Tree, Turn, walk
 from backscroll.conversation.tree import Node
 from backscroll.errors import BackscrollError, NothingFound
 from backscroll.files import Bookmark, Change
+from backscroll.library.branch_paths import path_of, places_of
 from backscroll.library.library import Library
 from backscroll.library.records_of import Records
 from backscroll.library.sources import beside_paths, conversation_place, records_in, take_beside
@@ -31,8 +31,6 @@ MOST_TRIES: Final = 20
 """While an agent is not longer than this, what started it may still have to be written."""
 PROCESS: Final = secrets.token_hex(3)
 LOADS: Final = itertools.count(1)
-MOST_ROWS: Final = 400_000
-"""How many rows are held in memory, of all chats together."""
 
 
 class Changes(NamedTuple):
@@ -318,121 +316,6 @@ class Browsed:
             for spine in self._spines.values():
                 if call is not None:
                     spine.touch(call, self.version)
-
-
-def path_of(chat: Chat, branch: Branch, places: Mapping[Turn, tuple[int, int]] | None = None) -> list[Turn]:
-    """The turns of a branch, with those that it shares with the branches before it.
-
-    `places` are those of `places_of`, for whoever has them already.
-    """
-    places = places_of(chat) if places is None else places
-    parts, own, step = [branch.turns], set(branch.leaf.path()), branch
-    while step.left_at is not None and step.left_at in places:
-        number, at = places[step.left_at]
-        if number >= step.number:
-            break
-        step = chat.branches[number - 1]
-        # What hangs beside the shared part stays; what hangs on the other way does not.
-        shared = (turn for turn in step.turns[: at + 1] if turn in own or turn.head is None or turn.parent in own)
-        parts.append(list(shared))
-    return [turn for part in reversed(parts) for turn in part]
-
-
-def places_of(chat: Chat) -> dict[Turn, tuple[int, int]]:
-    """Of each turn, the branch that it is told with, and which of the turns of that branch it is."""
-    return {turn: (branch.number, at) for branch in chat.branches for at, turn in enumerate(branch.turns)}
-
-
-class Opening:
-    """A chat that is being opened."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.threads = 0
-        """How many want it."""
-
-
-class Browser:
-    """The chats that are open, those that were asked for last."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        """Held only to look up and note which chats are open, never while one is read."""
-        self._opening: dict[str, Opening] = {}
-        self._open: OrderedDict[str, Browsed] = OrderedDict()
-
-    def open(self, library: Library, name: str) -> Browsed:
-        """A chat by its id, or that of a session, message or agent in it."""
-        stored = library.find(name)
-        if (found := self._opened(stored)) is not None:
-            return found
-        with self._alone(stored.overview.id):  # two who want the same chat at once would each read all of it
-            if (found := self._opened(stored)) is not None:
-                return found
-            opened = Browsed(library, stored)
-            with self._lock:
-                self._open[stored.overview.id] = opened
-                while len(self._open) > 1 and sum(one.rows for one in self._open.values()) > MOST_ROWS:
-                    self._open.popitem(last=False)
-            opened.catch_up(library)  # whoever told of a change meanwhile did not know of it
-            return opened
-
-    def has(self, chat: StoredChat) -> bool:
-        """Whether a chat is open already."""
-        return self._opened(chat) is not None
-
-    def _opened(self, chat: StoredChat) -> Browsed | None:
-        with self._lock:
-            found = self._open.get(chat.overview.id)
-            if found is None or found.stored.key != chat.key:
-                return None
-            self._open.move_to_end(chat.overview.id)
-            found.stored = chat
-            return found
-
-    @contextmanager
-    def _alone(self, chat: str) -> Iterator[None]:
-        """Wait for others that open this chat, and for nobody else."""
-        with self._lock:
-            opening = self._opening.setdefault(chat, Opening())
-            opening.threads += 1
-        try:
-            with opening.lock:
-                yield
-        finally:
-            with self._lock:
-                opening.threads -= 1
-                if not opening.threads:
-                    del self._opening[chat]
-
-    def take(self, library: Library, paths: Iterable[Path]) -> list[str]:
-        """Let open chats go on with what was added to files; the ids of all chats that the files are part of."""
-        names = library.store.chats_at(str(path) for path in paths)
-        for chat in set(names.values()):
-            with self._lock:
-                opened = self._open.get(chat)
-            if opened is not None:
-                try:
-                    opened.take(library, [path for path, name in names.items() if name == chat])
-                except BackscrollError:
-                    with self._lock:
-                        self._open.pop(chat, None)
-        return sorted(set(names.values()))
-
-    def catch_up(self, library: Library) -> list[str]:
-        """Let every open chat go on with what was added to its files while nothing was followed; their ids."""
-        with self._lock:
-            names = list(self._open)
-        paths: list[Path] = []
-        for name in names:
-            try:
-                stored = library.find(name)
-            except BackscrollError:
-                with self._lock:
-                    self._open.pop(name, None)
-            else:
-                paths += (Path(path) for path, _ in library.store.paths(stored.key))
-        return self.take(library, paths)
 
 
 @contextmanager

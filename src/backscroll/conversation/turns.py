@@ -1,0 +1,126 @@
+"""Nodes, which are rows with their copies, and turns, which are nodes from one prompt to the next."""
+
+import heapq
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Final
+
+from backscroll.conversation.kinds import Kind
+from backscroll.conversation.rows import Row
+
+FAR: Final = datetime.max.replace(tzinfo=UTC)
+
+
+class Node:
+    """One row of the chat with all its copies; `row` is the one that tells the original time."""
+
+    __slots__ = ("copies", "is_in_circle", "latest", "parent", "position", "row", "turn")
+
+    def __init__(self, row: Row) -> None:
+        self.row = row
+        self.copies = [row]
+        self.latest: dict[str, Row] | None = None
+        """The last copy in each file, once there is more than one."""
+        self.position = (row.position, row.transcript)
+        """Where it stands among its siblings: the first place of all its copies."""
+        self.is_in_circle = False
+        self.parent: Node | None = None
+        self.turn: Turn | None = None
+
+    def add_copy(self, row: Row) -> Row:
+        """Take a copy; the row that tells the original time now. In one file a later row replaces an earlier one."""
+        if self.latest is None:
+            self.latest = {self.row.transcript: self.row}
+        self.copies.append(row)
+        self.latest[row.transcript] = row
+        self.position = min(self.position, (row.position, row.transcript))
+        if _originality(row) <= _originality(self.row):
+            return row
+        # Only where the original itself was replaced by something later, another copy may take its place.
+        return self.row if row.transcript != self.row.transcript else min(self.latest.values(), key=_originality)
+
+
+class Turn:
+    """A prompt and everything up to the next.
+
+    `head` is None where a conversation begins without a prompt, and for the rest of a turn that was cut in two.
+    """
+
+    __slots__ = ("after", "children", "has_answer", "head", "key", "nodes", "parent")
+
+    def __init__(self, key: str, head: Node | None, after: Node | None) -> None:
+        self.key = key
+        self.head = head
+        self.after = after
+        """The row that it hangs on."""
+        self.parent = after.turn if after else None
+        self.children: list[Turn] = []
+        self.nodes: list[Node] = []
+        self.has_answer = False
+        if self.parent:
+            self.parent.children.append(self)
+
+    def take(self, node: Node) -> None:
+        """Make the node part of this turn."""
+        node.turn = self
+        self.nodes.append(node)
+        self.has_answer |= node.row.kind is Kind.ANSWER
+
+    def path(self) -> list["Turn"]:
+        """All turns from the first one to this one."""
+        turns: list[Turn] = []
+        turn: Turn | None = self
+        while turn is not None:
+            turns.append(turn)
+            turn = turn.parent
+        turns.reverse()
+        return turns
+
+    def in_order(self) -> list[Node]:
+        """Its rows: a parent before its child, and else as they stand in the file."""
+        if self._is_in_order():
+            return list(self.nodes)
+        children = children_in(self)
+        tops = (node for node in self.nodes if node.parent is None or node.parent.turn is not self)
+        ready = [(node.position, node.row.uuid, node) for node in tops]
+        heapq.heapify(ready)
+        ordered = []
+        while ready:
+            node = heapq.heappop(ready)[2]
+            ordered.append(node)
+            for child in children.get(id(node), ()):
+                heapq.heappush(ready, (child.position, child.row.uuid, child))
+        return ordered
+
+    def _is_in_order(self) -> bool:
+        """Whether its rows came as they stand in the file, each behind its parent: so it is nearly always."""
+        last: tuple[int, str] = (-1, "")
+        for node in self.nodes:
+            position, parent = node.position, node.parent
+            if position <= last or (parent is not None and parent.turn is self and parent.position >= position):
+                return False
+            last = position
+        return True
+
+
+def walk(turns: Iterable[Turn]) -> Iterator[Turn]:
+    """These turns and all below them."""
+    waiting = list(turns)
+    while waiting:
+        turn = waiting.pop()
+        yield turn
+        waiting.extend(turn.children)
+
+
+def children_in(turn: Turn) -> dict[int, list[Node]]:
+    """The nodes of a turn that hang on another one of it, by the `id` of that one."""
+    children: dict[int, list[Node]] = {}
+    for node in turn.nodes:
+        if node.parent is not None and node.parent.turn is turn:
+            children.setdefault(id(node.parent), []).append(node)
+    return children
+
+
+def _originality(row: Row) -> tuple[datetime, bool, str]:
+    """The smallest of several copies tells the original time."""
+    return row.when or FAR, row.forked_from is not None, row.transcript
