@@ -189,7 +189,7 @@ def archive_forget(name: str, yes: bool) -> None:
       backscroll archive forget 4f8c
       backscroll archive forget 4f8c --yes
     """
-    from backscroll.library import Library, find_kept, forget, open_archive, open_homes, purge
+    from backscroll.library import Library, find_kept, forget_everywhere, open_archive, open_homes
 
     asked = request()
     settings = asked.settings()
@@ -201,10 +201,8 @@ def archive_forget(name: str, yes: bool) -> None:
             raise UsageError("forget asks first, and there is nobody to answer", "add --yes if you are sure")
         tell(f"{clean_line(chat.id)}  {clean_line(chat.title)}: {plural(len(chat.files), 'file')}")
         click.confirm("Remove it from the archive for ever?", abort=True, err=True)
-    count = forget(settings, chat)
-    names = {chat.id, *(file.place.session_id for file in chat.files if file.place.session_id)}
     with Library(settings, open_homes(settings), keeps=False) as library, Progress(quiet=asked.quiet) as progress:
-        recalls = purge(library, names, progress)
+        count, recalls = forget_everywhere(library, chat, progress)
     if asked.json:
         write_json({"forgotten": count, "recalls": recalls})
     else:

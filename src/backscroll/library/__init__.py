@@ -8,7 +8,7 @@ from backscroll.library.browse import CHUNK, Browsed, Changes
 from backscroll.library.browser import Browser
 from backscroll.library.doctor import Health, HomeHealth, Sighting, examine
 from backscroll.library.follow import WATCHING, Followed, follow, observe
-from backscroll.library.forgetting import purge
+from backscroll.library.forgetting import forget_everywhere
 from backscroll.library.homes import open_homes
 from backscroll.library.inspect import Inspection, Trouble, find_transcripts, inspect
 from backscroll.library.kept import KeptChat, KeptVersion, find_kept, versions_of
@@ -81,6 +81,7 @@ __all__ = [
     "find_transcripts",
     "follow",
     "forget",
+    "forget_everywhere",
     "inspect",
     "is_due",
     "keep",
@@ -92,7 +93,6 @@ __all__ = [
     "overview_of",
     "pictures_of",
     "prove",
-    "purge",
     "put_back",
     "repair",
     "restore_backup",

@@ -1,22 +1,32 @@
 """Remove what the library has of forgotten chats beside the archive: marks, saved recalls, rows and words."""
 
 from collections.abc import Collection
+from pathlib import Path
 
 from backscroll.errors import Busy
+from backscroll.library.kept import KeptChat
 from backscroll.library.library import Library
 from backscroll.library.marks import Marks, change_marks, read_marks
+from backscroll.library.preserve import forget
 from backscroll.library.recalls import remove_recall, saved_recalls
 from backscroll.library.update import Progress
 
 
-def purge(library: Library, chats: Collection[str], progress: Progress | None = None) -> list[str]:
-    """Remove pins, tags, notes and saved recalls of these chats and sessions, and rebuild the index without them.
+def forget_everywhere(library: Library, chat: KeptChat, progress: Progress | None = None) -> tuple[int, list[str]]:
+    """Remove a chat from the library for ever; how many kept files that were, and the recalls that cited it.
 
-    The archive must have forgotten them already. Nothing is deleted inside the index: rows that were deleted leave
-    their bytes in the file, and words that were deleted stay in the engine's files until it merges them. Returns the
-    names of the recalls that were removed, because they cite one of the chats.
+    The marks go first: what is cut off before the archive has forgotten the chat can be done again, and what is cut
+    off after that is finished by the next update.
     """
-    folder = library.settings.library
+    names = {chat.id, *(file.place.session_id for file in chat.files if file.place.session_id)}
+    recalls = _remove_marks_of(library.settings.library, names)
+    count = forget(library.settings, chat)
+    _rebuild_without(library, progress)
+    return count, recalls
+
+
+def _remove_marks_of(folder: Path, chats: Collection[str]) -> list[str]:
+    """Remove pins, tags, notes and saved recalls of these chats and sessions; the names of the recalls."""
     ids = {name.lower() for name in chats}
 
     def remove(marks: Marks) -> None:
@@ -27,9 +37,17 @@ def purge(library: Library, chats: Collection[str], progress: Progress | None = 
     removed = [one.name for one in saved_recalls(folder) if any(source.chat.lower() in ids for source in one.sources)]
     for name in removed:
         remove_recall(folder, name)
+    return removed
+
+
+def _rebuild_without(library: Library, progress: Progress | None = None) -> None:
+    """Rebuild the index without what the archive has forgotten.
+
+    Nothing is deleted inside the index: rows that were deleted leave their bytes in the file, and words that were
+    deleted stay in the engine's files until it merges them.
+    """
     try:
         library.rebuild(progress)
     except Busy as error:
-        hint = "stop it, then run backscroll update --rebuild"
+        hint = "stop it, then run backscroll update"
         raise Busy("the archive has forgotten it, but another process is writing the index", hint) from error
-    return removed

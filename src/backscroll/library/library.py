@@ -16,7 +16,7 @@ from backscroll.library.preserve import find_archive
 from backscroll.library.searching import Found, around, search, text_of
 from backscroll.library.sources import Source, Sources, beside_paths, conversation_place, records_in, take_beside
 from backscroll.library.texts import Texts
-from backscroll.library.update import Progress, Updated, catalogue_stamp, look, update
+from backscroll.library.update import ForgottenRowsError, Progress, Updated, catalogue_stamp, look, update
 from backscroll.query import Highlighter, Query, parse
 from backscroll.records import LiveSession, live_session
 from backscroll.settings import Settings
@@ -134,6 +134,8 @@ class Library:
                     return self._run_update(with_text=with_text, progress=progress)
                 except DamagedStoreError as damage:
                     self.store.notices.append(f"{damage.message}; it was made again, and nothing is lost")
+                except ForgottenRowsError:
+                    pass  # an `archive forget` that did not come to its end
             with self.store.rebuilding():
                 return self._run_update(with_text=True, progress=progress)
         finally:

@@ -72,7 +72,7 @@ def plan(
         if entry.archived and path not in present and path not in live:
             origin, version = split_version(name)
             was_hidden = version is not None and Path(origin) in files and not is_incomplete
-            if was_hidden or _is_forgotten(archive, discoveries, Path(origin)):
+            if was_hidden or was_forgotten(archive, discoveries, Path(origin)):
                 planned.removed.append(entry)
                 planned.tasks += _tasks_without(path, entry, known, present, versions)
     # A file that is read anyway is not looked at for what stands beside it as well.
@@ -184,7 +184,8 @@ def _settle(
         planned.tasks += tasks_for([source], known, present, source.home, versions)
 
 
-def _is_forgotten(archive: Archive | None, discoveries: Sequence[Discovery], path: Path) -> bool:
+def was_forgotten(archive: Archive | None, discoveries: Sequence[Discovery], path: Path) -> bool:
+    """Whether the user had this file forgotten."""
     homes = [discovery.home.path for discovery in discoveries if path.is_relative_to(discovery.home.path)]
     return archive is not None and any(
         archive.is_forgotten(str(home), path.relative_to(home).as_posix()) for home in homes

@@ -15,10 +15,10 @@ from backscroll.errors import Busy, StorageError
 from backscroll.files import Discovery, Home, HomeFile, Unreadable, discover
 from backscroll.library.costs import cost_with
 from backscroll.library.ingest import Ingest
-from backscroll.library.plan import Plan, plan
+from backscroll.library.plan import Plan, plan, was_forgotten
 from backscroll.library.preserve import archive_folder, machine_name
 from backscroll.library.prices import load_prices
-from backscroll.library.sources import Sources
+from backscroll.library.sources import Sources, split_version
 from backscroll.library.tasks import Work
 from backscroll.library.texts import Texts
 from backscroll.settings import Settings
@@ -117,6 +117,8 @@ def update(
         if not is_unread:
             _note_forgotten(store, discoveries, shown)
         work = plan(store.known(), shown, archive, is_archive_unread=is_unread)
+        if any(was_forgotten(archive, discoveries, Path(split_version(known.path)[0])) for known in work.removed):
+            raise ForgottenRowsError
         if not work.is_empty or store.noted("overdue"):
             progress.begin("reading", work.size)
             done.work = ingest(store, work, progress.add)
@@ -131,6 +133,10 @@ def update(
     done.unreadable += [*done.work.unreadable, *(item for found in discoveries for item in found.unreadable)]
     done.notices = store.notices
     return done
+
+
+class ForgottenRowsError(Exception):
+    """The index has something that the user had forgotten. Rows that are deleted leave their bytes: it is rebuilt."""
 
 
 def without_forgotten(discoveries: Sequence[Discovery], archive: Archive | None) -> list[Discovery]:
