@@ -12,8 +12,8 @@ from backscroll.library.browse import Browsed
 from backscroll.library.library import Library
 from backscroll.store import StoredChat
 
-MOST_ROWS: Final = 400_000
-"""How many rows are held in memory, of all chats together."""
+MOST_ROWS: Final = 100_000
+"""How many rows are held in memory, of all chats together; the chat that was opened last is held whatever its size."""
 
 
 class Opening:
