@@ -3,14 +3,14 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.files import FileKind, Home, HomeFile, Place, deletions, discover, retention_days
+from backscroll.files import FileKind, Home, HomeFile, deletions, discover, retention_days
 from tests.support.homes import session_path, write_home
 
 DAY = 86_400 * 10**9
 
 
 def file(name: str, modified_ns: int, kind: FileKind = FileKind.SESSION) -> HomeFile:
-    return HomeFile(Path(name), name, Place(kind), 0, modified_ns, modified_ns, (1, 1))
+    return HomeFile("/home", name, kind, 0, modified_ns, modified_ns, 1, 1)
 
 
 def due(modified_ns: int, days: int | None) -> datetime:

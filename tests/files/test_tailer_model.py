@@ -198,11 +198,11 @@ class Tailer(RuleBasedStateMachine):
             if self.is_out_of_sight(path):
                 os.truncate(path, 0)
         found = discover(Home(self.root)).files
-        changes = find_changes(self.bookmarks, found)
-        for path, origin in changes.moved.items():
-            self.bookmarks[path] = self.bookmarks.pop(origin)
-            self.known[path] = self.known.pop(origin)
-        for path in changes.gone:
+        changes = find_changes({str(path): bookmark for path, bookmark in self.bookmarks.items()}, found)
+        for name, origin in changes.moved.items():
+            self.bookmarks[Path(name)] = self.bookmarks.pop(Path(origin))
+            self.known[Path(name)] = self.known.pop(Path(origin))
+        for path in map(Path, changes.gone):
             del self.bookmarks[path], self.known[path]
         return changes.to_read
 

@@ -15,6 +15,7 @@ from backscroll.archive.forgetting import forget_key
 from backscroll.conversation import Place
 from backscroll.files import Home, discover, reading
 from backscroll.library import Updated, find_archive, find_kept, forget, keep
+from backscroll.library import ingest as ingest_module
 from backscroll.library.ingest import Ingest
 from backscroll.library.plan import plan
 from backscroll.library.preserve import archive_folder, machine_name
@@ -586,3 +587,27 @@ def test_what_a_list_shows_may_come_later_and_is_not_lost_if_it_never_does(shelf
         library.refresh(with_text=False)
         assert [chat.overview.prompts for chat in library.chats()] == [4]
         assert not library.store.noted("overdue")
+
+
+def test_letting_go_of_chats_between_batches_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many small files: only some are held at a time, and a file may belong to a chat that was let go of."""
+    monkeypatch.setattr(ingest_module, "BATCH_FILES", 1)
+    monkeypatch.setattr(ingest_module, "MOST_FILES", 1)
+    held = []
+    forget_chats = Ingest._forget
+
+    def note(ingest: Ingest) -> None:
+        held.append(len(getattr(ingest, "_numbers", ())))
+        forget_chats(ingest)
+
+    monkeypatch.setattr(Ingest, "_forget", note)
+    files: dict[str, bytes | str] = {}
+    for number in range(6):
+        rows = f"a <- - user: one\nb <- a assistant: done\nc{number} <- b user: rather this"
+        files |= session_file(f"S{number}", rows)
+    shelf = Shelf(tmp_path).write(files)
+    shelf.update()
+
+    assert len(held) >= 6  # from the second file on, after each
+    monkeypatch.undo()
+    assert shelf.answers(QUERIES) == shelf.rebuilt().answers(QUERIES)

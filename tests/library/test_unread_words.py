@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from backscroll.errors import StorageError
+from backscroll.files import Home
+from backscroll.library import Library
 from backscroll.library.sources import Sources
 from backscroll.library.update import Silent, index_texts
 from tests.library.support import Shelf
@@ -32,3 +34,15 @@ def test_words_that_could_not_be_read_are_read_again_even_if_the_update_then_fai
     shelf.update()
 
     assert shelf.total("zirconium") == shelf.rebuilt().total("zirconium") == 2  # the title, and what was said
+
+
+def test_a_file_that_was_to_be_read_again_and_is_deleted_first_leaves_the_index(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path).write(session_file("S1", "a <- - user: about zirconium\nb <- a assistant: done"))
+    (path,) = shelf.home.rglob("*.jsonl")
+    with Library(shelf.settings, [Home(shelf.home)], keeps=False) as library:
+        library.update()
+        library.store.writing().read_again([str(path)])
+        library.store.close()
+        path.unlink()
+        library.update()
+        assert library.chats() == []

@@ -41,10 +41,10 @@ def capture(
 
 def capture_changed(writer: Writer, home: Home, machine: str, batch: Iterable[Changed]) -> Capture:
     """The same for what a watcher has told of, at a cost that follows it and not the home."""
-    told = {changed.file.path: changed for changed in batch}
-    name = str(home.path)
-    known = {path: writer.sources.get((machine, name, changed.file.relative)) for path, changed in told.items()}
-    kept = {path: file for path, file in known.items() if file is not None}
+    told = {changed.file.name: changed for changed in batch}
+    folder = str(home.path)
+    known = {name: writer.sources.get((machine, folder, changed.file.relative)) for name, changed in told.items()}
+    kept = {name: file for name, file in known.items() if file is not None}
     there = [changed.file for changed in told.values() if not changed.gone]
     done = _take(writer, home, machine, kept, there, [])
     writer.commit()
@@ -55,7 +55,7 @@ def _take(
     writer: Writer,
     home: Home,
     machine: str,
-    kept: dict[Path, KeptFile],
+    kept: dict[str, KeptFile],
     files: Iterable[HomeFile],
     unreadable: Iterable[Unreadable],
     on_total: Callable[[int], object] = lambda _: None,
@@ -63,22 +63,22 @@ def _take(
 ) -> Capture:
     """Compare what is there with what is kept of it, and keep the rest."""
     done = Capture()
-    known = {path: file.bookmark for path, file in kept.items() if file.bookmark and _can_go_on(file)}
-    name = str(home.path)
-    found = [file for file in files if not writer.is_forgotten(name, file.relative, machine)]
+    known = {name: file.bookmark for name, file in kept.items() if file.bookmark and _can_go_on(file)}
+    folder = str(home.path)
+    found = (file for file in files if not writer.is_forgotten(folder, file.relative, machine))
     changes = find_changes(known, found, unreadable)
-    for path, origin in changes.moved.items():
+    for name, origin in changes.moved.items():
         file = kept.pop(origin)
-        writer.moved(file, path.relative_to(home.path).as_posix())
-        kept[path] = file
+        writer.moved(file, Path(name).relative_to(home.path).as_posix())
+        kept[name] = file
         done.moved += 1
-    for path in changes.gone:
-        writer.gone(kept[path])
+    for name in changes.gone:
+        writer.gone(kept[name])
         done.gone += 1
     on_total(sum(file.size for file in changes.to_read))
     for source in changes.to_read:
         try:
-            _keep(writer, source, kept.get(source.path), machine, home, done, on_bytes)
+            _keep(writer, source, kept.get(source.name), machine, home, done, on_bytes)
         except _SourceError as failure:
             if not isinstance(failure.error, FileNotFoundError):  # gone since we looked: the next capture says so
                 done.unreadable.append(Unreadable(source.path, failure.error.strerror or str(failure.error)))
@@ -133,7 +133,7 @@ class _SourceError(Exception):
         self.error = error
 
 
-def _kept_of(writer: Writer, home: Home, machine: str) -> dict[Path, KeptFile]:
+def _kept_of(writer: Writer, home: Home, machine: str) -> dict[str, KeptFile]:
     """What is kept of a home, by where it lies there."""
-    name = str(home.path)
-    return {file.source: file for file in writer.sources.values() if (file.machine, file.home) == (machine, name)}
+    folder = str(home.path)
+    return {file.name: file for file in writer.sources.values() if (file.machine, file.home) == (machine, folder)}

@@ -194,8 +194,10 @@ class _Text(NamedTuple):
 def _texts(data: bytes) -> Iterator[_Text]:
     """The lines of the file; two whose newline was changed are still two."""
     at = 0
-    for text in data.split(b"\n"):
-        end = at + len(text) + 1
+    while at < len(data):  # one by one: all lines at once would be a second copy of the catalogue
+        newline = data.find(b"\n", at)
+        end = (newline if newline >= 0 else len(data)) + 1
+        text = data[at : end - 1]
         while joined := JOINED.search(text):
             at += joined.end()
             yield _Text(text[: joined.start(2)], at, False)

@@ -13,37 +13,40 @@ class Changes(NamedTuple):
 
     to_read: list[HomeFile]
     """New files, and those that do not look as they did. `Reading` tells which it was."""
-    moved: dict[Path, Path]
+    moved: dict[str, str]
     """Where a file that we know is now → where it was. Its bookmark goes with it."""
-    gone: list[Path]
+    gone: list[str]
 
 
 def find_changes(
-    known: Mapping[Path, Bookmark], found: Iterable[HomeFile], unreadable: Iterable[Unreadable] = ()
+    known: Mapping[str, Bookmark], found: Iterable[HomeFile], unreadable: Iterable[Unreadable] = ()
 ) -> Changes:
-    """Compare what was found with the bookmarks of the last visit, without reading what did not change.
+    """Compare what was found with the bookmarks of the last visit, by path, without reading what did not change.
 
     What lies in a folder that could not be listed this time is not gone: a disk may be away for a moment. After each
     reading keep its bookmark, also where nothing had changed.
     """
     changes = Changes([], {}, [])
     fresh = []
-    present = set()
+    missing = dict(known)
     for file in found:
-        present.add(file.path)
-        bookmark = known.get(file.path)
+        bookmark = missing.pop(file.name, None)
         if bookmark is None:
             fresh.append(file)
         elif not _looks_the_same(file, bookmark):
             changes.to_read.append(file)
-    missing = {path: bookmark for path, bookmark in known.items() if path not in present}
-    for hidden in unreadable:
-        missing = {path: bookmark for path, bookmark in missing.items() if not path.is_relative_to(hidden.path)}
+    hidden = [item.path for item in unreadable]
+    if hidden:
+        missing = {
+            name: bookmark
+            for name, bookmark in missing.items()
+            if not any(Path(name).is_relative_to(folder) for folder in hidden)
+        }
     origins = _Origins(missing)
     for file in fresh:
         origin = origins.of(file)
         if origin is not None:
-            changes.moved[file.path] = origin
+            changes.moved[file.name] = origin
             del missing[origin]
         changes.to_read.append(file)
     changes.gone.extend(missing)
@@ -62,20 +65,25 @@ def _looks_the_same(file: HomeFile, bookmark: Bookmark) -> bool:
 class _Origins:
     """Finds the missing file that a new one was: the same inode or the same name, and what was read of it inside."""
 
-    def __init__(self, missing: Mapping[Path, Bookmark]) -> None:
+    def __init__(self, missing: Mapping[str, Bookmark]) -> None:
         self._missing = missing
-        self._candidates: dict[tuple[int, int] | str, list[Path]] = {}
-        for path, bookmark in missing.items():
+        self._candidates: dict[tuple[int, int] | str, list[str]] = {}
+        for name, bookmark in missing.items():
             if bookmark.offset > 0:
-                for key in ((bookmark.device, bookmark.inode), path.name):
-                    self._candidates.setdefault(key, []).append(path)
+                for key in ((bookmark.device, bookmark.inode), _last_part(name)):
+                    self._candidates.setdefault(key, []).append(name)
 
-    def of(self, file: HomeFile) -> Path | None:
-        candidates: list[Path] = [*self._candidates.get(file.identity, ()), *self._candidates.get(file.path.name, ())]
-        for path in candidates:
-            if path in self._missing and _continues(file.path, self._missing[path]):
-                return path
+    def of(self, file: HomeFile) -> str | None:
+        named = _last_part(file.relative)
+        candidates: list[str] = [*self._candidates.get(file.identity, ()), *self._candidates.get(named, ())]
+        for name in candidates:
+            if name in self._missing and _continues(file.path, self._missing[name]):
+                return name
         return None
+
+
+def _last_part(name: str) -> str:
+    return name.rpartition("/")[2]
 
 
 def _continues(path: Path, bookmark: Bookmark) -> bool:

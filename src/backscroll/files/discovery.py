@@ -12,16 +12,42 @@ from backscroll.files.reading import Bookmark, Reading
 
 
 class HomeFile(NamedTuple):
-    """A file of a home, as it was when we looked."""
+    """A file of a home, as it was when we looked.
 
-    path: Path
+    A home may have hundreds of thousands, all held at once. So each holds little, and makes the rest when asked.
+    """
+
+    home: str
+    """The home that it lies in."""
     relative: str
-    place: Place
+    kind: FileKind
+    """What the file is to us."""
     size: int
     modified_ns: int
     changed_ns: int
-    identity: tuple[int, int]
-    """Device and inode: what stays when the file moves."""
+    device: int
+    inode: int
+
+    @property
+    def name(self) -> str:
+        """Its path, as text."""
+        return os.path.join(self.home, self.relative)  # noqa: PTH118 - a Path takes three times as much
+
+    @property
+    def path(self) -> Path:
+        """Where it lies."""
+        return Path(self.home, self.relative)
+
+    @property
+    def place(self) -> Place:
+        """What its name tells."""
+        place = place_of(self.relative.split("/"))
+        return Place(self.kind) if isinstance(place, LeftOut) else place
+
+    @property
+    def identity(self) -> tuple[int, int]:
+        """Device and inode: what stays when the file moves."""
+        return self.device, self.inode
 
     @property
     def is_kept(self) -> bool:
@@ -31,21 +57,11 @@ class HomeFile(NamedTuple):
     @property
     def origin(self) -> str:
         """The file that it is: there is no other version of it here."""
-        return str(self.path)
-
-    @property
-    def home(self) -> str:
-        """The home that it lies in."""
-        return str(self.path)[: -len(self.relative) - 1]
+        return self.name
 
     def open(self, bookmark: Bookmark | None = None) -> Reading:
         """Read it from a bookmark on."""
         return Reading(self.path, bookmark)
-
-    @property
-    def kind(self) -> FileKind:
-        """What the file is to us."""
-        return self.place.kind
 
 
 class Omission(NamedTuple):
@@ -93,8 +109,9 @@ def find(home: Home, below: Path | None = None) -> Iterator[HomeFile | Omission 
     """The same one by one; only those under the folder `below`, if it is given."""
     if below is not None:
         if not _is_behind_link(home, below):
-            yield from _walk(below, below.relative_to(home.path).parts)
+            yield from _walk(str(home.path), below, below.relative_to(home.path).parts)
         return
+    name = str(home.path)
     entries = _entries(home.path)
     if isinstance(entries, Unreadable):
         yield entries
@@ -104,11 +121,11 @@ def find(home: Home, below: Path | None = None) -> Iterator[HomeFile | Omission 
         # it could lead anywhere, and what it leads to is not Claude Code's.
         if entry.name in FOLDERS:
             if _is_folder(entry, follow_links=True):
-                yield from _walk(Path(entry.path), (entry.name,))
+                yield from _walk(name, Path(entry.path), (entry.name,))
             elif entry.is_symlink():
                 yield Unreadable(Path(entry.path), "the link leads nowhere")
         elif (place := place_of((entry.name,))) is not LeftOut.OTHER:
-            found = _look(entry, (entry.name,), place)
+            found = _look(name, entry, (entry.name,), place)
             if found is not None:
                 yield found
 
@@ -124,12 +141,12 @@ def look(home: Home, path: Path) -> HomeFile | None:
     if isinstance(place, LeftOut):
         return None
     try:
-        return _file(path, parts, place, path.lstat())
+        return _file(str(home.path), parts, place, path.lstat())
     except OSError:
         return None
 
 
-def _walk(top: Path, parts: tuple[str, ...]) -> Iterator[HomeFile | Omission | Unreadable]:
+def _walk(home: str, top: Path, parts: tuple[str, ...]) -> Iterator[HomeFile | Omission | Unreadable]:
     """All that is in a folder, in the order of the paths. With a stack of our own: folders may be nested endlessly."""
     entries = _entries(top)
     if isinstance(entries, Unreadable):
@@ -149,7 +166,7 @@ def _walk(top: Path, parts: tuple[str, ...]) -> Iterator[HomeFile | Omission | U
                 yield entries
             else:
                 waiting.append((iter(entries), path))
-        elif (found := _look(entry, path, place_of(path))) is not None:
+        elif (found := _look(home, entry, path, place_of(path))) is not None:
             yield found
 
 
@@ -174,31 +191,32 @@ def _is_behind_link(home: Home, folder: Path) -> bool:
 
 
 def _look(
-    entry: os.DirEntry[str], parts: tuple[str, ...], place: Place | LeftOut
+    home: str, entry: os.DirEntry[str], parts: tuple[str, ...], place: Place | LeftOut
 ) -> HomeFile | Omission | Unreadable | None:
     """What the entry is; None if it is gone since the folder was listed."""
-    path = Path(entry.path)
     if entry.is_symlink():
-        return Omission(path, LeftOut.LINK)
+        return Omission(Path(entry.path), LeftOut.LINK)
     if isinstance(place, LeftOut):
-        return Omission(path, place)
+        return Omission(Path(entry.path), place)
     try:
-        return _file(path, parts, place, entry.stat(follow_symlinks=False)) or Omission(path, LeftOut.NOT_A_FILE)
+        file = _file(home, parts, place, entry.stat(follow_symlinks=False))
     except FileNotFoundError:
         return None
     except OSError as error:
-        return Unreadable(path, error.strerror or str(error))
+        return Unreadable(Path(entry.path), error.strerror or str(error))
+    return file or Omission(Path(entry.path), LeftOut.NOT_A_FILE)
 
 
-def _file(path: Path, parts: tuple[str, ...], place: Place, status: os.stat_result) -> HomeFile | None:
+def _file(home: str, parts: tuple[str, ...], place: Place, status: os.stat_result) -> HomeFile | None:
     if not stat.S_ISREG(status.st_mode):
         return None
     return HomeFile(
-        path=path,
+        home=home,
         relative="/".join(parts),
-        place=place,
+        kind=place.kind,
         size=status.st_size,
         modified_ns=status.st_mtime_ns,
         changed_ns=status.st_ctime_ns,
-        identity=(status.st_dev, status.st_ino),
+        device=status.st_dev,
+        inode=status.st_ino,
     )

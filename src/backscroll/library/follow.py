@@ -95,7 +95,7 @@ def _take(ingest: Ingest, library: Library, homes: Sequence[Home], batch: Sequen
     tracked = [
         changed
         for changed in batch
-        if is_tracked(changed.file.kind, changed.file.path.name) and not is_forgotten(archive, changed.file)
+        if is_tracked(changed.file.kind, changed.file.relative) and not is_forgotten(archive, changed.file)
     ]
     if any(changed.gone for changed in tracked):
         _settle(ingest, library, homes, archive)  # what is gone may have moved, or only be kept any more
@@ -107,7 +107,7 @@ def _take(ingest: Ingest, library: Library, homes: Sequence[Home], batch: Sequen
             return
         if files:
             known = library.store.known_at(_names(files))
-            fresh = [file for file in files if not _is_the_same(file, known.get(str(file.path)))]
+            fresh = [file for file in files if not _is_the_same(file, known.get(file.name))]
             ingest.run(tasks_for(fresh, known, _around(home, files), str(home.path)), later=True)
 
 
@@ -123,7 +123,7 @@ def _has_other_versions(library: Library, home: Home, file: HomeFile, archive: A
     live = file if about == file.path else look(home, about)
     if kept is None or kept.latest is None or (len(kept.versions) == 1 and live and kept.latest.size <= live.size):
         return False
-    shown = {str(version.path) for version in earlier_versions(archive, kept, live)}
+    shown = {version.name for version in earlier_versions(archive, kept, live)}
     known = set(library.store.known_at(f"{about}@v{version.number}" for version in kept.versions))
     return shown != known or (about != file.path and bool(known))
 
@@ -142,10 +142,9 @@ def _names(files: Sequence[HomeFile]) -> set[str]:
     return names
 
 
-def _around(home: Home, files: Sequence[HomeFile]) -> dict[Path, Source]:
+def _around(home: Home, files: Sequence[HomeFile]) -> dict[str, Source]:
     """What lies beside these files."""
-    paths = {Path(name) for name in _names(files)}
-    return {path: found for path in paths if (found := look(home, path)) is not None}
+    return {name: found for name in _names(files) if (found := look(home, Path(name))) is not None}
 
 
 def _is_the_same(file: HomeFile, known: Known | None) -> bool:

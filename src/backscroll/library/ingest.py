@@ -44,6 +44,8 @@ BATCH_BYTES: Final = 32 * 1024 * 1024
 BATCH_FILES: Final = 500
 MOST_ROWS: Final = 100_000
 """How many rows of chats are held between batches."""
+MOST_FILES: Final = 4_000
+"""How many files they may come from: a chat takes about 10 kB before its rows count."""
 RECORDS_AT_ONCE: Final = 1000
 
 
@@ -95,7 +97,7 @@ class Ingest:
         while True:
             try:
                 failed = self._gather(tasks, removed, archived)
-                if not any(str(task.source.path) in self._begun for task in failed):
+                if not any(task.source.name in self._begun for task in failed):
                     self._store.write(self._batch)
                     break
             except BaseException:
@@ -108,7 +110,7 @@ class Ingest:
             self.work.records, self.work.chats = before.records, before.chats
             tasks = [task for task in tasks if not any(task is one for one in failed)]
         self.work.unreadable[reported:] = dict.fromkeys(self.work.unreadable[reported:])
-        if self._rows > MOST_ROWS and not self._is_overdue:
+        if (self._rows > MOST_ROWS or len(self._numbers) > MOST_FILES) and not self._is_overdue:
             self._forget()
             gc.collect()  # chats are full of circles, and a command looks for those hardly ever
 
@@ -156,7 +158,7 @@ class Ingest:
 
     def _take_transcript(self, task: Task) -> None:
         source = task.source
-        path = str(source.path)
+        path = source.name
         place = conversation_place(source)
         flags = Flags()
         before = self._chats.transcript(path)
@@ -200,7 +202,7 @@ class Ingest:
 
     def _number(self, task: Task, *, starts_over: bool) -> int:
         """The file's id. Where it is read from its beginning, nothing that was known of it stays."""
-        path = str(task.source.path)
+        path = task.source.name
         if task.known is None:
             number = self._batch.new_file()
         else:
@@ -296,7 +298,7 @@ class Ingest:
         self._batch.files.append(
             FileColumns(
                 number,
-                str(source.path),
+                source.name,
                 task.home,
                 str(source.kind),
                 source.place.session_id,

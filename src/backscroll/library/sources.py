@@ -18,7 +18,7 @@ Part = TypeVar("Part")
 TITLE_FILE: Final = "custom-title.json"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Kept:
     """A version of a file that is read from the archive."""
 
@@ -30,14 +30,19 @@ class Kept:
     """Whether it is a source of its own, beside what the file is now or was last."""
 
     @property
+    def name(self) -> str:
+        """Where it lay, as text; of an earlier version, with its number."""
+        return f"{self.file.name}@v{self.version.number}" if self.is_earlier else self.file.name
+
+    @property
     def path(self) -> Path:
-        """Where it lay; of an earlier version, with its number."""
-        return Path(f"{self.file.source}@v{self.version.number}") if self.is_earlier else self.file.source
+        """The same as a path."""
+        return Path(self.name)
 
     @property
     def origin(self) -> str:
         """The file that it is a version of."""
-        return str(self.file.source)
+        return self.file.name
 
     @property
     def home(self) -> str:
@@ -121,7 +126,7 @@ class Sources:
 def conversation_place(source: Source) -> Place:
     """What a source is to the conversation."""
     place = source.place
-    path = str(source.path)
+    path = source.name
     return Place(path, place.session_id, place.agent_id, source.origin if source.origin != path else None)
 
 

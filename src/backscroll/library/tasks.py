@@ -7,7 +7,7 @@ from backscroll.library.sources import Source
 from backscroll.store import Known
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Task:
     """A file to be looked at: to read what is new in it, or only for what stands in the small files beside it."""
 

@@ -80,7 +80,7 @@ def look(store: LocalStore, settings: Settings, homes: Sequence[Home]) -> tuple[
     if store.noted("overdue"):
         return discoveries, True
     left_out = set(json.loads(store.noted("forgotten") or "[]"))
-    shown = [_without(found, lambda file: str(file.path) in left_out) for found in discoveries] if left_out else None
+    shown = [_without(found, lambda file: file.name in left_out) for found in discoveries] if left_out else None
     return discoveries, not plan(store.known(), shown or discoveries, None).is_empty
 
 
@@ -160,8 +160,10 @@ def _without(found: Discovery, is_left_out: Callable[[HomeFile], bool]) -> Disco
 
 def _note_forgotten(store: LocalStore, found: Sequence[Discovery], shown: Sequence[Discovery]) -> None:
     """Remember which files are left out, so that they do not count as new the next time."""
-    left_out = {str(file.path) for one in found for file in one.files}
-    left_out -= {str(file.path) for one in shown for file in one.files}
+    left_out: set[str] = set()
+    for one, rest in zip(found, shown, strict=True):
+        if len(one.files) != len(rest.files):
+            left_out.update({file.name for file in one.files} - {file.name for file in rest.files})
     said = json.dumps(sorted(left_out)) if left_out else ""
     if said != (store.noted("forgotten") or ""):
         store.note("forgotten", said)

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
+from sys import intern
 from typing import Any, Final
 
 import apsw
@@ -32,11 +33,12 @@ class Rows:
         """The files that were read, by their paths: these, or all."""
         statement = "select id, path, kind, size, archived, bookmark, lines, modified from files"
         if paths is None:
-            found = self._all(statement)
+            found = self._connection.execute(statement)
         else:
-            found = self._all(statement + " where path in (select value from json_each(?))", array(paths))  # noqa: S608
+            some = " where path in (select value from json_each(?))"
+            found = self._connection.execute(statement + some, (array(paths),))
         files = (
-            Known(number, readable(path), kind, size, bool(archived), _mark(mark), lines, modified)
+            Known(number, readable(path), intern(kind), size, bool(archived), _mark(mark), lines, modified)
             for number, path, kind, size, archived, mark, lines, modified in found
         )
         return {file.path: file for file in files}
