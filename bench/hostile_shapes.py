@@ -272,6 +272,12 @@ def tiny_values(n: int) -> Files:
     return session(asked(), answered(1, 0, call(0, "Odd", numbers=[1] * n)), results, answered(3, 2))
 
 
+def tiny_objects(n: int) -> Files:
+    """The same with objects: empty ones, and some with one field."""
+    results = record("user", 2, 1, [result(0)], toolUseResult={"objects": [{"a": 1}] * n})
+    return session(asked(), answered(1, 0, call(0, "Odd", objects=[{}] * n)), results, answered(3, 2))
+
+
 def texts(unit: str) -> Callable[[int], Files]:
     """An answer, a prompt and a result that say the same `n` times."""
 
@@ -289,7 +295,7 @@ SHAPES: Final[dict[str, Callable[[int], Files]]] = {
         text_blocks, call_blocks, result_blocks, spread_results, result_parts, prompt_blocks, same_call,
         pictures, same_message, same_row,
         chain, turns, prompts_alone, branches, comb, cut_turns, cut_results, agents, agents_alone, inline_agents,
-        compactions, sharing_sessions, forked_forks, queued, summaries, nested_input, tiny_values,
+        compactions, sharing_sessions, forked_forks, queued, summaries, nested_input, tiny_values, tiny_objects,
     )
 }  # fmt: skip
 

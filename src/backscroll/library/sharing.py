@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import Final
 
 import msgspec
 from msgspec import structs
@@ -29,9 +30,11 @@ from backscroll.library.sources import (
     records_on,
     take_beside,
 )
-from backscroll.records import Problem, Record, decode_line, fields_of
+from backscroll.records import Problem, Record, decode_line, fields_of, is_crowded, without_crowds
 from backscroll.redaction import VERSION, Redactor, usual_rules
 from backscroll.store import StoredChat
+
+CROWDED: Final = "[left out: {bytes} bytes with more than {most} values, too many to look through for secrets]"
 
 __all__ = ["VERSION", "Redactor", "SharedChat", "redactor", "rows_of", "share", "told"]
 
@@ -125,7 +128,15 @@ def rows_of(library: Library, chat: str | StoredChat, hiding: Redactor | None) -
 
 
 def redacted_record(record: Record, hiding: Redactor) -> Record | None:
-    """The record without its secrets; the same one if it has none, and None if it cannot be looked into."""
+    """The record without its secrets; the same one if it has none, and None if it cannot be looked into.
+
+    Values with very many parts are left out, and it says so: decoded, they could take gigabytes.
+    """
+    if is_crowded(record.raw):
+        cut = decode_line(without_crowds(record.raw, CROWDED))
+        if isinstance(cut, Problem):
+            return None
+        record = cut
     fields = fields_of(record)
     if not fields:
         return None

@@ -19,6 +19,7 @@ from backscroll.records.content import (
     WebFetchResult,
     WebSearchResult,
 )
+from backscroll.records.crowds import is_crowded, without_crowds
 from backscroll.records.decode import Problem, decode_all, decode_line, fields_of, readable_value, value_of
 from backscroll.records.drift import Drift, drift
 from backscroll.records.kinds import (
@@ -132,10 +133,12 @@ __all__ = [
     "drift",
     "fields_of",
     "file_of_call",
+    "is_crowded",
     "live_session",
     "project_of",
     "readable_value",
     "todo_call",
     "type_of",
     "value_of",
+    "without_crowds",
 ]

@@ -14,6 +14,7 @@ from msgspec import Raw, Struct
 from msgspec.structs import force_setattr
 
 from backscroll.records import lenient
+from backscroll.records.crowds import MOST_PARTS, is_crowded
 from backscroll.records.kinds import KnownRecord
 from backscroll.records.record import Record
 from backscroll.records.salvage import RECORD_TYPES, salvage
@@ -77,7 +78,7 @@ def readable_value(raw: Raw | bytes) -> Any:  # noqa: ANN401
     A list of small numbers takes many times its bytes: once as values, and again when it is written line by line.
     """
     data = bytes(raw)
-    if data.count(b",") > MOST_PARTS and STRING.sub(b"", data).count(b",") > MOST_PARTS:
+    if is_crowded(data):
         return {"not shown": f"{len(data):,} bytes with more than {MOST_PARTS:,} values; they are in the jsonl export"}
     return value_of(raw)
 
@@ -173,8 +174,6 @@ def _skip_blank(text: str, begin: int) -> int:
 
 FAST: Final[msgspec.json.Decoder[Record]] = msgspec.json.Decoder(KnownRecord)
 TOP: Final = msgspec.json.Decoder(dict[str, Raw])
-MOST_PARTS: Final = 300_000
-STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 NOT_FAST: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 MOST_SCANS: Final = 4  # how many times a damaged line may be looked through for a record in it: a bound on time
 DEEPEST: Final = 1000  # what is looked through at the least before nesting is too deep

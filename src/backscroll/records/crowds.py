@@ -1,0 +1,57 @@
+"""JSON values with very many parts. Decoded they take many times their bytes, so they are found and cut undecoded."""
+
+import re
+from typing import Final
+
+MOST_PARTS: Final = 300_000
+
+
+def is_crowded(data: bytes, most: int = MOST_PARTS) -> bool:
+    """Whether a JSON value has more parts than anybody reads: commas that stand in no string."""
+    if data.count(b",") <= most:
+        return False
+    count = 0
+    for match in TOKEN.finditer(data):
+        if match.lastgroup == "run":
+            count += data.count(b",", *match.span())
+            if count > most:
+                return True
+    return False
+
+
+def without_crowds(data: bytes, note: str, most: int = MOST_PARTS) -> bytes:
+    """The JSON value, with a string in place of each innermost list or object that is crowded.
+
+    `{bytes}` and `{most}` in the note are how long that was, and how many parts a value may have.
+    """
+    pieces: list[bytes] = []
+    taken = 0  # up to where `data` is in `pieces`, or was left out
+    opened: list[tuple[int, int, int]] = []  # where each begins, and what `pieces` and `taken` were there
+    counts = [0]
+    for match in TOKEN.finditer(data):
+        begin, end = match.span()
+        if match.lastgroup == "run":
+            counts[-1] += data.count(b",", begin, end)
+        elif data[begin] in b"[{":
+            opened.append((begin, len(pieces), taken))
+            counts.append(0)
+        elif data[begin] in b"]}" and opened:
+            count = counts.pop()
+            start, kept, before = opened.pop()
+            if count > most:
+                del pieces[kept:]
+                cut = note.format(bytes=f"{end - start:,}", most=f"{most:,}")
+                pieces += [data[before:start], b'"' + cut.encode() + b'"']
+                taken, count = end, 0
+            counts[-1] += count
+    return b"".join([*pieces, data[taken:]])
+
+
+PLAIN: Final = rb'[^\[\]{}"]|"[^"\\,]*+"'
+TOKEN: Final = re.compile(
+    # As much as possible in one go: short lists and objects that hold no others, and what stands between them.
+    rb"(?P<run>(?:%b|[\[{](?:%b){0,9}+[\]}])++)" % (PLAIN, PLAIN)
+    + rb'|(?P<string>"(?:[^"\\]|\\.)*+")|(?P<sign>[\[\]{}])',
+    re.DOTALL,
+)
+"""A run has all commas that count, and nothing that is crowded by itself."""
