@@ -4,8 +4,10 @@ from itertools import count
 from typing import Final
 
 import pytest
+from pygments.lexer import DelegatingLexer
 
 from backscroll.render.html.code import (
+    LANGUAGES,
     LONGEST,
     LONGEST_UNTIMED,
     MOST_ERRORS,
@@ -15,6 +17,8 @@ from backscroll.render.html.code import (
     cut_long,
     cut_short,
     highlight,
+    lexer_of,
+    made,
 )
 from backscroll.render.html.patience import LONGEST_BLOCK, LONGEST_PAGE, Clock, timed
 from backscroll.render.html.prose import prose
@@ -98,3 +102,20 @@ def test_quotes_without_end_are_given_up(language: str) -> None:
         assert look(code(source, language)).text == source
     # Read once for 32 tokens: either there are few errors, or it stopped early.
     assert len(reads) < 4 + max(2 * MOST_ERRORS, len(source)) / 32
+
+
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
+def test_every_lexer_gives_tokens_as_it_goes_so_that_it_can_be_stopped(language: str) -> None:
+    lexer = made(language)
+    assert lexer is not None
+    assert not isinstance(lexer, DelegatingLexer), "it looks through all of a text twice before its first token"
+
+
+@pytest.mark.parametrize(
+    ("language", "cousin"),
+    [("html+django", "HTML"), ("html+jinja", "HTML"), ("htmldjango", "HTML"), ("pycon", "Python")],
+)
+def test_what_has_no_such_lexer_has_the_colours_of_a_cousin(language: str, cousin: str) -> None:
+    lexer = lexer_of(language, "")
+    assert lexer is not None
+    assert lexer.name == cousin

@@ -250,20 +250,21 @@ KINDS: Final = {
 }
 LANGUAGES: Final = languages(
     (
-        "Python, Python console session, Python Traceback, Cython, JavaScript, TypeScript, TSX, JSX, JSON",
+        "Python, Python Traceback, Cython, JavaScript, TypeScript, TSX, JSX, JSON",
         "JSON5, HTML, XML, CSS, SCSS, Sass, LessCss, Vue, Java, Kotlin, Scala, Clojure, C, C++, F#",
         "Objective-C, Swift, Go, Rust, Zig, Nimrod, D, Dart, Haskell, OCaml, Elm, Elixir, Erlang, Ruby, Perl",
         "PHP, Lua, S, Julia, Matlab, Bash, Bash Session, Fish, PowerShell, Batchfile, Makefile, CMake",
         "Docker, Nix, YAML, TOML, INI, Properties, Diff, SQL, PostgreSQL SQL dialect, GraphQL",
         "Protocol Buffer, HTTP, Markdown, TeX, Solidity, GLSL, WebAssembly, LLVM, NASM, GAS, EmacsLisp",
         "Common Lisp, Scheme, Racket, VimL, AppleScript, Nginx configuration file, Django/Jinja",
-        "HTML+Django/Jinja, Handlebars, Prolog, VB.net",
+        "Handlebars, Prolog, VB.net",
     )
 )
 DELICATE: Final = languages(
     ("C, C++, Objective-C, Java, Kotlin, Makefile, Markdown, Matlab, LessCss, HTML, INI, Haskell, Handlebars",)
 )
-# Also for languages whose own lexer takes the cube of some lengths; a cousin's colours will do.
+# Also for languages whose own lexer takes the cube of some lengths, or looks through all of a text before it gives the
+# first token, so that no clock can stop it; a cousin's colours will do.
 SUFFIXES: Final = {
     "c#": "Java",
     "cs": "Java",
@@ -272,6 +273,9 @@ SUFFIXES: Final = {
     "groovy": "Java",
     "h": "C",
     "hpp": "C++",
+    "html+django": "HTML",
+    "html+jinja": "HTML",
+    "htmldjango": "HTML",
     "inc": "PHP",
     "js": "JavaScript",
     "jsonl": "JSON",
@@ -282,6 +286,8 @@ SUFFIXES: Final = {
     "cts": "TypeScript",
     "pl": "Perl",
     "plist": "XML",
+    "pycon": "Python",
+    "python-console": "Python",
     "r": "S",
     "s": "GAS",
     "sql": "SQL",
