@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -55,6 +56,12 @@ class Writer:
     def answer(self, text: str) -> str:
         """The model says something."""
         return self._message(self._said({"type": "text", "text": text}, stop="end_turn"))
+
+    def answer_in_blocks(self, texts: Iterable[str]) -> str:
+        """The model says several things, in one row."""
+        row = self._said({}, stop="end_turn")
+        row["message"]["content"] = [{"type": "text", "text": text} for text in texts]
+        return self._message(row)
 
     def flush(self) -> None:
         """Write what was not written yet, in one go."""

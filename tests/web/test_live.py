@@ -19,6 +19,8 @@ from tests.web.served import ask, serving
 
 GUARD = 120
 """How long a test waits for something that should come, before it counts as never coming."""
+BLOCKS = 16_000
+"""In one line. When each was looked for among all others, this took minutes."""
 
 
 @pytest.fixture
@@ -141,6 +143,25 @@ def test_an_index_that_is_damaged_while_it_is_followed_is_made_anew_and_followed
         while not found(served, "damage"):
             stream.next()
         changed(served, stream, writer, "afterwards")
+
+
+def test_a_line_of_very_many_blocks_holds_up_no_other_chat(shelf: Shelf, writer: Writer) -> None:
+    other = Writer(shelf, "crowded")
+    other.turn("a small beginning")
+    other.flush()
+    shelf.update()
+    with serving(shelf, follows=True) as served, listening(served) as stream:
+        stream.until("hello")
+        assert "the first question" in last_messages(served, writer)  # both chats are open
+        assert "a small beginning" in last_messages(served, other)
+        other.answer_in_blocks(f"part {number}" for number in range(BLOCKS))
+        other.flush()
+        changed(served, stream, writer, "small and urgent")
+        while f"part {BLOCKS - 1}" not in last_messages(served, other):
+            stream.until("changed")
+        page = ask(served, f"/chats/{other.chat}")
+        assert page.status == 200
+        assert f"part {BLOCKS - 1}" in page.body.decode()
 
 
 def found(served: Served, word: str) -> bool:
