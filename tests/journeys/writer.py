@@ -57,11 +57,10 @@ class Writer:
         """The model says something."""
         return self._message(self._said({"type": "text", "text": text}, stop="end_turn"))
 
-    def answer_in_blocks(self, texts: Iterable[str]) -> str:
-        """The model says several things, in one row."""
-        row = self._said({}, stop="end_turn")
-        row["message"]["content"] = [{"type": "text", "text": text} for text in texts]
-        return self._message(row)
+    def ask_in_blocks(self, texts: Iterable[str]) -> str:
+        """Somebody types several things, in one row."""
+        blocks = [{"type": "text", "text": text} for text in texts]
+        return self._message({"type": "user", "message": {"role": "user", "content": blocks}})
 
     def flush(self) -> None:
         """Write what was not written yet, in one go."""

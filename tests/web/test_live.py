@@ -154,14 +154,14 @@ def test_a_line_of_very_many_blocks_holds_up_no_other_chat(shelf: Shelf, writer:
         stream.until("hello")
         assert "the first question" in last_messages(served, writer)  # both chats are open
         assert "a small beginning" in last_messages(served, other)
-        other.answer_in_blocks(f"part {number}" for number in range(BLOCKS))
+        other.ask_in_blocks(f"part {number}" for number in range(BLOCKS))
         other.flush()
         changed(served, stream, writer, "small and urgent")
         while f"part {BLOCKS - 1}" not in last_messages(served, other):
             stream.until("changed")
         page = ask(served, f"/chats/{other.chat}")
         assert page.status == 200
-        assert f"part {BLOCKS - 1}" in page.body.decode()
+        assert "part 0" in page.body.decode()  # of such a long prompt, the beginning
 
 
 def found(served: Served, word: str) -> bool:
