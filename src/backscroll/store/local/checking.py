@@ -1,7 +1,5 @@
 """Look through a whole index: is every file what was written, and do rows and words speak of the same passages?"""
 
-import json
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -11,6 +9,7 @@ import tantivy
 from tantivy import Query
 
 from backscroll.store.base import DamagedStoreError
+from backscroll.store.local.checked import check_sum
 from backscroll.store.local.database import select
 from backscroll.store.local.faults import guarded
 from backscroll.store.local.generations import TEXT
@@ -21,9 +20,6 @@ AT_ONCE: Final = 100_000
 """How many passages are compared at once: memory stays small however many there are."""
 MOST_TOLD: Final = 20
 ATTEMPTS: Final = 5
-READ_AT_ONCE: Final = 1 << 20
-FOOTER_MAGIC: Final = (1337).to_bytes(4, "little")
-"""What ends every file of a tantivy segment: a JSON object with the sum of what precedes it, its length, and this."""
 
 ORPHANS: Final = {
     "records without their file": "select count(*) from records where file not in (select id from files)",
@@ -59,25 +55,11 @@ def damaged_segments(folder: Path) -> Iterator[Path]:
 
 
 def _is_sound(path: Path) -> bool:
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        file.seek(max(0, size - 8))
-        ending = file.read()
-        length = int.from_bytes(ending[:4], "little")
-        if len(ending) < 8 or ending[4:] != FOOTER_MAGIC or length > size - 8:
-            return False
-        body = size - 8 - length
-        file.seek(body)
-        try:
-            expected = json.loads(file.read(length))["crc"]
-        except (ValueError, KeyError, TypeError):
-            return False
-        file.seek(0)
-        checksum = 0
-        while body > 0 and (data := file.read(min(body, READ_AT_ONCE))):
-            checksum = zlib.crc32(data, checksum)
-            body -= len(data)
-    return body == 0 and checksum == expected
+    try:
+        check_sum(path)
+    except DamagedStoreError:
+        return False
+    return True
 
 
 @guarded
