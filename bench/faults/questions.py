@@ -151,6 +151,8 @@ def _refreshed(library: Library) -> None:
 
 
 def _shown(library: Library, chat: Any) -> str:  # noqa: ANN401
+    if library.missing_from(chat):  # as the command does
+        raise BackscrollError("part of this chat is missing", "see what is damaged")
     return "".join(json_document(share(library, chat, None)))
 
 

@@ -59,6 +59,26 @@ def test_an_emptied_session_is_listed_found_read_and_counted(shelf: Shelf) -> No
     shelf.check_rebuilt(QUERIES)
 
 
+def test_a_session_that_was_emptied_since_it_was_indexed_is_read_from_the_archive(shelf: Shelf) -> None:
+    shelf.write(SESSION).update()
+    messages = shown(shelf)
+    shelf.write({NAME: b""})
+    assert shown(shelf) == messages
+
+
+def test_files_of_a_chat_that_are_lost_are_named(shelf: Shelf) -> None:
+    shelf.write(SESSION).update()
+    shelf.write({NAME: b""}).update()
+    with shelf.open() as library:
+        assert library.missing_from(library.find(session_uuid("S1"))) == []
+    for file in archive_folder(shelf.settings).rglob("*"):
+        if file.is_file():
+            file.unlink()
+    with shelf.open() as library:
+        missing = library.missing_from(library.find(session_uuid("S1")))
+    assert missing == [Path(f"{shelf.home / NAME}@v1")]
+
+
 def test_show_says_that_an_emptied_session_is_read_from_the_archive(shelf: Shelf) -> None:
     shelf.write(SESSION).update()
     shelf.write({NAME: b""}).update()

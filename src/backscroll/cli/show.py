@@ -9,8 +9,8 @@ import click
 
 from backscroll.cli.options import global_options, request
 from backscroll.cli.output import open_library, tell
-from backscroll.errors import UsageError
-from backscroll.render.terminal import clean, escaped
+from backscroll.errors import BackscrollError, UsageError
+from backscroll.render.terminal import clean, escaped, plural
 
 if TYPE_CHECKING:
     from backscroll.library import Branch, Chat, OpenedChat
@@ -60,8 +60,16 @@ def command(
 
         for piece in json_document(share(library, stored, None)):
             click.echo(escaped(piece), nl=False)
-        return
-    reading = library.open(stored)
+    else:
+        choice = Choice(tools, thinking, everything=asked.verbosity > 0)
+        _show(library.open(stored), choice, branch, raw=raw, agents=agents, no_pager=no_pager)
+    if missing := library.missing_from(stored):
+        count = plural(len(missing), "file")
+        hint = "run backscroll archive verify to see what is damaged"
+        raise BackscrollError(f"{count} of this chat cannot be found, so part of it is missing above", hint)
+
+
+def _show(reading: "OpenedChat", choice: "Choice", branch: str, *, raw: bool, agents: bool, no_pager: bool) -> None:
     for path in reading.from_archive:
         now = "is shorter now" if path.exists() else "is gone"
         tell(f"read from the archive: {clean(str(path))} {now}")
@@ -70,7 +78,6 @@ def command(
         for row in _raw_rows(chosen):
             click.echo(escaped(row.decode("utf-8", "replace")) if sys.stdout.isatty() else row)
         return
-    choice = Choice(tools, thinking, everything=asked.verbosity > 0)
     pages = _pages(reading, chosen, choice, agents=agents)
     if sys.stdout.isatty() and not no_pager:
         click.echo_via_pager(pages)

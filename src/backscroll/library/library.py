@@ -203,8 +203,7 @@ class Library:
         """A chat with everything that was said in it; without its records, only its shape."""
         stored = self.find(chat) if isinstance(chat, str) else chat
         chats = Chats(keep=with_records)
-        files = {Path(path): is_archived for path, is_archived in self.store.paths(stored.key)}
-        sources = {path: source for path in files if (source := self.source(path)) is not None}
+        sources = self._sources_of(stored)
         for source in sources.values():
             if source.kind in TRANSCRIPTS:
                 self._add(chats, source)
@@ -213,6 +212,10 @@ class Library:
         if opened is None:
             raise BackscrollError("the files of this chat cannot be read", "run backscroll archive verify")
         return OpenedChat(opened, stored.overview.title, self.passing.live, sources)
+
+    def missing_from(self, chat: StoredChat) -> list[Path]:
+        """The files of a chat that are neither in a home nor in the archive: it is shown without them."""
+        return [Path(path) for path, _ in self.store.paths(chat.key) if self.source(Path(path)) is None]
 
     def context(self, hit: Hit, query: Query, lines: int) -> str:
         """The lines of a passage around the first match."""
@@ -287,6 +290,19 @@ class Library:
                 self.__dict__.pop(name, None)
             found = self._sources.find(path)
         return found
+
+    def _sources_of(self, chat: StoredChat) -> dict[Path, Source]:
+        """The files of a chat, and the kept versions of those that shrank since they were indexed."""
+        known = self.store.known_at(path for path, _ in self.store.paths(chat.key))
+        sources = {}
+        for path, entry in known.items():
+            source = self.source(Path(path))
+            if source is None:
+                continue
+            sources[source.path] = source
+            if not source.is_kept and source.size < entry.size:
+                sources |= {kept.path: kept for kept in self._sources.earlier(source)}
+        return sources
 
     def texts(self) -> Texts:
         """Reads the texts of passages, from the homes and the archive that are open."""

@@ -97,6 +97,13 @@ class Sources:
         """The file itself, else what is kept of it; or an earlier version of it."""
         return self._live(path) or self._kept(str(path))
 
+    def earlier(self, live: Source) -> list[Kept]:
+        """The kept versions of a live file that hold more than it does now."""
+        file = self._file(str(live.path))
+        if self._archive is None or file is None or not isinstance(live, HomeFile):
+            return []
+        return earlier_versions(self._archive, file, live)
+
     def _live(self, path: Path) -> HomeFile | None:
         for home in self._homes:
             if path.is_relative_to(home.path) and (found := look(home, path)) is not None:
