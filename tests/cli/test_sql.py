@@ -33,7 +33,7 @@ def home(tmp_path: Path) -> Path:
 
 def run(home: Path, *arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "backscroll", "sql", *arguments, "--home", str(home)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, input=stdin)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, input=stdin)
 
 
 def answer(home: Path, *arguments: str) -> Any:  # noqa: ANN401 - whatever JSON says
@@ -106,7 +106,7 @@ def test_rows_are_limited_and_that_is_told(home: Path) -> None:
 
 def test_an_answer_that_is_too_large_is_cut_and_that_is_told(home: Path) -> None:
     rows = "with recursive n(i) as (select 1 union all select i + 1 from n limit 20) select i, zeroblob(3900000) from n"
-    done = run(home, rows)
+    done = run(home, rows, "--seconds", "60")
     assert "only the first 16 rows: there are more, but these are large" in done.stderr
 
 
