@@ -41,7 +41,7 @@ class NoLinks:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_work_of_reading_a_session_grows_as_the_session(shape: str, tmp_path: Path) -> None:
-    count(SHAPES[shape](1), tmp_path / "first")  # what is made once in a process is not counted
+    count(SHAPES[shape](4 * SIZE), tmp_path / "first")  # what is made once in a process is not counted
     counted = [count(SHAPES[shape](size), tmp_path / str(size)) for size in (SIZE, 2 * SIZE, 4 * SIZE)]
     triples = {stage: (counted[0][stage], counted[1][stage], counted[2][stage]) for stage in counted[0]}
     slow = {
