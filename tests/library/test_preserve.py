@@ -8,7 +8,7 @@ import pytest
 
 from backscroll.archive import Archive
 from backscroll.files import Home
-from backscroll.library import keep, prove
+from backscroll.library import find_archive, keep, prove
 from backscroll.settings import Settings
 from tests.support.drawings import draw, jsonl
 from tests.support.homes import session_path, write_home
@@ -59,3 +59,14 @@ def test_what_could_not_be_read_is_not_suspected(settings: Settings, monkeypatch
         proof = prove(settings, [], quick=False)
     assert proof.report.unreadable
     assert not any(file.is_suspect for file in Archive(settings.library / "archive").files.values())
+
+
+def test_the_libraries_of_a_process_share_one_archive_until_more_is_kept(settings: Settings) -> None:
+    first, second = find_archive(settings), find_archive(settings)
+    assert first is not None
+    assert first is second
+    write_home(settings.homes[0], {session_path("S2"): jsonl(draw(TALK.replace("S1", "S2")))})
+    keep(settings, [Home(settings.homes[0])])
+    third = find_archive(settings)
+    assert third is not None
+    assert len(third.files) == len(first.files) + 1

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -142,6 +143,7 @@ class Archive:
         self.lost_end: str | None = None
         """What shows that the end of the catalogue is lost; None if nothing does."""
         self._cache: OrderedDict[str, bytes] = OrderedDict()
+        self._cache_lock = threading.Lock()
         self._load()
 
     @property
@@ -177,13 +179,15 @@ class Archive:
 
     def chunk_bytes(self, chunk: Chunk) -> bytes:
         """The bytes of a chunk, as they were read from the source; an error if they are not."""
-        if chunk.id in self._cache:
-            self._cache.move_to_end(chunk.id)
-            return self._cache[chunk.id]
+        with self._cache_lock:
+            if chunk.id in self._cache:
+                self._cache.move_to_end(chunk.id)
+                return self._cache[chunk.id]
         data = self.unpack(chunk)
-        self._cache[chunk.id] = data
-        if len(self._cache) > CACHED:
-            self._cache.popitem(last=False)
+        with self._cache_lock:
+            self._cache[chunk.id] = data
+            if len(self._cache) > CACHED:
+                self._cache.popitem(last=False)
         return data
 
     def unpack(self, chunk: Chunk) -> bytes:

@@ -218,12 +218,42 @@ def forget(settings: Settings, chat: KeptChat) -> int:
 def find_archive(settings: Settings) -> Archive | None:
     """The archive, if anything was ever kept. One that the system refuses to read is an error, and not "nothing"."""
     try:
-        archive = Archive(archive_folder(settings))
+        archive = SHARED.open(archive_folder(settings))
     except NotADirectoryError:
         return None
     except OSError as error:
         raise storage_error(error, "the archive could not be read") from error
     return archive if archive.exists else None
+
+
+class SharedArchive:
+    """The archive that was opened last, for all threads: its catalogue may be large, and only changes when it grows."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._stamp: tuple[object, ...] = ()
+        self._archive: Archive | None = None
+
+    def open(self, folder: Path) -> Archive:
+        """The archive in this folder, as it is now."""
+        with self._lock:
+            stamp = (folder, _look(folder / "catalogue.jsonl"), _look(folder / "catalogue.end"))
+            if self._archive is None or stamp != self._stamp:
+                self._archive = None  # before the new one is read: two would not be held at once
+                self._archive, self._stamp = Archive(folder), stamp
+            return self._archive
+
+
+def _look(path: Path) -> tuple[int, ...]:
+    """What tells a file that was written to from one that was not."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return ()
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+SHARED: Final = SharedArchive()
 
 
 def open_archive(settings: Settings) -> Archive:
