@@ -132,3 +132,22 @@ def test_texts_go_to_the_index_in_batches_that_are_bounded_by_their_length(
     assert sum(batches) > 60_000
     assert max(batches) < 5_000 + 1_100
     assert shelf.total("zebra") == 60
+
+
+def test_long_texts_are_committed_before_the_engine_holds_many_of_them(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: list[int] = []
+    flush = LocalStore.flush
+
+    def counting(store: LocalStore) -> None:
+        held.append(store.pending().passages)
+        flush(store)
+
+    monkeypatch.setattr(LocalStore, "flush", counting)
+    monkeypatch.setattr(update, "TEXT_AT_ONCE", 2_000)
+    monkeypatch.setattr(update, "TEXT_PER_COMMIT", 10_000)
+    lines = "\n".join(f"a{n} <- a{n - 1} assistant: zebra {'word ' * 200}" for n in range(60))
+    shelf.write(session_file("S1", lines)).update()
+    assert len(held) >= 5
+    assert shelf.total("zebra") == 60

@@ -195,21 +195,25 @@ def index_texts(
                 documents.append(Document(spot, text))
                 held += len(text)
                 if held > TEXT_AT_ONCE:
-                    store.index(documents)
-                    progress.add(len(documents))
+                    size += _index(store, documents, progress)
                     documents, held = [], 0
-                size += len(text)
-            store.index(documents)
-            progress.add(len(documents))
+                if size > TEXT_PER_COMMIT:  # also among these: until then the engine may hold every text it was given
+                    _flush(store, texts)
+                    size = 0
+            size += _index(store, documents, progress)
             done += len(spots)
-            if size > TEXT_PER_COMMIT:
-                _flush(store, texts)
-                size = 0
         if size or done or store.needs_flush():
             _flush(store, texts)
     if unreadable is not None:
         unreadable += [Unreadable(Path(path), reason) for path, reason in texts.failed.items()]
     return done
+
+
+def _index(store: LocalStore, documents: list[Document], progress: Progress) -> int:
+    """Hand over some texts; how many characters that were."""
+    store.index(documents)
+    progress.add(len(documents))
+    return sum(len(document.text) for document in documents)
 
 
 def _flush(store: LocalStore, texts: Texts) -> None:
