@@ -8,6 +8,7 @@ import zstandard
 
 from backscroll.archive import Archive, Capture, KeptFile, Report, Writer, capture, verify
 from backscroll.archive.forgetting import forget_key
+from backscroll.archive.line_copies import DICTIONARY
 from backscroll.files import Home, discover
 from tests.support.homes import SHOP, session_path, write_home
 
@@ -90,7 +91,8 @@ class Kept:
             if path.is_file():
                 data = path.read_bytes()
                 found.append(data)
-                found += [_unpacked(data[at:]) for at in _frames(data)]
+                for at in _frames(data):
+                    found += [_unpacked(data[at:]), _unpacked(data[at:], DICTIONARY)]
         return b"\n".join(found)
 
 
@@ -106,8 +108,8 @@ def _frames(data: bytes) -> list[int]:
     return found
 
 
-def _unpacked(data: bytes) -> bytes:
+def _unpacked(data: bytes, dictionary: zstandard.ZstdCompressionDict | None = None) -> bytes:
     try:
-        return zstandard.ZstdDecompressor().stream_reader(io.BytesIO(data)).read()
+        return zstandard.ZstdDecompressor(dict_data=dictionary).stream_reader(io.BytesIO(data)).read()
     except zstandard.ZstdError:
         return b""

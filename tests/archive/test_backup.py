@@ -8,6 +8,7 @@ import pytest
 
 from backscroll.archive import Archive, Merged, Writer, keys_to_forget, mend, merge, verify
 from backscroll.archive.end_note import NAME
+from backscroll.archive.line_copies import NAME as COPY
 from backscroll.errors import BackscrollError
 from tests.archive.support import Kept, contents
 from tests.support.homes import EVERYTHING, session_path, write_home
@@ -138,9 +139,12 @@ def test_a_catalogue_that_was_cut_is_refused_or_takes_nothing(grown: Kept) -> No
         back_up(grown)
     assert "repair" in failure.value.hint
     check_backup(grown, expected)
-    for at in (at + 1 for at, byte in enumerate(data) if byte == 0x0A):  # also without the note that shows it
+    packs = [(pack, pack.read_bytes()) for pack in (grown.folder / "packs").iterdir()]
+    for at in (at + 1 for at, byte in enumerate(data) if byte == 0x0A):  # also without all that shows it
         grown.archive.catalogue.write_bytes(data[:at])
         (grown.folder / NAME).unlink(missing_ok=True)
+        for pack, content in packs:
+            pack.write_bytes(content.replace(COPY, b"damaged!"))
         done = back_up(grown)
         lacking = {name for name, versions in expected.items() if state(grown.folder).get(name) != versions}
         known = bool(grown.archive.machines)

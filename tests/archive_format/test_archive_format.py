@@ -225,11 +225,13 @@ def test_a_torn_line_and_bytes_that_nothing_speaks_of_are_passed_over(tmp_path: 
 
 @pytest.mark.parametrize("place", ["catalogue.jsonl", "packs/000001.pack"])
 def test_every_changed_byte_is_noticed(tmp_path: Path, place: str) -> None:
-    kept(tmp_path, {PLAN: b"one\n", OTHER: b"two\n"})
+    lines = kept(tmp_path, {PLAN: b"one\n", OTHER: b"two\n"}).lines
     path = tmp_path / "archive" / place
     whole = path.read_bytes()
+    chunks = [chunk for line in lines for chunk in line.get("chunks", [])]
+    in_chunks = [at for _, _, offset, length, _ in chunks for at in range(offset, offset + length)]
     last = len(whole) - whole.endswith(b"}\n")  # a last newline that was changed makes a torn line
-    for at in range(last):
+    for at in range(last) if place == "catalogue.jsonl" else in_chunks:
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
         with pytest.raises(WrongError):
             Reader(tmp_path / "archive")

@@ -275,13 +275,35 @@ def test_a_backup_outlives_the_damage_of_its_library_and_mends_it(place: Place, 
     assert place.run("archive", "verify").returncode == 0
 
 
-def test_a_lost_end_of_the_catalogue_stops_keeping_until_it_is_repaired(place: Place, tmp_path: Path) -> None:
+def test_a_lost_end_of_the_catalogue_is_recovered_from_the_packs(place: Place) -> None:
+    place.run("update")
+    (place.home / session_path("S2")).unlink()
+    catalogue = place.archive / "catalogue.jsonl"
+    whole = catalogue.read_bytes()
+    catalogue.write_bytes(whole.splitlines(keepends=True)[0])
+    assert "archive repair" in place.run("archive", "verify").stdout + place.run("doctor", "--deep").stdout
+    for note in (True, False):
+        catalogue.write_bytes(whole.splitlines(keepends=True)[0])
+        if not note:
+            (place.archive / "catalogue.end").unlink()
+        done = place.ask("archive", "repair")["recovered"]
+        assert done["lines"] > 4
+        assert done["bytes"] > 0
+        assert done["missing_lines"] == 0
+        assert place.run("archive", "verify").returncode == 0
+    assert "0 lines" in place.run("archive", "repair").stdout
+    assert len(place.ask("list")["chats"]) == 2
+
+
+def test_a_lost_end_that_is_not_in_the_packs_stops_keeping_until_it_is_repaired(place: Place, tmp_path: Path) -> None:
     place.run("update")
     copy = str(tmp_path / "copy")
     place.run("archive", "backup", copy)
     (place.home / session_path("S2")).unlink()
     catalogue = place.archive / "catalogue.jsonl"
     catalogue.write_bytes(catalogue.read_bytes().splitlines(keepends=True)[0])
+    for pack in (place.archive / "packs").iterdir():
+        pack.write_bytes(pack.read_bytes().replace(b"bscroll1", b"damaged!"))
     assert place.run("archive", "backup", copy).returncode == 1
     done = place.run("keep")
     assert done.returncode == 1
@@ -289,6 +311,23 @@ def test_a_lost_end_of_the_catalogue_stops_keeping_until_it_is_repaired(place: P
     assert place.ask("archive", "repair", "--from", copy)["files"] == 4
     assert place.run("archive", "verify").returncode == 0
     assert len(place.ask("list")["chats"]) == 2
+
+
+def test_a_backup_names_marks_and_recalls_that_it_could_not_copy(place: Place, tmp_path: Path) -> None:
+    place.run("keep")
+    library = place.archive.parent
+    (library / "recalls").mkdir(exist_ok=True)
+    (library / "recalls" / "good.md").write_text("# Good\n")
+    (library / "recalls" / "empty.md").write_text("")
+    (library / "recalls" / "folder.md").mkdir()
+    (library / "marks.json").write_text("{ half")
+    copy = tmp_path / "copy"
+    skipped = place.ask("archive", "backup", str(copy))["skipped"]
+    assert {Path(name).name for name in skipped} == {"empty.md", "folder.md", "marks.json"}
+    assert (copy / "recalls" / "good.md").read_text() == "# Good\n"
+    told = place.run("archive", "backup", str(copy)).stdout
+    assert "cannot be read" in told
+    assert "marks.json" in told
 
 
 def test_status_tells_what_is_gone_and_what_goes_next(place: Place) -> None:

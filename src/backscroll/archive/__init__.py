@@ -3,8 +3,10 @@
 from backscroll.archive.archive import Archive, KeptFile, Version
 from backscroll.archive.capture import Capture, capture, capture_changed
 from backscroll.archive.forgetting import forget_key, keys_to_forget
+from backscroll.archive.line_copies import copies_in, gaps
 from backscroll.archive.merge import Merged, Refused, mend, merge
 from backscroll.archive.reading import KeptReading
+from backscroll.archive.recovery import Recovered, has_all_copies
 from backscroll.archive.restore import Restored, restore
 from backscroll.archive.rewriting import Writer
 from backscroll.archive.verify import Damage, Report, verify
@@ -16,6 +18,7 @@ __all__ = [
     "KeptFile",
     "KeptReading",
     "Merged",
+    "Recovered",
     "Refused",
     "Report",
     "Restored",
@@ -23,7 +26,10 @@ __all__ = [
     "Writer",
     "capture",
     "capture_changed",
+    "copies_in",
     "forget_key",
+    "gaps",
+    "has_all_copies",
     "keys_to_forget",
     "mend",
     "merge",

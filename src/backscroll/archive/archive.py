@@ -30,8 +30,9 @@ from backscroll.archive.catalogue import (
     decode,
     read_name,
 )
-from backscroll.archive.end_note import read_note
+from backscroll.archive.end_note import EndNote, read_note
 from backscroll.archive.forgetting import is_forgotten
+from backscroll.archive.line_copies import continuation, copies_in, gaps
 from backscroll.errors import BackscrollError, NewerVersion, StorageError, storage_error
 from backscroll.files import Bookmark, FileKind, LeftOut, Place, place_of
 
@@ -157,6 +158,21 @@ class Archive:
         return self.catalogue.exists()
 
     @property
+    def last_sum(self) -> str:
+        """The sum of the last line of the catalogue."""
+        return self._sum
+
+    @property
+    def copied_sum(self) -> str:
+        """The sum of the last line that has a copy in the packs."""
+        return self._copied[2]
+
+    @property
+    def note(self) -> EndNote | None:
+        """What is noted of the end of the catalogue, if it is about this catalogue."""
+        return self._note
+
+    @property
     def is_complete(self) -> bool:
         """Whether the catalogue is all that was written: every line is sound, and its end is there.
 
@@ -176,6 +192,11 @@ class Archive:
     def pack(self, number: int) -> Path:
         """A file with chunks in it."""
         return self.folder / "packs" / f"{number:06}.pack"
+
+    def packs_on_disk(self) -> list[int]:
+        """The numbers of all packs that are there."""
+        found = (self.folder / "packs").glob("*.pack")
+        return sorted(int(path.stem) for path in found if path.stem.isdecimal())
 
     def chunk_bytes(self, chunk: Chunk) -> bytes:
         """The bytes of a chunk, as they were read from the source; an error if they are not."""
@@ -259,19 +280,23 @@ class Archive:
         return map(self.chunk_bytes, version.chunks)
 
     def _load(self) -> None:
-        note = read_note(self.folder)  # before the catalogue, which may grow while we read
+        note = self._note = read_note(self.folder)  # before the catalogue, which may grow while we read
         try:
             data = self.catalogue.read_bytes()
         except FileNotFoundError:
             data = b""
         self._sum, self._header_sum = BEGINNING, ""
         self._end = self._lines = 0
+        self._copied = (0, 0, BEGINNING)
+        """The lines that have a copy in the packs: how many, where they end, and the sum of the last."""
         for line in decode(data):
             self._lines += 1
             self._end = line.end
             self._sum = line.sum
             if self._lines == 1:
                 self._header_sum = line.sum
+            if note and self._lines == note.copied:
+                self._copied = (self._lines, self._end, self._sum)
             if note and self._lines == note.lines and line.sum != note.sum and not isinstance(line.entry, BadLine):
                 self.lost_end = f"line {note.lines} of the catalogue is another than was written"
             if isinstance(line.entry, BadLine):
@@ -282,9 +307,18 @@ class Archive:
                 self._apply(line.entry)
         self._needs_newline = self._end > 0 and data[self._end - 1 : self._end] != b"\n"
         if note and self.has_header and note.header != self._header_sum:
-            self.lost_end = None  # the note is about the catalogue before a forgetting
-        elif note and self._lines < note.lines:
+            note = self._note = self.lost_end = None  # the note is about the catalogue before a forgetting
+            self._copied = (0, 0, BEGINNING)
+        if note is None:
+            self._look_into_packs()
+        elif self._lines < note.lines:
             self.lost_end = f"the catalogue has {self._lines} lines, and {note.lines} were written"
+
+    def _look_into_packs(self) -> None:
+        """Without the note, lines that only the packs have show that the catalogue has lost its end."""
+        more = sum(map(len, continuation(list(copies_in(self, gaps(self))), self._sum)))
+        if more and read_note(self.folder) is None:  # else a writer has begun since we looked for the note
+            self.lost_end = f"the packs have {more} more lines than the catalogue"
 
     def _apply(self, entry: Entry) -> None:
         """Take a line of the catalogue into account."""

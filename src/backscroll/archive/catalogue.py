@@ -162,6 +162,21 @@ def encode(entries: Iterable[Entry], last_sum: str) -> tuple[bytes, str]:
     return b"".join(lines), last_sum
 
 
+def without_sums(lines: bytes) -> bytes:
+    """Sound lines as they were before they got their sums."""
+    return b"".join(_parts(text)[0] + b"\n" for text in lines.split(b"\n") if text)
+
+
+def with_sums(bodies: bytes, last_sum: str) -> Iterator[tuple[bytes, str, Entry]]:
+    """The same lines with their sums, behind a line with `last_sum`: each with its newline, its sum, what it says."""
+    for body in bodies.splitlines():
+        entry = _entry(body)
+        if entry is None:
+            return
+        last_sum = _sum(body) + _sum(last_sum.encode() + body)
+        yield b'%s,"sum":"%s"}\n' % (body[:-1], last_sum.encode()), last_sum, entry
+
+
 def decode(data: bytes) -> Iterator[Line]:
     """The lines of a catalogue. One that breaks off before its sum was never acknowledged, and is left out."""
     before = [BEGINNING]  # what the sum of the line before may have been; nothing where that is not to be known

@@ -29,6 +29,8 @@ class EndNote(Struct, frozen=True, kw_only=True):
     lines: int
     sum: str
     """The sum of the last of these lines."""
+    copied: int = 0
+    """How many of the lines have a copy in the packs."""
     check: str = ""
 
 

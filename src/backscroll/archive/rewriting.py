@@ -5,17 +5,15 @@ New packs are written and flushed before a new catalogue takes the place of the 
 
 import os
 from collections.abc import Collection, Iterable
-from typing import Final
 
 from backscroll.archive.archive import KeptFile
 from backscroll.archive.catalogue import BEGINNING, encode
 from backscroll.archive.packing import Packed
+from backscroll.archive.recovery import BEFORE_REPAIR
 from backscroll.archive.snapshot import entries_of
 from backscroll.archive.writer import Appender, now
 from backscroll.disk import append, sync_folder, write_private
 from backscroll.errors import BackscrollError
-
-BEFORE_REPAIR: Final = "catalogue.before-repair"
 
 
 class Writer(Appender):
@@ -36,15 +34,14 @@ class Writer(Appender):
         touched = {
             chunk.pack for number in removed for version in self.files[number].versions for chunk in version.chunks
         }
-        touched |= self._packs_with_rubbish()  # what somebody left who was cut off may be of these files too
+        # Copies of lines name these files, and what a writer left that was cut off may be of them too.
+        touched |= self._packs_with_more_than_chunks()
         self._next_pack()
         self.first_pack = self._pack_number
         for chunk in [chunk for chunk in self.chunks.values() if chunk.pack in touched and chunk.id in wanted]:
             with self.pack(chunk.pack).open("rb") as pack:
                 packed = os.pread(pack.fileno(), chunk.length, chunk.offset)
             self.chunks[chunk.id] = self._append_to_pack(Packed(chunk.id, packed, chunk.size))
-        if self._pack is not None:
-            os.fsync(self._pack)
         for number in removed:
             file = self.files.pop(number)
             key = (file.machine, file.home, file.path)
@@ -65,8 +62,6 @@ class Writer(Appender):
         self.commit()
         for packed in sound:
             self.chunks[packed.id] = self._append_to_pack(packed)
-        if self._pack is not None:
-            os.fsync(self._pack)
         for file in self.files.values():
             for version in file.versions:
                 version.chunks = [self.chunks[chunk.id] for chunk in version.chunks]
@@ -79,6 +74,9 @@ class Writer(Appender):
         """Put a catalogue of what is kept now in the place of the old one."""
         entries = list(entries_of(self, now()))
         lines, last_sum = encode(entries, BEGINNING)
+        self._copy(lines, BEGINNING)
+        if self._pack is not None:
+            os.fsync(self._pack)
         fresh = self.catalogue.with_suffix(".new")
         fresh.unlink(missing_ok=True)
         self._sure_of = (self._pack_number, self._pack_end)
@@ -87,10 +85,11 @@ class Writer(Appender):
         sync_folder(self.folder)
         self._sum, self._end, self._lines = last_sum, len(lines), len(entries)
         self._header_sum = encode(entries[:1], BEGINNING)[1]
+        self._copied = (self._lines, self._end, self._sum)
         self._note_end()
 
-    def _packs_with_rubbish(self) -> set[int]:
+    def _packs_with_more_than_chunks(self) -> set[int]:
         claimed: dict[int, int] = {}
         for chunk in self.chunks.values():
             claimed[chunk.pack] = claimed.get(chunk.pack, 0) + chunk.length
-        return {n for n in self._packs_on_disk() if self.pack(n).stat().st_size != claimed.get(n, 0)}
+        return {n for n in self.packs_on_disk() if self.pack(n).stat().st_size != claimed.get(n, 0)}

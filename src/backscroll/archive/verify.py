@@ -9,6 +9,8 @@ from typing import Final, NamedTuple
 
 from backscroll.archive.archive import Archive, DamagedError, ForgottenError, KeptFile, Version
 from backscroll.archive.catalogue import BadLine, Chunk
+from backscroll.archive.line_copies import copies_in, gaps
+from backscroll.archive.recovery import has_all_copies
 from backscroll.errors import BackscrollError, StorageError, storage_error
 from backscroll.files import FileKind
 
@@ -41,8 +43,8 @@ def verify(archive: Archive, *, quick: bool = False, on_bytes: Callable[[int], o
     """
     report = Report(files=len(archive.files))
     if archive.lost_end is not None:
-        report.damages.append(Damage(f"the end of the catalogue is lost: {archive.lost_end}", []))
-    if not archive.has_header and not archive.bad_lines and _unclaimed(archive):
+        report.damages.append(Damage(f"the end of the catalogue is lost: {archive.lost_end}; {REPAIR}", []))
+    if not archive.has_header and not archive.bad_lines and _has_packs(archive):
         report.damages.append(Damage("the catalogue is lost, and its packs are there", []))
     for bad in archive.bad_lines:
         what = f"line {bad.number} of the catalogue is not what was written"
@@ -51,7 +53,7 @@ def verify(archive: Archive, *, quick: bool = False, on_bytes: Callable[[int], o
     for file in archive.files.values():
         for version in file.versions:
             looked.at(file, version, is_latest=version is file.latest)
-    report.unclaimed = _unclaimed(archive)
+    _look_at_copies(archive, report)
     for file in archive.files.values():
         if file.is_suspect:
             looked.problems.setdefault(f"a line about {file.path} is lost, or it was found damaged before", []).append(
@@ -129,13 +131,21 @@ class _Looker:
         return data, None
 
 
-def _unclaimed(archive: Archive) -> int:
-    claimed = sum(chunk.length for chunk in archive.chunks.values())
-    there = 0
+def _has_packs(archive: Archive) -> bool:
     with suppress(OSError):  # said where the chunks are looked at
-        for path in (archive.folder / "packs").glob("*.pack"):
-            there += path.stat().st_size
-    return max(0, there - claimed)
+        return any(archive.pack(number).stat().st_size for number in archive.packs_on_disk())
+    return False
+
+
+def _look_at_copies(archive: Archive, report: Report) -> None:
+    """Whether the copies of lines are in the packs, and what else there is that the catalogue does not speak of."""
+    with suppress(StorageError):  # said where the chunks are looked at
+        between = list(gaps(archive))
+        copies = list(copies_in(archive, between))
+        report.unclaimed = sum(gap.end - gap.start for gap in between) - sum(copy.length for copy in copies)
+        if not has_all_copies(archive, copies):
+            what = f"the copy of the catalogue's lines in the packs is damaged; {REPAIR}"
+            report.damages.append(Damage(what, []))
 
 
 def _missing(archive: Archive, chunk: Chunk) -> BackscrollError | None:
@@ -149,6 +159,7 @@ def _missing(archive: Archive, chunk: Chunk) -> BackscrollError | None:
     return None if size >= end else DamagedError(chunk, f"the pack ends before byte {end}")
 
 
+REPAIR: Final = "run backscroll archive repair"
 NAMES: Final = {
     "home": re.compile(rb'"home":"([^"]*)'),
     "path": re.compile(rb'"path":"([^"]*)'),

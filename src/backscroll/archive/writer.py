@@ -32,7 +32,9 @@ from backscroll.archive.catalogue import (
     written_name,
 )
 from backscroll.archive.end_note import EndNote, write_note
+from backscroll.archive.line_copies import is_worth_a_copy, pack_copy
 from backscroll.archive.packing import Packed, in_chunks, pack
+from backscroll.archive.recovery import recover
 from backscroll.archive.snapshot import new_file_entry
 from backscroll.disk import FileLock, append, open_private, private_folder, sync_folder, write_all
 from backscroll.errors import BackscrollError
@@ -63,7 +65,8 @@ class Appender(Archive):
     def __init__(self, folder: Path, *, accepts_loss: bool = False) -> None:
         """Take the lock, and go on behind what was written last.
 
-        A catalogue whose end is lost is refused unless `accepts_loss`: who goes on behind it would make the loss final.
+        A catalogue whose end is lost is put together again from the copies of its lines in the packs. If something is
+        still missing, it is refused unless `accepts_loss`: going on behind it would make the loss final.
         """
         private_folder(folder)
         private_folder(folder / "packs")
@@ -81,14 +84,23 @@ class Appender(Archive):
         self._is_broken = False
         try:
             super().__init__(folder)
-            if self.lost_end is not None and not accepts_loss:
+            self.recovered = recover(self)
+            if self.recovered.is_written:
+                super().__init__(folder)
+            lost_only_notes = self._note is not None and self._lines < self._note.lines and not self.recovered.missing
+            if self.lost_end is not None and not lost_only_notes and not accepts_loss:
                 hint = "run backscroll archive repair, with --from and the folder of a backup if there is one"
                 raise BackscrollError(f"the end of the catalogue is lost: {self.lost_end}", hint)
             self.lost_end = None
+            if self.bad_lines:
+                self._copied = (self._lines, self._end, self._sum)  # copies go on behind what is damaged
             # Also behind a line that is damaged: its number is not given to another file.
             numbers = (number for bad in self.bad_lines for number in bad.files)
             self._next_file = max([0, *self.files, *numbers]) + 1
             self._heal()
+            if self._note is None:
+                self._note_end(flush=True)
+                sync_folder(folder)
         except BaseException:
             self.close()
             raise
@@ -168,6 +180,17 @@ class Appender(Archive):
         if self._pending_bytes >= COMMIT_AFTER:
             self.commit()
 
+    def renew_copies(self) -> None:
+        """Write a copy of all lines into the packs, because one that was there is damaged."""
+        self.commit()
+        self._copied = (0, 0, BEGINNING)
+        self._copy(self._not_copied(), BEGINNING)
+        assert self._pack is not None  # noqa: S101
+        os.fsync(self._pack)
+        self._sure_of = (self._pack_number, self._pack_end)
+        self._copied = (self._lines, self._end, self._sum)
+        self._note_end()
+
     def settle(self) -> None:
         """Put everything down that is being packed."""
         self._settle(0)
@@ -232,13 +255,16 @@ class Appender(Archive):
         self._settle(0)
         if not self._pending:
             return
+        lines, last_sum = encode(self._pending, self._sum)
+        if self._needs_newline:
+            lines = b"\n" + lines
+        has_copy = is_worth_a_copy(self._pending)
+        if has_copy:
+            self._copy(self._not_copied() + lines, self._copied[2])
         if self._pack is not None:
             self._is_broken = True  # a disk that failed to flush may have lost what it took, and not say so again
             os.fsync(self._pack)
             self._is_broken = False
-        lines, last_sum = encode(self._pending, self._sum)
-        if self._needs_newline:
-            lines = b"\n" + lines
         is_new = not self.catalogue.exists()
         self._sure_of = (self._pack_number, self._pack_end)  # from here on the catalogue may speak of it
         append(self.catalogue, lines, self._end)
@@ -249,6 +275,8 @@ class Appender(Archive):
         self._end += len(lines)
         self._lines += len(self._pending)
         self._header_sum = self._header_sum or encode(self._pending[:1], BEGINNING)[1]
+        if has_copy:
+            self._copied = (self._lines, self._end, self._sum)
         self._pending = []
         self._pending_bytes = 0
         self._note_end()
@@ -259,7 +287,20 @@ class Appender(Archive):
 
     def _note_end(self, *, flush: bool = False) -> None:
         """Say outside of the catalogue how far it goes, so that a lost end is noticed."""
-        write_note(self.folder, EndNote(header=self._header_sum, lines=self._lines, sum=self._sum), flush=flush)
+        note = EndNote(header=self._header_sum, lines=self._lines, sum=self._sum, copied=self._copied[0])
+        write_note(self.folder, note, flush=flush)
+
+    def _not_copied(self) -> bytes:
+        """The lines of the catalogue that have no copy yet."""
+        start = self._copied[1]
+        if start >= self._end:
+            return b""
+        with self.catalogue.open("rb") as file:
+            return os.pread(file.fileno(), self._end - start, start)
+
+    def _copy(self, lines: bytes, before: str) -> None:
+        """Write a copy of lines into the pack; the caller flushes it."""
+        self._write_to_pack(pack_copy(lines, before))
 
     def _put(self, packed: Packed) -> Chunk:
         known = self.chunks.get(packed.id)
@@ -275,15 +316,19 @@ class Appender(Archive):
         return chunk.pack == self._pack_number and chunk.offset >= self._opened_at
 
     def _append_to_pack(self, packed: Packed) -> Chunk:
+        offset = self._write_to_pack(packed.data)
+        return Chunk(packed.id, self._pack_number, offset, len(packed.data), packed.size)
+
+    def _write_to_pack(self, data: bytes) -> int:
+        """Append to the pack; where the data begins in it."""
         if self._pack is None or self._pack_end >= PACK_SIZE:
             self._open_pack()
         assert self._pack is not None  # noqa: S101
         # A write that failed may have moved on all the same.
         os.lseek(self._pack, self._pack_end, os.SEEK_SET)
-        write_all(self._pack, packed.data)
-        chunk = Chunk(packed.id, self._pack_number, self._pack_end, len(packed.data), packed.size)
-        self._pack_end += len(packed.data)
-        return chunk
+        write_all(self._pack, data)
+        self._pack_end += len(data)
+        return self._pack_end - len(data)
 
     def _open_pack(self) -> None:
         if self._pack is not None or self._pack_end >= PACK_SIZE:
@@ -301,23 +346,20 @@ class Appender(Archive):
             os.fsync(self._pack)
             os.close(self._pack)
             self._pack = None
-        self._pack_number = max([self._pack_number, *self._packs_on_disk()]) + 1
+        self._pack_number = max([self._pack_number, *self.packs_on_disk()]) + 1
         self._pack_end = self._opened_at = 0
-
-    def _packs_on_disk(self) -> list[int]:
-        return [int(path.stem) for path in (self.folder / "packs").glob("*.pack") if path.stem.isdecimal()]
 
     def _heal(self) -> None:
         """Go on behind whatever somebody left who was cut off, and close what others could read."""
-        for path in (self.catalogue, *map(self.pack, self._packs_on_disk())):
+        for path in (self.catalogue, *map(self.pack, self.packs_on_disk())):
             if path.exists():
                 os.close(open_private(path, os.O_RDONLY))
         used = {chunk.pack for chunk in self.chunks.values()}
         if not self.bad_lines:
-            for number in self._packs_on_disk():
+            for number in self.packs_on_disk():
                 if number < self.first_pack and number not in used:
                     self.pack(number).unlink()  # a forgetting that was cut off before its last step
-        self._pack_number = max([self.first_pack, *self._packs_on_disk()])
+        self._pack_number = max([self.first_pack, *self.packs_on_disk()])
         pack = self.pack(self._pack_number)
         self._pack_end = pack.stat().st_size if pack.exists() else 0
         self._opened_at = self._pack_end
@@ -326,7 +368,7 @@ class Appender(Archive):
             # Half a line was never acknowledged, and the next one must not be glued to it.
             os.truncate(self.catalogue, self._end)
         if self._end == 0:
-            if any(self.pack(number).stat().st_size for number in self._packs_on_disk()):
+            if any(self.pack(number).stat().st_size for number in self.packs_on_disk()):
                 hint = "put the catalogue back from a backup, or move the folder away to begin anew"
                 raise BackscrollError(f"the catalogue of {self.folder} is lost, and its packs are there", hint)
             self._write(Header(at=now()))

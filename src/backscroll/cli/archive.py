@@ -227,12 +227,14 @@ def archive_backup(folder: Path) -> None:
     from backscroll.library import back_up
 
     asked = request()
-    done = back_up(asked.settings(), folder)
+    done, skipped = back_up(asked.settings(), folder)
     if asked.json:
-        write_json({"folder": str(folder), **_merged_as_json(done)})
+        write_json({"folder": str(folder), **_merged_as_json(done), "skipped": list(map(str, skipped))})
     else:
         write(f"copied {size(done.size)} to {clean_line(str(folder))}")
         _write_merged(done, "only in the backup, or more of it there")
+        for file in skipped:
+            write(warning(f"not copied, because it is empty or cannot be read: {clean_line(str(file))}"))
     if done.refused or done.only_in_target:
         hint = f"run backscroll archive repair --from {folder} to get back what the backup has"
         raise BackscrollError("the library lacks something that was kept: the backup is as good as it can be", hint)
@@ -261,27 +263,37 @@ def archive_restore_backup(folder: Path) -> None:
         raise BackscrollError(f"{plural(len(done.refused), 'file')} damaged in the backup", "see the list above")
 
 
-@command.command("repair", short_help="Get back from a backup what is damaged or lost.")
+@command.command("repair", short_help="Get back what is damaged or lost.")
 @click.option("--from", "folder", type=PATH, metavar="DIR", help="The folder of a backup.")
 @global_options
 def archive_repair(folder: Path | None) -> None:
-    """Replace what is damaged or lost in the archive with the sound copy of a backup.
+    """Mend the archive from what its packs hold and, with --from, from a backup.
 
-    Without a backup, accept that the end of the catalogue is lost, so that sessions can be kept again: what your homes
-    still have is kept anew.
+    Lines that the catalogue lost are recovered from their copies in the packs, and a copy that is damaged is written
+    anew. From a backup, damaged or lost content is replaced too. What is in neither is accepted as lost, so that
+    sessions can be kept again; what your homes still have is kept anew.
 
     \b
     Examples:
+      backscroll archive repair
       backscroll archive repair --from /mnt/usb/backscroll
     """
     from backscroll.library import repair
 
     asked = request()
-    done = repair(asked.settings(), folder)
+    done, recovered, unclaimed = repair(asked.settings(), folder)
     if asked.json:
-        write_json({**_merged_as_json(done), "mended": done.mended})
+        found = {"lines": recovered.lines, "bytes": recovered.size, "missing_lines": recovered.missing}
+        write_json({**_merged_as_json(done), "mended": done.mended, "recovered": found, "unclaimed_bytes": unclaimed})
     else:
-        write(f"{plural(done.mended, 'damaged chunk')} replaced, {plural(done.files, 'file')} brought back")
+        count = f"{plural(recovered.lines, 'line')} of the catalogue about {plural(recovered.files, 'file')}"
+        write(f"recovered from the packs: {count}, {size(recovered.size)}")
+        if folder is not None:
+            write(f"{plural(done.mended, 'damaged chunk')} replaced, {plural(done.files, 'file')} brought back")
+        if recovered.missing:
+            write(warning(f"{plural(recovered.missing, 'line')} of the catalogue not in the packs: they are lost"))
+        if recovered.missing and unclaimed:
+            write(warning(f"{size(unclaimed)} in the packs belong to lost lines; they stay there, without a name"))
         _write_merged(done, "")
     if done.refused:
         raise BackscrollError(f"{plural(len(done.refused), 'file')} damaged in the backup too", "see the list above")

@@ -79,8 +79,7 @@ def _archive(settings: Settings, on_total: Callable[[int], object], on_bytes: Ca
         "archive",
         f"{report.files:,} files, {report.size:,} bytes read and compared with their checksums",
         [damage.what for damage in report.damages],
-        "run backscroll keep: what is still in its home is kept again; for the rest see backscroll archive"
-        " restore-backup",
+        "run backscroll archive repair, with --from and the folder of a backup if there is one, then backscroll keep",
     )
 
 

@@ -1,0 +1,198 @@
+"""A second copy of the catalogue's lines, in the packs: what a catalogue that lost its end is put together from.
+
+Each commit writes the lines that it is about to append to the catalogue into the pack first, behind the chunks that
+they speak of, and one flush takes both to the disk. A copy is a skippable frame of Zstandard, which other readers pass
+over. It names the sum of the line before its first one, so that copies prove that they follow the catalogue and each
+other.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import zstandard
+
+from backscroll.archive.catalogue import (
+    BEGINNING,
+    Bytes,
+    Captured,
+    Entry,
+    Header,
+    Verified,
+    with_sums,
+    without_sums,
+)
+from backscroll.errors import storage_error
+
+if TYPE_CHECKING:
+    from backscroll.archive.archive import Archive
+
+MAGIC: Final = b"\x5b\x2a\x4d\x18"
+"""0x184D2A5B, one of the magic numbers of skippable frames."""
+NAME: Final = b"bscroll1"
+HEAD: Final = len(MAGIC) + 4 + len(NAME)
+SUM: Final = 16
+CHECK: Final = 8
+PIECE: Final = 4 * 1024 * 1024
+
+
+class Gap(NamedTuple):
+    """Bytes of a pack that belong to no chunk of the catalogue."""
+
+    pack: int
+    start: int
+    end: int
+
+
+class CopiedLine(NamedTuple):
+    """A line as it stands in the catalogue, with its newline."""
+
+    text: bytes
+    sum: str
+    entry: Entry
+
+
+class Copy(NamedTuple):
+    """Some consecutive lines, the sum of the line before them, and how many bytes of the pack they take."""
+
+    before: str
+    lines: list[CopiedLine]
+    length: int
+
+
+def is_worth_a_copy(entries: Iterable[Entry]) -> bool:
+    """Whether anything would be missing without these lines. Mere notes wait for the next copy."""
+    return not all(
+        isinstance(entry, (Header, Captured, Verified))
+        or (isinstance(entry, Bytes) and not entry.chunks and entry.size > 0)
+        for entry in entries
+    )
+
+
+def pack_copy(lines: bytes, before: str) -> bytes:
+    """The frame with a copy of these lines."""
+    packed = zstandard.ZstdCompressor(level=LEVEL, dict_data=DICTIONARY).compress(without_sums(lines))
+    content = (bytes(SUM) if before == BEGINNING else bytes.fromhex(before)) + packed
+    content = NAME + _check(content) + content
+    return MAGIC + len(content).to_bytes(4, "little") + content
+
+
+def gaps(archive: "Archive", *, only_last: bool = False) -> Iterator[Gap]:
+    """What the catalogue does not speak of, or only what lies behind the last chunk of the last pack."""
+    claimed: dict[int, list[tuple[int, int]]] = {}
+    for chunk in archive.chunks.values():
+        claimed.setdefault(chunk.pack, []).append((chunk.offset, chunk.offset + chunk.length))
+    try:
+        numbers = archive.packs_on_disk()
+    except OSError as error:
+        raise storage_error(error, "the packs could not be read") from error
+    for number in numbers[-1:] if only_last else numbers:
+        try:
+            size = archive.pack(number).stat().st_size
+        except FileNotFoundError:
+            continue  # forgotten in the meantime
+        except OSError as error:
+            raise storage_error(error, f"pack {number} could not be read") from error
+        at = 0
+        if only_last:
+            at = max((end for _, end in claimed.get(number, [])), default=0)
+        else:
+            for start, end in sorted(claimed.get(number, [])):
+                if start > at:
+                    yield Gap(number, at, min(start, size))
+                at = max(at, end)
+        if at < size:
+            yield Gap(number, at, size)
+
+
+def copies_in(archive: "Archive", found: Iterable[Gap]) -> Iterator[Copy]:
+    """The copies in these gaps, in the order in which they were written."""
+    for gap in found:
+        try:
+            yield from _copies(archive.pack(gap.pack), gap)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise storage_error(error, f"pack {gap.pack} could not be read") from error
+
+
+def continuation(copies: list[Copy], last_sum: str) -> list[list[CopiedLine]]:
+    """The lines that were written behind the line with this sum, by copy; none if nothing was, or nothing is known.
+
+    What leads there is looked for from the latest copy back: the lines of a commit that was cut off, and in whose place
+    others were written, are no continuation.
+    """
+    found = {line.sum: (number, count) for number, one in enumerate(copies) for count, line in enumerate(one.lines, 1)}
+    seen: set[int] = set()
+    for latest in range(len(copies) - 1, -1, -1):
+        parts: list[list[CopiedLine]] = []
+        number, count = latest, len(copies[latest].lines)
+        while number not in seen or number == latest:
+            seen.add(number)
+            one = copies[number]
+            sums = [one.before, *(line.sum for line in one.lines[:count])]
+            if last_sum in sums:
+                parts.append(one.lines[sums.index(last_sum) : count])
+                return [part for part in reversed(parts) if part]
+            parts.append(one.lines[:count])
+            if one.before not in found or found[one.before][0] == number:
+                break
+            number, count = found[one.before]
+    return []
+
+
+def reaches_back(copies: list[Copy], last_sum: str) -> bool:
+    """Whether the line with this sum and all lines before it are in the copies."""
+    found = {line.sum: one.before for one in copies for line in one.lines}
+    while last_sum in found:
+        last_sum = found[last_sum]
+    return last_sum == BEGINNING
+
+
+def _copies(path: Path, gap: Gap) -> Iterator[Copy]:
+    with path.open("rb") as file:
+        at = gap.start
+        while at < gap.end:
+            piece = os.pread(file.fileno(), min(PIECE, gap.end - at), at)
+            place = piece.find(MAGIC)
+            if place < 0 or len(piece) < HEAD:
+                at += max(1, len(piece) - len(MAGIC) + 1)
+                continue
+            at += place
+            length = int.from_bytes(os.pread(file.fileno(), 4, at + len(MAGIC)), "little")
+            end = at + len(MAGIC) + 4 + length
+            one = _read(os.pread(file.fileno(), length, at + len(MAGIC) + 4)) if end <= gap.end else None
+            if one is not None:
+                yield one
+            at = at + len(MAGIC) if one is None else end
+
+
+def _read(content: bytes) -> Copy | None:
+    rest = content[len(NAME) + CHECK :]
+    if not content.startswith(NAME) or content[len(NAME) : len(NAME) + CHECK] != _check(rest) or len(rest) <= SUM:
+        return None
+    before = BEGINNING if rest[:SUM] == bytes(SUM) else rest[:SUM].hex()
+    try:
+        data = zstandard.ZstdDecompressor(dict_data=DICTIONARY).decompress(rest[SUM:])
+    except zstandard.ZstdError:
+        return None
+    lines = [CopiedLine(*line) for line in with_sums(data, before)]
+    return Copy(before, lines, len(MAGIC) + 4 + len(content))
+
+
+def _check(content: bytes) -> bytes:
+    return hashlib.sha256(content).digest()[:CHECK]
+
+
+LEVEL: Final = 3
+TYPICAL: Final = (
+    b'{"kind":"file","at":"2026-01-05T10:00:00Z","file":1,"machine":"box","home":"/home/ada/.claude","path":"projects/'
+    b'/subagents/agent-.jsonl","type":"session"}\n{"kind":"gone","at":"2026-01-05T10:00:00Z","file":1}\n'
+    b'{"kind":"captured","at":"2026-01-05T10:00:00Z","machine":"box","home":"/home/ada/.claude"}\n'
+    b'{"kind":"bytes","at":"2026-01-05T10:00:00Z","file":1,"version":0,"size":7,"modified_ns":17,"chunks":[["c",1,0,20,7'
+    b']],"bookmark":[7,2049,131,7,17,17,2143842329,2143842329,2143842329]}\n'
+)
+"""What lines look like. With it, the copy of one line takes half the room. Never change it: old copies need it."""
+DICTIONARY: Final = zstandard.ZstdCompressionDict(TYPICAL, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
