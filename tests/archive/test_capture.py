@@ -87,7 +87,7 @@ def test_of_an_appended_line_only_that_is_stored(kept: Kept, opened: list[str]) 
     done = kept.capture()
     assert (done.files, done.size) == (1, 14)
     assert kept.packs["000001.pack"].startswith(before)
-    assert len(kept.packs["000001.pack"]) - len(before) < 14 + 32 + 200  # with the copy of its lines
+    assert len(kept.packs["000001.pack"]) - len(before) < 14 + 32 + 300  # with the copy of its lines
     assert [path for path in opened if path.startswith(str(kept.home))] == [str(kept.session("a"))]
     kept.check_whole()
 
@@ -107,7 +107,7 @@ def test_a_session_that_grows_a_thousand_times_is_not_stored_a_thousand_times(ke
         kept.append("a", os.urandom(1999) + b"\n")
         with Writer(kept.folder) as writer:
             assert capture(writer, Home(kept.home), MACHINE).size == 2000
-    assert sum(map(len, kept.packs.values())) < 1.1 * grown
+    assert sum(map(len, kept.packs.values())) < 1.15 * grown
     assert kept.archive.catalogue.stat().st_size < grown
     kept.check_whole()
 

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from backscroll.cli.merged import merged_as_json, write_merged
 from backscroll.cli.options import PATH, global_options, request
 from backscroll.cli.output import Progress, heading, open_library, tell, warning, write, write_json
 from backscroll.errors import BackscrollError, StorageError, UsageError
 from backscroll.render.terminal import clean_line, moment, plural, size
 
 if TYPE_CHECKING:
-    from backscroll.library import KeptVersion, Merged, Proof, Restored, Status
+    from backscroll.library import KeptVersion, Proof, Restored, Status
 
 SHOWN = 10
 
@@ -229,10 +230,10 @@ def archive_backup(folder: Path) -> None:
     asked = request()
     done, skipped = back_up(asked.settings(), folder)
     if asked.json:
-        write_json({"folder": str(folder), **_merged_as_json(done), "skipped": list(map(str, skipped))})
+        write_json({"folder": str(folder), **merged_as_json(done), "skipped": list(map(str, skipped))})
     else:
         write(f"copied {size(done.size)} to {clean_line(str(folder))}")
-        _write_merged(done, "only in the backup, or more of it there")
+        write_merged(done, "only in the backup, or more of it there")
         for file in skipped:
             write(warning(f"not copied, because it is empty or cannot be read: {clean_line(str(file))}"))
     if done.refused or done.only_in_target:
@@ -255,10 +256,10 @@ def archive_restore_backup(folder: Path) -> None:
     asked = request()
     files, done = restore_backup(asked.settings(), folder)
     if asked.json:
-        write_json({"files": files, "refused": _merged_as_json(done)["refused"]})
+        write_json({"files": files, "refused": merged_as_json(done)["refused"]})
     else:
         write(f"{plural(files, 'file')} kept")
-        _write_merged(done, "")
+        write_merged(done, "")
     if done.refused:
         raise BackscrollError(f"{plural(len(done.refused), 'file')} damaged in the backup", "see the list above")
 
@@ -284,7 +285,7 @@ def archive_repair(folder: Path | None) -> None:
     done, recovered, unclaimed = repair(asked.settings(), folder)
     if asked.json:
         found = {"lines": recovered.lines, "bytes": recovered.size, "missing_lines": recovered.missing}
-        write_json({**_merged_as_json(done), "mended": done.mended, "recovered": found, "unclaimed_bytes": unclaimed})
+        write_json({**merged_as_json(done), "mended": done.mended, "recovered": found, "unclaimed_bytes": unclaimed})
     else:
         count = f"{plural(recovered.lines, 'line')} of the catalogue about {plural(recovered.files, 'file')}"
         write(f"recovered from the packs: {count}, {size(recovered.size)}")
@@ -294,26 +295,9 @@ def archive_repair(folder: Path | None) -> None:
             write(warning(f"{plural(recovered.missing, 'line')} of the catalogue not in the packs: they are lost"))
         if recovered.missing and unclaimed:
             write(warning(f"{size(unclaimed)} in the packs belong to lost lines; they stay there, without a name"))
-        _write_merged(done, "")
+        write_merged(done, "")
     if done.refused:
         raise BackscrollError(f"{plural(len(done.refused), 'file')} damaged in the backup too", "see the list above")
-
-
-def _merged_as_json(done: "Merged") -> dict[str, object]:
-    return {
-        "bytes": done.size,
-        "files": done.files,
-        "forgotten": done.forgotten,
-        "refused": [{"file": str(item.file.source), "what": item.what} for item in done.refused],
-        "only_in_backup": [str(file.source) for file in done.only_in_target],
-    }
-
-
-def _write_merged(done: "Merged", more: str) -> None:
-    for item in done.refused:
-        write(warning(f"not copied: {clean_line(str(item.file.source))}: {clean_line(item.what)}"))
-    for file in done.only_in_target if more else ():
-        write(f"{more}: {clean_line(str(file.source))}")
 
 
 def _version_as_json(item: "KeptVersion") -> dict[str, object]:
