@@ -106,5 +106,9 @@ BY_NUMBER: Final[dict[int, tuple[type[StorageError], str]]] = {
     errno.ENOMEM: (OutOfMemory, "close some programs, and try again"),
     errno.EACCES: (NoPermission, "check the permissions of the file and its folder"),
     errno.EPERM: (NoPermission, "check the permissions of the file and its folder"),
+    errno.ENOTDIR: (
+        StorageError,
+        "a file stands where a folder is needed: name another --library",
+    ),
     errno.EROFS: (NoPermission, "the file system is read-only: name another --library, or mount it writable"),
 }

@@ -8,7 +8,7 @@ from typing import Self
 from backscroll.api.chats import Chat, Chats, chat_of
 from backscroll.api.results import Results, results_of
 from backscroll.api.rows import Table
-from backscroll.errors import BackscrollError, UsageError
+from backscroll.errors import StorageError, UsageError, storage_error
 from backscroll.library import Library as Answering
 from backscroll.library import OpenedChat, open_homes
 from backscroll.settings import Settings, load_settings
@@ -74,9 +74,10 @@ class Library:
         library = self._asked()
         try:
             done = library.refresh(with_text=True)
-        except OSError as error:
+        except (OSError, StorageError) as error:
+            told = error if isinstance(error, StorageError) else storage_error(error)
             hint = "name another folder with library=, or read what is there with update=False"
-            raise BackscrollError(f"cannot write the library at {self._settings.library}: {error}", hint) from error
+            raise type(told)(f"cannot write the library at {self._settings.library}: {told.message}", hint) from error
         for notice in done.notices if done else ():
             logging.getLogger("backscroll").warning(notice)
         self._last = None

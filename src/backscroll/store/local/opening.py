@@ -8,7 +8,7 @@ from typing import Final, Self
 import apsw
 
 from backscroll.disk import FileLock
-from backscroll.errors import BackscrollError, NewerVersion, NothingFound
+from backscroll.errors import BackscrollError, NewerVersion, NothingFound, storage_error
 from backscroll.store.base import DamagedStoreError
 from backscroll.store.local.checked import Checked
 from backscroll.store.local.database import State, check_pages, connect, create, examine, select
@@ -208,8 +208,10 @@ class OpenIndex:
                 self._lock = None
 
     def _become_writer(self) -> None:
-        with told_apart():
+        try:
             lock = write_lock(self.folder)
+        except OSError as error:
+            raise storage_error(error, f"cannot write {self.folder}") from error
         self._let_go()
         self._lock, self._generation = lock, None
 
