@@ -41,9 +41,6 @@ def site(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
         yield Site.of(served)
 
 
-MOST_LOOKS = 300
-
-
 def test_the_first_run_shows_how_far_it_is_then_chats_and_all_can_be_read(visitor: Visitor, site: str) -> None:
     page = visitor.page(site)
     expect(page.locator("#progress")).to_be_visible()
@@ -60,13 +57,10 @@ def test_the_first_run_shows_how_far_it_is_then_chats_and_all_can_be_read(visito
         keep_picture(page, "first-run" + path.partition("?")[0].replace("/", "-").rstrip("-"))
 
     page.goto(site)
+    page.wait_for_function(ALL_READ, timeout=120_000)  # the words of the passages come after the chats
     page.get_by_role("searchbox").fill("error tool:bash")
     page.keyboard.press("Enter")
     found = page.locator(".results .passages a").first
-    for _ in range(MOST_LOOKS):  # the words of all passages come after the chats
-        if found.is_visible():
-            break
-        page.reload()
     expect(found).to_be_visible()
     found.click()
     page.wait_for_function("location.hash.startsWith('#m-')")
