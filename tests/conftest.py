@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-settings.register_profile("tests", deadline=None)
+# The same examples in each run of CI; everywhere else new ones are tried.
+settings.register_profile("tests", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("tests")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # So it is in a shell's background, and programs that tests start and interrupt would inherit it.
