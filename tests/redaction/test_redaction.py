@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from backscroll.records import decode_line, fields_of
@@ -42,6 +42,8 @@ def test_a_secret_is_hidden_and_called_by_its_rule(name: str) -> None:
     holds()
 
 
+@example(Planted("postgres://ada:54321/FGH4x7Q2z@db.example.org:5432/shop", "54321/FGH4x7Q2z"), "", "")
+@example(Planted("db.example.org:5432:shop:ada:ABCDEF4x7Q2z", "ABCDEF4x7Q2z"), "(", "")
 @given(planted(emails=True), AROUND, st.sampled_from(["", " ", "\n", '"', "'", ")", ">", "é", "\\n", "`", "\x1b[0m"]))
 def test_whatever_stands_around_it_a_secret_is_hidden(plant: Planted, before: str, after: str) -> None:
     assert plant.secret not in redact(before + plant.text + after, ALL)[0]

@@ -25,8 +25,11 @@ def is_told(value: bytes) -> bool:
 
 
 def is_url_password(value: bytes) -> bool:
-    """For what stands between a colon and an @ in an address: no port with a path behind it."""
-    return is_told(value) and not PORT.match(value)
+    """For what stands between a colon and an @ in an address: no port with a path behind it.
+
+    `5432/shop` is a port and a path, `5432/FGH4x7Q2z` a password that begins with digits.
+    """
+    return is_told(value) and (not PORT.match(value) or is_chosen(value.partition(b"/")[2]))
 
 
 def is_argument(value: bytes) -> bool:

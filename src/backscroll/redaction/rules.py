@@ -155,7 +155,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         "password-file", "a password in .pgpass or .netrc",
         (
-            r"(?m:^|[\s\"'`]|\\n)(?:[A-Za-z0-9*][A-Za-z0-9.*-]*:(?:54[0-9]{2}|6432)"
+            r"(?m:^|[^A-Za-z0-9_.:/@*-]|\\n)(?:[A-Za-z0-9*][A-Za-z0-9.*-]*:(?:54[0-9]{2}|6432)"
             r"|(?:\*|localhost|[A-Za-z0-9-]+\.[A-Za-z0-9.-]+):\*):[^\s:\xff]+:[^\s:\xff]+:"
             r"([^\s:\"'`\\\xff]{4,}(?:\\:[^\s:\"'`\\\xff]*)*)(?:[\s\"'`\\]|$)",
             rf"{START}machine{SPACE}+\S+{SPACE}+login{SPACE}+\S+{SPACE}+password{SPACE}+([^\s\"'\\\xff]{{4,}})",
