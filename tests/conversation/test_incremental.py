@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import permutations
 from pathlib import Path
 from typing import Any, Final
 
@@ -383,6 +384,22 @@ def grow(*steps: tuple[str, str, str]) -> None:
         rows = draw(drawing, session=session, time=f"2026-01-05T{time}")
         growing.add(Place(session, session_uuid(session)), records_of(rows))
         growing.check()
+
+
+def test_a_row_that_only_its_copy_tells_of_is_entitled_whether_it_or_its_title_comes_first() -> None:
+    """The row itself is in a file that is gone: a fork has a copy of it, and another session goes on from it."""
+    origin = {"sessionId": session_uuid("S0"), "messageUuid": "gone"}
+    steps = [
+        ("S2", {"type": "summary", "summary": "Carts", "leafUuid": "gone"}),
+        ("S1", {"type": "user", "uuid": "a", "forkedFrom": origin, "message": {"role": "user", "content": "one"}}),
+        ("S1", {"type": "user", "uuid": "b", "parentUuid": "gone", "message": {"role": "user", "content": "two"}}),
+    ]
+    for order in permutations(steps):
+        growing = Growing()
+        for session, row in order:
+            growing.add(Place(session, session_uuid(session)), records_of([row]))
+        growing.check()
+        assert [chat.title for chat in growing.chats.chats() if chat.messages] == ["Carts"]
 
 
 SAID_TWICE: Final = {

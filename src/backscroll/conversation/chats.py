@@ -147,8 +147,6 @@ class Chats:
                 # A row that stands for another may be withdrawn, and then nothing may be linked by it.
                 if not row.uuid.startswith("queued "):
                     group = self._link(group, row.uuid)
-                    if row.uuid in self._summaries:
-                        group.summaries[row.uuid] = self._summary_of(row.uuid)
                 if row.parent and not row.parent.startswith("queued "):
                     group = self._link(group, row.parent)
                 group.tree.add(row)
@@ -157,7 +155,11 @@ class Chats:
 
     def _link(self, group: "_Group", key: str) -> "_Group":
         owner = self._owners.setdefault(key, group)
-        return group if owner is group else group.join(owner.found())
+        if owner is not group:
+            group = group.join(owner.found())
+        if key in self._summaries:
+            group.summaries[key] = self._summary_of(key)
+        return group
 
     def _link_message(self, group: "_Group", transcript: Transcript, message_id: str) -> "_Group":
         """Join sessions whose answers are the same though the uuids of the rows are not.
