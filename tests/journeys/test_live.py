@@ -38,10 +38,11 @@ def writer(shelf: Shelf) -> Writer:
 
 
 @pytest.fixture
-def site(shelf: Shelf, writer: Writer) -> Iterator[str]:
+def site(visitor: Visitor, shelf: Shelf, writer: Writer) -> Iterator[str]:
     del writer  # was there before
     with serving(shelf, follows=True, require_key="always") as served:
         yield Site.of(served)
+        visitor.leave()
 
 
 def opened(visitor: Visitor, site: str, writer: Writer) -> Page:
@@ -224,6 +225,7 @@ def test_a_page_says_why_nothing_new_appears_and_catches_up(
         caught_up(page, writer)
         expect(notice).to_be_hidden()
         assert ids_of(page) == writer.messages
+        visitor.leave()
 
 
 EMPTY = "#messages > .chunk:not(.filled)"

@@ -116,6 +116,14 @@ def test_the_palette_goes_to_chats_and_pages(page: Page, site: str) -> None:
     expect(page).to_have_url(f"{site}/settings")
 
 
+def test_the_palette_goes_to_what_was_typed_however_soon_enter_is_pressed(page: Page, site: str) -> None:
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("option").first).to_contain_text("a cart")
+    page.keyboard.type("go to settings")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{site}/settings")
+
+
 def test_a_search_begins_and_ends_with_the_keyboard(page: Page, site: str) -> None:
     page.goto(f"{site}/chats")
     page.keyboard.press("/")

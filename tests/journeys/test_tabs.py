@@ -37,10 +37,11 @@ def writer(shelf: Shelf) -> Writer:
 
 
 @pytest.fixture
-def served(shelf: Shelf, writer: Writer) -> Iterator[Served]:
+def served(visitor: Visitor, shelf: Shelf, writer: Writer) -> Iterator[Served]:
     del writer  # was there before
     with serving(shelf, follows=True, require_key="always") as served:
         yield served
+        visitor.leave()
 
 
 def news_of(served: Served) -> News:

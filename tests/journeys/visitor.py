@@ -71,10 +71,15 @@ class Visitor:
         """What is said about a server that went away, or a part that was kept back, is no mistake of the page."""
         self._forgiven += map(re.compile, patterns)
 
-    def close(self) -> None:
-        """Leave; whatever went wrong ends the test."""
+    def leave(self) -> None:
+        """Close every page, while its server still runs: one that has gone away would be told as a mistake."""
         for context in self._contexts:
             context.close()
+        self._contexts.clear()
+
+    def close(self) -> None:
+        """Leave; whatever went wrong ends the test."""
+        self.leave()
         assert not self.wrong, "\n".join(self.wrong)
 
     def _asked_with_a_dialog(self, dialog: Dialog) -> None:

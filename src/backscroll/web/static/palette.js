@@ -11,6 +11,12 @@ const STEPS = { ArrowDown: 1, ArrowUp: -1, "Ctrl+n": 1, "Ctrl+p": -1 };
 /** @type {HTMLDialogElement | null} */
 let palette = null;
 let asked = 0;
+let timer = 0;
+/**
+ * What the list was made for: Enter waits until that is what was typed.
+ * @type {string | null}
+ */
+let shown = null;
 
 /** Open it, or close it where it is open. */
 export function openPalette() {
@@ -21,6 +27,7 @@ export function openPalette() {
   }
   const field = /** @type {HTMLInputElement} */ (palette.querySelector("input"));
   field.value = "";
+  shown = null;
   palette.showModal();
   field.focus();
   void fill(palette, "");
@@ -77,7 +84,6 @@ function makePalette() {
   list.setAttribute("role", "listbox");
   list.setAttribute("aria-label", "What there is");
   dialog.append(field, list);
-  let timer = 0;
   field.addEventListener("input", () => {
     clearTimeout(timer);
     timer = setTimeout(() => void fill(dialog, field.value), WAIT);
@@ -106,9 +112,20 @@ function onKey(event, dialog, field) {
     event.preventDefault();
   } else if (event.key === "Enter") {
     event.preventDefault();
-    const option = options[Math.max(0, at)];
-    if (option) choose(dialog, option, event);
+    void chooseSelected(event, dialog, field);
   }
+}
+
+/**
+ * @param {KeyboardEvent} event
+ * @param {HTMLDialogElement} dialog
+ * @param {HTMLInputElement} field
+ */
+async function chooseSelected(event, dialog, field) {
+  clearTimeout(timer);
+  if (shown !== field.value) await fill(dialog, field.value);
+  const option = dialog.querySelector("[role=option][aria-selected=true]");
+  if (shown === field.value && dialog.open && option instanceof HTMLElement) choose(dialog, option, event);
 }
 
 /** @param {HTMLDialogElement} dialog */
@@ -174,6 +191,7 @@ async function fill(dialog, query) {
   if (query) list.prepend(...own);
   else list.append(...own);
   select(field, optionsOf(dialog), 0);
+  shown = query;
 }
 
 /** @param {string} query */
