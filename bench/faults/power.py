@@ -13,6 +13,9 @@ from bench.faults.world import SCENARIOS, World
 SUBSETS: Final = 3
 """How many chance selections of what was not flushed are tried at each point, besides all and nothing of it."""
 
+ATTEMPTS: Final = 3
+"""To record a command."""
+
 
 @dataclass(frozen=True)
 class Cut:
@@ -28,7 +31,19 @@ class Cut:
 
 
 def record(world: World, name: str) -> Recording:
-    """What a command does to the disk."""
+    """What a command does to the disk.
+
+    A log does not say which of two calls came first that two threads made at the same time. Where that matters the
+    recording gives other files than there are, and another one is made.
+    """
+    for _ in range(ATTEMPTS):
+        recording, wrong = _record_once(world, name)
+        if not wrong:
+            return recording
+    raise RuntimeError(f"{name}: the recording does not give what is on the disk: {wrong[:3]}")
+
+
+def _record_once(world: World, name: str) -> tuple[Recording, list[str]]:
     scenario = SCENARIOS[name]
     world.prepare(scenario.begins_with)
     recorder = Recorder(world.root / "run")
@@ -41,10 +56,8 @@ def record(world: World, name: str) -> Recording:
     recording = recorder.take(trace.calls())
     made = recording.state(len(recording.steps), lambda _: True)
     real = snapshot(world.root / "run")
-    wrong = sorted(path for path in made.keys() | real.keys() if made.get(path) != real.get(path) and _counts(path))
-    if wrong:
-        raise RuntimeError(f"{name}: the recording does not give what is on the disk: {wrong[:3]}")
-    return recording
+    paths = made.keys() | real.keys()
+    return recording, sorted(path for path in paths if made.get(path) != real.get(path) and _counts(path))
 
 
 def _counts(path: str) -> bool:

@@ -92,10 +92,12 @@ def share_out(loop: str, numbers: Sequence[int], jobs: int, work: Work, folder: 
         children.append(pid)
     for job, pid in enumerate(children):
         _, status = os.waitpid(pid, 0)
+        target = folder / f"summary-{job}"
         if status:
-            summary.failures.append(f"a process of the loop itself ended with {os.waitstatus_to_exitcode(status)}")
+            told = target.read_text() if target.exists() else f"exit code {os.waitstatus_to_exitcode(status)}"
+            summary.failures.append(f"a process of the loop itself failed: {told}")
         else:
-            summary.take(_from_json(json.loads((folder / f"summary-{job}").read_bytes())))
+            summary.take(_from_json(json.loads(target.read_bytes())))
     summary.seconds = time.monotonic() - started
     return summary
 
@@ -118,7 +120,7 @@ def _work(loop: str, numbers: Sequence[int], work: Work, target: Path) -> None:
         target.write_text(json.dumps(summary.as_json()))
         code = 0
     except BaseException:
-        traceback.print_exc()
+        target.write_text(traceback.format_exc())
     finally:
         sys.stdout.flush()
         sys.stderr.flush()

@@ -67,7 +67,7 @@ def run_case(world: World, case: Case) -> tuple[str, str | None]:
     before = world.state_of_home()
     child = world.start(world.arguments(scenario), waits=True)
     trace = inject(child, world.root / "trace", case.call, case.number, case.error, forever=case.forever)
-    ended = world.follow(child) if scenario.follows else child.wait()
+    ended = world.follow(child, is_disturbed=True) if scenario.follows else child.wait()
     hit = [call for call in trace.calls() if call.was_injected]
     if not any(str(world.root) in call.text for call in hit):
         return NOT_MET, None

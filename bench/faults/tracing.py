@@ -30,7 +30,7 @@ CHANGING: Final = (
 )  # fmt: skip
 """The calls that change what is on the disk, or make it lasting."""
 LINE: Final = re.compile(r"^(\d+) +(?:<\.\.\. )?(\w+)")
-ATTACH_SECONDS: Final = 10.0
+ATTACH_SECONDS: Final = 60.0
 
 
 def is_there() -> bool:

@@ -23,7 +23,7 @@ from backscroll.library import Library
 from backscroll.library import ingest as ingest_module
 from backscroll.library import update as update_module
 from backscroll.library.marks import change_marks
-from bench.faults.processes import Child, Ended, answer_of, command, import_everything
+from bench.faults.processes import PATIENCE, Child, Ended, answer_of, command, import_everything
 from bench.faults.questions import Answers, Crashed, Plain, ask, differences, kept, lost, settings_of
 from bench.follow import last_row, unique_word
 from bench.generate import Mix, generate
@@ -105,11 +105,14 @@ class World:
         answers, ended = answer_of(partial(ask, self.home, self.library, self.words, refreshes=refreshes), self.root)
         return answers or {"process": Crashed(ended.problem() or f"exit code {ended.code}: {ended.errors}")}, ended
 
-    def follow(self, child: Child) -> Ended:
-        """See a watching command through: it catches up, something is written to the home, and it is stopped."""
-        child.wait_until(child.is_watching, 5)
+    def follow(self, child: Child, *, is_disturbed: bool = False) -> Ended:
+        """See a watching command through: it catches up, something is written to the home, and it is stopped.
+
+        One that is disturbed may never come so far: that is not waited for as long.
+        """
+        child.wait_until(child.is_watching, 5 if is_disturbed else PATIENCE)
         self.go_on_living()
-        child.wait_until(lambda: child.lines() > 0, 2)
+        child.wait_until(lambda: child.lines() > 0, 2 if is_disturbed else PATIENCE)
         child.signal(signal.SIGINT)
         return child.wait()
 
