@@ -29,6 +29,7 @@ IMPORTS: dict[str, set[str]] = {
     "web": {"library", "render", "query", "httpd"},
     "mcp": {"library", "render", "query", "httpd"},
     "plugin": set(),
+    "demo": set(),
     "cli": {"library", "render", "query", "httpd", "web", "mcp"},
 }
 PURE = {"records", "conversation", "pricing", "query", "redaction", "render"}
