@@ -389,7 +389,7 @@ def grow(*steps: tuple[str, str, str]) -> None:
 def test_a_row_that_only_its_copy_tells_of_is_entitled_whether_it_or_its_title_comes_first() -> None:
     """The row itself is in a file that is gone: a fork has a copy of it, and another session goes on from it."""
     origin = {"sessionId": session_uuid("S0"), "messageUuid": "gone"}
-    steps = [
+    steps: list[tuple[str, Row]] = [
         ("S2", {"type": "summary", "summary": "Carts", "leafUuid": "gone"}),
         ("S1", {"type": "user", "uuid": "a", "forkedFrom": origin, "message": {"role": "user", "content": "one"}}),
         ("S1", {"type": "user", "uuid": "b", "parentUuid": "gone", "message": {"role": "user", "content": "two"}}),
