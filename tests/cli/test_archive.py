@@ -7,10 +7,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
 
+from tests.support.command import run_command
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import CANARY, EVERYTHING, session_path, write_home
 
@@ -36,10 +38,9 @@ class Place:
         self.library = root / "library"
         self.archive = self.library / "archive"
 
-    def run(self, *arguments: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, text: str | None = None) -> CompletedProcess[str]:
         where = ["--home", str(self.home), "--library", str(self.library)]
-        command = [sys.executable, "-m", "backscroll", *arguments, *where]
-        return subprocess.run(command, capture_output=True, text=True, timeout=60, input=text)
+        return run_command(*arguments, *where, given=text or "")
 
     def ask(self, *arguments: str, exit_code: int = 0) -> Any:  # noqa: ANN401 - whatever JSON says
         done = self.run(*arguments, "--json")

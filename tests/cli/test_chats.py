@@ -5,10 +5,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
 
+from tests.support.command import run_command
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import EVERYTHING, session_path, write_home
 
@@ -29,9 +31,8 @@ y <- x assistant: written
 """
 
 
-def run(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "backscroll", *arguments, "--home", str(home)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+def run(home: Path, *arguments: str) -> CompletedProcess[str]:
+    return run_command(*arguments, "--home", home)
 
 
 def answer(home: Path, *arguments: str) -> Any:  # noqa: ANN401 - whatever JSON says

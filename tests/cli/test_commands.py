@@ -7,17 +7,18 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
 
+from tests.support.command import run_command
 from tests.support.drawings import draw, jsonl
 from tests.support.homes import CANARY, EVERYTHING, FAMILIES, session_path, write_home
 
 
-def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "backscroll", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, env=os.environ | environment, timeout=60)
+def run(*arguments: object, **environment: str) -> CompletedProcess[str]:
+    return run_command(*arguments, environment=os.environ | environment)
 
 
 def answer(*arguments: object, exit_code: int = 0) -> Any:  # noqa: ANN401 - whatever JSON says

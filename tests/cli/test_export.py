@@ -3,12 +3,12 @@
 import json
 import os
 import stat
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
+from tests.support.command import run_command
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path, write_home
 
@@ -38,9 +38,8 @@ def home(tmp_path: Path) -> Path:
     return write_home(tmp_path / "claude", files)
 
 
-def run(home: Path, *arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "backscroll", "export", *arguments, "--home", str(home)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=cwd)
+def run(home: Path, *arguments: str, cwd: Path | None = None) -> CompletedProcess[str]:
+    return run_command("export", *arguments, "--home", home, cwd=cwd)
 
 
 @pytest.mark.parametrize("form", ["html", "md"])
@@ -74,8 +73,7 @@ def test_rows_are_the_file_byte_for_byte(home: Path, tmp_path: Path) -> None:
 
 
 def test_json_is_what_show_prints(home: Path) -> None:
-    command = [sys.executable, "-m", "backscroll", "show", ONE, "--json", "--home", str(home)]
-    shown = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    shown = run_command("show", ONE, "--json", "--home", home)
     assert run(home, ONE, "--format", "json").stdout == shown.stdout
 
 

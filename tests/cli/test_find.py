@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
@@ -21,6 +22,7 @@ from backscroll.cli.finding import Latest, while_typing
 from backscroll.query import Word, parse
 from backscroll.render.cells import cells
 from backscroll.render.picker import Entry, Picker, draw, layout_of
+from tests.support.command import run_command
 from tests.support.drawings import draw as drawn
 from tests.support.drawings import jsonl, session_uuid
 from tests.support.homes import session_path, write_home
@@ -309,11 +311,8 @@ def terminals() -> Iterator[list[Terminal]]:
         terminal.process.wait()
 
 
-def run(home: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "backscroll", *arguments, "--home", str(home)]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, env=os.environ | environment
-    )
+def run(home: Path, *arguments: str, **environment: str) -> CompletedProcess[str]:
+    return run_command(*arguments, "--home", home, environment=os.environ | environment)
 
 
 def test_a_chat_is_found_while_typing(home: Path, terminals: list[Terminal]) -> None:

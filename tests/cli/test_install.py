@@ -6,23 +6,22 @@ import pty
 import subprocess
 import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
 
+from tests.support.command import run_command
 from tests.support.homes import write_home
 
 SETTINGS = '{\n  "model": "opus",\n  "hooks": {\n    "Stop": []\n  }\n}\n'
 
 
-def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "backscroll", *map(str, arguments)]
-    return subprocess.run(
-        command, capture_output=True, text=True, stdin=subprocess.DEVNULL, env=os.environ | environment, timeout=60
-    )
+def run(*arguments: object, **environment: str) -> CompletedProcess[str]:
+    return run_command(*arguments, environment=os.environ | environment)
 
 
-def run_and_answer(said: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+def run_and_answer(said: str, *arguments: object) -> CompletedProcess[str]:
     """With a terminal for input, on which this was typed."""
     ours, theirs = pty.openpty()
     os.write(ours, said.encode())

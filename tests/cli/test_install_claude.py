@@ -6,10 +6,12 @@ import pty
 import subprocess
 import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
 
+from tests.support.command import run_command
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path, write_home
 
@@ -76,11 +78,9 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def run(home: Path, *arguments: object, said: str | None = None) -> subprocess.CompletedProcess[str]:
+def run(home: Path, *arguments: object, said: str | None = None) -> CompletedProcess[str]:
     """With this for input; without a terminal."""
-    library = ["--home", str(home), "--library", str(home.parent / "library")]
-    command = [sys.executable, "-m", "backscroll", *map(str, arguments), *library]
-    return subprocess.run(command, capture_output=True, text=True, input=said or "", timeout=60)
+    return run_command(*arguments, "--home", home, "--library", home.parent / "library", given=said or "")
 
 
 def answer(home: Path, *arguments: object) -> Any:  # noqa: ANN401 - whatever JSON says

@@ -1,13 +1,13 @@
 """pin, tag, note and saved, as a user runs them."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
 
+from tests.support.command import run_command
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path, write_home
 
@@ -29,9 +29,8 @@ f <- e assistant: all done
 S1, S2, S3 = map(session_uuid, ("S1", "S2", "S3"))
 
 
-def run(home: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "backscroll", *arguments, "--home", str(home)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, input=stdin)
+def run(home: Path, *arguments: str, stdin: str = "") -> CompletedProcess[str]:
+    return run_command(*arguments, "--home", home, given=stdin)
 
 
 def answer(home: Path, *arguments: str) -> Any:  # noqa: ANN401 - whatever JSON says

@@ -2,12 +2,13 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
+
+from tests.support.command import run_command
 
 OWN = """
 [prices."claude-opus-5-20260801"]
@@ -23,10 +24,9 @@ cache_read = 0.025
 """
 
 
-def run(*arguments: str, settings: Path | None = None) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, settings: Path | None = None) -> CompletedProcess[str]:
     environment = {**os.environ, **({"BACKSCROLL_SETTINGS": str(settings)} if settings else {})}
-    command = [sys.executable, "-m", "backscroll", "prices", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
+    return run_command("prices", *arguments, environment=environment)
 
 
 def answer(*arguments: str, settings: Path | None = None) -> Any:  # noqa: ANN401 - whatever JSON says

@@ -2,15 +2,15 @@
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
 
 from backscroll.library.budget import tokens_of
+from tests.support.command import run_command
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path, write_home
 
@@ -34,12 +34,9 @@ def home(tmp_path: Path) -> Path:
     return write_home(tmp_path / "claude", files)
 
 
-def run(
-    home: Path, *arguments: str, given: str = "", environment: Mapping[str, str] = {}
-) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-m", "backscroll", "recall", *arguments, "--home", str(home)]
+def run(home: Path, *arguments: str, given: str = "", environment: Mapping[str, str] = {}) -> CompletedProcess[str]:
     own = {name: value for name, value in os.environ.items() if not name.startswith("CLAUDE")}
-    return subprocess.run(words, capture_output=True, text=True, timeout=60, input=given, env=own | dict(environment))
+    return run_command("recall", *arguments, "--home", home, given=given, environment=own | dict(environment))
 
 
 def answer(home: Path, *arguments: str, exit_code: int = 0, **more: Any) -> Any:  # noqa: ANN401 - whatever JSON says

@@ -7,10 +7,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
 
+from tests.support.command import run_command
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path, write_home
 
@@ -41,9 +43,8 @@ def home(tmp_path: Path) -> Path:
     return write_home(tmp_path / "claude", files)
 
 
-def run(home: Path, *arguments: str, command: str = "search") -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-m", "backscroll", command, *arguments, "--home", str(home)]
-    return subprocess.run(words, capture_output=True, text=True, timeout=60)
+def run(home: Path, *arguments: str, command: str = "search") -> CompletedProcess[str]:
+    return run_command(command, *arguments, "--home", home)
 
 
 def answer(home: Path, *arguments: str, exit_code: int = 0) -> Any:  # noqa: ANN401 - whatever JSON says

@@ -8,10 +8,12 @@ import pty
 import subprocess
 import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
 
+from tests.support.command import run_command
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path, write_home
 
@@ -31,9 +33,8 @@ def home(tmp_path: Path) -> Path:
     return write_home(tmp_path / "claude", {session_path("S1"): jsonl(draw(SHOP))})
 
 
-def run(home: Path, *arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "backscroll", "sql", *arguments, "--home", str(home)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, input=stdin)
+def run(home: Path, *arguments: str, stdin: str | None = None) -> CompletedProcess[str]:
+    return run_command("sql", *arguments, "--home", home, given=stdin or "")
 
 
 def answer(home: Path, *arguments: str) -> Any:  # noqa: ANN401 - whatever JSON says

@@ -1,14 +1,14 @@
 """stats files, stats context, stats cache, blame and file, as a user runs them."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
 
 from tests.library.analytics.test_files import APP, FIRST
+from tests.support.command import run_command
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path, write_home
 
@@ -20,9 +20,8 @@ def home(tmp_path: Path) -> Path:
     return write_home(tmp_path / "claude", {session_path("S1"): jsonl(draw(HOSTILE))})
 
 
-def run(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "backscroll", *arguments, "--home", str(home)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+def run(home: Path, *arguments: str) -> CompletedProcess[str]:
+    return run_command(*arguments, "--home", home)
 
 
 def answer(home: Path, *arguments: str) -> Any:  # noqa: ANN401 - whatever JSON says

@@ -1,12 +1,12 @@
 """backscroll stats sequences, as a user runs it."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
+from tests.support.command import run_command
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path, write_home
 
@@ -28,9 +28,8 @@ def home(tmp_path: Path) -> Path:
     return write_home(tmp_path / "claude", {session_path("S1"): jsonl(draw(SHOP))})
 
 
-def run(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "backscroll", "stats", "sequences", *arguments, "--home", str(home)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+def run(home: Path, *arguments: str) -> CompletedProcess[str]:
+    done = run_command("stats", "sequences", *arguments, "--home", home)
     assert done.returncode == 0, done.stderr
     return done
 

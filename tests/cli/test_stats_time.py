@@ -1,13 +1,13 @@
 """backscroll stats, stats time, prompts, activity, blocks and compare, as a user runs them."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
 
+from tests.support.command import run_command
 from tests.support.drawings import draw, jsonl
 from tests.support.homes import session_path, write_home
 
@@ -37,9 +37,8 @@ def home(tmp_path: Path) -> Path:
     return write_home(tmp_path / "claude", {session_path("S1"): jsonl(rows)})
 
 
-def run(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "backscroll", *arguments, "--home", str(home)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+def run(home: Path, *arguments: str) -> CompletedProcess[str]:
+    done = run_command(*arguments, "--home", home)
     assert done.returncode == 0, done.stderr
     return done
 
@@ -87,7 +86,6 @@ def test_two_sides_are_told_to_programs(home: Path) -> None:
 
 
 def test_a_time_before_the_name_of_a_report_is_refused(home: Path) -> None:
-    command = [sys.executable, "-m", "backscroll", "stats", "--since", "7d", "usage", "--home", str(home)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = run_command("stats", "--since", "7d", "usage", "--home", home)
     assert done.returncode == 2
     assert "go behind usage" in done.stderr

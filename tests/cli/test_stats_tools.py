@@ -1,12 +1,12 @@
 """backscroll stats tools, as a user runs it."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
+from tests.support.command import run_command
 from tests.support.drawings import draw, jsonl
 from tests.support.homes import session_path, write_home
 
@@ -29,9 +29,8 @@ def home(tmp_path: Path) -> Path:
     return write_home(tmp_path / "claude", {session_path("S1"): jsonl(drawn)})
 
 
-def run(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "backscroll", "stats", "tools", *arguments, "--home", str(home)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+def run(home: Path, *arguments: str) -> CompletedProcess[str]:
+    done = run_command("stats", "tools", *arguments, "--home", home)
     assert done.returncode == 0, done.stderr
     return done
 

@@ -4,13 +4,13 @@ import csv
 import io
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
 
+from tests.support.command import run_command
 from tests.support.homes import FAMILIES, session_file, write_home
 
 
@@ -24,15 +24,9 @@ def home(tmp_path: Path) -> Path:
     return write_home(tmp_path / "home", {**FAMILIES["1.0 resume copies"], **session_file("S1", drawing)})
 
 
-def run(home: Path, *arguments: str, zone: str = "UTC") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "backscroll", "--home", str(home), "--library", str(home.parent / "library")]
-    return subprocess.run(
-        [*command, "stats", "usage", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={**os.environ, "TZ": zone},
-    )
+def run(home: Path, *arguments: str, zone: str = "UTC") -> CompletedProcess[str]:
+    where = ("--home", home, "--library", home.parent / "library")
+    return run_command(*where, "stats", "usage", *arguments, environment={**os.environ, "TZ": zone})
 
 
 def answer(home: Path, *arguments: str, zone: str = "UTC") -> Any:  # noqa: ANN401 - whatever JSON says

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.command import run_command
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path, write_home
 
@@ -56,8 +57,7 @@ def library(tmp_path: Path) -> Path:
     rows[1]["message"]["usage"]["output_tokens"] = 1_000_000
     home = write_home(tmp_path / "claude", {session_path("S1"): jsonl(rows)})
     folder = tmp_path / "library"
-    command = [sys.executable, "-m", "backscroll", "update", "--home", str(home), "--library", str(folder)]
-    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    run_command("update", "--home", home, "--library", folder).check_returncode()
     return folder
 
 

@@ -1,0 +1,71 @@
+"""Run a command as a user does, in a process of its own, but without importing everything for each of them.
+
+The process is forked from one that has imported the program: it begins with nothing in its memory but modules, and has
+its own environment, working directory, input and output.
+"""
+
+import importlib
+import multiprocessing
+import os
+import pkgutil
+import sys
+import time
+from collections.abc import Mapping
+from multiprocessing.context import ForkServerContext
+from pathlib import Path
+from subprocess import CompletedProcess, TimeoutExpired
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import backscroll
+from backscroll.cli.start import main
+
+PATIENCE: Final = 300.0
+"""Seconds after which a command is taken to hang."""
+STREAMS: Final = ("stdin", "stdout", "stderr")
+
+
+def run_command(
+    *arguments: object, given: str = "", cwd: Path | None = None, environment: Mapping[str, str] | None = None
+) -> CompletedProcess[str]:
+    """Run `backscroll` with these arguments; `given` is its input. The environment is this process's unless named."""
+    own = {**(os.environ if environment is None else environment)}
+    words = [str(argument) for argument in arguments]
+    with TemporaryDirectory() as folder:
+        streams = [Path(folder) / name for name in STREAMS]
+        streams[0].write_text(given)
+        child = _processes().Process(target=_work, args=(words, own, cwd or Path.cwd(), streams))
+        child.start()
+        child.join(PATIENCE)
+        if child.exitcode is None:
+            child.kill()
+            child.join()
+            raise TimeoutExpired(words, PATIENCE, *(stream.read_text() for stream in streams[1:]))
+        output, errors = (stream.read_text() for stream in streams[1:])
+    return CompletedProcess(["backscroll", *words], child.exitcode, output, errors)
+
+
+def _processes() -> ForkServerContext:
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    return context
+
+
+def _work(arguments: list[str], environment: dict[str, str], cwd: Path, streams: list[Path]) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
+    time.tzset()
+    os.chdir(cwd)
+    for descriptor, path in enumerate(streams):
+        opened = os.open(path, os.O_RDONLY if descriptor == 0 else os.O_WRONLY | os.O_CREAT)
+        os.dup2(opened, descriptor)
+        os.close(opened)
+        mode = "r" if descriptor == 0 else "w"
+        setattr(sys, STREAMS[descriptor], open(descriptor, mode, closefd=False))  # noqa: SIM115 - until it ends
+    sys.argv = ["backscroll", *arguments]
+    main()
+
+
+for _module in pkgutil.walk_packages(backscroll.__path__, "backscroll."):
+    if not _module.name.endswith("__main__"):
+        importlib.import_module(_module.name)
