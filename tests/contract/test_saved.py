@@ -11,6 +11,7 @@ from tests.contract.support import Desk, World, add_chats, file_columns, withdra
 from tests.conversation.support import records_of
 from tests.conversation.test_incremental import built_at_once, describe, differences, worlds
 from tests.support.drawings import session_uuid
+from tests.support.samples import TRY_ALL
 
 
 def taken_up(store: Store, given: World | None = None) -> Chats:
@@ -29,7 +30,7 @@ def taken_up(store: Store, given: World | None = None) -> Chats:
     return chats
 
 
-@settings(max_examples=300, suppress_health_check=list(HealthCheck))
+@settings(max_examples=300 if TRY_ALL else 100, suppress_health_check=list(HealthCheck))
 @given(world=worlds(), data=st.data())
 def test_a_transcript_that_is_taken_up_goes_on_as_if_it_had_never_been_saved(
     long_store: Store, world: dict[Place, list[Record]], data: st.DataObject
@@ -48,7 +49,7 @@ def test_a_transcript_that_is_taken_up_goes_on_as_if_it_had_never_been_saved(
     assert [overview_of(chat) for chat in chats.chats()] == [overview_of(chat) for chat in whole.chats()]
 
 
-@settings(max_examples=200, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200 if TRY_ALL else 60, suppress_health_check=list(HealthCheck))
 @given(world=worlds(), data=st.data())
 def test_so_does_one_that_was_saved_again_and_again(
     long_store: Store, world: dict[Place, list[Record]], data: st.DataObject

@@ -14,6 +14,7 @@ from backscroll.conversation import Chat, Chats, Place, Tree, Turn
 from backscroll.files import Bookmark, Reading
 from backscroll.records import Record, decode_all, decode_line
 from tests.support.drawings import Row, draw, line, session_uuid
+from tests.support.samples import TRY_ALL
 
 World = Mapping[Place, Sequence[Record]]
 
@@ -327,7 +328,7 @@ class Growing:
 SLOW: Final = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
 
 
-@settings(max_examples=300, suppress_health_check=SLOW)
+@settings(max_examples=2000 if TRY_ALL else 120, suppress_health_check=SLOW)
 @given(world=worlds(), data=st.data())
 def test_any_split_of_any_files_gives_the_chats_that_are_built_at_once(
     world: dict[Place, list[Record]], data: st.DataObject
@@ -346,7 +347,7 @@ def test_any_split_of_any_files_gives_the_chats_that_are_built_at_once(
     growing.check()
 
 
-@settings(max_examples=150, suppress_health_check=SLOW)
+@settings(max_examples=500 if TRY_ALL else 60, suppress_health_check=SLOW)
 @given(world=worlds(), data=st.data())
 def test_a_file_may_go_and_come_back_at_any_time(world: dict[Place, list[Record]], data: st.DataObject) -> None:
     growing = Growing()

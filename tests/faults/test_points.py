@@ -10,6 +10,7 @@ from backscroll.archive import Archive, Writer, merge, verify
 from backscroll.errors import BackscrollError
 from tests.archive.support import Kept, contents
 from tests.faults.disk import ERRORS, PowerCut, failing_disk
+from tests.support.samples import numbers
 
 SECRET = b"correct horse battery staple"
 Action = Callable[[Kept], None]
@@ -113,9 +114,7 @@ def in_backup(kept: Kept) -> tuple[dict[int, list[bytes]], set[int]]:
 
 @pytest.mark.parametrize("loses", [False, True], ids=["all written", "only the flushed written"])
 def test_a_power_cut_at_every_point_of_a_backup(tmp_path: Path, loses: bool) -> None:
-    points = 0
-    while True:
-        points += 1
+    for points in numbers(loses):
         kept = backed_up(tmp_path / str(points))
         before, forgotten = in_backup(kept)
         with failing_disk(kept.folder.with_name("backup"), points, PowerCut) as disk:
@@ -134,9 +133,8 @@ def test_a_power_cut_at_every_point_of_a_backup(tmp_path: Path, loses: bool) -> 
 @pytest.mark.parametrize("forever", [False, True], ids=["once", "forever"])
 @pytest.mark.parametrize("error", ERRORS)
 def test_an_error_at_every_point_of_a_backup(tmp_path: Path, error: str, forever: bool) -> None:
-    points = silent = 0
-    while True:
-        points += 1
+    silent = 0
+    for points in numbers(2 * list(ERRORS).index(error) + forever):
         kept = backed_up(tmp_path / str(points))
         before, forgotten = in_backup(kept)
         backup = kept.folder.with_name("backup")
@@ -174,9 +172,7 @@ def check_caught_up(kept: Kept, before: dict[int, list[bytes]], forgotten: set[i
 def test_a_power_cut_at_every_point(
     tmp_path: Path, prepare: Callable[[Path], Kept], action: Action, loses: bool
 ) -> None:
-    points = 0
-    while True:
-        points += 1
+    for points in numbers(loses):
         kept = prepare(tmp_path / str(points))
         before = acknowledged(kept)
         forgotten = numbers_of(kept, "b") if action is forget else set()
@@ -195,10 +191,8 @@ def test_a_power_cut_at_every_point(
 
 
 def test_after_a_power_cut_at_any_point_of_forgetting_doing_it_again_removes_every_byte(tmp_path: Path) -> None:
-    points = 0
     left = []
-    while True:
-        points += 1
+    for points in numbers():
         kept = prepared(tmp_path / str(points))
         with failing_disk(kept.folder, points, PowerCut) as disk:
             try:
@@ -214,10 +208,8 @@ def test_after_a_power_cut_at_any_point_of_forgetting_doing_it_again_removes_eve
 
 def test_after_a_power_cut_in_a_forgetting_another_file_can_be_forgotten_entirely(tmp_path: Path) -> None:
     """What the first one copied and then left lying must not outlive the second."""
-    points = 0
     left = []
-    while True:
-        points += 1
+    for points in numbers():
         kept = prepared(tmp_path / str(points))
         with failing_disk(kept.folder, points, PowerCut) as disk:
             try:
@@ -237,9 +229,8 @@ def test_after_a_power_cut_in_a_forgetting_another_file_can_be_forgotten_entirel
 def test_an_error_at_every_point(
     tmp_path: Path, prepare: Callable[[Path], Kept], action: Action, error: str, forever: bool
 ) -> None:
-    points = silent = 0
-    while True:
-        points += 1
+    silent = 0
+    for points in numbers(2 * list(ERRORS).index(error) + forever):
         kept = prepare(tmp_path / str(points))
         before = acknowledged(kept)
         forgotten = numbers_of(kept, "b") if action is forget else set()
@@ -257,9 +248,7 @@ def test_an_error_at_every_point(
 
 
 def test_no_descriptor_is_left_open_after_an_error(tmp_path: Path) -> None:
-    points = 0
-    while True:
-        points += 1
+    for points in numbers():
         kept = prepared(tmp_path / str(points))
         open_before = len(list(Path("/proc/self/fd").iterdir()))
         with failing_disk(kept.folder, points, lambda: OSError(5, "EIO")) as disk, contextlib.suppress(OSError):
@@ -270,9 +259,7 @@ def test_no_descriptor_is_left_open_after_an_error(tmp_path: Path) -> None:
 
 
 def test_readers_survive_every_state_that_a_cut_leaves(tmp_path: Path) -> None:
-    points = 0
-    while True:
-        points += 1
+    for points in numbers():
         kept = first_capture(tmp_path / str(points))
         with failing_disk(kept.folder, points, PowerCut):
             try:

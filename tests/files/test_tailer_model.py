@@ -3,7 +3,7 @@
 Hypothesis makes up the story: things happen to four files of a real folder, and between them the reader visits. What he
 keeps of a file is only its bookmark and the bytes that he was given; after each visit these must be the file's own.
 
-About 5,000 steps; 500,000 with BACKSCROLL_LONG=1 in the environment.
+About 5,000 steps; 500,000 with BACKSCROLL_TRY_ALL=1 in the environment.
 
 One change cannot be seen by design, and does not happen here: in a file that also grew, other bytes between the first
 and the last WINDOW of what was read. And one depends on the system: two writes of the same length within one tick of
@@ -24,9 +24,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from backscroll.files import Bookmark, Change, Home, HomeFile, Reading, discover, find_changes, reading
+from tests.support.samples import TRY_ALL
 
 STEPS: Final = 35
-EXAMPLES: Final = (500_000 if os.environ.get("BACKSCROLL_LONG") == "1" else 5_250) // STEPS
+EXAMPLES: Final = (500_000 if TRY_ALL else 5_250) // STEPS
 
 NAMES: Final = [f"projects/{project}/agent-{agent}.jsonl" for project in ("one", "two") for agent in "ab"]
 FOX: Final = "🦊".encode()

@@ -23,6 +23,7 @@ from tests.conversation.test_incremental import Author
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import EVERYTHING, SHOP, session_file, session_path
+from tests.support.samples import TRY_ALL
 
 QUERIES: Final = (
     "one", "done", "rather this", '"rather this"', "漢字", "grün -one", "find is:agent", "done is:abandoned",
@@ -182,7 +183,7 @@ def worlds(draw_: st.DrawFn) -> dict[Place, list[dict[str, object]]]:
 
 
 @settings(
-    max_examples=int(os.environ.get("BACKSCROLL_EXAMPLES", "40")),
+    max_examples=500 if TRY_ALL else 25,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
 )
 @given(data=st.data())

@@ -20,6 +20,7 @@ from backscroll.library.prices import load_prices
 from tests.library.support import VIEWS, Shelf
 from tests.support.drawings import draw, jsonl
 from tests.support.homes import session_file, session_path
+from tests.support.samples import numbers
 
 QUERIES: Final = ("hello", "zebra", "horse", "spilled", "greeting", "role:title a", "lion", "done", "queued")
 BEGUN: Final = "a <- - user: hello\nb <- a assistant(m1): a zebra\nsummary z: A greeting"
@@ -97,7 +98,7 @@ CHANGES: Final = {"grown": grown, "rewritten": rewritten, "spilled": respilled}
 
 @pytest.mark.parametrize("change", list(CHANGES))
 def test_a_known_file_that_fails_at_any_read_is_as_it_was_and_read_the_next_time(tmp_path: Path, change: str) -> None:
-    for at in range(1, 100):
+    for at in numbers(list(CHANGES).index(change)):
         shelf = Shelf(tmp_path / str(at))
         unrelated(shelf)
         shelf.write(session_file("S1", BEGUN) | {SPILLED: "spilled words\n" * 100})
@@ -120,7 +121,7 @@ def test_a_known_file_that_fails_at_any_read_is_as_it_was_and_read_the_next_time
 
 
 def test_a_new_file_that_fails_at_any_read_leaves_nothing_and_gives_its_id_to_no_other(tmp_path: Path) -> None:
-    for at in range(1, 100):
+    for at in numbers():
         shelf = Shelf(tmp_path / str(at))
         unrelated(shelf)
         shelf.write(session_file("S1", f"{BEGUN}\n{MORE}"))
@@ -156,7 +157,7 @@ def test_a_title_beside_a_transcript_that_cannot_be_read_stays_what_it_was(tmp_p
 
 def test_an_ingest_that_lives_on_after_a_failed_read_goes_on_as_if_nothing_had_been(tmp_path: Path) -> None:
     """As while following a home, where chats stay in memory and what a list shows of them comes later."""
-    for at in range(1, 100):
+    for at in numbers():
         shelf = Shelf(tmp_path / str(at))
         unrelated(shelf)
         shelf.write(session_file("S1", BEGUN))
