@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from backscroll.errors import BackscrollError, Busy, NothingFound
-from backscroll.store.local.database import connect
+from backscroll.store.local.database import State, connect, create, examine
 from tests.library.support import Answers, Shelf, differences
 from tests.support.drawings import draw, jsonl
 from tests.support.homes import FAMILIES, session_file
@@ -149,6 +149,50 @@ def test_damage_anywhere_in_the_rows_is_met_with_no_other_error(shelf: Shelf, ma
     with shelf.open() as library:
         library.rebuild()
     assert differences(shelf.answers(QUERIES), made[1]) == []
+
+
+@pytest.mark.parametrize("has_log", [False, True], ids=["without a log", "with a log"])
+def test_rows_that_lost_their_end_give_no_answer(shelf: Shelf, has_log: bool) -> None:
+    """SQLite reads what is behind the end of a file as zeros."""
+    with shelf.open() as library:
+        library.store.writing().note("something", "in the log")
+        names = ("rows.sqlite-wal", "rows.sqlite-shm") if has_log else ()
+        log = {name: (shelf.generation / name).read_bytes() for name in names}
+    whole = rows_of(shelf).read_bytes()
+    for length in range(200, len(whole), len(whole) // 30):
+        for path in shelf.generation.glob("rows.sqlite*"):
+            path.unlink()
+        for name, data in {**log, "rows.sqlite": whole[:length]}.items():
+            (shelf.generation / name).write_bytes(data)
+        with pytest.raises(BackscrollError):
+            shelf.rows("select count(*) from v_chats")
+        assert examine(rows_of(shelf)) is State.DAMAGED
+
+
+def test_rows_whose_end_is_only_in_the_log_are_read(tmp_path: Path) -> None:
+    """As after a crash while the log was being written into the file: its head comes first."""
+    path = tmp_path / "rows.sqlite"
+    create(path)
+    connection = connect(path, write=True)
+    connection.execute("pragma wal_autocheckpoint = 0")
+    connection.execute("begin")
+    for number in range(500):
+        connection.execute("insert into marks values (?, ?)", (f"mark {number}", "x" * 500))
+    connection.execute("commit")
+    log, before = Path(f"{path}-wal").read_bytes(), path.read_bytes()
+    connection.execute("pragma wal_checkpoint(truncate)").fetchall()
+    after = path.read_bytes()
+    connection.close()
+    assert len(after) > len(before)
+    path.write_bytes(after[: len(before)])
+    assert examine(path) is State.DAMAGED
+    Path(f"{path}-wal").write_bytes(log)
+    assert examine(path) is State.OURS
+    connection = connect(path, write=False)
+    assert connection.execute("select count(*) from marks where name like 'mark %'").fetchall() == [(500,)]
+    connection.close()
+    Path(f"{path}-wal").write_bytes(log[: len(log) // 2])
+    assert examine(path) is State.DAMAGED
 
 
 # The words.

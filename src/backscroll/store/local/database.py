@@ -16,9 +16,9 @@ from backscroll.store.batches import storable
 from backscroll.store.local.checksums import SUM_BYTES, load_checksums
 from backscroll.store.local.faults import fault_of, why_not_opened
 from backscroll.store.local.schema import APPLICATION, TABLES, VERSION, VIEWS
+from backscroll.store.local.truncated import HEAD, is_truncated
 
 PATIENCE_MS: Final = 5_000
-HEAD: Final = 100
 SUM_BYTES_AT: Final = 20
 PRAGMAS: Final = ("cache_size = -8192", "temp_store = memory")
 MAGIC: Final = b"SQLite format 3\0"
@@ -53,12 +53,13 @@ def examine(path: Path) -> State:
     try:
         with path.open("rb") as file:
             head = file.read(HEAD)
+        is_cut = head.startswith(MAGIC) and is_truncated(path)
     except (FileNotFoundError, NotADirectoryError):
         return State.MISSING
     except OSError as error:
         raise storage_error(error, f"cannot open {path}") from error
     application, version = (int.from_bytes(head[at : at + 4], "big") for at in (68, 60))
-    if len(head) < HEAD or not head.startswith(MAGIC) or application != APPLICATION:
+    if is_cut or len(head) < HEAD or not head.startswith(MAGIC) or application != APPLICATION:
         return State.DAMAGED
     if version == VERSION:
         # Where the room for the sums is not what it was made with, no sum would be looked at.

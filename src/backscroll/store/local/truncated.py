@@ -1,0 +1,54 @@
+"""Whether pages are missing at the end of a SQLite file.
+
+SQLite reads what is behind the end of a file as zeros, and the checksum VFS does not look at a page that is not all
+there: without this check such a file gives answers from which rows are missing.
+"""
+
+import os
+import time
+from pathlib import Path
+from typing import Final
+
+HEAD: Final = 100
+LOG_HEAD: Final = 32
+FRAME_HEAD: Final = 24
+ATTEMPTS: Final = 3
+PAUSE: Final = 0.02
+"""Seconds between attempts: another process may be writing the log into the file, and then remove it."""
+
+
+def is_truncated(path: Path) -> bool:
+    """Whether the file is shorter than its head says, and the write-ahead log does not have the rest."""
+    for attempt in range(ATTEMPTS):
+        time.sleep(PAUSE if attempt else 0)
+        with path.open("rb") as file:
+            head, size = file.read(HEAD), os.fstat(file.fileno()).st_size
+        page = _number(head[16:18])
+        page = 65536 if page == 1 else page
+        has_count = head[24:28] == head[92:96]  # else the count is of an earlier version of SQLite, and not kept up
+        missing = range(size // page + 1, _number(head[28:32]) + 1) if page and has_count else range(0)
+        if not missing or _pages_in_log(path, page).issuperset(missing):
+            return False
+    return True
+
+
+def _pages_in_log(path: Path, page: int) -> set[int]:
+    """The pages of all transactions in the log that are complete."""
+    committed: set[int] = set()
+    waiting: set[int] = set()
+    try:
+        with Path(f"{path}-wal").open("rb") as log:
+            salts = log.read(LOG_HEAD)[16:24]
+            while len(head := log.read(FRAME_HEAD)) == FRAME_HEAD and head[8:16] == salts:
+                waiting.add(_number(head[:4]))
+                if head[4:8] != bytes(4):
+                    committed |= waiting
+                    waiting.clear()
+                log.seek(page, os.SEEK_CUR)
+    except FileNotFoundError:
+        pass
+    return committed
+
+
+def _number(data: bytes) -> int:
+    return int.from_bytes(data, "big")
