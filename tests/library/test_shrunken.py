@@ -79,6 +79,19 @@ def test_files_of_a_chat_that_are_lost_are_named(shelf: Shelf) -> None:
     assert missing == [Path(f"{shelf.home / NAME}@v1")]
 
 
+def test_a_version_whose_line_in_the_catalogue_is_damaged_is_named(shelf: Shelf) -> None:
+    """Then the version after it has its number, and must not be taken for it."""
+    shelf.write(SESSION).update()
+    shelf.write({NAME: SESSION[NAME].splitlines(keepends=True)[0]}).update()
+    catalogue = archive_folder(shelf.settings) / "catalogue.jsonl"
+    data = bytearray(catalogue.read_bytes())
+    data[data.index(b'"kind":"bytes"') + 2] ^= 1
+    catalogue.write_bytes(data)
+    with shelf.open() as library:
+        missing = library.missing_from(library.find(session_uuid("S1")))
+    assert missing == [Path(f"{shelf.home / NAME}@v1")]
+
+
 def test_show_says_that_an_emptied_session_is_read_from_the_archive(shelf: Shelf) -> None:
     shelf.write(SESSION).update()
     shelf.write({NAME: b""}).update()

@@ -214,8 +214,17 @@ class Library:
         return OpenedChat(opened, stored.overview.title, self.passing.live, sources)
 
     def missing_from(self, chat: StoredChat) -> list[Path]:
-        """The files of a chat that are neither in a home nor in the archive: it is shown without them."""
-        return [Path(path) for path, _ in self.store.paths(chat.key) if self.source(Path(path)) is None]
+        """The files of a chat that are in no home, and not in the archive or not all of them: what they held is not shown.
+
+        The archive has less of a file than the index has read where a line of its catalogue is damaged.
+        """
+        known = self.store.known_at(path for path, _ in self.store.paths(chat.key))
+        sources = {path: self.source(Path(path)) for path in known}
+        return [
+            Path(path)
+            for path, source in sources.items()
+            if source is None or (source.is_kept and source.size < known[path].size)
+        ]
 
     def context(self, hit: Hit, query: Query, lines: int) -> str:
         """The lines of a passage around the first match."""
