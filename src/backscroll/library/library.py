@@ -214,7 +214,7 @@ class Library:
         return OpenedChat(opened, stored.overview.title, self.passing.live, sources)
 
     def missing_from(self, chat: StoredChat) -> list[Path]:
-        """The files of a chat that are in no home, and not in the archive or not all of them: what they held is not shown.
+        """The files of a chat of which neither a home nor the archive has all that was read: part of it is not shown.
 
         The archive has less of a file than the index has read where a line of its catalogue is damaged.
         """
