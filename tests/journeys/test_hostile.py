@@ -29,10 +29,12 @@ from tests.support.hostile import (
     turn,
 )
 from tests.support.payloads import armed
+from tests.support.samples import SHARE
 from tests.web.served import serving
 
 PLACES = ("/", "/chats", "/chats?sort=title", "/chats?by=project", "/projects", "/settings", "/stats", "/files")
 WORDS = ("hit", "canary.invalid", "title:script", "onerror press", "project:hit", "is:agent hit", "tool:Bash passwd")
+TURNS = COUNT // SHARE
 FILL = """async (every) => {
   const chunks = await import("/static/chunks.js");
   const sections = [...document.querySelectorAll("#messages > .chunk")];
@@ -64,8 +66,8 @@ FOLLOWED = """async ([address, item]) => {
 
 @pytest.fixture(scope="module")
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
-    """A home in which every field of a transcript has had every payload, indexed."""
-    shelf = Shelf(tmp_path_factory.mktemp("hostile")).write(hostile_home())
+    """A home in which every payload is in some field of a transcript, or in every one if all is tried; indexed."""
+    shelf = Shelf(tmp_path_factory.mktemp("hostile")).write(hostile_home(TURNS, TURNS))
     shelf.update()
     return shelf
 
@@ -136,7 +138,7 @@ def test_lists_searches_and_reports_are_only_text(witness: Witness) -> None:
 def test_every_title_and_snippet_is_only_text(witness: Witness) -> None:
     page = witness.context.new_page()
     page.goto(f"{witness.origin}/settings")
-    assert page.evaluate(FOLLOWED, ["/chats", "a[href^='/chats/']"]) >= COUNT
+    assert page.evaluate(FOLLOWED, ["/chats", "a[href^='/chats/']"]) >= TURNS
     for words in ("hit", "canary.invalid", "press"):
         assert page.evaluate(FOLLOWED, [f"/search?q={words}", "a[href*='?at=']"]) > 20
     witness.look(page)
@@ -152,17 +154,17 @@ def test_addresses_that_are_hostile_are_only_text(witness: Witness) -> None:
             witness.look(page)
 
 
-def test_every_payload_in_every_field_of_a_chat(witness: Witness) -> None:
+def test_every_payload_in_the_fields_of_a_chat(witness: Witness) -> None:
     page = witness.context.new_page()
     page.goto(f"{witness.origin}/chats/{FIELDS}")
-    show_everything(page, every=12)
+    show_everything(page, every=max(1, 12 // SHARE))
     witness.look(page)
     for link in page.locator("#messages > .chunk:first-child a[data-raw]").all()[:30]:
         link.dispatch_event("click")
     page.locator(".raw-row", has_text="parentUuid").nth(29).wait_for()
     witness.look(page)
     # As the page itself makes elements of what comes, but without showing half a million of them.
-    assert page.evaluate(LIFELESS, FIELDS) > COUNT * 20
+    assert page.evaluate(LIFELESS, FIELDS) > TURNS * 20
     witness.look(page)
     check_keys(page)
 
