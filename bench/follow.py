@@ -24,11 +24,12 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
+from backscroll.demo.player import append
 from backscroll.files import Home
 from backscroll.library import Library
 from backscroll.settings import Settings
 from bench.generate import Mix, _size, generate
-from bench.generator.play import _append, _latest_sound_sessions
+from bench.generator.play import _latest_sound_sessions
 from bench.generator.rows import Tally, Transcript, client, new_uuid
 
 AIM: Final = 0.100
@@ -182,7 +183,7 @@ class Speaker:
         for number in range(lines):
             self._transcript.user(f'"and then we say {word if number == lines // 2 else "more"} about the parser"')
         content, self._lines = b"".join(self._lines), []
-        step = _append(self.path, content)
+        step = append(self.path, content)
         return step.lines, step.bytes
 
 

@@ -15,9 +15,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from backscroll.demo.player import Step
 from bench.generator.homes import Maker, Summary
 from bench.generator.margins import Mix
-from bench.generator.play import Player, Step, play
+from bench.generator.play import Player, play
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

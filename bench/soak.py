@@ -35,12 +35,13 @@ from random import Random
 from typing import Any, Final
 
 from backscroll.archive import Archive
+from backscroll.demo.player import append
 from backscroll.files import Home
 from backscroll.library import Library
 from backscroll.settings import Settings
 from bench.follow import Watcher, unique_word
 from bench.generate import Mix, generate
-from bench.generator.play import _append, _latest_sound_sessions, _Session
+from bench.generator.play import _latest_sound_sessions, _Session
 from bench.generator.rows import Tally, client, new_uuid
 from bench.generator.texts import Texts
 from bench.running import Backups, Companion, Memory, Viewer
@@ -216,7 +217,7 @@ class Mouth:
 
     def _write(self, voice: Voice, path: Path, content: bytes, before: bytes) -> int:
         """Append, and note the words whose lines are whole now; `before` is what is already there of the first line."""
-        step = _append(path, content)
+        step = append(path, content)
         end = path.stat().st_size - len(content)
         now = time.monotonic()
         whole = before + content

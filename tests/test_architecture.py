@@ -29,8 +29,8 @@ IMPORTS: dict[str, set[str]] = {
     "web": {"library", "render", "query", "httpd"},
     "mcp": {"library", "render", "query", "httpd"},
     "plugin": set(),
-    "demo": set(),
-    "cli": {"library", "render", "query", "httpd", "web", "mcp"},
+    "demo": {"library"},
+    "cli": {"library", "render", "query", "httpd", "web", "mcp", "demo"},
 }
 PURE = {"records", "conversation", "pricing", "query", "redaction", "render"}
 IMPURE_MODULES = {"os", "pathlib", "time", "subprocess", "socket", "tempfile", "shutil", "random", "threading"}

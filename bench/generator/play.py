@@ -4,44 +4,33 @@ Only homes that bear the generator's mark are played, so that nobody's own conve
 """
 
 import json
-import os
 import re
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+from backscroll.demo import player
+from backscroll.demo.player import Line, Script, Step
 from bench.generator.margins import Mix, World
-from bench.generator.rows import Sink, Tally, Transcript, client, stamp
+from bench.generator.rows import Sink, Tally, Transcript, client
 from bench.generator.stories import Story
 from bench.generator.texts import Texts
 
 MARK = "BACKSCROLL_BENCH_HOME"
 
-_TIMESTAMP = re.compile(rb'"timestamp":"[^"]*"')
 _SESSION_NAME = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.jsonl")
 # Large enough that no budget ends a turn early; a player has no last turn.
 _ENDLESS = 1 << 50
 _POOL_BYTES = 300_000
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What one step appended, and where. `lines` counts the newlines; a torn step ends inside a line."""
-
-    path: Path
-    lines: int
-    bytes: int
-    torn: bool = False
-
-
-class Player:
+class Player(player.Player):
     """Appends to `sessions` sessions of the generated home `root`, the latest ones that are sound.
 
     The same home and seed give the same steps, with timestamps that go on from each session's last record; give
     `now` (milliseconds) to have rows bear the time they are written. `tear` is the share of the steps that stop
-    inside a line, as a reader between two flushes sees it; the next step on that session writes the rest.
+    inside a line.
     """
 
     def __init__(
@@ -57,45 +46,15 @@ class Player:
         if not _is_generated(root):
             raise ValueError(f"{root} was not made by bench.generate: only such homes are played")
         self.tally = Tally()
-        self._rng = Random(f"player {seed}")
-        self._tear = tear
-        self._now = now
         texts = Texts(seed, _POOL_BYTES)
         chosen = _latest_sound_sessions(root, sessions)
         if not chosen:
             raise ValueError(f"{root} has no session that can go on: generate one with more sessions")
-        self._sessions = [
+        scripts = [
             _Session(root, path, last, texts, self.tally, mix or Mix(), Random(f"player {seed} {path.name}"))
             for path, last in chosen
         ]
-
-    def __iter__(self) -> Iterator[Step]:
-        return self
-
-    def __next__(self) -> Step:
-        return self.step()
-
-    def step(self) -> Step:
-        """Append one to four complete lines to one file, or half a line, or the rest of one."""
-        session = self._rng.choice(self._sessions)
-        if session.rest:
-            path, rest = session.rest
-            session.rest = None
-            return _append(path, rest)
-        path, first = session.next_line()
-        lines = [first]
-        for _ in range(int(self._rng.random() * 4)):
-            if not session.waiting or session.waiting[0][0] != path:
-                break
-            lines.append(session.waiting.popleft()[1])
-        content = b"".join(lines)
-        if self._now:
-            content = _TIMESTAMP.sub(f'"timestamp":"{stamp(self._now())}"'.encode(), content)
-        if self._rng.random() < self._tear:
-            cut = len(content) - 1 - int(self._rng.random() * (len(content) - content.rfind(b"\n", 0, -1) - 2))
-            session.rest = (path, content[cut:])
-            return _append(path, content[:cut], torn=True)
-        return _append(path, content)
+        super().__init__(scripts, random=Random(f"player {seed}"), tear=tear, now=now)
 
 
 def play(
@@ -108,7 +67,7 @@ def play(
 class _Queue:
     """A sink whose lines wait to be appended."""
 
-    def __init__(self, path: Path, waiting: deque[tuple[Path, bytes]]) -> None:
+    def __init__(self, path: Path, waiting: deque[Line]) -> None:
         self.size = path.stat().st_size if path.exists() else 0
         self._path = path
         self._waiting = waiting
@@ -118,14 +77,13 @@ class _Queue:
         self._waiting.append((self._path, line))
 
 
-class _Session:
+class _Session(Script):
     """One session that goes on, and the Home its story writes to."""
 
     def __init__(
         self, root: Path, path: Path, last: dict[str, str], texts: Texts, tally: Tally, mix: Mix, rng: Random
     ) -> None:
-        self.waiting: deque[tuple[Path, bytes]] = deque()
-        self.rest: tuple[Path, bytes] | None = None
+        super().__init__()
         self._root = root
         transcript = Transcript(
             _Queue(path, self.waiting),
@@ -143,11 +101,10 @@ class _Session:
         world = World(self, texts, tally, mix)
         self._story = Story(world, transcript, folder=folder, budget=_ENDLESS, model="claude-sonnet-4-6")
 
-    def next_line(self) -> tuple[Path, bytes]:
-        if not self.waiting:
-            self._story.transcript.wait(4_000, 600_000)
-            self._story.turn()
-        return self.waiting.popleft()
+    def refill(self) -> None:
+        """The next turn of its story, which has no end."""
+        self._story.transcript.wait(4_000, 600_000)
+        self._story.turn()
 
     def open(self, path: str) -> Sink:
         return _Queue(self._root / path, self.waiting)
@@ -159,19 +116,6 @@ class _Session:
         target = self._root / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
-
-
-def _append(path: Path, content: bytes, *, torn: bool = False) -> Step:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # One write on an O_APPEND descriptor, as the client does it: a reader never sees a hole.
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-    try:
-        written = os.write(descriptor, content)
-        if written != len(content):
-            raise OSError(f"only {written} of {len(content)} bytes fit into {path}")
-    finally:
-        os.close(descriptor)
-    return Step(path, content.count(b"\n"), len(content), torn)
 
 
 def _is_generated(root: Path) -> bool:

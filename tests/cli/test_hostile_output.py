@@ -104,7 +104,7 @@ ELSEWHERE = {
     "blame": "test_a_file_is_shown_without_what_it_holds",
     "find": "draws with curses what `search` and `show` print",
     "open": "prints its own address", "mcp": "speaks to programs", "statusline": "prints what its input says",
-    "watch": "prints what `update` prints",
+    "watch": "prints what `update` prints", "demo": "prints its own address, and shows only the sample",
     "install": "prints what it changes", "uninstall": "prints what it changes",
 }  # fmt: skip
 """The commands that are tried by another test, or print nothing from a transcript."""

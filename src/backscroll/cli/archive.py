@@ -30,6 +30,7 @@ def command() -> None:
       backscroll archive versions 4f8c
       backscroll archive restore 4f8c --in-place
     """
+    request().reads_history = True
 
 
 @command.command("status", short_help="What is kept, and what is in danger.")

@@ -9,7 +9,7 @@ import click
 from backscroll import __version__
 from backscroll.cli.options import Request, global_options, request
 from backscroll.cli.output import Progress, heading, keep_first, warning, write, write_json
-from backscroll.errors import BackscrollError, NothingFound
+from backscroll.errors import BackscrollError
 from backscroll.render.terminal import clean_line, moment, plural, size
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def command(deep: bool) -> None:
       backscroll doctor --deep
       backscroll doctor --home /mnt/old-laptop/.claude --json
     """
-    from backscroll.library import examine, open_homes
+    from backscroll.library import examine, no_history, open_homes
     from backscroll.library.plugin import check_plugin
 
     asked = request()
@@ -62,8 +62,7 @@ def command(deep: bool) -> None:
         _write(health, settings, now, plugins, shown=10**9 if asked.verbosity > 0 else SHOWN)
         _write_checks(checks or ())
     if not any(home.exists for home in health.homes):
-        places = ", ".join(str(home.home.path) for home in health.homes)
-        raise NothingFound(f"no Claude Code home at {places}", "name one with --home, or start Claude Code once")
+        raise no_history(homes)
     if _unreadable(health):
         raise BackscrollError("not everything could be read", "see the list above; check the permissions")
     if wrong := [check for check in checks or () if not check.is_sound]:

@@ -62,6 +62,7 @@ def command(what: str, yes: bool, only_print: bool, kind: "Kind | None", hint: b
     from backscroll.library.install import keep_command, plan_hooks, plan_timer, timer_kind
 
     asked = request()
+    asked.refuse_demo("install anything")
     settings = asked.settings()
     if what != "timer" and kind:
         raise UsageError("--kind is about a timer", "leave it out, or run backscroll install timer")

@@ -4,7 +4,7 @@ import click
 
 from backscroll.cli.options import global_options, request
 from backscroll.cli.output import Progress, tell, write_json
-from backscroll.errors import BackscrollError, NothingFound
+from backscroll.errors import BackscrollError
 from backscroll.render.terminal import clean_line, plural, size
 
 
@@ -23,14 +23,13 @@ def command(watching: bool) -> None:
       backscroll keep --watch
       backscroll keep --home ~/.claude --home /mnt/old-laptop/.claude
     """
-    from backscroll.library import keep, keep_watching, open_homes
+    from backscroll.library import keep, keep_watching, no_history, open_homes
 
     asked = request()
     settings = asked.settings()
     homes = open_homes(settings)
     if not any(home.exists for home in homes):
-        places = ", ".join(str(home.path) for home in homes)
-        raise NothingFound(f"no Claude Code home at {places}", "name one with --home, or start Claude Code once")
+        raise no_history(homes)
     with Progress("keeping", quiet=asked.quiet) as progress:
         done = keep(settings, homes, progress.set_total, progress.add)
     if asked.json:

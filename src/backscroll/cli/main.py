@@ -8,9 +8,9 @@ import click
 
 from backscroll import __version__
 from backscroll.cli.groups import LazyGroup
-from backscroll.cli.options import global_options
-from backscroll.cli.output import write_error
-from backscroll.errors import INTERRUPTED, BackscrollError, StorageError, UsageError, storage_error
+from backscroll.cli.options import Request, global_options
+from backscroll.cli.output import no_history_for, tell_no_history, write_error
+from backscroll.errors import INTERRUPTED, BackscrollError, NothingFound, StorageError, UsageError, storage_error
 
 COMMANDS = {
     "open": "backscroll.cli.open",
@@ -42,6 +42,7 @@ COMMANDS = {
     "uninstall": "backscroll.cli.uninstall",
     "doctor": "backscroll.cli.doctor",
     "inspect": "backscroll.cli.inspect",
+    "demo": "backscroll.cli.demo",
 }
 """Each command's module, which has it as `command`."""
 
@@ -65,6 +66,7 @@ def backscroll(context: click.Context) -> None:
       backscroll show 4f8c                  read one
       backscroll keep                       keep everything, before Claude Code deletes it
       backscroll doctor                     what is there, and what will be deleted when
+      backscroll demo                       try it on sample conversations, in the browser
     """
     if os.environ.get("NO_COLOR"):
         context.color = False
@@ -85,11 +87,22 @@ def main(arguments: list[str] | None = None) -> None:
 
 def run(arguments: list[str]) -> int:
     """Run the command line, and say how it ended: the one place where errors become exit codes."""
+    asked = Request()
+    with asked.closing:
+        return _run(arguments, asked)
+
+
+def _run(arguments: list[str], asked: Request) -> int:
     as_json = "--json" in arguments
     try:
-        result = backscroll.main(args=arguments, prog_name="backscroll", standalone_mode=False)
+        result = backscroll.main(args=arguments, prog_name="backscroll", standalone_mode=False, obj=asked)
         sys.stdout.flush()
+        code = result if isinstance(result, int) else 0
+        if asked.reads_history:
+            tell_no_history(asked, as_json=as_json and code != 0)
     except BackscrollError as error:
+        if isinstance(error, NothingFound):
+            error = no_history_for(asked) or error
         write_error(error, as_json=as_json)
         return error.exit_code
     except click.ClickException as error:
@@ -106,4 +119,4 @@ def run(arguments: list[str]) -> int:
     except OSError as error:
         write_error(storage_error(error), as_json=as_json)
         return StorageError.exit_code
-    return result if isinstance(result, int) else 0
+    return code

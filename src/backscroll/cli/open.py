@@ -3,12 +3,13 @@
 import os
 import sys
 import threading
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from backscroll.cli.options import Request, global_options, request
-from backscroll.cli.output import Progress, tell, write, write_json
+from backscroll.cli.output import Progress, tell, tell_no_history, write, write_json
 from backscroll.cli.token import token_options
 from backscroll.errors import NothingFound
 
@@ -51,18 +52,19 @@ def command(name: str, port: int | None, host: str | None, token: str | None, no
     asked = request()
     settings = asked.settings()
     desk = Desk(settings, open_homes(settings))
+    tell_no_history(asked)
     try:
         path = _address_of(desk, name, quiet=asked.quiet) if name else "/"
         running = find_running(desk, host, port, token, needs_key=needs_key_on_loopback(settings))
         if running is not None:
-            _tell(asked, running.url, running.link(path), running.pid, None, browser=not no_browser)
+            tell_address(asked, running.url, running.link(path), running.pid, None, browser=not no_browser)
             return
         serve(
             desk,
             host=host or LOOPBACK,
             port=port,
             token=token,
-            on_ready=lambda served: _tell(
+            on_ready=lambda served: tell_address(
                 asked,
                 served.url,
                 served.link(path),
@@ -92,8 +94,18 @@ def _refresh(library: "Library", *, quiet: bool) -> None:
         library.refresh(with_text=False, progress=progress)
 
 
-def _tell(asked: Request, url: str, link: str, pid: int, token: str | None, *, browser: bool) -> None:
-    """Say where it is, and open it."""
+def tell_address(
+    asked: Request,
+    url: str,
+    link: str,
+    pid: int,
+    token: str | None,
+    *,
+    browser: bool,
+    another: str = "run backscroll open for another",
+    notes: Sequence[str] = ("Ctrl-C ends it.",),
+) -> None:
+    """Say where it is, and open it. `another` is how to get another link, `notes` are about a server of our own."""
     is_own = pid == os.getpid()
     if asked.json:
         write_json({"url": url, "link": link, "pid": pid, "token": token, "reused": not is_own})
@@ -102,8 +114,9 @@ def _tell(asked: Request, url: str, link: str, pid: int, token: str | None, *, b
     sys.stdout.flush()
     if not asked.quiet:
         if token is not None:
-            tell("The link works once; run backscroll open for another. Nothing is encrypted.")
-        tell("Ctrl-C ends it." if is_own else "It was running already.")
+            tell(f"The link works once; {another}. Nothing is encrypted.")
+        for note in notes if is_own else ("It was running already.",):
+            tell(note)
     if browser and not _has_display():
         if not asked.quiet:
             tell("There is no display here to open a browser on: open the address yourself.")

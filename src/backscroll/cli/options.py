@@ -1,13 +1,19 @@
 """The options that every command takes, before or after its name."""
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from backscroll.errors import UsageError
 from backscroll.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from backscroll.demo import Room
 
 
 @dataclass
@@ -18,6 +24,13 @@ class Request:
     library: Path | None = None
     json: bool = False
     verbosity: int = 0
+    demo: bool = False
+    """Whether to answer from the sample conversations instead of the user's own."""
+    reads_history: bool = False
+    """Whether the command answers from conversations: then it says so if there are none."""
+    closing: ExitStack = field(default_factory=ExitStack)
+    """What to do when the command has ended, however it ended."""
+    _room: "Room | None" = None
 
     @property
     def quiet(self) -> bool:
@@ -25,8 +38,38 @@ class Request:
         return self.verbosity < 0
 
     def settings(self) -> Settings:
-        """Options, environment and settings file together."""
+        """Options, environment and settings file together; those of the demo, if it is asked for."""
+        if self.demo:
+            self.room()
+            return load_settings()
         return load_settings(self.homes, self.library)
+
+    def room(self, notice: str = "demo: sample conversations, not your own") -> "Room":
+        """The demo, made when it is first asked for; from then on the environment leads there."""
+        if self._room is None:
+            from backscroll.cli.output import tell
+            from backscroll.demo import open_room
+
+            if self.homes or self.library:
+                raise UsageError(
+                    "the demo has a home and a library of its own",
+                    "leave out --home and --library, or leave out --demo",
+                )
+            if notice and not self.quiet and not self.json:
+                tell(notice)
+            self._room = self.closing.enter_context(open_room(datetime.now().astimezone()))
+        return self._room
+
+    def answer_from_sample(self) -> None:
+        """From now on this is the demo, because the user has no history. The caller says so."""
+        self.demo = True
+        self.library = None
+        self.room(notice="")
+
+    def refuse_demo(self, what: str) -> None:
+        """An error in the demo, for what would change or start something outside of it."""
+        if self.demo:
+            raise UsageError(f"the demo does not {what}", "leave out --demo to do it with your own history")
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -64,6 +107,10 @@ def _store_json(context: click.Context, _: click.Parameter, value: bool) -> None
     _request(context).json |= value
 
 
+def _store_demo(context: click.Context, _: click.Parameter, value: bool) -> None:
+    _request(context).demo |= value
+
+
 def _store_color(context: click.Context, _: click.Parameter, value: bool) -> None:
     if value:
         context.find_root().color = context.color = False
@@ -86,6 +133,10 @@ OPTIONS = (
     click.option(
         "--library", type=PATH, metavar="DIR", expose_value=False, callback=_store_library,
         help="Where backscroll keeps its own data. Default: $BACKSCROLL_LIBRARY, else the system's data folder.",
+    ),
+    click.option(
+        "--demo", is_flag=True, expose_value=False, callback=_store_demo,
+        help="Answer from sample conversations; nothing of your own is read or changed.",
     ),
     click.option(
         "--json", "as_json", is_flag=True, expose_value=False, callback=_store_json,

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 import click
 
-from backscroll.errors import BackscrollError, Busy, DiskFull, OutOfMemory, StorageError, TooManyOpenFiles
+from backscroll.errors import (
+    BackscrollError,
+    Busy,
+    DiskFull,
+    NothingFound,
+    OutOfMemory,
+    StorageError,
+    TooManyOpenFiles,
+)
 from backscroll.render.terminal import clean, escaped, for_terminal, plural, size
 
 if TYPE_CHECKING:
@@ -61,6 +69,28 @@ def tell(text: str) -> None:
     click.echo(for_terminal(text) if sys.stderr.isatty() else text, err=True)
 
 
+def no_history_for(asked: "Request") -> NothingFound | None:
+    """What to tell the user of a command that had no conversations to answer from; None if it had, or needs none."""
+    if not asked.reads_history or asked.demo:
+        return None
+    from backscroll.library import has_history, no_history, open_homes
+
+    try:
+        settings = asked.settings()
+        homes = open_homes(settings)
+        return None if has_history(settings, homes) else no_history(homes)
+    except BackscrollError:
+        return None  # what is wrong was told already, or is about to be
+
+
+def tell_no_history(asked: "Request", *, as_json: bool = False) -> None:
+    """Say so, once, if there are no conversations yet. For a command to which that is no error."""
+    asked.reads_history = True
+    if not asked.quiet and (missing := no_history_for(asked)):
+        write_error(missing, as_json=as_json)
+    asked.reads_history = False
+
+
 def open_library(asked: "Request", *, with_text: bool = False, as_it_is: bool = False) -> "Library":
     """The library of the homes that were asked for, brought up to date first if anything changed.
 
@@ -69,6 +99,7 @@ def open_library(asked: "Request", *, with_text: bool = False, as_it_is: bool = 
     """
     from backscroll.library import Library, open_homes
 
+    asked.reads_history = True
     settings = asked.settings()
     homes = open_homes(settings)
     library = Library(settings, homes, keeps=not as_it_is)
@@ -97,6 +128,7 @@ def keep_first(asked: "Request") -> None:
     """Bring the archive up to date if that is due. Whatever goes wrong with it, the command itself goes on."""
     from backscroll.library import is_due, keep, open_homes
 
+    asked.reads_history = True
     settings = asked.settings()
     homes = open_homes(settings)
     try:

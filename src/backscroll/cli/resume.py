@@ -54,6 +54,7 @@ def as_line(resume: "Resume") -> str:
 
 def check(resume: "Resume") -> None:
     """An error if it cannot be started, before anything is left for it."""
+    request().refuse_demo("start Claude Code")
     missing = None
     if resume.folder and not Path(resume.folder).is_dir():
         missing = f"the folder {resume.folder} is gone"

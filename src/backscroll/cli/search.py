@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll.cli.options import global_options, request
-from backscroll.cli.output import open_library, tell, warning, write, write_json
+from backscroll.cli.output import no_history_for, open_library, tell, warning, write, write_json
 from backscroll.errors import NothingFound, UsageError
 from backscroll.render.terminal import clean, clean_line, plural
 
 if TYPE_CHECKING:
+    from backscroll.cli.options import Request
     from backscroll.library import Found, Hit, Library
 
 FIELDS = ("project", "branch", "model", "title", "tool", "file", "role", "since", "before")
@@ -62,6 +63,9 @@ def command(
     first. "quotes" for a phrase, pre* for a beginning, OR, -not, parentheses, /regex/, and fields such as project:shop,
     tool:Bash, role:prompt, is:error, since:7d; `--fields` lists them all.
 
+    Where there is no history yet, sample conversations are searched, and a line on stderr says so; never with --json or
+    --quiet, nor if a home is named.
+
     \b
     Examples:
       backscroll search flaky test
@@ -78,6 +82,7 @@ def command(
     asked = request()
     library = open_library(asked, with_text=True)
     query = " ".join(words)
+    missing = no_history_for(asked)
     if saved is not None:
         query = f"{_remembered(library, saved)} {query}".strip()
     for name in reversed(FIELDS):
@@ -93,6 +98,13 @@ def command(
         if not found.chats:
             raise click.exceptions.Exit(NothingFound.exit_code)
         return
+    if missing and _may_answer_from_sample(asked, remembers=bool(save or saved)):
+        asked.answer_from_sample()
+        library = open_library(asked, with_text=True)
+        found = library.search(query, limit=limit, offset=offset, sort=sort, hits=hits)
+        if not found.chats:
+            raise missing
+        tell(f"{clean_line(missing.message)}: this is from sample conversations (--home DIR names another folder)")
     _tell_missing(found, quiet=asked.quiet)
     if not found.chats:
         raise NothingFound(f"nothing found for {clean_line(query)}", _suggestion(library, found))
@@ -100,6 +112,13 @@ def command(
     left = found.total_chats - offset - len(found.chats)
     if left > 0 and not asked.quiet:
         tell(f"{plural(left, 'more chat')}: --offset {offset + len(found.chats)}")
+
+
+def _may_answer_from_sample(asked: "Request", *, remembers: bool) -> bool:
+    """Whether a search without any history is answered from the sample; docs/why/demo.md has the reasons."""
+    is_for_a_program = asked.json or asked.quiet
+    names_a_home = bool(asked.settings().homes)
+    return not (is_for_a_program or names_a_home or remembers)
 
 
 def _write(library: "Library", found: "Found", context: int | None) -> None:

@@ -26,6 +26,7 @@ def command(what: str, yes: bool) -> None:
     from backscroll.library.install import plan_no_hooks, plan_no_timer
 
     asked = request()
+    asked.refuse_demo("uninstall anything")
     if what == "claude":
         from backscroll.library.plugin import plan_no_plugin
 

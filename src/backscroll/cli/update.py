@@ -4,7 +4,6 @@ import click
 
 from backscroll.cli.options import global_options, request
 from backscroll.cli.output import Progress, tell, tell_updated, write_json
-from backscroll.errors import NothingFound
 from backscroll.render.terminal import plural, size
 
 
@@ -21,14 +20,13 @@ def command(rebuild: bool) -> None:
       backscroll update
       backscroll update --rebuild
     """
-    from backscroll.library import Library, open_homes
+    from backscroll.library import Library, no_history, open_homes
 
     asked = request()
     settings = asked.settings()
     homes = open_homes(settings)
     if not any(home.exists for home in homes):
-        places = ", ".join(str(home.path) for home in homes)
-        raise NothingFound(f"no Claude Code home at {places}", "name one with --home, or start Claude Code once")
+        raise no_history(homes)
     with Library(settings, homes) as library, Progress(quiet=asked.quiet, plain=True) as progress:
         told = library.rebuild(progress) if rebuild else library.update(progress)
     if not asked.quiet:

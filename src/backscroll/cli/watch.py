@@ -5,7 +5,7 @@ import json
 import click
 
 from backscroll.cli.options import global_options, request
-from backscroll.cli.output import tell, write
+from backscroll.cli.output import tell, tell_no_history, write
 from backscroll.render.terminal import plural, size
 
 
@@ -25,6 +25,7 @@ def command() -> None:
 
     asked = request()
     settings = asked.settings()
+    tell_no_history(asked)
     for round_ in follow(Library(settings, open_homes(settings))):
         if asked.json:
             # One object a line: it is a stream.

@@ -16,6 +16,11 @@ class Home(NamedTuple):
         """Whether there is such a folder, and it is one that Claude Code has written a session into."""
         return (self.path / "projects").is_dir()
 
+    @property
+    def has_sessions(self) -> bool:
+        """Whether there is at least one session in it."""
+        return any(self.path.glob("projects/*/*.jsonl"))
+
 
 def find_homes(named: Sequence[Path] = (), environment: Mapping[str, str] = os.environ) -> list[Home]:
     """The homes that were named, else the one that Claude Code itself would use. They need not exist."""

@@ -9,7 +9,7 @@ from backscroll.library.browser import Browser
 from backscroll.library.doctor import Health, HomeHealth, Sighting, examine
 from backscroll.library.follow import WATCHING, Followed, follow, observe
 from backscroll.library.forgetting import forget_everywhere
-from backscroll.library.homes import open_homes
+from backscroll.library.homes import no_history, open_homes
 from backscroll.library.inspect import Inspection, Trouble, find_transcripts, inspect
 from backscroll.library.kept import KeptChat, KeptVersion, find_kept, versions_of
 from backscroll.library.library import CHAT_SORTS, SORTS, Library, OpenedChat
@@ -19,6 +19,7 @@ from backscroll.library.preserve import (
     Status,
     find_archive,
     forget,
+    has_history,
     is_due,
     keep,
     keep_watching,
@@ -82,11 +83,13 @@ __all__ = [
     "follow",
     "forget",
     "forget_everywhere",
+    "has_history",
     "inspect",
     "is_due",
     "keep",
     "keep_watching",
     "new_note",
+    "no_history",
     "observe",
     "open_archive",
     "open_homes",

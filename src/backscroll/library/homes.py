@@ -1,5 +1,8 @@
 """Which homes a request is about, and what their settings say."""
 
+from collections.abc import Sequence
+from typing import Final
+
 from backscroll.errors import NothingFound
 from backscroll.files import Home, find_homes, read_small
 from backscroll.records import cleanup_period
@@ -13,8 +16,19 @@ def open_homes(settings: Settings) -> list[Home]:
         if settings.homes and not home.exists:
             inside = home.path.name == "projects" and home.path.is_dir()
             hint = f"did you mean {home.path.parent}?" if inside else "a home is the folder that holds `projects`"
-            raise NothingFound(f"no Claude Code home at {home.path}", hint)
+            raise NothingFound(f"no Claude Code home at {home.path}", f"{hint}; {TRY_THE_DEMO}")
     return homes
+
+
+def no_history(homes: Sequence[Home]) -> NothingFound:
+    """The error that says where we looked, how to name another folder, and how to try backscroll without one."""
+    places = ", ".join(str(home.path) for home in homes)
+    what = "no sessions yet in" if any(home.exists for home in homes) else "no Claude Code home at"
+    return NothingFound(f"{what} {places}", f"{NAME_ANOTHER}; {TRY_THE_DEMO}")
+
+
+NAME_ANOTHER: Final = "name another folder with --home, CLAUDE_CONFIG_DIR or homes in the settings file"
+TRY_THE_DEMO: Final = "or try it on sample conversations: backscroll --demo list, backscroll demo"
 
 
 def cleanup_days(home: Home) -> int | None:

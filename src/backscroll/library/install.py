@@ -16,9 +16,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from backscroll.errors import BackscrollError, Busy, NothingFound
+from backscroll.errors import BackscrollError, Busy
 from backscroll.files import Home, find_homes
 from backscroll.library.edits import Edit, Plan, Words, read_or_none, real
+from backscroll.library.homes import no_history
 from backscroll.settings import Settings, load_settings
 
 Kind = Literal["systemd", "launchd", "cron"]
@@ -150,7 +151,7 @@ def _settings_edit(home: Home, change: Callable[[str], str]) -> Edit:
     # Many keep their settings in a folder of dotfiles and only a link here: it is the file behind it that changes.
     path = Path(os.path.realpath(home.path / "settings.json"))
     if not home.path.is_dir():
-        raise NothingFound(f"no Claude Code home at {home.path}", "name one with --home, or start Claude Code once")
+        raise no_history([home])
     before = read_or_none(path)
     try:
         text = (before or b"").decode()

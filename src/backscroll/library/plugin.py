@@ -19,9 +19,10 @@ from typing import Any, Final
 
 from backscroll import __version__
 from backscroll.disk import open_private, private_folder
-from backscroll.errors import BackscrollError, NothingFound
+from backscroll.errors import BackscrollError
 from backscroll.files import Home, read_small
 from backscroll.library.edits import Edit, Plan, Words, carry_out, read_or_none, real
+from backscroll.library.homes import no_history
 from backscroll.library.install import MARKER, command_for, hook_command
 from backscroll.settings import Settings
 
@@ -113,7 +114,7 @@ def plan_plugin(
     """Have Claude Code use the plugin in these homes. `hint` None leaves it as it is."""
     for home in homes:
         if not home.path.is_dir():
-            raise NothingFound(f"no Claude Code home at {home.path}", "name one with --home, or start Claude Code once")
+            raise no_history([home])
     folder = plugin_folder(settings)
     files = plugin_files(settings, hint=_has_hint(folder) if hint is None else hint, program=program)
     client = _client()
@@ -196,7 +197,9 @@ def check_plugin(home: Home, settings: Settings) -> PluginHealth:
     """How the plugin is doing in this home."""
     state = state_of(home)
     folder = plugin_folder(settings)
-    is_current = state.version == _version_in(plugin_files(settings, hint=_has_hint(folder)))
+    is_current = state.version is not None and state.version == _version_in(
+        plugin_files(settings, hint=_has_hint(folder))
+    )
     command = next(
         (
             found

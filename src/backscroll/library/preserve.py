@@ -226,6 +226,14 @@ def find_archive(settings: Settings) -> Archive | None:
     return archive if archive.exists else None
 
 
+def has_history(settings: Settings, homes: Sequence[Home]) -> bool:
+    """Whether there are conversations to show: in a home, or kept from one."""
+    if any(home.has_sessions for home in homes):
+        return True
+    archive = find_archive(settings)
+    return archive is not None and any(file.kind is FileKind.SESSION for file in archive.files.values())
+
+
 class SharedArchive:
     """The archive that was opened last, for all threads: its catalogue may be large, and only changes when it grows."""
 

@@ -84,7 +84,7 @@ def _nothing_yet(library: Library) -> Html:
     else:
         steps = el(
             "p", "No Claude Code home is there. If yours is somewhere else, name it: ",
-            el("code", "backscroll --home /path/to/.claude open"),
+            el("code", "backscroll open --home /path/to/.claude"), ", or set ", el("code", "CLAUDE_CONFIG_DIR"), ".",
         )  # fmt: skip
     return el(
         "section",
@@ -92,6 +92,7 @@ def _nothing_yet(library: Library) -> Html:
         el("p", "Looked at:"),
         el("ul", places),
         steps,
+        el("p", "To see what backscroll does first, try it on sample conversations: ", el("code", "backscroll demo")),
         class_="card nothing",
     )
 

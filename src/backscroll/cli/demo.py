@@ -1,0 +1,80 @@
+"""`backscroll demo`: try it on sample conversations, in the browser."""
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from backscroll.cli.open import tell_address
+from backscroll.cli.options import global_options, request
+from backscroll.cli.output import Progress
+from backscroll.render.cells import cut
+from backscroll.render.terminal import clean_line
+
+if TYPE_CHECKING:
+    from backscroll.demo.live import LivePlayer
+    from backscroll.web.serving import Served
+
+PROMPT_CELLS = 60
+
+
+@click.command("demo", short_help="Try it on sample conversations, in the browser.")
+@click.option("--port", type=click.IntRange(1, 65535), metavar="NUMBER", help="Default: 8420, or the next free one.")
+@click.option("--no-browser", is_flag=True, help="Only print the address.")
+@click.option(
+    "--speed", type=click.FloatRange(min=0.1, max=1000), default=1.0, metavar="NUMBER",
+    help="How fast the live session is played; 2 is twice as fast.",
+)  # fmt: skip
+@global_options
+def command(port: int | None, no_browser: bool, speed: float) -> None:
+    """Open the viewer on sample conversations, and play one of them live.
+
+    They are unpacked into a temporary folder with a library of its own, which is removed when you stop the demo. Your
+    own Claude Code folder, library and settings are neither read nor changed. To run any other command on the same
+    conversations, write --demo: `backscroll --demo search 'flaky test'`.
+
+    \b
+    Examples:
+      backscroll demo
+      backscroll demo --speed 3
+      backscroll demo --no-browser --port 9000
+    """
+    from backscroll.demo.live import LivePlayer
+    from backscroll.library import Library, open_homes
+    from backscroll.web.desk import Desk
+    from backscroll.web.serving import serve
+
+    asked = request()
+    asked.demo = True
+    player = LivePlayer(asked.room(), speed=speed)
+    settings = asked.settings()
+    homes = open_homes(settings)
+    with Library(settings, homes) as library, Progress(quiet=asked.quiet) as progress:
+        library.update(progress)  # the first page has everything on it
+    desk = Desk(settings, homes)
+
+    def on_ready(served: "Served") -> None:
+        token = served.access.keys.token if served.access.needs_key else None
+        tell_address(
+            asked,
+            served.url,
+            served.link(),
+            os.getpid(),
+            token,
+            browser=not no_browser,
+            another="start the demo again for another",
+            notes=[_told(player), "Ctrl-C ends the demo and removes it."],
+        )
+        player.start()
+
+    try:
+        serve(desk, port=port, on_ready=on_ready)
+    finally:
+        player.stop()
+        desk.close()
+
+
+def _told(player: "LivePlayer") -> str:
+    minutes, seconds = divmod(round(player.seconds), 60)
+    prompt = cut(clean_line(player.prompt), PROMPT_CELLS)
+    return f"Live, for the next {minutes}:{seconds:02} minutes: “{prompt}”"

@@ -1,0 +1,50 @@
+"""Move the dates in a text by whole days. Hours and minutes stay, and so does the length of the text."""
+
+import re
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
+
+LONGEST_AGE: Final = timedelta(days=366)
+"""How long before the day of the recording a date may be and still be moved. Older ones belong to the world outside:
+versions of an API, releases, licences."""
+DAY_MS: Final = 86_400_000
+
+DATE: Final = re.compile(rb"(?<![0-9])20[0-9]{2}-[01][0-9]-[0-3][0-9](?![0-9])")
+MILLISECONDS: Final = re.compile(rb"(?<![0-9A-Za-z_.+/-])1[0-9]{12}(?![0-9A-Za-z_.+/=-])")
+MOMENT: Final = re.compile(rb"20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?Z")
+
+
+def days_until_yesterday(newest: datetime, now: datetime) -> int:
+    """By how many days to move a time so that it was yesterday, in the time zone of `now`."""
+    return (now.date() - timedelta(days=1) - newest.astimezone(now.tzinfo).date()).days
+
+
+def move(text: bytes, recorded: date, days: int) -> bytes:
+    """The text with its dates, times and milliseconds since 1970 moved, if they are not long before the recording."""
+    first, last = recorded - LONGEST_AGE, recorded + timedelta(days=2)
+
+    def moved_date(found: re.Match[bytes]) -> bytes:
+        try:
+            day = date.fromisoformat(found[0].decode())
+        except ValueError:
+            return found[0]
+        return str(day + timedelta(days=days)).encode() if first <= day <= last else found[0]
+
+    def moved_number(found: re.Match[bytes]) -> bytes:
+        day = datetime.fromtimestamp(int(found[0]) / 1000, UTC).date()
+        return str(int(found[0]) + days * DAY_MS).encode() if first <= day <= last else found[0]
+
+    return MILLISECONDS.sub(moved_number, DATE.sub(moved_date, text))
+
+
+def last_moment(text: bytes, recorded: date) -> datetime | None:
+    """The latest time that stands in a text and is not after the day of the recording."""
+    moments = [_moment(found[0]) for found in MOMENT.finditer(text)]
+    return max((moment for moment in moments if moment and moment.date() <= recorded), default=None)
+
+
+def _moment(text: bytes) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text.decode())
+    except ValueError:
+        return None

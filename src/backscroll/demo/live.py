@@ -1,0 +1,109 @@
+"""Play the sample's live session into the demo's home: its rows come one by one, with the present time."""
+
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from backscroll.demo.player import Player, Script
+from backscroll.demo.room import Room
+
+FIRST_PAUSE: Final = 3.0
+"""Seconds until the first row: the browser is open by then."""
+SHORTEST_PAUSE: Final = 0.15
+LONGEST_PAUSE: Final = 12.0
+LONGEST_GAP: Final = 60.0
+"""A gap in the recording counts for so much at most: somebody was away."""
+WHOLE: Final = 150.0
+"""About how many seconds the whole session takes."""
+
+
+class LivePlayer:
+    """Plays the live session in a thread of its own, from the beginning to the end of the block."""
+
+    def __init__(self, room: Room, *, speed: float = 1.0) -> None:
+        self._room = room
+        self._lines = room.script.read_bytes().splitlines(keepends=True)
+        self._pauses = [pause / speed for pause in pauses_of(self._lines)]
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._play, name="demo player", daemon=True)
+
+    @property
+    def seconds(self) -> float:
+        """How long it takes."""
+        return sum(self._pauses)
+
+    @property
+    def prompt(self) -> str:
+        """What the session begins with."""
+        for row in map(_row, self._lines):
+            content = (row.get("message") or {}).get("content")
+            if row.get("type") == "user" and isinstance(content, str) and not row.get("isMeta"):
+                return content
+        return ""
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End, wherever it is."""
+        self._is_over.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _play(self) -> None:
+        player = Player(
+            [Script((self._room.live, line) for line in self._lines)],
+            most=1,
+            now=lambda: time.time_ns() // 1_000_000,
+        )
+        with _said_to_run(self._room.home, self._room.live.stem, self._folder()):
+            for pause in self._pauses:
+                if self._is_over.wait(pause):
+                    return
+                player.step()
+
+    def _folder(self) -> str:
+        return next((row["cwd"] for row in map(_row, self._lines) if "cwd" in row), "/")
+
+
+def pauses_of(lines: Sequence[bytes]) -> list[float]:
+    """How many seconds to wait before each line: the recorded gaps, all scaled so that the whole takes `WHOLE`."""
+    gaps: list[float] = []
+    last: datetime | None = None
+    for line in lines:
+        text = _row(line).get("timestamp")
+        moment = datetime.fromisoformat(text) if isinstance(text, str) else last
+        gap = (moment - last).total_seconds() if moment and last else 0.0
+        gaps.append(min(max(gap, 0.0), LONGEST_GAP))
+        last = moment or last
+    scale = (WHOLE - FIRST_PAUSE) / (sum(gaps) or 1.0)
+    pauses = [min(max(gap * scale, SHORTEST_PAUSE), LONGEST_PAUSE) for gap in gaps]
+    return [FIRST_PAUSE, *pauses[1:]] if pauses else []
+
+
+@contextmanager
+def _said_to_run(home: Path, session: str, folder: str) -> Iterator[None]:
+    """The file by which a running Claude Code says that it has this session open; this process stands for it."""
+    path = home / "sessions" / f"{os.getpid()}.json"
+    path.parent.mkdir(exist_ok=True)
+    fields = {"pid": os.getpid(), "sessionId": session, "cwd": folder, "status": "busy", "kind": "interactive"}
+    path.write_text(json.dumps(fields), encoding="utf-8")
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _row(line: bytes) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return {}
+    return row if isinstance(row, dict) else {}
