@@ -26,6 +26,8 @@ class Settings:
     """Model → rates, in USD for a million tokens; `input` and `output` are always among them."""
     require_key: RequireKey = "auto"
     """Whether the viewer asks for a key on loopback too; `auto`: if other people can log in to this machine."""
+    is_demo: bool = False
+    """Whether this leads to the sample conversations, and not to the user's own."""
 
 
 def load_settings(

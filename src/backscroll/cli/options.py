@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -41,7 +41,7 @@ class Request:
         """Options, environment and settings file together; those of the demo, if it is asked for."""
         if self.demo:
             self.room()
-            return load_settings()
+            return replace(load_settings(), is_demo=True)
         return load_settings(self.homes, self.library)
 
     def room(self, notice: str = "demo: sample conversations, not your own") -> "Room":

@@ -35,6 +35,7 @@ def show(asked: Asked) -> Html:
         recent = [item_of(row) for row in listed(library, library.chats("-is:live", limit=RECENT))]
         days = _days(library)
         main = join([
+            DEMO if library.settings.is_demo else NOTHING,
             _search(library, is_ready=True),
             progress,
             el("div", live_section(live_chats(library)), id="live"),
@@ -141,4 +142,8 @@ def _activity(days: dict[date, tuple[int, int, int]]) -> Html:
     return el("section", shown, class_="activity", aria_label="Activity")
 
 
+DEMO: Final = el(
+    "p", el("strong", "Demo: "), "sample conversations. Everything here is removed when you stop it.",
+    class_="demo", role="note",
+)  # fmt: skip
 EXAMPLES: Final = ("is:error since:7d", "role:prompt since:30d", "has:image", "file:README.md", '"connection reset"')
