@@ -18,23 +18,14 @@ from backscroll.httpd.connections import (
 )
 from backscroll.web.serving import Served
 from tests.library.support import Shelf
-from tests.support.drawings import draw, jsonl
-from tests.support.homes import session_path
-from tests.web.served import ask, serving
+from tests.web.served import ask, parser_shelf, serving
 
 GUARD = 30
-SHOP = """
-@ cwd=/home/ada/shop
-a <- - user: fix the parser
-b <- a assistant: done
-"""
 
 
 @pytest.fixture(scope="module")
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
-    shelf = Shelf(tmp_path_factory.mktemp("shelf")).write({session_path("S1"): jsonl(draw(SHOP))})
-    shelf.update()
-    return shelf
+    return parser_shelf(tmp_path_factory.mktemp("shelf"))
 
 
 @contextmanager

@@ -29,12 +29,7 @@ def shelf(tmp_path: Path) -> Shelf:
 @pytest.fixture
 def writer(shelf: Shelf) -> Writer:
     """A session with a few turns in it."""
-    writer = Writer(shelf, "living")
-    for number in range(8):
-        writer.turn(f"question {number}")
-    writer.flush()
-    shelf.update()
-    return writer
+    return Writer.begun(shelf, "living", 8)
 
 
 @pytest.fixture

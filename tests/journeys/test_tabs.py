@@ -28,12 +28,7 @@ def shelf(tmp_path: Path) -> Shelf:
 
 @pytest.fixture
 def writer(shelf: Shelf) -> Writer:
-    writer = Writer(shelf, "living")
-    for number in range(4):
-        writer.turn(f"question {number}")
-    writer.flush()
-    shelf.update()
-    return writer
+    return Writer.begun(shelf, "living", 4)
 
 
 @pytest.fixture

@@ -27,6 +27,16 @@ class Writer:
         self._last: str | None = None
         self._waiting: list[dict[str, Any]] = []
 
+    @classmethod
+    def begun(cls, shelf: Shelf, name: str, turns: int) -> "Writer":
+        """A session with a few turns in it, indexed."""
+        writer = cls(shelf, name)
+        for number in range(turns):
+            writer.turn(f"question {number}")
+        writer.flush()
+        shelf.update()
+        return writer
+
     def turn(self, text: str, tool: str = "make") -> str:
         """A question, an answer with a tool, its result, and a last answer: five rows, three messages."""
         asked = self.ask(text)

@@ -7,14 +7,29 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from backscroll.settings import RequireKey
 from backscroll.web.desk import Desk
 from backscroll.web.serving import Served, serve
 from tests.library.support import Shelf
+from tests.support.drawings import draw, jsonl
+from tests.support.homes import session_path
 
 Headers = Sequence[tuple[str, str]]
+SHOP = """
+@ cwd=/home/ada/shop
+a <- - user: fix the parser
+b <- a assistant: done
+"""
+
+
+def parser_shelf(folder: Path) -> Shelf:
+    """One chat of two messages, indexed."""
+    shelf = Shelf(folder).write({session_path("S1"): jsonl(draw(SHOP))})
+    shelf.update()
+    return shelf
 
 
 class Answered(NamedTuple):

@@ -18,23 +18,15 @@ from backscroll.web.app import ROUTES
 from backscroll.web.assets import KnownFiles
 from backscroll.web.serving import Served
 from tests.library.support import Shelf
-from tests.support.drawings import draw, jsonl, session_uuid
-from tests.support.homes import session_path
-from tests.web.served import ask, send, serving
+from tests.support.drawings import session_uuid
+from tests.web.served import ask, parser_shelf, send, serving
 
 CHAT = session_uuid("S1")
-SHOP = """
-@ cwd=/home/ada/shop
-a <- - user: fix the parser
-b <- a assistant: done
-"""
 
 
 @pytest.fixture(scope="module")
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
-    shelf = Shelf(tmp_path_factory.mktemp("shelf")).write({session_path("S1"): jsonl(draw(SHOP))})
-    shelf.update()
-    return shelf
+    return parser_shelf(tmp_path_factory.mktemp("shelf"))
 
 
 @pytest.fixture(scope="module")
