@@ -162,9 +162,12 @@ def test_streams_leave_room_for_pages(shelf: Shelf) -> None:
             assert ask(served, "/").status == 200
             wait_for(lambda: sum(map(is_closed, clients)) >= 130)
             assert ask(served, "/api/v1/chats").status == 200
-            assert not is_closed(clients[-1])  # the newest ones go on
             state = served.server.server_state
             wait_for(lambda: len(state.connections) <= 51)
+            with connected(served, 1, stream) as (newest,):  # it goes on, and an older one makes room
+                assert newest.recv(15) == b"HTTP/1.1 200 OK"
+                assert ask(served, "/").status == 200
+                assert not is_closed(newest)
 
 
 def test_two_thousand_streams_are_told_and_pages_answer(shelf: Shelf) -> None:
@@ -226,3 +229,27 @@ def test_other_machines_have_a_limit_of_their_own() -> None:
     assert all(map(is_other_machine, ("10.0.0.7", "fe80::1%eth0", "192.0.2.1")))
     limits = Connections(1000, most_per_address=100)
     assert (limits.limit_for("127.0.0.1"), limits.limit_for("10.0.0.7")) == (1000, 100)
+
+
+class Client:
+    """As much of a connection as its place among the others takes."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.transport = self
+        self.is_closed = False
+
+    def abort(self) -> None:
+        self.is_closed = True
+
+
+@pytest.mark.parametrize(("address", "is_closed"), [("127.0.0.1", False), ("10.0.0.7", True)])
+def test_while_all_others_are_answered_only_another_machine_is_refused(address: str, is_closed: bool) -> None:
+    """On this machine all programs have one address, and a page must be answered however many streams there are."""
+    limits = Connections(3, most_per_address=3)
+    clients = [Client(address) for _ in range(4)]
+    for client in clients[:3]:
+        limits.add(client)  # type: ignore[arg-type]
+        limits.note(client, is_complete=True)  # type: ignore[arg-type]
+    limits.add(clients[3])  # type: ignore[arg-type]
+    assert [client.is_closed for client in clients] == [False, False, False, is_closed]

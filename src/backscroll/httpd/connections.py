@@ -75,7 +75,7 @@ class Connections:
         mine[connection] = None
         self._count += 1
         self._incomplete[connection] = None
-        if len(mine) > self.limit_for(connection.address):
+        if is_other_machine(connection.address) and len(mine) > self.most_per_address:
             self._close_first(one for one in mine if one in self._incomplete)
         if self._count > self.most:
             others = (one for one in self._incomplete if one is not connection or self._count > self.most + SPARE)
