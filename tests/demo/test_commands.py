@@ -145,6 +145,19 @@ def test_a_signal_ends_it_and_it_is_removed(machine: Machine, ending: signal.Sig
     assert machine.is_clean()
 
 
+@pytest.mark.parametrize(("ending", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_a_server_that_waits_for_its_client(machine: Machine, ending: signal.Signals, code: int) -> None:
+    with machine.running("--demo", "mcp") as process:
+        assert process.stdin and process.stdout
+        hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}
+        process.stdin.write(json.dumps(hello) + "\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["id"] == 1
+        process.send_signal(ending)
+        assert process.wait(60) == code
+    assert machine.is_clean()
+
+
 def test_it_is_removed_when_its_reader_has_seen_enough(machine: Machine, chats: list[dict[str, str]]) -> None:
     with machine.running("--demo", "show", chats[0]["id"]) as process:
         assert process.stdout

@@ -52,7 +52,7 @@ def command(over_http: bool, port: int | None, token: str | None) -> None:
                 tell(
                     "This is for a client to start, as in: claude mcp add backscroll -- backscroll mcp. Ctrl-D ends it."
                 )
-            serve_child(desk)
+            serve_child(desk, asked.end_at_once if asked.demo else None)
     finally:
         desk.close()
 

@@ -1,11 +1,12 @@
 """The options that every command takes, before or after its name."""
 
+import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
@@ -65,6 +66,13 @@ class Request:
         self.demo = True
         self.library = None
         self.room(notice="")
+
+    def end_at_once(self, number: int, _: object) -> NoReturn:
+        """After a signal: do what is to be done at the end, and wait for no thread."""
+        try:
+            self.closing.close()
+        finally:
+            os._exit(128 + number)
 
     def refuse_demo(self, what: str) -> None:
         """An error in the demo, for what would change or start something outside of it."""

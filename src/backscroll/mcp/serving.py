@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import FrameType
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -33,8 +34,11 @@ class Served:
         self.server.should_exit = True
 
 
-def serve_child(desk: Desk) -> None:
-    """Serve the client that started us, until it closes our input."""
+def serve_child(desk: Desk, on_signal: "Callable[[int, FrameType | None], object] | None" = None) -> None:
+    """Serve the client that started us, until it closes our input.
+
+    The process ends at once after Ctrl-C; `on_signal` is called instead, and must do so, also after SIGTERM and SIGHUP.
+    """
     server = Answering(desk, is_child=True).server()
 
     async def run() -> None:
@@ -43,7 +47,10 @@ def serve_child(desk: Desk) -> None:
 
     # The SDK waits for the next line in a thread that nothing but the line ends. Whatever is being written to the
     # library when the process ends at once, the next one goes on with.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, on_signal or signal.SIG_DFL)
+    if on_signal:
+        signal.signal(signal.SIGTERM, on_signal)
+        signal.signal(signal.SIGHUP, on_signal)
     desk.start()
     anyio.run(run)
 
