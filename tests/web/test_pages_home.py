@@ -62,6 +62,8 @@ def test_an_empty_home_says_what_to_do_next(tmp_path: Path) -> None:
     assert "Nothing to read yet" in page.text
     assert str(shelf.home) in page.text
     assert "Start claude in a project" in page.text
+    for path in ("/", "/chats", "/projects", "/search?q=parser"):
+        assert "try it on sample conversations: backscroll demo" in Viewer(shelf).get(path).text
 
 
 def test_the_last_chats_come_first_and_lead_to_their_pages(tmp_path: Path) -> None:

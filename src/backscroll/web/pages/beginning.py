@@ -23,6 +23,14 @@ def told() -> Html:
     return el("div", lines, id="progress", class_="progress card", role="status")
 
 
+def no_chats() -> Html:
+    """What a list says where there are no chats at all."""
+    return el(
+        "p", "No chats yet. Start Claude Code in a project: what you say there appears here by itself. To see what",
+        " backscroll does first, try it on sample conversations: ", el("code", "backscroll demo"), class_="empty",
+    )  # fmt: skip
+
+
 def page(title: str, here: str) -> Html:
     """A page that will show something soon."""
     main = join([el("h1", title), told()])

@@ -238,8 +238,7 @@ def _nothing(wanted: Wanted) -> Html:
             ", or ", el("a", "show all chats", href="/chats"), ".",
         )  # fmt: skip
         return el("p", hints, class_="empty")
-    return el("p", "No chats yet. Start Claude Code in a project: what you say there appears here by itself.",
-              class_="empty")  # fmt: skip
+    return beginning.no_chats()
 
 
 def _and(query: Query, part: Field | Not) -> Query:

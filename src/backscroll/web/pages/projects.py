@@ -41,8 +41,7 @@ def show(asked: Asked) -> Html:
     )  # fmt: skip
     head = el("div", el("h1", "Projects"), tabs, class_="head")
     if not found:
-        told = el("p", "No projects yet. Start Claude Code in a folder: it appears here by itself.", class_="empty")
-        return document("Projects", join([head, told]), here="/chats", styles=("pages.css",))
+        return document("Projects", join([head, beginning.no_chats()]), here="/chats", styles=("pages.css",))
     names = names_of(project.path for project in found if project.path)
     headings = [el("th", name, scope="col", class_="number" if number else None) for name, number in COLUMNS]
     table = el(

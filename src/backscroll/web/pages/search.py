@@ -202,6 +202,8 @@ def _nothing(library: Library, found: Found, text: str, sort: str) -> Html:
     ]
     if meant:
         return el("div", el("p", "Nothing was found. Did you mean"), el("p", meant, class_="chips"), class_="empty")
+    if not library.chats("", limit=1):
+        return beginning.no_chats()
     return el("div", el("p", "Nothing was found."),
               el("p", "Try fewer or other words, part of a word with a *, or leave out a field.", class_="hint"),
               class_="empty")  # fmt: skip
