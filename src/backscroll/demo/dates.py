@@ -1,6 +1,7 @@
 """Move the dates in a text by whole days. Hours and minutes stay, and so does the length of the text."""
 
 import re
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
@@ -9,8 +10,9 @@ LONGEST_AGE: Final = timedelta(days=366)
 versions of an API, releases, licences."""
 DAY_MS: Final = 86_400_000
 
-DATE: Final = re.compile(rb"(?<![0-9])20[0-9]{2}-[01][0-9]-[0-3][0-9](?![0-9])")
-MILLISECONDS: Final = re.compile(rb"(?<![0-9A-Za-z_.+/-])1[0-9]{12}(?![0-9A-Za-z_.+/=-])")
+# What comes before is looked at behind the first characters: an expression that begins with them is found much faster.
+DATE: Final = re.compile(rb"20(?<![0-9]20)[0-9]{2}-[01][0-9]-[0-3][0-9](?![0-9])")
+MILLISECONDS: Final = re.compile(rb"1(?<![0-9A-Za-z_.+/-]1)[0-9]{12}(?![0-9A-Za-z_.+/=-])")
 MOMENT: Final = re.compile(rb"20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?Z")
 
 
@@ -39,12 +41,8 @@ def move(text: bytes, recorded: date, days: int) -> bytes:
 
 def last_moment(text: bytes, recorded: date) -> datetime | None:
     """The latest time that stands in a text and is not after the day of the recording."""
-    moments = [_moment(found[0]) for found in MOMENT.finditer(text)]
-    return max((moment for moment in moments if moment and moment.date() <= recorded), default=None)
-
-
-def _moment(text: bytes) -> datetime | None:
-    try:
-        return datetime.fromisoformat(text.decode())
-    except ValueError:
-        return None
+    end = f"{recorded}U".encode()  # behind every time of that day, whose date a T follows
+    for moment in sorted({found for found in MOMENT.findall(text) if found < end}, reverse=True):
+        with suppress(ValueError):
+            return datetime.fromisoformat(moment.decode())
+    return None
