@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from backscroll.errors import DiskFull
 from tests.archive.support import Kept, contents
+from tests.library.support import Shelf
+from tests.support.homes import session_file
 
 
 @pytest.fixture
@@ -22,7 +25,7 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
     try:
         yield mounted
     finally:
-        subprocess.run(["umount", mounted], check=True)
+        subprocess.run(["umount", "--lazy", mounted], check=True)  # the text index has its files mapped for a while
 
 
 def test_a_full_disk_loses_nothing_that_was_kept(tiny_disk: Path, tmp_path: Path) -> None:
@@ -65,3 +68,29 @@ def test_trying_again_on_a_full_disk_does_not_fill_it_further(tiny_disk: Path, t
     kept.session("b").unlink()
     kept.write(c=os.urandom(500_000)).capture()
     kept.check_whole()
+
+
+def test_an_update_on_a_full_disk_says_so_and_the_next_one_goes_on(tiny_disk: Path, tmp_path: Path) -> None:
+    """The index: what was there is still answered, and nothing of it is thrown away."""
+    subprocess.run(["mount", "-o", "remount,size=24m", tiny_disk], check=True)
+    shelf = Shelf(tmp_path)
+    shelf.folder = tiny_disk / "library"
+    shelf.write(session_file("S1", "a <- - user: a zebra\nb <- a assistant: done")).update()
+    generation, before = shelf.generation, shelf.found("zebra")
+    assert set(before) == {"a zebra"}
+    words = " ".join(f"word{number}" for number in range(300_000))
+    shelf.write(session_file("S2", f"c <- - user: a lion {words}\nd <- c assistant: done"))
+    filler = tiny_disk / "filler"
+    for left in (0, 20_000, 200_000, 1_000_000):
+        filler.unlink(missing_ok=True)
+        free = os.statvfs(tiny_disk).f_bavail * 4096
+        filler.write_bytes(b"\0" * max(0, free - left))
+        with pytest.raises((DiskFull, OSError)) as failure:  # of the index, or of the archive
+            shelf.update()
+        assert getattr(failure.value, "errno", errno.ENOSPC) == errno.ENOSPC
+        assert shelf.generation == generation
+        assert shelf.found("zebra") == before
+    filler.unlink()
+    shelf.update()
+    assert shelf.generation == generation
+    shelf.check_rebuilt(("zebra", "lion", "word299999"))
