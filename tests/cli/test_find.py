@@ -13,6 +13,7 @@ import termios
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -22,6 +23,7 @@ from backscroll.cli.finding import Latest, while_typing
 from backscroll.query import Word, parse
 from backscroll.render.cells import cells
 from backscroll.render.picker import Entry, Picker, draw, layout_of
+from tests.support.cases import for_each
 from tests.support.command import run_command
 from tests.support.drawings import draw as drawn
 from tests.support.drawings import jsonl, session_uuid
@@ -114,9 +116,12 @@ def test_orders_follow_one_another() -> None:
 # The screen
 
 
-@pytest.mark.parametrize("width", [1, 2, 5, 20, 39, 40, 80, 99, 100, 200])
-@pytest.mark.parametrize("height", [1, 2, 3, 4, 9, 16, 24, 50])
-def test_every_screen_is_as_high_and_no_wider_than_the_terminal(width: int, height: int) -> None:
+def test_every_screen_is_as_high_and_no_wider_than_the_terminal() -> None:
+    for_each(product((1, 2, 5, 20, 39, 40, 80, 99, 100, 200), (1, 2, 3, 4, 9, 16, 24, 50)), check_screen)
+
+
+def check_screen(size: tuple[int, int]) -> None:
+    width, height = size
     picker = filled(40, text="日本語 and a query that is rather long for a terminal")
     picker.entries[0] = Entry(
         "x", "日本語のタイトル" * 9, "프로젝트" * 9, "now", (("match", "👍" * 99),), is_pinned=True

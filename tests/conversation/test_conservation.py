@@ -12,10 +12,10 @@ import pytest
 from backscroll.conversation import Chat, Chats, Place, Turn, messages_of, results_of
 from backscroll.files import TRANSCRIPTS, Home, discover
 from backscroll.records import Assistant, Record, User, agent_meta, decode_all
+from tests.support.cases import for_each
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "transcripts"
 HOMES = sorted(path for path in FIXTURES.glob("*/*") if path.is_dir())
-GOLDEN = pytest.mark.parametrize("home", HOMES, ids=lambda home: f"{home.parent.name}-{home.name}")
 
 
 class Written(NamedTuple):
@@ -182,9 +182,8 @@ CHECKS = pytest.mark.parametrize(
 
 
 @CHECKS
-@GOLDEN
-def test_in_what_real_versions_wrote(home: Path, check: Callable[[Path], None]) -> None:
-    check(home)
+def test_in_what_real_versions_wrote(check: Callable[[Path], None]) -> None:
+    for_each(HOMES, check)
 
 
 @CHECKS

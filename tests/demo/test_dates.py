@@ -2,11 +2,11 @@
 
 from datetime import UTC, date, datetime, timedelta, timezone
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.demo.dates import days_until_yesterday, last_moment, move
+from tests.support.cases import for_each
 
 RECORDED = date(2026, 3, 10)
 
@@ -37,14 +37,15 @@ def test_moving_keeps_the_length_of_any_text(text: str, days: int) -> None:
     assert len(move(data, RECORDED, days)) == len(data)
 
 
-@pytest.mark.parametrize("hours", range(-12, 15))
-@pytest.mark.parametrize("hour", range(0, 24, 3))
-def test_the_newest_was_yesterday_wherever_the_user_is(hours: int, hour: int) -> None:
-    here = timezone(timedelta(hours=hours))
-    now = datetime(2027, 1, 1, hour, 30, tzinfo=here)
+def test_the_newest_was_yesterday_wherever_the_user_is() -> None:
     recorded = datetime(2026, 3, 10, 14, 50, tzinfo=UTC)
-    newest = recorded + timedelta(days=days_until_yesterday(recorded, now))
-    assert newest.astimezone(here).date() == date(2026, 12, 31)
+
+    def check_at(now: datetime) -> None:
+        newest = recorded + timedelta(days=days_until_yesterday(recorded, now))
+        assert newest.astimezone(now.tzinfo).date() == date(2026, 12, 31)
+
+    zones = [timezone(timedelta(hours=hours)) for hours in range(-12, 15)]
+    for_each((datetime(2027, 1, 1, hour, 30, tzinfo=zone) for zone in zones for hour in range(0, 24, 3)), check_at)
 
 
 def test_the_latest_time_counts_wherever_it_stands() -> None:

@@ -2,12 +2,14 @@
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from backscroll.files import TRANSCRIPTS, FileKind, Home, discover
 from backscroll.records import ChainRecord, Drift, Record, decode_all, drift, project_of, type_of
+from tests.support.cases import for_each
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "transcripts"
 HOMES = sorted(path for path in FIXTURES.glob("*/*") if path.is_dir())
@@ -26,8 +28,7 @@ def test_there_are_transcripts_of_every_family() -> None:
     assert len(HOMES) > 100
 
 
-@pytest.mark.parametrize("home", HOMES, ids=lambda home: f"{home.parent.name}-{home.name}")
-def test_what_the_client_wrote_is_understood(home: Path) -> None:
+def check_what_the_client_wrote_is_understood(home: Path) -> None:
     files = [file for file in discover(Home(home)).files if file.kind in TRANSCRIPTS]
     assert any(file.kind is FileKind.SESSION for file in files)
     unknown: set[Drift] = set()
@@ -42,8 +43,7 @@ def test_what_the_client_wrote_is_understood(home: Path) -> None:
     assert unknown == set()
 
 
-@pytest.mark.parametrize("home", HOMES, ids=lambda home: f"{home.parent.name}-{home.name}")
-def test_its_rows_name_their_version_and_their_project(home: Path) -> None:
+def check_its_rows_name_their_version_and_their_project(home: Path) -> None:
     for file in discover(Home(home)).files:
         if file.kind in TRANSCRIPTS:
             records = records_of(file.path)
@@ -55,9 +55,20 @@ def test_its_rows_name_their_version_and_their_project(home: Path) -> None:
                 assert path.endswith("/shop")
 
 
-@pytest.mark.parametrize("home", HOMES, ids=lambda home: f"{home.parent.name}-{home.name}")
-def test_every_file_that_was_kept_has_its_place(home: Path) -> None:
+def check_every_file_that_was_kept_has_its_place(home: Path) -> None:
     discovery = discover(Home(home))
     assert discovery.left_out == []
     assert discovery.unreadable == []
     assert len(discovery.files) == sum(path.is_file() for path in home.rglob("*"))
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        check_what_the_client_wrote_is_understood,
+        check_its_rows_name_their_version_and_their_project,
+        check_every_file_that_was_kept_has_its_place,
+    ],
+)
+def test_in_every_home(check: Callable[[Path], None]) -> None:
+    for_each(HOMES, check)
