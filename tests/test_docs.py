@@ -9,10 +9,8 @@ import pytest
 
 from backscroll.cli.main import COMMANDS, backscroll
 from backscroll.errors import BackscrollError
+from tests.support.examples import PAGES, ROOT, blocks
 from tests.support.reference import FILE, reference
-
-ROOT = Path(__file__).parents[1]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/*.md")])
 
 
 def test_the_reference_of_commands_is_up_to_date() -> None:
@@ -57,14 +55,11 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_commands_in_the_documents_exist(page: Path) -> None:
-    """Every `backscroll NAME` and every script in a code block is one that there is."""
-    blocks = re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-    for line in "\n".join(blocks).splitlines():
-        if match := re.match(r"(?:\./scripts/)?backscroll ([a-z]+)", line):
-            assert match[1] in COMMANDS, line
-        if match := re.match(r"\./(scripts/[\w-]+)", line):
-            assert (ROOT / match[1]).is_file(), line
+def test_scripts_in_the_documents_exist(page: Path) -> None:
+    """What commands there are in the documents is checked in test_examples."""
+    for _, block in blocks(page.read_text(encoding="utf-8")):
+        for script in re.findall(r"^(?:\$ )?\./(scripts/[\w-]+)", block, re.MULTILINE):
+            assert (ROOT / script).is_file(), script
 
 
 @pytest.mark.parametrize("purpose", ["run", "test"])

@@ -9,8 +9,12 @@ import multiprocessing
 import os
 import pkgutil
 import sys
+import termios
+import threading
 import time
-from collections.abc import Mapping
+import tty
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from subprocess import CompletedProcess, TimeoutExpired
@@ -26,23 +30,58 @@ STREAMS: Final = ("stdin", "stdout", "stderr")
 
 
 def run_command(
-    *arguments: object, given: str = "", cwd: Path | None = None, environment: Mapping[str, str] | None = None
+    *arguments: object,
+    given: str = "",
+    cwd: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    columns: int | None = None,
 ) -> CompletedProcess[str]:
-    """Run `backscroll` with these arguments; `given` is its input. The environment is this process's unless named."""
+    """Run `backscroll` with these arguments; `given` is its input. The environment is this process's unless named.
+
+    With `columns`, its output is a terminal of that width.
+    """
     own = {**(os.environ if environment is None else environment)}
     words = [str(argument) for argument in arguments]
     with TemporaryDirectory() as folder:
         streams = [Path(folder) / name for name in STREAMS]
         streams[0].write_text(given)
-        child = _processes().Process(target=_work, args=(words, own, cwd or Path.cwd(), streams))
-        child.start()
-        child.join(PATIENCE)
+        with _terminal(columns, streams[1]) as output:
+            child = _processes().Process(
+                target=_work, args=(words, own, cwd or Path.cwd(), [streams[0], output, streams[2]])
+            )
+            child.start()
+            child.join(PATIENCE)
         if child.exitcode is None:
             child.kill()
             child.join()
             raise TimeoutExpired(words, PATIENCE, *(stream.read_text() for stream in streams[1:]))
-        output, errors = (stream.read_text() for stream in streams[1:])
-    return CompletedProcess(["backscroll", *words], child.exitcode, output, errors)
+        printed, errors = (stream.read_text() for stream in streams[1:])
+    return CompletedProcess(["backscroll", *words], child.exitcode, printed, errors)
+
+
+@contextmanager
+def _terminal(columns: int | None, copy: Path) -> Iterator[Path]:
+    """The path of a terminal of this width, all of whose output goes to `copy`; `copy` itself if there is no width."""
+    if columns is None:
+        yield copy
+        return
+    ours, theirs = os.openpty()
+    tty.setraw(theirs)  # a newline stays a newline
+    termios.tcsetwinsize(theirs, (50, columns))
+
+    def read() -> None:
+        with copy.open("wb") as file, suppress(OSError):  # as it ends: nothing has the other side open
+            while content := os.read(ours, 65536):
+                file.write(content)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        yield Path(os.ttyname(theirs))
+    finally:
+        os.close(theirs)
+        reader.join()
+        os.close(ours)
 
 
 def _processes() -> ForkServerContext:
