@@ -1,5 +1,6 @@
 """Dates are moved by whole days; what is no date of the sample stays."""
 
+import json
 from datetime import UTC, date, datetime, timedelta, timezone
 
 from hypothesis import given
@@ -49,6 +50,8 @@ def test_the_newest_was_yesterday_wherever_the_user_is() -> None:
 
 
 def test_the_latest_time_counts_wherever_it_stands() -> None:
-    text = b"2026-03-10T09:08:07.123Z 2026-03-10T09:08:06.999Z 2026-13-45T99:99:99Z 2030-01-01T00:00:00Z"
+    times = ("2026-03-10T09:08:07.123Z", "2026-03-10T09:08:06.999Z", "2026-13-45T99:99:99Z", "2030-01-01T00:00:00Z")
+    rows = [{"timestamp": time, "text": '{"timestamp":"2026-03-10T23:59:59Z"}'} for time in times]
+    text = b"\n".join(json.dumps(row, separators=(",", ":")).encode() for row in rows)
     assert last_moment(text, RECORDED) == datetime(2026, 3, 10, 9, 8, 7, 123_000, UTC)
     assert last_moment(b"never", RECORDED) is None

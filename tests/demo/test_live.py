@@ -7,11 +7,12 @@ import urllib.request
 from datetime import UTC, datetime
 from http.cookiejar import CookieJar
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from backscroll.demo.live import LONGEST_PAUSE, WHOLE, pauses_of
+from backscroll.demo.live import LONGEST_PAUSE, WHOLE, in_time, pauses_of
 from tests.demo.support import Machine
 from tests.support.processes import until
 from tests.web.served import free_port
@@ -39,6 +40,13 @@ class Reader:
         return found
 
 
+def session_of(room: Path) -> str:
+    """The id of the session that is played."""
+    rows = [json.loads(line) for line in (room / "live.jsonl").read_bytes().splitlines()]
+    (session,) = {row["sessionId"] for row in rows if "sessionId" in row}
+    return str(session)
+
+
 def _object(stream: Any) -> str:  # noqa: ANN401 - a stream of text
     """The lines up to the end of an object."""
     lines = []
@@ -62,10 +70,10 @@ def test_it_serves_the_sample_plays_a_session_and_is_removed(
         (room,) = machine.rooms
         script = (room / "live.jsonl").read_bytes()
 
+        session = session_of(room)
+
         def played() -> bytes:
-            return b"".join(
-                path.read_bytes() for path in room.glob("home/projects/*/*.jsonl") if path.stem not in known
-            )
+            return b"".join(path.read_bytes() for path in room.glob(f"home/projects/*/{session}.jsonl"))
 
         until(lambda: played().count(b"\n") == script.count(b"\n"))
         until(lambda: len(reader.chats()) == len(known) + 1)
@@ -93,7 +101,7 @@ def test_rows_bear_the_time_at_which_they_are_written(machine: Machine) -> None:
         _object(process.stdout)
         (room,) = machine.rooms
         room_began = (room / "live.jsonl").stat().st_mtime
-        session = json.loads((room / "live.jsonl").read_bytes().splitlines()[-1])["sessionId"]
+        session = session_of(room)
         until(lambda: list(room.glob(f"home/projects/*/{session}.jsonl")))
         (path,) = room.glob(f"home/projects/*/{session}.jsonl")
         until(lambda: path.stat().st_size and path.read_bytes().count(b'"timestamp"') > 3)
@@ -124,6 +132,11 @@ def test_pauses_follow_the_recording_and_are_bounded() -> None:
     assert min(pauses) > 0
     assert pauses[2] < pauses[3] < pauses[4] < pauses[5]
     assert all(one == two for one, two in pairwise(pauses[6:]))
+
+
+def test_rows_are_played_in_the_order_of_their_times() -> None:
+    unordered = [b'{"type":"mode"}\n', *lines_at(3, 1), b'{"type":"summary"}\n', *lines_at(2)]
+    assert in_time(unordered) == [b'{"type":"mode"}\n', *lines_at(1), b'{"type":"summary"}\n', *lines_at(2, 3)]
 
 
 def test_a_session_without_times_is_played_at_once() -> None:

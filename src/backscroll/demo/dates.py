@@ -13,7 +13,10 @@ DAY_MS: Final = 86_400_000
 # What comes before is looked at behind the first characters: an expression that begins with them is found much faster.
 DATE: Final = re.compile(rb"20(?<![0-9]20)[0-9]{2}-[01][0-9]-[0-3][0-9](?![0-9])")
 MILLISECONDS: Final = re.compile(rb"1(?<![0-9A-Za-z_.+/-]1)[0-9]{12}(?![0-9A-Za-z_.+/=-])")
-MOMENT: Final = re.compile(rb"20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?Z")
+TIMESTAMP: Final = re.compile(
+    rb'"timestamp": ?"(20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?Z)"'
+)
+"""Of a row. In a text inside a row, the quotes would be escaped."""
 
 
 def days_until_yesterday(newest: datetime, now: datetime) -> int:
@@ -40,9 +43,9 @@ def move(text: bytes, recorded: date, days: int) -> bytes:
 
 
 def last_moment(text: bytes, recorded: date) -> datetime | None:
-    """The latest time that stands in a text and is not after the day of the recording."""
+    """The latest time of the rows in a session, of those that are not after the day of the recording."""
     end = f"{recorded}U".encode()  # behind every time of that day, whose date a T follows
-    for moment in sorted({found for found in MOMENT.findall(text) if found < end}, reverse=True):
+    for moment in sorted({found for found in TIMESTAMP.findall(text) if found < end}, reverse=True):
         with suppress(ValueError):
             return datetime.fromisoformat(moment.decode())
     return None

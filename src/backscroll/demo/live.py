@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +20,8 @@ SHORTEST_PAUSE: Final = 0.15
 LONGEST_PAUSE: Final = 12.0
 LONGEST_GAP: Final = 60.0
 """A gap in the recording counts for so much at most: somebody was away."""
+ROUNDS: Final = 10
+"""How often to scale: what the bounds take from some pauses, the others get."""
 WHOLE: Final = 150.0
 """About how many seconds the whole session takes."""
 
@@ -28,7 +31,7 @@ class LivePlayer:
 
     def __init__(self, room: Room, *, speed: float = 1.0) -> None:
         self._room = room
-        self._lines = room.script.read_bytes().splitlines(keepends=True)
+        self._lines = in_time(room.script.read_bytes().splitlines(keepends=True))
         self._pauses = [pause / speed for pause in pauses_of(self._lines)]
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._play, name="demo player", daemon=True)
@@ -73,8 +76,22 @@ class LivePlayer:
         return next((row["cwd"] for row in map(_row, self._lines) if "cwd" in row), "/")
 
 
+def in_time(lines: Sequence[bytes]) -> list[bytes]:
+    """The lines in the order of their times: the client writes some rows later than the answers to them.
+
+    A row without a time stays with the one before it.
+    """
+    timed: list[tuple[str, bytes]] = []
+    last = ""
+    for line in lines:
+        text = _row(line).get("timestamp")
+        last = text if isinstance(text, str) else last
+        timed.append((last, line))
+    return [line for _, line in sorted(timed, key=itemgetter(0))]
+
+
 def pauses_of(lines: Sequence[bytes]) -> list[float]:
-    """How many seconds to wait before each line: the recorded gaps, all scaled so that the whole takes `WHOLE`."""
+    """How many seconds to wait before each line: the recorded gaps, scaled and bounded, about `WHOLE` in all."""
     gaps: list[float] = []
     last: datetime | None = None
     for line in lines:
@@ -83,8 +100,10 @@ def pauses_of(lines: Sequence[bytes]) -> list[float]:
         gap = (moment - last).total_seconds() if moment and last else 0.0
         gaps.append(min(max(gap, 0.0), LONGEST_GAP))
         last = moment or last
-    scale = (WHOLE - FIRST_PAUSE) / (sum(gaps) or 1.0)
-    pauses = [min(max(gap * scale, SHORTEST_PAUSE), LONGEST_PAUSE) for gap in gaps]
+    pauses = gaps
+    for _ in range(ROUNDS):
+        scale = (WHOLE - FIRST_PAUSE) / (sum(pauses) or 1.0)
+        pauses = [min(max(pause * scale, SHORTEST_PAUSE), LONGEST_PAUSE) for pause in pauses]
     return [FIRST_PAUSE, *pauses[1:]] if pauses else []
 
 

@@ -85,11 +85,13 @@ def open_room(now: datetime, packed: Path = PACKED) -> Iterator[Room]:
 
 
 def _delete_as_claude_code_would(room: Room) -> None:
-    """Keep everything, and then delete what only the archive is to have."""
+    """Keep everything, and then delete what only the archive is to have, which notes that it is gone."""
     settings = load_settings()
-    keep(settings, open_homes(settings))
+    homes = open_homes(settings)
+    keep(settings, homes)
     for relative in room.sample.deleted:
         (room.home / relative).unlink()
+    keep(settings, homes)
 
 
 def _new_folder() -> tuple[Path, int]:

@@ -2,7 +2,9 @@
 
 import io
 import os
+import re
 import tarfile
+from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -14,6 +16,8 @@ from backscroll.demo.dates import days_until_yesterday, last_moment, move
 PACKED: Final = Path(__file__).with_name("sample.tar.xz")
 ABOUT: Final = "sample.json"
 HOME: Final = "home/"
+COPY: Final = re.compile(rb'"backupFileName":"([^"]+)","version":[0-9]+,"backupTime":"([^"]+)"')
+SESSION: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,15 +39,37 @@ def unpack(packed: Path, home: Path, live: Path, now: datetime) -> Sample:
     about = msgspec.json.decode(files.pop(ABOUT), type=Sample)
     contents = {name.removeprefix(HOME): content for name, content in files.items() if name.startswith(HOME)}
     script = contents.pop(about.live)
-    moments = {name: last_moment(content, about.recorded) for name, content in contents.items()}
-    newest = max(moment for moment in moments.values() if moment)
+    times = _times_of_rows(contents, about.recorded)
+    newest = max(times.values())
+    times |= _times_of_copies(contents)
     days = days_until_yesterday(newest, now)
     home.mkdir(mode=0o700)
     for name, content in contents.items():
-        written = (moments[name] or newest) + timedelta(days=days)
-        _write(home / name, move(content, about.recorded, days), written)
+        written = times.get(name) or times.get(_session_in(name)) or newest
+        _write(home / name, move(content, about.recorded, days), written + timedelta(days=days))
     live.write_bytes(move(script, about.recorded, days))
     return about
+
+
+def _times_of_rows(contents: Mapping[str, bytes], recorded: date) -> dict[str, datetime]:
+    """When each transcript was last written to, by its path and by its session."""
+    times = {name: moment for name, content in contents.items() if (moment := last_moment(content, recorded))}
+    return {_session_in(name): moment for name, moment in times.items() if "/subagents/" not in name} | times
+
+
+def _times_of_copies(contents: Mapping[str, bytes]) -> dict[str, datetime]:
+    """When Claude Code made its copies of files, as the sessions tell."""
+    return {
+        f"file-history/{_session_in(name)}/{found[1].decode()}": datetime.fromisoformat(found[2].decode())
+        for name, content in contents.items()
+        for found in COPY.finditer(content)
+    }
+
+
+def _session_in(name: str) -> str:
+    """The session that a path is about, if its name says so."""
+    found = SESSION.search(name)
+    return found[0] if found else ""
 
 
 def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
