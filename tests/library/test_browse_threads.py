@@ -11,10 +11,11 @@ import pytest
 
 from backscroll.conversation import Row
 from backscroll.library import Library
+from backscroll.library import browser as browser_module
 from backscroll.library.browser import Browser
 from backscroll.library.spine import Spine
 from tests.library.support import Shelf
-from tests.support.drawings import session_uuid
+from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_file, session_path
 
 PATIENCE: Final = 60
@@ -144,3 +145,18 @@ def test_rows_that_come_meanwhile_do_not_disturb_who_counts_a_chat(shelf: Shelf)
         writer.join(PATIENCE)
         assert browsed.chat.tree.find("n") is not None
         assert len(list(nodes)) == 1
+
+
+def test_chats_that_grow_push_out_those_that_were_asked_for_longest_ago(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(browser_module, "MOST_ROWS", 5)
+    browser = Browser()
+    with shelf.open() as library:
+        for name in ("S1", "S2"):
+            browser.open(library, session_uuid(name))
+        assert [browser.has(library.find(session_uuid(name))) for name in ("S1", "S2")] == [True, True]
+        shelf.append("S2", jsonl(draw("S2c <- S2b user: go on\nS2d <- S2c assistant: done")))
+        shelf.update()
+        browser.take(library, [shelf.home / session_path("S2")])
+        assert [browser.has(library.find(session_uuid(name))) for name in ("S1", "S2")] == [False, True]

@@ -45,10 +45,14 @@ class Browser:
             opened = Browsed(library, stored)
             with self._lock:
                 self._open[stored.overview.id] = opened
-                while len(self._open) > 1 and sum(one.rows for one in self._open.values()) > MOST_ROWS:
-                    self._open.popitem(last=False)
+                self._make_room()
             opened.catch_up(library)  # whoever told of a change meanwhile did not know of it
             return opened
+
+    def _make_room(self) -> None:
+        """Let go of the chats that were asked for longest ago, while there are too many rows."""
+        while len(self._open) > 1 and sum(one.rows for one in self._open.values()) > MOST_ROWS:
+            self._open.popitem(last=False)
 
     def has(self, chat: StoredChat) -> bool:
         """Whether a chat is open already."""
@@ -90,6 +94,8 @@ class Browser:
                 except BackscrollError:
                     with self._lock:
                         self._open.pop(chat, None)
+        with self._lock:
+            self._make_room()  # chats that are open grow, too
         return sorted(set(names.values()))
 
     def catch_up(self, library: Library) -> list[str]:
