@@ -18,10 +18,10 @@ from typing import Final
 
 from backscroll.files import Home
 from backscroll.library import Library
-from backscroll.library.browse import CHUNK, Browsed
-from backscroll.library.browser import Browser
-from backscroll.library.outline import crossings_of, outline_of
-from backscroll.library.sharing import redactor, share
+from backscroll.library.chats.chat_reader import CHUNK, Browsed
+from backscroll.library.chats.open_chats import Browser
+from backscroll.library.chats.outline import crossings_of, outline_of
+from backscroll.library.sharing.share import redactor, share
 from backscroll.render.html.export import Assets, Format, exported
 from backscroll.render.html.messages import messages_html
 from backscroll.render.html.shown import View

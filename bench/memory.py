@@ -3,7 +3,7 @@
     python -m bench.memory [--file 2000] [--line 200]     (megabytes)
 
 The files are made in a temporary folder and removed again: a long session, and sessions with one very long line. The
-child goes through `backscroll.library.inspect`, as the command `inspect` does. Exits with 1 if any file takes more
+child goes through `backscroll.library.setup.inspect`, as `backscroll inspect` does. Exits with 1 if any file takes more
 than the limit.
 """
 
@@ -51,7 +51,7 @@ def measure(what: str, path: Path) -> Result:
 
 def read_here(path: Path) -> dict[str, float]:
     """Read the file in this process, and tell what it took."""
-    from backscroll.library.inspect import inspect  # here: only the child pays for it
+    from backscroll.library.setup.inspect import inspect  # here: only the child pays for it
 
     started = time.process_time()
     found = inspect([path])

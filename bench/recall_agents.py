@@ -43,9 +43,9 @@ from backscroll.conversation.rows import text_of
 from backscroll.conversation.signatures import command_kind, signature_of
 from backscroll.files import Home
 from backscroll.library import Library
-from backscroll.library.budget import tokens_of
-from backscroll.library.questions import STOP_WORDS
-from backscroll.library.recall import recall
+from backscroll.library.memory.budget import tokens_of
+from backscroll.library.memory.questions import STOP_WORDS
+from backscroll.library.memory.recall import recall
 from backscroll.records import FILE_TOOLS, Assistant, Attachment, ChainRecord, Record, Text, ToolResult, ToolUse, User
 from backscroll.records import value_of as value
 from backscroll.render.recalled import recalled_text

@@ -24,8 +24,8 @@ from backscroll.files import Home
 from backscroll.library import Library
 from backscroll.library.analytics.reports import Asked
 from backscroll.library.analytics.usage import DIMENSIONS, usage
-from backscroll.library.costs import cost_with
-from backscroll.library.prices import load_prices
+from backscroll.library.indexing.costs import cost_with
+from backscroll.library.indexing.prices import load_prices
 from backscroll.query import parse
 from backscroll.settings import Settings
 from backscroll.store.batches import FileColumns, RecordColumns, UsageColumns

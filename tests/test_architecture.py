@@ -32,6 +32,67 @@ IMPORTS: dict[str, set[str]] = {
     "demo": {"library"},
     "cli": {"library", "render", "query", "httpd", "web", "mcp", "demo"},
 }
+ROOMS: dict[str, dict[str, set[str]]] = {
+    "library": {
+        "archives": set(),
+        "homes": set(),
+        "marks": set(),
+        "indexing": {"archives"},
+        "searching": {"indexing"},
+        "library": {"archives", "indexing", "marks", "searching"},
+        "marked_chats": {"library", "marks"},
+        "memory": {"indexing", "library", "searching"},
+        "pool": {"library"},
+        "keeping": {"archives", "homes", "indexing", "library", "marks", "memory"},
+        "setup": {"archives", "homes", "library", "marks", "memory"},
+        "sharing": {"indexing", "library", "marked_chats"},
+        "analytics": {"archives", "indexing", "keeping", "library"},
+        "chats": {"analytics", "indexing", "library"},
+    },
+    "store": {
+        "batches": set(),
+        "detail": set(),
+        "base": {"batches"},
+        "columns": {"batches", "detail"},
+        "local": {"base", "batches", "detail"},
+    },
+    "web": {
+        "addresses": set(),
+        "assets": set(),
+        "desk": set(),
+        "export_assets": set(),
+        "layout": set(),
+        "news": set(),
+        "asking": {"desk", "layout"},
+        "live": {"desk", "news"},
+        "running": {"desk"},
+        "viewing": {"addresses"},
+        "api": {"asking", "desk", "layout", "news"},
+        "pages": {"addresses", "asking", "desk", "export_assets", "layout", "viewing"},
+        "refusals": {"api"},
+        "app": {"api", "asking", "assets", "desk", "live", "pages", "refusals"},
+        "serving": {"app", "desk", "live", "running"},
+    },
+    "render": {
+        "cells": set(),
+        "parts": set(),
+        "refusals": set(),
+        "terminal": set(),
+        "chats": {"parts", "terminal"},
+        "found": {"terminal"},
+        "markdown": {"parts", "terminal"},
+        "picker": {"cells", "terminal"},
+        "pretty": {"parts", "terminal"},
+        "recalled": {"terminal"},
+        "tables": {"cells", "terminal"},
+        "documents": {"markdown", "parts", "terminal"},
+        "preview": {"cells", "picker", "terminal"},
+        "reports": {"tables"},
+        "charts": {"reports", "tables", "terminal"},
+        "html": {"charts", "chats", "documents", "markdown", "parts", "reports", "tables", "terminal"},
+    },
+}
+"""What the parts of the larger packages may import of one another: only what stands above them here."""
 PURE = {"records", "conversation", "pricing", "query", "redaction", "render"}
 IMPURE_MODULES = {"os", "pathlib", "time", "subprocess", "socket", "tempfile", "shutil", "random", "threading"}
 IMPURE_FUNCTIONS = {"open", "print", "input"}
@@ -77,6 +138,56 @@ def test_imports_point_down(package: str) -> None:
         for name in imports(module):
             if name.startswith("backscroll."):
                 assert name.split(".")[1] in allowed, f"{module.relative_to(ROOT)} imports {name}"
+
+
+def room_of(package: str, module: Path) -> str:
+    relative = module.relative_to(SOURCE / package)
+    return relative.parts[0] if len(relative.parts) > 1 else relative.stem
+
+
+def room_imports(package: str, module: Path) -> Iterator[str]:
+    """The other rooms of its package that a module needs when it runs."""
+    rooms = {room_of(package, path) for path in modules(package)}
+    tree = ast.parse(module.read_text(encoding="utf-8"))
+    only_types = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and id(node) not in only_types:
+            for name in (node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)):
+                parts = name.split(".")
+                if parts[:2] == ["backscroll", package] and len(parts) > 2 and parts[2] in rooms:
+                    yield parts[2]
+
+
+@pytest.mark.parametrize("package", sorted(ROOMS))
+def test_every_room_imports_what_its_row_says(package: str) -> None:
+    found: dict[str, set[str]] = {}
+    for module in modules(package):
+        room = room_of(package, module)
+        if room != "__init__":
+            found.setdefault(room, set()).update(set(room_imports(package, module)) - {room})
+    assert found == ROOMS[package]
+
+
+@pytest.mark.parametrize("package", sorted(ROOMS))
+def test_no_room_imports_one_that_stands_below_it(package: str) -> None:
+    above: set[str] = set()
+    for room, imported in ROOMS[package].items():
+        assert imported <= above, f"{package}.{room}"
+        above.add(room)
+
+
+def test_the_rooms_in_the_document_are_these() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)\.(\w+)` \| .+ \| (.+) \|$", text, re.MULTILINE)
+    drawn: dict[str, dict[str, set[str]]] = {}
+    for package, room, column in rows:
+        drawn.setdefault(package, {})[room] = {part.strip() for part in column.split(",")} - {"–"}
+    assert drawn == ROOMS
 
 
 @pytest.mark.parametrize("package", sorted(PURE))

@@ -17,9 +17,9 @@ from backscroll.library.analytics.reports import Asked
 from backscroll.library.analytics.tools import tools
 from backscroll.library.analytics.usage import usage
 from backscroll.library.marks import read_marks
-from backscroll.library.recalls import saved_recalls
-from backscroll.library.searching import UNREADABLE
-from backscroll.library.sharing import share
+from backscroll.library.memory.saved_recalls import saved_recalls
+from backscroll.library.searching.search import UNREADABLE
+from backscroll.library.sharing.share import share
 from backscroll.render.html.export_documents import json_document
 from backscroll.settings import Settings
 

@@ -21,7 +21,7 @@ from urllib.parse import quote, urlsplit
 
 from backscroll.archive import Archive
 from backscroll.files import Home, discover
-from backscroll.library.preserve import machine_name
+from backscroll.library.archives import machine_name
 
 PAUSE: Final = 0.5
 STREAM_SECONDS: Final = 5.0

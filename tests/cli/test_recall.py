@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from backscroll.library.budget import tokens_of
+from backscroll.library.memory.budget import tokens_of
 from tests.support.command import run_command
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path, write_home

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from backscroll.files import Home
 from backscroll.library import Library
-from backscroll.library import ingest as ingest_module
-from backscroll.library import update as update_module
+from backscroll.library.indexing import ingest as ingest_module
+from backscroll.library.indexing import update as update_module
 from backscroll.settings import Settings
 from backscroll.store.local import database, rows, store
 from backscroll.store.local.text import TextIndex

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Dialog, Page
 
-from backscroll.library.sharing import redactor, share
+from backscroll.library.sharing.share import redactor, share
 from backscroll.render.html.export import exported
 from backscroll.render.html.export_site import index_page, listed
 from backscroll.web.export_assets import export_assets

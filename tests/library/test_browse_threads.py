@@ -11,9 +11,9 @@ import pytest
 
 from backscroll.conversation import Row
 from backscroll.library import Library
-from backscroll.library import browser as browser_module
-from backscroll.library.browser import Browser
-from backscroll.library.spine import Spine
+from backscroll.library.chats import open_chats
+from backscroll.library.chats.branch_messages import Spine
+from backscroll.library.chats.open_chats import Browser
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_file, session_path
@@ -150,7 +150,7 @@ def test_rows_that_come_meanwhile_do_not_disturb_who_counts_a_chat(shelf: Shelf)
 def test_chats_that_grow_push_out_those_that_were_asked_for_longest_ago(
     shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(browser_module, "MOST_ROWS", 5)
+    monkeypatch.setattr(open_chats, "MOST_ROWS", 5)
     browser = Browser()
     with shelf.open() as library:
         for name in ("S1", "S2"):

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.library.budget import cut_to, excerpt, in_lines, tokens_of
-from backscroll.library.cited import FEWEST_TOKENS, HEADING, Recalled, Source, cost_of, is_project
-from backscroll.library.recall import Recall
-from backscroll.library.telling import Piece, Telling, Words, fit, is_said, shingles, tell
+from backscroll.library.memory.answer_text import Piece, Telling, Words, fit, is_said, shingles, tell
+from backscroll.library.memory.budget import cut_to, excerpt, in_lines, tokens_of
+from backscroll.library.memory.citations import FEWEST_TOKENS, HEADING, Recalled, Source, cost_of, is_project
+from backscroll.library.memory.recall import Recall
 from backscroll.query import All, Highlighter, Query, Word
 from backscroll.render.recalled import recalled_text
 from backscroll.render.terminal import clean

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.library.caller import Caller, client_that_started_us
+from backscroll.library.memory.asking_session import Caller, client_that_started_us
 from tests.library.support import Shelf
 from tests.support.drawings import session_uuid
 from tests.support.homes import live_session, session_file

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.library import checkup
-from backscroll.library.checkup import Check, check_library
 from backscroll.library.marks import change_marks
+from backscroll.library.setup import checkup
+from backscroll.library.setup.checkup import Check, check_library
 from tests.library.support import Shelf
 from tests.support.homes import FAMILIES
 

@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 from bench.hostile_shapes import tiny_objects, tiny_values
 
-from backscroll.library.sharing import redactor, rows_of, share
+from backscroll.library.sharing.share import redactor, rows_of, share
 from backscroll.records.crowds import MOST_PARTS
 from backscroll.render.html.export import Assets, Format, exported
 from tests.library.support import Shelf

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.library.file_versions import history
+from backscroll.library.chats.file_versions import history
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path

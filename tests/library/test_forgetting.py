@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from backscroll.archive import Archive
-from backscroll.library.cited import Source
 from backscroll.library.marks import change_marks
-from backscroll.library.recalls import save_recall
+from backscroll.library.memory.citations import Source
+from backscroll.library.memory.saved_recalls import save_recall
 from tests.library.support import Shelf
 from tests.support.drawings import session_uuid
 from tests.support.homes import session_file, session_path

@@ -15,10 +15,10 @@ from backscroll.archive.forgetting import forget_key
 from backscroll.conversation import Place
 from backscroll.files import Home, discover, reading
 from backscroll.library import Updated, find_archive, find_kept, forget, keep
-from backscroll.library import ingest as ingest_module
-from backscroll.library.ingest import Ingest
-from backscroll.library.plan import plan
-from backscroll.library.preserve import archive_folder, machine_name
+from backscroll.library.archives import archive_folder, machine_name
+from backscroll.library.indexing import ingest as ingest_module
+from backscroll.library.indexing.ingest import Ingest
+from backscroll.library.indexing.plan import plan
 from tests.conversation.test_incremental import Author
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid

@@ -11,12 +11,13 @@ import pytest
 
 from backscroll.archive import Writer
 from backscroll.files import Home, discover, reading
-from backscroll.library import Library, Updated, ingest
-from backscroll.library.costs import cost_with
-from backscroll.library.ingest import Ingest
-from backscroll.library.plan import plan
-from backscroll.library.preserve import archive_folder
-from backscroll.library.prices import load_prices
+from backscroll.library import Library, Updated
+from backscroll.library.archives import archive_folder
+from backscroll.library.indexing import ingest
+from backscroll.library.indexing.costs import cost_with
+from backscroll.library.indexing.ingest import Ingest
+from backscroll.library.indexing.plan import plan
+from backscroll.library.indexing.prices import load_prices
 from tests.library.support import VIEWS, Shelf
 from tests.support.drawings import draw, jsonl
 from tests.support.homes import session_file, session_path

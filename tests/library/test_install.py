@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from backscroll.errors import BackscrollError, Busy, NothingFound
 from backscroll.files import Home
-from backscroll.library.edits import Edit, apply, carry_out
-from backscroll.library.install import (
+from backscroll.library.setup.edits import Edit, apply, carry_out
+from backscroll.library.setup.install import (
     EVENTS,
     MARKER,
     add_hooks,

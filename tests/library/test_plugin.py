@@ -14,8 +14,8 @@ import pytest
 from backscroll import __version__
 from backscroll.errors import BackscrollError, NothingFound
 from backscroll.files import Home
-from backscroll.library.install import add_hooks, hook_command
-from backscroll.library.plugin import (
+from backscroll.library.setup.install import add_hooks, hook_command
+from backscroll.library.setup.plugin import (
     HOOKS,
     MANIFEST,
     MCP,

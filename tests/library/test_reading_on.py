@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from backscroll.conversation import Kind, Message
 from backscroll.library import Browsed, Browser, Library, open_homes
-from backscroll.library.finding import find_in
-from backscroll.library.outline import crossings_of, outline_of
+from backscroll.library.chats.find_in_chat import find_in
+from backscroll.library.chats.outline import crossings_of, outline_of
 from backscroll.settings import load_settings
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl

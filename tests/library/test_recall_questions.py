@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from backscroll.library import Library
-from backscroll.library.budget import tokens_of
-from backscroll.library.questions import STOP_WORDS, Term, stem_of, terms_of, variants_of
-from backscroll.library.recall import Recall, recall
+from backscroll.library.memory.budget import tokens_of
+from backscroll.library.memory.questions import STOP_WORDS, Term, stem_of, terms_of, variants_of
+from backscroll.library.memory.recall import Recall, recall
 from backscroll.render.recalled import recalled_text
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid

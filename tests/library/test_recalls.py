@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import NothingFound, UsageError
-from backscroll.library.cited import Source, cost_of
-from backscroll.library.questions import terms_of
-from backscroll.library.recall import recall
-from backscroll.library.recalls import (
+from backscroll.library.memory.citations import Source, cost_of
+from backscroll.library.memory.questions import terms_of
+from backscroll.library.memory.recall import recall
+from backscroll.library.memory.saved_recalls import (
     ROLE,
     SavedRecall,
     as_markdown,

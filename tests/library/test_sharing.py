@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backscroll.library.sharing import redactor, rows_of, share, told
+from backscroll.library.sharing.share import redactor, rows_of, share, told
 from backscroll.render.html.export import Assets, exported
 from backscroll.render.html.export_site import index_page, listed
 from tests.library.support import Shelf

@@ -8,13 +8,13 @@ import pytest
 from backscroll.archive import Writer, capture_changed
 from backscroll.files import Changed, Home, look
 from backscroll.library import Library, find_kept, forget, open_archive
-from backscroll.library.costs import cost_with
-from backscroll.library.follow import _take as take_changes
-from backscroll.library.ingest import Ingest
-from backscroll.library.preserve import archive_folder, machine_name
-from backscroll.library.prices import load_prices
-from backscroll.library.sources import Sources
-from backscroll.library.update import Silent, index_texts
+from backscroll.library.archives import archive_folder, machine_name
+from backscroll.library.indexing.costs import cost_with
+from backscroll.library.indexing.follow import _take as take_changes
+from backscroll.library.indexing.ingest import Ingest
+from backscroll.library.indexing.prices import load_prices
+from backscroll.library.indexing.sources import Sources
+from backscroll.library.indexing.update import Silent, index_texts
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_file, session_path

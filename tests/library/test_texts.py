@@ -8,9 +8,10 @@ import pytest
 
 from backscroll.errors import BackscrollError
 from backscroll.files import LONGEST_LINE, Home
-from backscroll.library import Library, texts, update
-from backscroll.library.preserve import archive_folder
-from backscroll.library.searching import UNREADABLE
+from backscroll.library import Library
+from backscroll.library.archives import archive_folder
+from backscroll.library.indexing import texts, update
+from backscroll.library.searching.search import UNREADABLE
 from backscroll.store import Document
 from backscroll.store.local import LocalStore
 from tests.library.support import Shelf

@@ -7,8 +7,8 @@ import pytest
 from backscroll.errors import StorageError
 from backscroll.files import Home
 from backscroll.library import Library
-from backscroll.library.sources import Sources
-from backscroll.library.update import Silent, index_texts
+from backscroll.library.indexing.sources import Sources
+from backscroll.library.indexing.update import Silent, index_texts
 from tests.library.support import Shelf
 from tests.support.homes import session_file
 

@@ -16,8 +16,8 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
 
-from backscroll.library.budget import tokens_of
-from backscroll.library.caller import NOBODY, Caller
+from backscroll.library.memory.asking_session import NOBODY, Caller
+from backscroll.library.memory.budget import tokens_of
 from backscroll.mcp.answers import plain_of, text_of
 from backscroll.mcp.arguments import read_arguments
 from backscroll.mcp.asking import Asking

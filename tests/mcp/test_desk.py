@@ -13,7 +13,7 @@ import pytest
 
 from backscroll.errors import BackscrollError
 from backscroll.library import Library, Updated
-from backscroll.library.caller import NOBODY
+from backscroll.library.memory.asking_session import NOBODY
 from backscroll.mcp.asking import Asking
 from backscroll.mcp.desk import Desk
 from backscroll.mcp.quoting import Frame

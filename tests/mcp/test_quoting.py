@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from backscroll.library.budget import tokens_of
+from backscroll.library.memory.budget import tokens_of
 from backscroll.mcp.quoting import CLOSING, OPENING, Frame, bare, name_of, one_line
 from tests.mcp.support import check_frames
 

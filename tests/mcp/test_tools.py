@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from backscroll.errors import BackscrollError, NothingFound, UsageError
-from backscroll.library.caller import Caller
+from backscroll.library.memory.asking_session import Caller
 from backscroll.mcp.server import folder_of
 from backscroll.mcp.tools import TOOLS
 from tests.library.support import Shelf

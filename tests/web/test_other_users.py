@@ -13,8 +13,8 @@ import pytest
 
 from backscroll.disk import open_private
 from backscroll.library import change_marks
-from backscroll.library.plugin import plan_plugin
-from backscroll.library.recalls import save_recall
+from backscroll.library.memory.saved_recalls import save_recall
+from backscroll.library.setup.plugin import plan_plugin
 from backscroll.web.desk import MOST_CHANGES, MOST_WAITING
 from backscroll.web.running import FILE
 from tests.library.support import Shelf

@@ -169,7 +169,7 @@ class Chat(Item):
     @property
     def resume_command(self) -> list[str]:
         """The words of the command that goes on with it; NothingFound where Claude Code has deleted it."""
-        from backscroll.library.resuming import resume_of
+        from backscroll.library.chats.resume import resume_of
 
         library = self._library._asked()
         return resume_of(library, library.find(self.id)).command

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from backscroll.library import Health, Home, HomeHealth
-    from backscroll.library.checkup import Check
-    from backscroll.library.plugin import PluginHealth
+    from backscroll.library.setup.checkup import Check
+    from backscroll.library.setup.plugin import PluginHealth
     from backscroll.settings import Settings
 
 SOON = timedelta(days=7)
@@ -45,7 +45,7 @@ def command(deep: bool) -> None:
       backscroll doctor --home /mnt/old-laptop/.claude --json
     """
     from backscroll.library import examine, no_history, open_homes
-    from backscroll.library.plugin import check_plugin
+    from backscroll.library.setup.plugin import check_plugin
 
     asked = request()
     settings = asked.settings()
@@ -71,7 +71,7 @@ def command(deep: bool) -> None:
 
 
 def _check(asked: Request, homes: "list[Home]") -> "list[Check]":
-    from backscroll.library.checkup import check_library
+    from backscroll.library.setup.checkup import check_library
 
     with Progress("checking what is kept", quiet=asked.quiet) as progress:
         return list(check_library(asked.settings(), homes, progress.set_total, progress.add))

@@ -15,7 +15,7 @@ from backscroll.render.terminal import clean, clean_line, escaped, plural
 
 if TYPE_CHECKING:
     from backscroll.library import Library, StoredChat
-    from backscroll.library.sharing import Redactor
+    from backscroll.library.sharing.share import Redactor
     from backscroll.render.html.export_site import Listed
     from backscroll.render.html.shown import Detail
 
@@ -61,7 +61,7 @@ def command(
       backscroll export --project shop --out shop-chats
       backscroll export 4f8c --format jsonl --redact --out shared.jsonl
     """
-    from backscroll.library.sharing import redactor, told
+    from backscroll.library.sharing.share import redactor, told
 
     if emails and redact is False:
         raise UsageError("--emails masks, and --no-redact does not", "leave one of them out")
@@ -176,7 +176,7 @@ def _pieces(
     name: str = "",
 ) -> Iterator[str | bytes]:
     """The file; where there is a list of them, it gets its entry."""
-    from backscroll.library.sharing import rows_of, share
+    from backscroll.library.sharing.share import rows_of, share
     from backscroll.render.html.export import exported
     from backscroll.render.html.export_site import listed
     from backscroll.web.export_assets import export_assets

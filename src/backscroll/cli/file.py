@@ -15,7 +15,7 @@ from backscroll.errors import NothingFound, UsageError
 from backscroll.render.terminal import clean, clean_line, moment
 
 if TYPE_CHECKING:
-    from backscroll.library.file_versions import History, Seen
+    from backscroll.library.chats.file_versions import History, Seen
 
 
 @click.command("file", short_help="What a file looked like at a message or a time.")
@@ -39,7 +39,7 @@ def command(path: str, at: str | None, diff: bool, as_list: bool) -> None:
       backscroll file src/app.py --at yesterday > app.py
       backscroll file src/app.py --at 4f8c2a10 --diff
     """
-    from backscroll.library.file_versions import history, seen_at
+    from backscroll.library.chats.file_versions import history, seen_at
 
     if as_list and (at or diff):
         raise UsageError("--list shows every version", "leave out --at and --diff")

@@ -77,9 +77,9 @@ def _pick(context: click.Context, library: "Library", query: str, sort: str) -> 
     from backscroll.cli.marks import change
     from backscroll.cli.picker import Doors, pick
     from backscroll.library import Library
-    from backscroll.library.marked import sessions_of
+    from backscroll.library.chats.resume import resume_of
+    from backscroll.library.marked_chats import sessions_of
     from backscroll.library.marks import read_marks
-    from backscroll.library.resuming import resume_of
 
     def pin(stored: "StoredChat") -> bool:
         is_pinned = read_marks(library.settings.library).of(sessions_of(stored)).pinned

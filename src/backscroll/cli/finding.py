@@ -154,7 +154,7 @@ class Finder:
 
     def preview(self, looked: Looked) -> list[Line]:
         """The lines that show a chat."""
-        from backscroll.library.marked import marked_chat
+        from backscroll.library.marked_chats import marked_chat
         from backscroll.query import All, Field, Query
         from backscroll.render.preview import Said, preview_of
 
@@ -193,7 +193,7 @@ class Finder:
         return self._library
 
     def _entry(self, library: "Library", stored: "StoredChat", snippet: Line, now: datetime) -> Entry:
-        from backscroll.library.marked import sessions_of
+        from backscroll.library.marked_chats import sessions_of
 
         chat = stored.overview
         name = clean_line(chat.project or "-").replace("\\", "/").rstrip("/").split("/")[-1] or "/"

@@ -13,8 +13,8 @@ from backscroll.errors import UsageError
 from backscroll.render.terminal import clean, clean_line
 
 if TYPE_CHECKING:
-    from backscroll.library.edits import Plan
-    from backscroll.library.install import Kind
+    from backscroll.library.setup.edits import Plan
+    from backscroll.library.setup.install import Kind
 
 YES = click.option("-y", "--yes", is_flag=True, help="Do it without asking.")
 
@@ -59,7 +59,7 @@ def command(what: str, yes: bool, only_print: bool, kind: "Kind | None", hint: b
       backscroll install claude
     """
     from backscroll.library import open_homes
-    from backscroll.library.install import keep_command, plan_hooks, plan_timer, timer_kind
+    from backscroll.library.setup.install import keep_command, plan_hooks, plan_timer, timer_kind
 
     asked = request()
     asked.refuse_demo("install anything")
@@ -69,7 +69,7 @@ def command(what: str, yes: bool, only_print: bool, kind: "Kind | None", hint: b
     if what != "claude" and hint is not None:
         raise UsageError("--hint is about the plugin", "leave it out, or run backscroll install claude")
     if what == "claude":
-        from backscroll.library.plugin import plan_plugin
+        from backscroll.library.setup.plugin import plan_plugin
 
         plugin = plan_plugin(open_homes(settings), settings, hint=hint)
         settle(asked, [plugin], yes=yes, only_show=only_print, nothing="the plugin is there already")
@@ -134,7 +134,7 @@ def _is_wanted(plan: "Plan") -> bool:
 
 
 def _carry_out(plan: "Plan", asked: Request) -> None:
-    from backscroll.library.edits import program_of
+    from backscroll.library.setup.edits import program_of
 
     for words in plan.carry_out():
         tell(warning(f"there is no {program_of(words)} here; to be run yet: {clean_line(shlex.join(words))}"))
@@ -143,7 +143,7 @@ def _carry_out(plan: "Plan", asked: Request) -> None:
 
 
 def _print_timer(kind: "Kind", words: Sequence[str], *, quiet: bool) -> None:
-    from backscroll.library.install import cron_line, launchd_files, systemd_files
+    from backscroll.library.setup.install import cron_line, launchd_files, systemd_files
 
     if kind == "cron":
         write(clean_line(cron_line(words)))

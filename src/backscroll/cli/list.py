@@ -71,7 +71,7 @@ def command(
     chats = library.chats(wanted, limit=limit, sort=sort)
     if not chats:
         raise NothingFound("no chats", "try fewer filters, or name a home with --home")
-    from backscroll.library.marked import marked_chat
+    from backscroll.library.marked_chats import marked_chat
 
     marked = [(chat, marked_chat(library, chat).mark) for chat in chats]
     if asked.json:

@@ -11,7 +11,7 @@ from backscroll.render.terminal import clean, clean_line
 
 if TYPE_CHECKING:
     from backscroll.library import Library, Mark, Marks, StoredChat
-    from backscroll.library.marked import MarkedChat
+    from backscroll.library.marked_chats import MarkedChat
 
 Answer = TypeVar("Answer")
 
@@ -19,7 +19,7 @@ Answer = TypeVar("Answer")
 def change(library: "Library", stored: "StoredChat", how: "Callable[[Marks, list[str]], Answer]") -> Answer:
     """Change what is said of a chat."""
     from backscroll.library import change_marks
-    from backscroll.library.marked import sessions_of
+    from backscroll.library.marked_chats import sessions_of
 
     sessions = sessions_of(stored)
     return change_marks(library.settings.library, lambda marks: how(marks, sessions))
@@ -28,7 +28,7 @@ def change(library: "Library", stored: "StoredChat", how: "Callable[[Marks, list
 def write_changed(library: "Library", stored: "StoredChat", told: str, *, as_json: bool, changed: bool) -> None:
     """What was done, and for a program what is said of the chat now."""
     if as_json:
-        from backscroll.library.marked import MarkedChat, sessions_of
+        from backscroll.library.marked_chats import MarkedChat, sessions_of
         from backscroll.library.marks import read_marks
 
         now = read_marks(library.settings.library).of(sessions_of(stored))

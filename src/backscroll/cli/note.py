@@ -32,7 +32,7 @@ def command(name: str | None, words: tuple[str, ...], remove: int | None) -> Non
         raise UsageError("--remove needs the ID of a chat and nothing else", "backscroll note ID --remove NUMBER")
     library = open_library(asked)
     if name is None or (not words and remove is None):
-        from backscroll.library.marked import marked_chat, marked_chats
+        from backscroll.library.marked_chats import marked_chat, marked_chats
 
         chats = marked_chats(library) if name is None else [marked_chat(library, library.find(name))]
         noted = [chat for chat in chats if chat.mark.notes]

@@ -29,7 +29,7 @@ def command(name: str | None, undo: bool) -> None:
         raise UsageError("--undo needs the ID of a chat", "see backscroll pin")
     library = open_library(asked)
     if name is None:
-        from backscroll.library.marked import marked_chats
+        from backscroll.library.marked_chats import marked_chats
 
         pinned = [chat for chat in marked_chats(library) if chat.mark.pinned]
         write_marked(pinned, NothingFound("nothing is pinned", "backscroll pin ID"), as_json=asked.json)

@@ -10,7 +10,7 @@ from backscroll.cli.options import global_options, request
 from backscroll.cli.output import heading, tell, write, write_json
 
 if TYPE_CHECKING:
-    from backscroll.library.prices import ListedPrice
+    from backscroll.library.indexing.prices import ListedPrice
 
 RATES = ("input", "output", "cache_write_5m", "cache_write_1h", "cache_read")
 COLUMNS = ("model", "input", "output", "write 5m", "write 1h", "read", "when", "from", "source")
@@ -32,7 +32,7 @@ def command(model: str | None, past: bool) -> None:
       backscroll prices claude-sonnet-4-5-20250929
       backscroll prices --all --json | jq -r '.prices[] | [.model, .input] | @tsv'
     """
-    from backscroll.library.prices import list_prices
+    from backscroll.library.indexing.prices import list_prices
 
     asked = request()
     found = list_prices(asked.settings(), model, past=past)

@@ -52,8 +52,8 @@ def command(
       make check 2>&1 | tail -20 | backscroll recall -
       backscroll recall 'how was ENOSPC solved?' --json | jq -r '.passages[].message'
     """
-    from backscroll.library.caller import client_that_started_us
-    from backscroll.library.recall import recall
+    from backscroll.library.memory.asking_session import client_that_started_us
+    from backscroll.library.memory.recall import recall
     from backscroll.query import parse_moment
     from backscroll.render.recalled import recall_as_json, recalled_text
 
@@ -87,7 +87,7 @@ def command(
 
 def _fitting(answer: dict[str, Any], tokens: int) -> dict[str, Any]:
     """The same without its last passages, until it keeps to the budget with the marks of JSON and whole ids too."""
-    from backscroll.library.budget import tokens_of
+    from backscroll.library.memory.budget import tokens_of
 
     while answer["passages"] and tokens_of(json.dumps(answer, ensure_ascii=False, indent=2)) > tokens:
         answer["passages"].pop()

@@ -14,7 +14,7 @@ from backscroll.render.recalled import citation, recalled_text, source_as_json
 from backscroll.render.terminal import clean, clean_line, moment, plural
 
 if TYPE_CHECKING:
-    from backscroll.library.recalls import SavedRecall
+    from backscroll.library.memory.saved_recalls import SavedRecall
 
 CURRENT_PROJECT: Final = "CLAUDE_PROJECT_DIR"
 LONGEST_PIPED: Final = 400_000
@@ -62,8 +62,8 @@ def command(
 
 
 def _save(asked: Request, question: str, names: tuple[str, ...]) -> None:
-    from backscroll.library.recall import recall
-    from backscroll.library.recalls import save_recall, source_named
+    from backscroll.library.memory.recall import recall
+    from backscroll.library.memory.saved_recalls import save_recall, source_named
 
     text = "" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.read(LONGEST_PIPED)
     library = open_library(asked, with_text=not text.strip())
@@ -85,7 +85,7 @@ def _save(asked: Request, question: str, names: tuple[str, ...]) -> None:
 
 
 def _list(asked: Request, words: tuple[str, ...]) -> None:
-    from backscroll.library.recalls import recalls_with, saved_recalls
+    from backscroll.library.memory.saved_recalls import recalls_with, saved_recalls
 
     recalls = saved_recalls(asked.settings().library)
     if not recalls:
@@ -102,7 +102,7 @@ def _list(asked: Request, words: tuple[str, ...]) -> None:
 
 
 def _show(asked: Request, name: str) -> None:
-    from backscroll.library.recalls import find_recall
+    from backscroll.library.memory.saved_recalls import find_recall
 
     found = find_recall(asked.settings().library, name)
     if asked.json:
@@ -116,7 +116,7 @@ def _show(asked: Request, name: str) -> None:
 
 
 def _remove(asked: Request, name: str) -> None:
-    from backscroll.library.recalls import remove_recall
+    from backscroll.library.memory.saved_recalls import remove_recall
 
     gone = remove_recall(asked.settings().library, name)
     if asked.json:

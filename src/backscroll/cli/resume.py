@@ -14,7 +14,7 @@ from backscroll.errors import BackscrollError
 from backscroll.render.terminal import clean_line
 
 if TYPE_CHECKING:
-    from backscroll.library.resuming import Resume
+    from backscroll.library.chats.resume import Resume
 
 
 @click.command("resume", short_help="The command that goes on with a chat in Claude Code.")
@@ -32,7 +32,7 @@ def command(name: str, run: bool) -> None:
       backscroll resume 4f8c
       backscroll resume 4f8c --run
     """
-    from backscroll.library.resuming import resume_of
+    from backscroll.library.chats.resume import resume_of
 
     asked = request()
     library = open_library(asked)

@@ -168,7 +168,7 @@ def _quoted(path: str) -> str:
 
 
 def _write_json(library: "Library", found: "Found", context: int | None) -> None:
-    from backscroll.library.marked import marked_chat
+    from backscroll.library.marked_chats import marked_chat
     from backscroll.render.found import found_as_json
 
     marks = [marked_chat(library, chat.chat).mark for chat in found.chats]

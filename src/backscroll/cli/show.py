@@ -55,7 +55,7 @@ def command(
     library = open_library(asked)
     stored = library.find(name)
     if asked.json:
-        from backscroll.library.sharing import share
+        from backscroll.library.sharing.share import share
         from backscroll.render.html.export_documents import json_document
 
         for piece in json_document(share(library, stored, None)):

@@ -31,7 +31,7 @@ def command(name: str | None, words: tuple[str, ...], remove: bool) -> None:
         raise UsageError("a tag cannot be empty", "backscroll tag ID WORD")
     library = open_library(asked)
     if name is None or not words:
-        from backscroll.library.marked import marked_chat, marked_chats
+        from backscroll.library.marked_chats import marked_chat, marked_chats
 
         chats = marked_chats(library) if name is None else [marked_chat(library, library.find(name))]
         tagged = [chat for chat in chats if chat.mark.tags]

@@ -33,7 +33,7 @@ def command(name: str, everything: bool) -> None:
     chat = library.open(stored, with_records=False).chat
     agents = [agent for agent in chat.agents if everything or not (agent.is_stub or agent.is_side_copy)]
     if asked.json:
-        from backscroll.library.marked import marked_chat
+        from backscroll.library.marked_chats import marked_chat
         from backscroll.render.chats import agent_as_json, branch_as_json, chat_as_json
 
         mark = marked_chat(library, stored).mark

@@ -23,12 +23,12 @@ def command(what: str, yes: bool) -> None:
       backscroll uninstall claude
     """
     from backscroll.library import open_homes
-    from backscroll.library.install import plan_no_hooks, plan_no_timer
+    from backscroll.library.setup.install import plan_no_hooks, plan_no_timer
 
     asked = request()
     asked.refuse_demo("uninstall anything")
     if what == "claude":
-        from backscroll.library.plugin import plan_no_plugin
+        from backscroll.library.setup.plugin import plan_no_plugin
 
         plan = plan_no_plugin(open_homes(asked.settings()), asked.settings())
         settle(asked, [plan], yes=yes, nothing="there is no plugin of backscroll")

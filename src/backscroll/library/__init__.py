@@ -3,33 +3,23 @@
 from backscroll.archive import Merged, Restored
 from backscroll.conversation import Agent, Branch, Chat, Message, Overview, bytes_of, overview_of, pictures_of
 from backscroll.files import Home
-from backscroll.library.backup import back_up, repair, restore_backup
-from backscroll.library.browse import CHUNK, Browsed, Changes
-from backscroll.library.browser import Browser
-from backscroll.library.doctor import Health, HomeHealth, Sighting, examine
-from backscroll.library.follow import WATCHING, Followed, follow, observe
-from backscroll.library.forgetting import forget_everywhere
+from backscroll.library.archives import find_archive, has_history, open_archive
+from backscroll.library.chats.chat_reader import CHUNK, Browsed, Changes
+from backscroll.library.chats.open_chats import Browser
 from backscroll.library.homes import no_history, open_homes
-from backscroll.library.inspect import Inspection, Trouble, find_transcripts, inspect
-from backscroll.library.kept import KeptChat, KeptVersion, find_kept, versions_of
+from backscroll.library.indexing.follow import WATCHING, Followed, follow, observe
+from backscroll.library.indexing.update import Updated
+from backscroll.library.keeping.backup import back_up, repair, restore_backup
+from backscroll.library.keeping.forget import forget, forget_everywhere
+from backscroll.library.keeping.keep import Status, is_due, keep, keep_watching, status
+from backscroll.library.keeping.kept_versions import KeptChat, KeptVersion, find_kept, versions_of
+from backscroll.library.keeping.restore import put_back
+from backscroll.library.keeping.verify import Proof, prove
 from backscroll.library.library import CHAT_SORTS, SORTS, Library, OpenedChat
 from backscroll.library.marks import Mark, Marks, change_marks, new_note
-from backscroll.library.preserve import (
-    Proof,
-    Status,
-    find_archive,
-    forget,
-    has_history,
-    is_due,
-    keep,
-    keep_watching,
-    open_archive,
-    prove,
-    put_back,
-    status,
-)
-from backscroll.library.searching import Found, FoundChat, FoundPassage
-from backscroll.library.update import Updated
+from backscroll.library.searching.search import Found, FoundChat, FoundPassage
+from backscroll.library.setup.doctor import Health, HomeHealth, Sighting, examine
+from backscroll.library.setup.inspect import Inspection, Trouble, find_transcripts, inspect
 from backscroll.records import AGENT_TOOLS, LiveSession, Record
 from backscroll.store import Hit, StoredChat, Table
 

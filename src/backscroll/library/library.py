@@ -11,12 +11,19 @@ from backscroll.archive import Archive
 from backscroll.conversation import Agent, Branch, Chat, Chats, Message, Result, messages_of, results_of, walk
 from backscroll.errors import BackscrollError, Busy, NothingFound, UsageError
 from backscroll.files import TRANSCRIPTS, Discovery, FileKind, Home, discover, is_running, read_small
+from backscroll.library.archives import find_archive
+from backscroll.library.indexing.sources import (
+    Source,
+    Sources,
+    beside_paths,
+    conversation_place,
+    records_in,
+    take_beside,
+)
+from backscroll.library.indexing.texts import Texts
+from backscroll.library.indexing.update import ForgottenRowsError, Progress, Updated, catalogue_stamp, look, update
 from backscroll.library.marks import Marks, read_marks
-from backscroll.library.preserve import find_archive
-from backscroll.library.searching import Found, around, search, text_of
-from backscroll.library.sources import Source, Sources, beside_paths, conversation_place, records_in, take_beside
-from backscroll.library.texts import Texts
-from backscroll.library.update import ForgottenRowsError, Progress, Updated, catalogue_stamp, look, update
+from backscroll.library.searching.search import Found, around, search, text_of
 from backscroll.query import Highlighter, Query, parse
 from backscroll.records import LiveSession, live_session
 from backscroll.settings import Settings

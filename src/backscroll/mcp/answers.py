@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
-from backscroll.library.budget import tokens_of
+from backscroll.library.memory.budget import tokens_of
 
 SHORTEST: Final = 40
 """Of how many characters a piece of a text must be to be worth giving, unless it is all that fits."""

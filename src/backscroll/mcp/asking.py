@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 from backscroll.errors import BackscrollError, NothingFound, UsageError
 from backscroll.library import Library, StoredChat
 from backscroll.library.analytics.reports import Asked
-from backscroll.library.caller import Caller
-from backscroll.library.cited import times
+from backscroll.library.memory.asking_session import Caller
+from backscroll.library.memory.citations import times
 from backscroll.mcp.desk import Desk
 from backscroll.mcp.quoting import Frame, one_line
 from backscroll.query import All, Field, Not, Part, Query, parse_moment

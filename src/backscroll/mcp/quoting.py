@@ -8,7 +8,7 @@ import re
 import secrets
 from typing import Final
 
-from backscroll.library.budget import cut_to, tokens_of
+from backscroll.library.memory.budget import cut_to, tokens_of
 from backscroll.render.terminal import clean
 
 OPENING: Final = "⟦"

@@ -4,7 +4,7 @@ import msgspec
 
 from backscroll.errors import NothingFound
 from backscroll.library import Agent, Browsed, Message
-from backscroll.library.spine import Spine
+from backscroll.library.chats.branch_messages import Spine
 from backscroll.mcp.asking import Asking
 from backscroll.mcp.quoting import name_of
 from backscroll.render.parts import Choice, call_title, diff_of, parts_of, result_text

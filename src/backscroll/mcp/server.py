@@ -16,7 +16,7 @@ from mcp.shared.exceptions import MCPError
 
 from backscroll import __version__
 from backscroll.errors import BackscrollError, NothingFound
-from backscroll.library.caller import NOBODY, PROJECT, Caller, client_that_started_us
+from backscroll.library.memory.asking_session import NOBODY, PROJECT, Caller, client_that_started_us
 from backscroll.mcp.answers import Answer, plain_of, text_of
 from backscroll.mcp.arguments import read_arguments
 from backscroll.mcp.asking import Asking

@@ -8,9 +8,9 @@ from typing import Final, Literal
 
 from backscroll.errors import BackscrollError, NothingFound
 from backscroll.library import AGENT_TOOLS, CHUNK, Agent, Browsed, Library, LiveSession, Message, Record
-from backscroll.library.marked import marked_chat
-from backscroll.library.outline import crossings_of, outline_of
-from backscroll.library.resuming import resume_in
+from backscroll.library.chats.outline import crossings_of, outline_of
+from backscroll.library.chats.resume import resume_in
+from backscroll.library.marked_chats import marked_chat
 from backscroll.render.html.element import Html
 from backscroll.render.html.messages import messages_html
 from backscroll.render.html.shown import Chunk, Fork, OutlineItem, Shown, View

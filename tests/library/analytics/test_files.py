@@ -17,7 +17,7 @@ from backscroll.library.analytics.blame import blame
 from backscroll.library.analytics.files import files
 from backscroll.library.analytics.reports import Asked
 from backscroll.library.analytics.touched import is_end_of
-from backscroll.library.file_versions import history, seen_at
+from backscroll.library.chats.file_versions import history, seen_at
 from backscroll.settings import Settings
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid

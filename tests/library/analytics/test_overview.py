@@ -7,7 +7,7 @@ from pathlib import Path
 from backscroll.library.analytics.overview import overview
 from backscroll.library.analytics.reports import Asked
 from backscroll.library.analytics.usage import usage
-from backscroll.library.preserve import keep
+from backscroll.library.keeping.keep import keep
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl
 from tests.support.homes import EVERYTHING, session_path

@@ -15,7 +15,7 @@ from backscroll.archive.forgetting import forget_key
 from backscroll.library import Library
 from backscroll.library.analytics.reports import Asked
 from backscroll.library.analytics.usage import usage
-from backscroll.library.preserve import archive_folder, machine_name
+from backscroll.library.archives import archive_folder, machine_name
 from tests.library.analytics.recount import recount
 from tests.library.analytics.test_usage import SONNET, ZONES, check
 from tests.library.support import Shelf

@@ -6,8 +6,8 @@ from typing import Any, Final, NamedTuple
 from backscroll.library.analytics.periods import PERIODS
 from backscroll.library.analytics.reports import QUARTER, Asked, Report, ask, share
 from backscroll.library.analytics.touched import moment_of
+from backscroll.library.indexing.prices import load_prices
 from backscroll.library.library import Library
-from backscroll.library.prices import load_prices
 from backscroll.pricing import Prices, microdollars
 from backscroll.store import microseconds
 

@@ -7,8 +7,8 @@ from typing import Any, Final, NamedTuple
 from backscroll.errors import UsageError
 from backscroll.library.analytics.reports import Asked, Report, ask, share, top
 from backscroll.library.analytics.touched import Prompt, of_chat, reading, told
+from backscroll.library.indexing.texts import Texts
 from backscroll.library.library import Library
-from backscroll.library.texts import Texts
 from backscroll.records import System
 
 PARTS: Final = ("prompt", "answer", "thinking", "input", "output", "other")

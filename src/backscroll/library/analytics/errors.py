@@ -13,8 +13,8 @@ from backscroll.conversation import State
 from backscroll.conversation.signatures import command_kind
 from backscroll.library.analytics.calls import Call, calls_of, threads_of, told
 from backscroll.library.analytics.reports import Asked, Report, share
+from backscroll.library.indexing.texts import Texts
 from backscroll.library.library import Library
-from backscroll.library.texts import Texts
 from backscroll.records import ToolUse, value_of
 from backscroll.store import microseconds
 

@@ -12,8 +12,9 @@ from backscroll.library.analytics.prompts import typed
 from backscroll.library.analytics.reports import Asked, ask, top
 from backscroll.library.analytics.time import measure
 from backscroll.library.analytics.usage import usage
+from backscroll.library.archives import find_archive
+from backscroll.library.keeping.keep import status
 from backscroll.library.library import Library
-from backscroll.library.preserve import find_archive, status
 
 SHOWN: Final = 5
 DAYS: Final = 30

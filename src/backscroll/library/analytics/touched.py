@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from backscroll.library.analytics.reports import Asked, ask
+from backscroll.library.indexing.texts import Texts
 from backscroll.library.library import Library
-from backscroll.library.texts import Texts
 from backscroll.records import FILE_TOOLS, Assistant, ToolUse, User
 from backscroll.records.edits import FileInput, FileResult, file_input, file_result
 from backscroll.store import EPOCH

@@ -48,7 +48,7 @@ class RecallAnswer(Answer, kw_only=True):
 
 def recall(at: Asking, wanted: RecallWanted) -> RecallAnswer:
     """Remember."""
-    from backscroll.library.recall import recall as recalled
+    from backscroll.library.memory.recall import recall as recalled
 
     if not wanted.question.strip():
         raise UsageError("nothing to remember", "write a question")

@@ -5,8 +5,8 @@ from typing import Annotated
 from msgspec import Meta, Struct, field
 
 from backscroll.errors import UsageError
-from backscroll.library.similar_errors import SimilarError
-from backscroll.library.similar_errors import similar_errors as errors_met
+from backscroll.library.memory.similar_errors import SimilarError
+from backscroll.library.memory.similar_errors import similar_errors as errors_met
 from backscroll.mcp.answers import LARGER, Answer, Quoted, Time, fit
 from backscroll.mcp.arguments import IncludeCurrent, Since, Until, Wanted
 from backscroll.mcp.asking import Asking, told, window_of

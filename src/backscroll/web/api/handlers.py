@@ -5,7 +5,7 @@ from typing import Any
 from backscroll import __version__
 from backscroll.errors import UsageError
 from backscroll.library import Browser, Library, StoredChat
-from backscroll.library.marked import marked_chat
+from backscroll.library.marked_chats import marked_chat
 from backscroll.render.chats import agent_as_json, branch_as_json, chat_as_json, message_as_json
 from backscroll.render.found import found_as_json
 from backscroll.render.terminal import moment

@@ -9,8 +9,8 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response, S
 
 from backscroll.errors import BackscrollError, NothingFound, UsageError
 from backscroll.library import CHUNK, Marks, Message, StoredChat, bytes_of, change_marks, pictures_of
-from backscroll.library.finding import find_in
-from backscroll.library.marked import sessions_of
+from backscroll.library.chats.find_in_chat import find_in
+from backscroll.library.marked_chats import sessions_of
 from backscroll.render.documents import markdown_of
 from backscroll.render.html.chat import agent_page, beside, chat_page
 from backscroll.render.html.element import Html

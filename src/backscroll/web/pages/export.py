@@ -6,7 +6,7 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from backscroll.errors import UsageError
-from backscroll.library.sharing import redactor, rows_of, share
+from backscroll.library.sharing.share import redactor, rows_of, share
 from backscroll.render.html.export import Format, exported
 from backscroll.web.asking import Asked
 from backscroll.web.export_assets import export_assets

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from backscroll.library import Library
 from backscroll.library.analytics.touched import FileCall, Prompt, Prompts, input_of, reading, result_of
-from backscroll.library.texts import Texts
+from backscroll.library.indexing.texts import Texts
 from backscroll.render.html.code import code
 from backscroll.render.html.diffs import DiffHunk, diff, diff_of_texts
 from backscroll.render.html.element import NOTHING, Html, el, join

@@ -9,7 +9,7 @@ from typing import Final
 
 from backscroll.errors import NothingFound
 from backscroll.library.analytics.touched import FileCall, Prompts
-from backscroll.library.file_versions import History, Seen, history, seen_at
+from backscroll.library.chats.file_versions import History, Seen, history, seen_at
 from backscroll.render.html.code import code, markup, pieces, plain
 from backscroll.render.html.diffs import diff_of_texts
 from backscroll.render.html.element import NOTHING, Html, el, join

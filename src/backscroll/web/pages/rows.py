@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from backscroll.library import Library, Mark, Overview, StoredChat
-from backscroll.library.marked import marked_chat
+from backscroll.library.marked_chats import marked_chat
 from backscroll.query import field_text
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.reports import dollars, short

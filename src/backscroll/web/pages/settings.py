@@ -10,7 +10,7 @@ from backscroll import __version__
 from backscroll.errors import NothingFound
 from backscroll.library import Health, HomeHealth, Library, Status, examine, status
 from backscroll.library.homes import cleanup_days
-from backscroll.library.prices import ListedPrice, list_prices
+from backscroll.library.indexing.prices import ListedPrice, list_prices
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.terminal import clean_line, moment, plural, size
 from backscroll.web.asking import Asked

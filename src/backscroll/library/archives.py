@@ -1,0 +1,86 @@
+"""The archive of a library: where it lies, and how it is opened."""
+
+import platform
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from backscroll.archive import Archive, Writer
+from backscroll.disk import private_folder
+from backscroll.errors import NothingFound, storage_error
+from backscroll.files import FileKind, Home
+from backscroll.settings import Settings
+
+
+def archive_folder(settings: Settings) -> Path:
+    """Where the archive of a library lies."""
+    return settings.library / "archive"
+
+
+def machine_name() -> str:
+    """What this machine is called in the archive."""
+    return platform.node() or "unknown"
+
+
+def open_writer(settings: Settings, *, accepts_loss: bool = False) -> Writer:
+    """The archive of a library, to be written to; the library is made, and closed to other users."""
+    private_folder(settings.library)
+    return Writer(archive_folder(settings), accepts_loss=accepts_loss)
+
+
+def find_archive(settings: Settings) -> Archive | None:
+    """The archive, if anything was ever kept. One that the system refuses to read is an error, and not "nothing"."""
+    try:
+        archive = SHARED.open(archive_folder(settings))
+    except NotADirectoryError:
+        return None
+    except OSError as error:
+        raise storage_error(error, "the archive could not be read") from error
+    return archive if archive.exists else None
+
+
+def has_history(settings: Settings, homes: Sequence[Home]) -> bool:
+    """Whether there are conversations to show: in a home, or kept from one."""
+    if any(home.has_sessions for home in homes):
+        return True
+    archive = find_archive(settings)
+    return archive is not None and any(file.kind is FileKind.SESSION for file in archive.files.values())
+
+
+class SharedArchive:
+    """The archive that was opened last, for all threads: its catalogue may be large, and only changes when it grows."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._stamp: tuple[object, ...] = ()
+        self._archive: Archive | None = None
+
+    def open(self, folder: Path) -> Archive:
+        """The archive in this folder, as it is now."""
+        with self._lock:
+            stamp = (folder, _look(folder / "catalogue.jsonl"), _look(folder / "catalogue.end"))
+            if self._archive is None or stamp != self._stamp:
+                self._archive = None  # before the new one is read: two would not be held at once
+                self._archive, self._stamp = Archive(folder), stamp
+            return self._archive
+
+
+def _look(path: Path) -> tuple[int, ...]:
+    """What tells a file that was written to from one that was not."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return ()
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+SHARED: Final = SharedArchive()
+
+
+def open_archive(settings: Settings) -> Archive:
+    """The archive, which must be there."""
+    archive = Archive(archive_folder(settings))
+    if not archive.exists:
+        raise NothingFound(f"nothing is kept yet in {archive.folder}", "run backscroll keep")
+    return archive

@@ -1,0 +1,1 @@
+"""What is in one chat, and how is it read piece by piece?"""

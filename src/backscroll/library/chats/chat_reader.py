@@ -1,0 +1,334 @@
+"""Read a chat piece by piece: its shape is in memory, its records are read when they are shown.
+
+It goes on as its files grow: what is added costs what is added, and every message knows with which change it last
+became another, so that whoever shows the chat can ask for what is new.
+"""
+
+import gc
+import itertools
+import secrets
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeVar, cast
+
+from backscroll.conversation import Agent, Chat, Chats, Message, Place, Row, Tree, Turn, walk
+from backscroll.conversation.tree import Node
+from backscroll.errors import BackscrollError, NothingFound
+from backscroll.files import Bookmark, Change
+from backscroll.library.chats.branch_messages import Spine
+from backscroll.library.chats.branch_paths import path_of, places_of
+from backscroll.library.chats.row_records import Records
+from backscroll.library.indexing.sources import beside_paths, conversation_place, records_in, take_beside
+from backscroll.library.library import Library
+from backscroll.store import Known, StoredChat
+
+Made = TypeVar("Made")
+CHUNK: Final = 100
+"""How many messages are read at once."""
+MOST_TRIES: Final = 20
+"""While an agent is not longer than this, what started it may still have to be written."""
+PROCESS: Final = secrets.token_hex(3)
+LOADS: Final = itertools.count(1)
+
+
+class Changes(NamedTuple):
+    """What became of a chat since somebody looked."""
+
+    cursor: str
+    is_reset: bool
+    """Whether what was shown does not hold any more, and has to be read anew."""
+    messages: list[tuple[Message, str | None]]
+    """What is new or another, in the order of reading, each with the key of the message before it."""
+
+
+class Browsed:
+    """A chat that is open. Safe to be asked from several threads."""
+
+    def __init__(self, library: Library, stored: StoredChat) -> None:
+        self.stored = stored
+        self.lock = threading.RLock()
+        self._places: dict[Turn, tuple[int, int]] | None = None
+        self._tree: Tree | None = None
+        self._results: dict[str, Row] = {}
+        self._load(library)
+
+    def _load(self, library: Library) -> None:
+        with _uncollected():
+            self._take_shape(library)
+            self.spine()
+
+    def _take_shape(self, library: Library) -> None:
+        shape = library.store.shape(self.stored.key)
+        if shape is None:
+            raise BackscrollError("this chat was read anew just now", "try again")
+        self._chats = Chats()
+        self._bookmarks: dict[str, Bookmark | None] = {}
+        self._chats.entitle_rows(shape.titles)
+        for known, transcript in shape.files:
+            self._chats.take(transcript, {})
+            self._bookmarks[known.path] = _bookmark(known)
+        self.records = Records()
+        self._spines: dict[int, Spine] = {}
+        self.version = 0
+        self._memory: dict[object, tuple[int, Any]] = {}
+        self._renew()
+        self._agent_calls: dict[str, str | None] = {}
+        self.epoch = f"{PROCESS}{next(LOADS)}"
+
+    @property
+    def chat(self) -> Chat:
+        """The chat as it is now, without its records."""
+        return self._chat
+
+    @property
+    def rows(self) -> int:
+        """How much memory it takes."""
+        return sum(len(transcript.rows) + len(transcript.sidechains) for transcript in self._chat.transcripts)
+
+    @property
+    def cursor(self) -> str:
+        """How much of it there is."""
+        return f"{self.epoch}-{self.version}"
+
+    def remembered(self, name: object, make: Callable[[], Made]) -> Made:
+        """What was worked out of it, for as long as it is what it was."""
+        with self.lock:
+            version, value = self._memory.get(name, (-1, None))
+            if version != self.version:
+                value = make()
+                self._memory[name] = (self.version, value)
+            return cast(Made, value)
+
+    # Reading
+
+    def spine(self, branch: int = 1) -> Spine:
+        """The messages of a branch, from the first one of the chat to its end."""
+        with self.lock:
+            if branch not in self._spines:
+                branches = self._chat.branches
+                if not 1 <= branch <= len(branches):
+                    if branch != 1:
+                        raise NothingFound(f"there is no branch {branch}", f"this chat has {len(branches)}")
+                    self._spines[branch] = Spine([], {}, self.lock)
+                else:
+                    turns = path_of(self._chat, branches[branch - 1], self.places)
+                    self._spines[branch] = Spine(turns, self._results, self.lock)
+                self._spines[branch].broken = self.version  # what changed before is not known of it
+            return self._spines[branch]
+
+    def locate(self, name: str) -> tuple[int, str] | None:
+        """The branch and the key of a message: by the uuid of one of its rows, its own id, or that of a call."""
+        with self.lock:
+            node = self._chat.tree.find(name) or self.remembered("names", self._names).get(name)
+            if node is None:
+                return None
+            place = self.places.get(node.turn) if node.turn else None
+            for branch in dict.fromkeys([place[0] if place else 1, 1]):
+                found = self.spine(branch).message_with(node.row.uuid)
+                if found is not None:
+                    return branch, found
+            # The result of a call stands with the call, which may be on another branch.
+            callers = (self.remembered("names", self._names).get(call) for call in node.row.results)
+            for turn in (caller.turn for caller in callers if caller is not None and caller is not node):
+                place = self.places.get(turn) if turn else None
+                found = self.spine(place[0]).message_with(node.row.uuid) if place else None
+                if place and found is not None:
+                    return place[0], found
+            return None
+
+    def _names(self) -> dict[str, Node]:
+        """The rows of the chat by the ids of their messages and calls; where one was given twice, the first."""
+        names: dict[str, Node] = {}
+        for node in self._chat.tree.all_nodes():
+            for name in (node.row.message_id, *(call.id for call in node.row.calls)):
+                if name:
+                    names.setdefault(name, node)
+        return names
+
+    @property
+    def places(self) -> dict[Turn, tuple[int, int]]:
+        """The first branch that each turn is on, and where on it."""
+        with self.lock:
+            if self._places is None:
+                self._places = places_of(self._chat)
+            return self._places
+
+    def branch_of(self, turn: Turn) -> int | None:
+        """The first branch that a turn is on."""
+        place = self.places.get(turn)
+        return place[0] if place else None
+
+    def agent_with(self, name: str) -> Agent | None:
+        """The sub-agent that has a row, message or call of this name."""
+        for agent in self._chat.agents:
+            for row in agent.rows:
+                if name in (row.uuid, row.message_id) or name in row.results or any(c.id == name for c in row.calls):
+                    return agent
+        return None
+
+    @property
+    def written_ns(self) -> int:
+        """When one of its files was last written, as far as it was read."""
+        return max((mark.modified_ns for mark in self._bookmarks.values() if mark), default=0)
+
+    def agent(self, agent: str) -> Agent:
+        """A sub-agent by its id."""
+        found = next((one for one in self._chat.agents if one.id == agent), None)
+        if found is None:
+            raise NothingFound(f"there is no agent {agent} in this chat", "see the tree of the chat")
+        return found
+
+    def agent_spine(self, agent: Agent) -> Spine:
+        """What a sub-agent was told and said."""
+        with self.lock:
+            return self._agent_spine(agent)
+
+    def _agent_spine(self, agent: Agent) -> Spine:
+        turns = sorted(walk(agent.tree.roots), key=lambda turn: min(node.position for node in turn.nodes))
+        return Spine(turns, {call: row for row in agent.rows for call in row.results}, self.lock)
+
+    def messages(self, library: Library, spine: Spine, keys: Sequence[str], *, is_live: bool = False) -> list[Message]:
+        """These messages of a spine, read."""
+        with self.lock:
+            return self.records.messages(library, spine, keys, is_live=is_live, copies=self._chat.tree.find)
+
+    def read(self, library: Library, rows: Sequence[Row]) -> dict[str, Row]:
+        """Rows with their records, by uuid."""
+        with self.lock:
+            return self.records.read(library, rows, self._chat.tree.find)
+
+    # Following
+
+    def catch_up(self, library: Library) -> None:
+        """Read what was added to its files while it was being opened."""
+        self.take(library, [path for path, bookmark in self._bookmarks.items() if bookmark is not None])
+
+    def take(self, library: Library, paths: Iterable[str]) -> bool:
+        """Read what was added to these of its files; whether anything became another."""
+        with self.lock:
+            added: list[Row] = []
+            is_other = False
+            for path in paths:
+                rows = self._take_file(library, path)
+                if rows is None:
+                    self._load(library)
+                    return True
+                added += [row for row in rows if row is not None]
+                is_other = is_other or bool(rows)
+            if not is_other:
+                return False
+            self.version += 1
+            self._follow(added)
+            self._follow_agents(added)
+            return True
+
+    def changes(self, library: Library, branch: int, since: str, *, is_live: bool) -> Changes:
+        """What is new or another on a branch since a cursor."""
+        with self.lock:
+            epoch, _, number = since.partition("-")
+            if epoch != self.epoch or not number.isdecimal():
+                return Changes(self.cursor, True, [])
+            spine = self.spine(branch)
+            if spine.broken > int(number):
+                return Changes(self.cursor, True, [])
+            keys = spine.changed_since(int(number))
+            messages = self.messages(library, spine, keys, is_live=is_live)
+            return Changes(self.cursor, False, [(message, spine.before(message.key)) for message in messages])
+
+    def _take_file(self, library: Library, path: str) -> list[Row | None] | None:
+        """What a file has more; None if it is not what it was."""
+        bookmark = self._bookmarks.get(path)
+        if path in self._bookmarks and bookmark is None:
+            return None
+        source = library.source(Path(path))
+        if source is None or source.is_kept:
+            return None  # gone: the library knows where it is kept
+        try:
+            with source.open(bookmark) as reading:
+                if reading.change is Change.UNCHANGED:
+                    return []
+                if bookmark is not None and reading.change.starts_over:
+                    return None
+                place = self._place(library, path)
+                if place is None:
+                    return []
+                whole = list(records_in(reading))
+                first = transcript.position if (transcript := self._chats.transcript(path)) else 0
+                rows = self._chats.add(place, [item for item, _, _ in whole])
+                beside = [source for name in beside_paths(Path(path)) if (source := library.source(name)) is not None]
+                take_beside(self._chats, place, beside)
+                for number, (_, start, length) in enumerate(whole, first):
+                    self.records.note(path, number, start, length)
+                self._bookmarks[path] = reading.bookmark
+                return list(rows)
+        except OSError:
+            return None
+
+    def _place(self, library: Library, path: str) -> Place | None:
+        transcript = self._chats.transcript(path)
+        if transcript is not None:
+            return transcript.place
+        source = library.source(Path(path))
+        return conversation_place(source) if source else None
+
+    def _renew(self) -> None:
+        chats = self._chats.chats()
+        wanted = self.stored.overview.id
+        self._chat = next((chat for chat in chats if chat.id == wanted), chats[0])
+        self._places = None
+        # Noted now, for the sessions themselves go on.
+        self._checkpoints = [(session.checkpoint, session.continued_in) for session in self._chat.sessions]
+        if self._chat.tree is not self._tree:
+            self._tree = self._chat.tree
+            nodes = self._tree.all_nodes()
+            self._results = {call: node.row for node in nodes for call in node.row.results}
+
+    def _follow(self, added: list[Row]) -> None:
+        """Bring what is read of it up to date, by what was added where that is enough."""
+        tree, checkpoints = self._chat.tree, self._checkpoints
+        self._renew()
+        for row in added:
+            if self._chat.tree.find(row.uuid) is not None:
+                self._results.update(dict.fromkeys(row.results, row))
+        simple = self._chat.tree is tree and checkpoints == self._checkpoints
+        for branch, spine in list(self._spines.items()):
+            if simple and branch == 1 and spine.extend(self._chat.tree, added, self.version):
+                continue
+            self._spines.pop(branch)
+            fresh = self.spine(branch) if branch <= max(1, len(self._chat.branches)) else Spine([], {}, self.lock)
+            fresh.follows(spine, added, self.version)
+            self._spines[branch] = fresh
+
+    def _follow_agents(self, added: list[Row]) -> None:
+        """What an agent says belongs to the call that started it, or the agent that started that."""
+        for file in dict.fromkeys(row.transcript for row in added):
+            transcript = self._chats.transcript(file)
+            if transcript is None or transcript.place.agent_id is None:
+                continue
+            call = self._agent_calls.get(file)
+            if (call is None and len(transcript.rows) < MOST_TRIES) or file not in self._agent_calls:
+                found = next((agent for agent in self._chat.agents if agent.transcript is transcript), None)
+                while found is not None and found.parent is not None:
+                    found = found.parent
+                call = self._agent_calls[file] = found.call.id if found and found.call else None
+            for spine in self._spines.values():
+                if call is not None:
+                    spine.touch(call, self.version)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Nothing that is made here is thrown away: looking for it would take a third of the time."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _bookmark(known: Known) -> Bookmark | None:
+    return Bookmark(*known.bookmark) if known.bookmark and not known.archived else None

@@ -1,0 +1,103 @@
+"""The records of rows that were kept without them, read from where they stand."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+
+from backscroll.conversation import Message, Row, message_of, queued_row, results_of
+from backscroll.conversation.tree import Node
+from backscroll.library.chats.branch_messages import Spine
+from backscroll.library.indexing.sources import split_version
+from backscroll.library.indexing.texts import Texts
+from backscroll.library.library import Library
+from backscroll.records import ChainRecord, QueueOperation
+
+Place = tuple[int, int]
+
+
+class Records:
+    """Knows where the rows stand that the index may not have yet."""
+
+    def __init__(self) -> None:
+        self._places: dict[tuple[str, int], Place] = {}
+
+    def note(self, path: str, number: int, start: int, length: int) -> None:
+        """A record was read from here."""
+        self._places[path, number] = (start, length)
+
+    def messages(
+        self,
+        library: Library,
+        spine: Spine,
+        keys: Sequence[str],
+        *,
+        is_live: bool,
+        copies: Callable[[str], Node | None],
+    ) -> list[Message]:
+        """Messages with everything that belongs to them: their records, and what came of their calls."""
+        entries = [spine.entry(key) for key in keys if key in spine.at]
+        calls = [call.id for entry in entries for row in entry.rows for call in row.calls]
+        wanted = [row for entry in entries for row in entry.rows]
+        wanted += [spine.results[call] for call in calls if call in spine.results]
+        read = self.read(library, wanted, copies)
+        results = results_of(row for row in read.values() if row.results)
+        last = spine.turns[-1] if spine.turns else None
+        messages = []
+        for entry in entries:
+            message = message_of([read[row.uuid] for row in entry.rows if row.uuid in read])
+            if message is None:
+                continue
+            message.settle(
+                results,
+                was_interrupted=entry.turn in spine.interrupted,
+                is_live=is_live and entry.turn is last,
+            )
+            messages.append(message)
+        return messages
+
+    def read(
+        self, library: Library, rows: Iterable[Row], copies: Callable[[str], Node | None] = lambda _: None
+    ) -> dict[str, Row]:
+        """The rows with their records, by uuid. One that cannot be read is taken from a copy, or left out."""
+        found: dict[str, Row] = {}
+        texts = library.texts()
+        try:
+            missing = self._read(library, texts, rows, found)
+            others = [copy for row in missing if (node := copies(row.uuid)) for copy in node.copies if copy is not row]
+            self._read(library, texts, others, found)
+        finally:
+            texts.close()
+        return found
+
+    def _read(self, library: Library, texts: Texts, rows: Iterable[Row], found: dict[str, Row]) -> list[Row]:
+        by_file: dict[str, dict[int, Row]] = defaultdict(dict)
+        for row in rows:
+            by_file[row.transcript][row.position] = row
+        missing = []
+        for path, wanted in by_file.items():
+            asked = [number for number in wanted if (path, number) not in self._places]
+            places = library.store.places(path, asked) if asked else {}
+            for number, row in sorted(wanted.items()):
+                start, length = self._places.get((path, number)) or places.get(number) or (0, 0)
+                record = texts.record(path, start, length) if length else None
+                if isinstance(record, QueueOperation):  # it stands for a row that the client did not write
+                    text = record.text or self._queued(library, texts, path, number, row)
+                    record = queued_row(record, row.uuid, row.parent, text)
+                if not isinstance(record, ChainRecord) or (record.uuid or row.uuid) != row.uuid:
+                    missing.append(row)
+                else:
+                    read = found.setdefault(
+                        row.uuid, Row(record, path, number, keep=True, origin=split_version(path)[0])
+                    )
+                    row.usage = read.usage  # little, and what an agent took is asked of its rows
+        return missing
+
+    def _queued(self, library: Library, texts: Texts, path: str, number: int, row: Row) -> str:
+        """What was put into the queue, of a row that stands for what was taken from it."""
+        noted = sorted((at for name, at in self._places if name == path and at < number), reverse=True)
+        places = [self._places[path, at] for at in noted] + library.store.outside_before(path, number)
+        begin = row.uuid.split(" ", 3)[-1]
+        for start, length in places:
+            record = texts.record(path, start, length)
+            if isinstance(record, QueueOperation) and record.operation == "enqueue" and record.text.startswith(begin):
+                return record.text
+        return row.text

@@ -1,0 +1,1 @@
+"""What must be read into the store, and how does it get there?"""

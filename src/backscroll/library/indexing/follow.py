@@ -1,0 +1,157 @@
+"""Follow homes as they change: every change is kept, read and made findable as it comes."""
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from backscroll.archive import Archive, Writer, capture_changed
+from backscroll.files import TRANSCRIPTS, Changed, FileKind, Home, HomeFile, discover, look, watch
+from backscroll.library.archives import archive_folder, machine_name
+from backscroll.library.indexing.costs import cost_with
+from backscroll.library.indexing.ingest import Ingest
+from backscroll.library.indexing.plan import is_tracked, plan, tasks_for, transcript_of
+from backscroll.library.indexing.prices import load_prices
+from backscroll.library.indexing.sources import Source, Sources, beside_paths, earlier_versions
+from backscroll.library.indexing.update import (
+    Progress,
+    Silent,
+    catalogue_stamp,
+    index_texts,
+    is_forgotten,
+    without_forgotten,
+)
+from backscroll.store import Known
+
+if TYPE_CHECKING:
+    from backscroll.library.library import Library
+
+WATCHING: Final = "watching"
+"""What is done once everything is up to date."""
+RECENT_NS: Final = 60_000_000_000
+
+
+@dataclass(frozen=True)
+class Followed:
+    """What one round of changes brought."""
+
+    files: int
+    records: int
+    passages: int
+    lines: int
+    size: int
+    paths: tuple[Path, ...] = ()
+    """The files that changed."""
+
+
+def follow(
+    library: "Library", stop: threading.Event | None = None, progress: Progress | None = None
+) -> Iterator[Followed]:
+    """Bring a library up to date and keep it so, until `stop` is set; tells of every round that had something new.
+
+    Holds the archive and the index all the time: opening them for each change would cost more the more there is.
+    """
+    settings, homes = library.settings, library.homes
+    library.update(progress)
+    (progress or Silent()).begin(WATCHING, 0)
+    store = library.store.writing()
+    try:
+        with Writer(archive_folder(settings)) as writer:
+            prices = load_prices(settings)
+            store.use_prices(cost_with(prices), prices.fingerprint)
+            ingest = Ingest(store)
+            for batch in watch(homes, stop=stop):
+                for home in homes:
+                    mine = [changed for changed in batch if changed.file.path.is_relative_to(home.path)]
+                    if mine:
+                        capture_changed(writer, home, machine_name(), mine)
+                work = ingest.work
+                before = (work.files, work.records, work.lines, work.size)
+                _take(ingest, library, homes, batch, writer)
+                store.note("catalogue", catalogue_stamp(settings))
+                passages = index_texts(store, Sources(homes, writer), Silent())
+                ingest.finish()
+                files, records, lines, size = (
+                    now - then
+                    for now, then in zip((work.files, work.records, work.lines, work.size), before, strict=True)
+                )
+                if files or passages:
+                    yield Followed(files, records, passages, lines, size, tuple(one.file.path for one in batch))
+    finally:
+        store.close()
+
+
+def observe(library: "Library", stop: threading.Event) -> Iterator[Followed]:
+    """Tell of changes until `stop` is set, and leave it to another process to read them into the library."""
+    since = time.time_ns() - RECENT_NS
+    for batch in watch(library.homes, stop=stop):
+        paths = tuple(one.file.path for one in batch if one.gone or one.file.modified_ns >= since)
+        since = 0  # the first batch is everything there is
+        if paths:
+            yield Followed(len(paths), 0, 0, 0, 0, paths)
+
+
+def _take(
+    ingest: Ingest, library: "Library", homes: Sequence[Home], batch: Sequence[Changed], archive: Archive
+) -> None:
+    tracked = [
+        changed
+        for changed in batch
+        if is_tracked(changed.file.kind, changed.file.relative) and not is_forgotten(archive, changed.file)
+    ]
+    if any(changed.gone for changed in tracked):
+        _settle(ingest, library, homes, archive)  # what is gone may have moved, or only be kept any more
+        return
+    for home in homes:
+        files = [changed.file for changed in tracked if changed.file.path.is_relative_to(home.path)]
+        if any(_has_other_versions(library, home, file, archive) for file in files):
+            _settle(ingest, library, homes, archive)
+            return
+        if files:
+            known = library.store.known_at(_names(files))
+            fresh = [file for file in files if not _is_the_same(file, known.get(file.name))]
+            ingest.run(tasks_for(fresh, known, _around(home, files), str(home.path)), later=True)
+
+
+def _has_other_versions(library: "Library", home: Home, file: HomeFile, archive: Archive) -> bool:
+    """Whether a file shrank or grew so that other earlier versions of it are shown than before.
+
+    Also whether a small file changed beside a transcript that has such versions: they are to be looked at, too.
+    """
+    about = file.path if file.kind in TRANSCRIPTS or file.kind is FileKind.TOOL_RESULT else transcript_of(file.path)
+    if not about.is_relative_to(home.path):
+        return False
+    kept = archive.sources.get((machine_name(), str(home.path), about.relative_to(home.path).as_posix()))
+    live = file if about == file.path else look(home, about)
+    if kept is None or kept.latest is None or (len(kept.versions) == 1 and live and kept.latest.size <= live.size):
+        return False
+    shown = {version.name for version in earlier_versions(archive, kept, live)}
+    known = set(library.store.known_at(f"{about}@v{version.number}" for version in kept.versions))
+    return shown != known or (about != file.path and bool(known))
+
+
+def _settle(ingest: Ingest, library: "Library", homes: Sequence[Home], archive: Archive) -> None:
+    found = without_forgotten([discover(home) for home in homes if home.exists], archive)
+    work = plan(library.store.known(), found, archive)
+    ingest.run(work.tasks, work.removed, work.archived)
+
+
+def _names(files: Sequence[HomeFile]) -> set[str]:
+    """The files, and the transcripts and small files beside them."""
+    names = set()
+    for file in files:
+        names |= {str(path) for path in (file.path, transcript_of(file.path), *beside_paths(file.path))}
+    return names
+
+
+def _around(home: Home, files: Sequence[HomeFile]) -> dict[str, Source]:
+    """What lies beside these files."""
+    return {name: found for name in _names(files) if (found := look(home, Path(name))) is not None}
+
+
+def _is_the_same(file: HomeFile, known: Known | None) -> bool:
+    """Whether it looks as it did when it was read."""
+    mark = known.bookmark if known and not known.archived else None
+    return mark is not None and mark[1:6] == (*file.identity, file.size, file.modified_ns, file.changed_ns)

@@ -1,0 +1,398 @@
+"""Read what is new in session files into a store: rows, chats, and how far it came, in one transaction per batch.
+
+Work follows what is new. A file that grew is read from where it was left; the chat that it belongs to is taken up as
+it was saved, and only what changed of it is written.
+"""
+
+import gc
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Final
+
+import msgspec
+
+from backscroll.conversation import Chat, Chats, Place, Transcript, has_picture, save
+from backscroll.files import TRANSCRIPTS, Bookmark, FileKind, Unreadable
+from backscroll.library.indexing.sources import (
+    Item,
+    SourceError,
+    bookmark_of,
+    conversation_place,
+    in_pieces,
+    lines_in,
+    read_from,
+    reading_of,
+    take_beside,
+)
+from backscroll.library.indexing.tasks import Task, Work, new_bytes
+from backscroll.records import Problem, Record
+from backscroll.store import (
+    FileColumns,
+    Flags,
+    Keys,
+    Known,
+    ProblemColumns,
+    Store,
+    add_record,
+    add_spilled,
+    change_of,
+    microseconds,
+    title_of,
+)
+
+BATCH_BYTES: Final = 32 * 1024 * 1024
+BATCH_FILES: Final = 500
+MOST_ROWS: Final = 100_000
+"""How many rows of chats are held between batches."""
+MOST_FILES: Final = 4_000
+"""How many files they may come from: a chat takes about 10 kB before its rows count."""
+RECORDS_AT_ONCE: Final = 1000
+
+
+class Ingest:
+    """Fills a store. Holds on to the chats that it has met, so that following a session costs what is new in it."""
+
+    def __init__(self, store: Store, on_bytes: Callable[[int], object] = lambda _: None) -> None:
+        self.work = Work()
+        self._store = store
+        self._on_bytes = on_bytes
+        self._forget()
+
+    def run(
+        self,
+        tasks: Iterable[Task],
+        removed: Iterable[Known] = (),
+        archived: Iterable[Known] = (),
+        *,
+        later: bool = False,
+    ) -> None:
+        """Do all of it, batch by batch. `archived` are files that are only kept any more.
+
+        With `later`, what a list shows of chats that only have more in them is left to `finish`: it costs more the
+        longer a chat is, and nobody who searches needs it. If that never comes, the next run does it.
+        """
+        self._later = later
+        gone = list(removed)
+        kept = list(archived)
+        some: list[Task] = []
+        size = 0
+        for task in tasks:
+            some.append(task)
+            size += new_bytes(task)
+            if size >= BATCH_BYTES or len(some) >= BATCH_FILES:
+                self._take(some, gone, kept)
+                some, size, gone, kept = [], 0, [], []
+        if some or gone or kept or (not later and self._store.noted("overdue")):
+            self._take(some, gone, kept)
+
+    def finish(self) -> None:
+        """Do what was left for later."""
+        if self._is_overdue:
+            self.run([])
+
+    def _take(self, tasks: list[Task], removed: list[Known], archived: list[Known]) -> None:
+        """Read some files and write what they say, each of them whole or not at all."""
+        before = replace(self.work)
+        reported = len(self.work.unreadable)
+        while True:
+            try:
+                failed = self._gather(tasks, removed, archived)
+                if not any(task.source.name in self._begun for task in failed):
+                    self._store.write(self._batch)
+                    break
+            except BaseException:
+                self._forget()  # what is held may be ahead of what is written
+                raise
+            # What a file contributes goes into many places, and joins chats: begin anew from what is written, without
+            # the files that failed. They are read the next time.
+            self._forget()
+            self.work.files, self.work.lines, self.work.size = before.files, before.lines, before.size
+            self.work.records, self.work.chats = before.records, before.chats
+            tasks = [task for task in tasks if not any(task is one for one in failed)]
+        self.work.unreadable[reported:] = dict.fromkeys(self.work.unreadable[reported:])
+        if (self._rows > MOST_ROWS or len(self._numbers) > MOST_FILES) and not self._is_overdue:
+            self._forget()
+            gc.collect()  # chats are full of circles, and a command looks for those hardly ever
+
+    def _gather(self, tasks: list[Task], removed: list[Known], archived: list[Known]) -> list[Task]:
+        """Fill a batch; the files that could not be read."""
+        batch = self._store.begin()
+        self._batch = batch
+        self._keys = Keys(set(), set(), {})
+        self._begun: set[str] = set()
+        """Files of which something may be in the batch."""
+        self._fresh: set[str] = {known.path for known in removed}
+        """Files that are not to be taken up as they were saved."""
+        overdue = msgspec.json.decode(self._store.noted("overdue") or "[]", type=list[int])
+        self._load(self._store.chats_of([*(known.id for known in [*_known(tasks), *removed, *archived]), *overdue]))
+        for known in removed:
+            self._drop(known.path, known.id)
+            batch.removed.append(known.id)
+        for known in archived:
+            batch.archived.append(known.id)
+            self._written.pop(known.path, None)
+        failed = []
+        for task in tasks:
+            try:
+                self._take_file(task)
+            except SourceError as error:
+                failed.append(task)
+                self._report(error)
+        self._load(self._store.related(self._keys))
+        self._chats.entitle_rows(self._still_given(self._store.titles_of(self._keys.rows)))
+        self._gather_chats(later=self._later)
+        return failed
+
+    def _report(self, error: SourceError) -> None:
+        if not error.is_gone:  # since we looked
+            self.work.unreadable.append(Unreadable(error.path, error.reason))
+
+    def _take_file(self, task: Task) -> None:
+        """Read what is new."""
+        if task.source.kind in TRANSCRIPTS:
+            self._take_transcript(task)
+        elif task.source.kind is FileKind.TOOL_RESULT:
+            self._take_spilled(task)
+        else:
+            self._note(task)
+
+    def _take_transcript(self, task: Task) -> None:
+        source = task.source
+        path = source.name
+        place = conversation_place(source)
+        flags = Flags()
+        before = self._chats.transcript(path)
+        bookmark = Bookmark(*task.known.bookmark) if task.known and task.known.bookmark else None
+        if task.only_beside and task.known:
+            number, lines = task.known.id, task.known.lines
+            self._numbers[path] = number
+        else:
+            number, lines, bookmark = self._read(task, place, bookmark, flags)
+        for error in take_beside(self._chats, place, task.beside, before):
+            self._report(error)
+        transcript = self._transcript(place)
+        self._batch.withdrawn += [(number, uuid) for uuid in transcript.withdrawn]
+        transcript.withdrawn.clear()
+        self._keys.sessions.update(transcript.linked)
+        self._batch.links += [(f"session {name}", number) for name in transcript.linked]
+        self._batch.files.append(
+            FileColumns(
+                number,
+                path,
+                task.home,
+                str(source.kind),
+                transcript.session_id,
+                place.agent_id,
+                transcript.project,
+                transcript.first_typed,
+                microseconds(transcript.first),
+                microseconds(transcript.last),
+                bookmark.size if bookmark else source.size,
+                source.is_kept,
+                msgspec.json.encode(list(bookmark)).decode() if bookmark else None,
+                save(transcript),
+                lines,
+                bookmark.modified_ns if bookmark else source.modified_ns,
+                flags.image,
+                flags.thinking,
+                flags.diff,
+            )
+        )
+        self.work.files += 1
+
+    def _number(self, task: Task, *, starts_over: bool) -> int:
+        """The file's id. Where it is read from its beginning, nothing that was known of it stays."""
+        path = task.source.name
+        if task.known is None:
+            number = self._batch.new_file()
+        else:
+            number = task.known.id
+            if starts_over:
+                self._batch.emptied.append(number)
+                self._fresh.add(path)
+                self._drop(path, number)
+        self._numbers[path] = number
+        self._begun.add(path)
+        return number
+
+    def _read(
+        self, task: Task, place: Place, bookmark: Bookmark | None, flags: Flags
+    ) -> tuple[int, int, Bookmark | None]:
+        """Take what is new of a transcript; its id, how many lines it has now, and where to go on."""
+        with reading_of(task.source):
+            opened = task.source.open(bookmark)
+        with opened as reading:
+            starts_over = bookmark is None or task.source.is_kept or reading.change.starts_over
+            number = self._number(task, starts_over=starts_over)
+            line_number = 0 if starts_over or task.known is None else task.known.lines
+            chunk: list[tuple[Record, int, int]] = []
+            for line, items, is_complete in read_from(task.source, lines_in(reading)):
+                self.work.lines += 1
+                if is_complete:  # else it is not counted as a line of the file yet: its newline is
+                    line_number += 1
+                    self._on_bytes(line.end - line.start)
+                    self.work.size += line.end - line.start
+                self._take_line(items, chunk, number, line_number)
+                if len(chunk) >= RECORDS_AT_ONCE:
+                    self._add(place, chunk, number, flags)
+                    chunk = []
+            self._add(place, chunk, number, flags)
+            with reading_of(task.source):
+                return number, line_number, reading.bookmark
+
+    def _take_line(self, items: Iterable[Item], chunk: list[tuple[Record, int, int]], number: int, line: int) -> None:
+        for item, start, length in items:
+            if not isinstance(item, Problem):
+                chunk.append((item, start, length))
+            elif item.kind != "blank":
+                self._batch.problems.append(ProblemColumns(number, line, start, item.kind, item.detail))
+
+    def _add(self, place: Place, chunk: list[tuple[Record, int, int]], number: int, flags: Flags) -> None:
+        transcript = self._transcript(place)
+        position = transcript.position
+        had_begun = bool(transcript.first_typed)
+        rows = self._chats.add(place, [record for record, _, _ in chunk])
+        uuids = self._uuids.setdefault(place.file, set())
+        for (record, start, length), row in zip(chunk, rows, strict=True):
+            add_record(self._batch, flags, number, position, start, length, record, row)
+            position += 1
+            flags.image = flags.image or has_picture(record)
+            if title := title_of(record):
+                self._batch.titles.append((title[0], number, title[1]))
+                self._keys.rows.add(title[0])
+            if row is None or row.is_sidechain or place.agent_id is not None:
+                continue
+            uuids.add(row.uuid)
+            self._keys.rows.add(row.uuid)
+            if row.message_id:
+                self._keys.messages.setdefault(transcript.first_typed, set()).add(row.message_id)
+            if row.parent and row.parent not in uuids:
+                self._keys.rows.add(row.parent)
+                self._batch.links.append((row.parent, number))
+        if not had_begun and transcript.first_typed:
+            known = self._keys.messages.setdefault(transcript.first_typed, set())
+            known.update(row.message_id for row in transcript.rows if row.message_id)
+        self._rows += len(chunk)
+        self.work.records += len(chunk)
+
+    def _take_spilled(self, task: Task) -> None:
+        """What a tool wrote into a file of its own, in pieces that end with a line."""
+        number = self._number(task, starts_over=True)
+        when = task.source.modified_ns // 1000
+        start = 0
+        for piece in read_from(task.source, in_pieces(task.source)):
+            if start == 0 and b"\0" in piece[:8192]:
+                break  # a picture or the like
+            add_spilled(self._batch, number, start, len(piece), when, task.source.path.stem)
+            start += len(piece)
+            self._on_bytes(len(piece))
+        self._note(task, number)
+
+    def _note(self, task: Task, number: int | None = None) -> None:
+        """Remember a file that is no transcript."""
+        source = task.source
+        number = self._number(task, starts_over=False) if number is None else number
+        with reading_of(source):
+            bookmark = bookmark_of(source)
+        mark = msgspec.json.encode(list(bookmark)).decode() if bookmark else None
+        self._batch.files.append(
+            FileColumns(
+                number,
+                source.name,
+                task.home,
+                str(source.kind),
+                source.place.session_id,
+                source.place.agent_id,
+                None,
+                "",
+                None,
+                None,
+                source.size,
+                source.is_kept,
+                mark,
+                None,
+                0,
+                source.modified_ns,
+            )
+        )
+
+    def _gather_chats(self, *, later: bool) -> None:
+        """Write every chat that is other than it was; with `later` not yet those that only have more in them."""
+        changed = [chat for chat in self._chats.chats() if self._is_other(chat)]
+        waiting = [chat for chat in changed if later and self._has_same_files(chat)]
+        self._batch.overdue = [self._numbers[chat.transcripts[0].place.file] for chat in waiting]
+        self._is_overdue = bool(waiting)
+        files: set[int] = set()
+        for chat in changed:
+            if chat in waiting:
+                continue
+            files.update(self._numbers[transcript.place.file] for transcript in chat.transcripts)
+            self._batch.chats.append(change_of(chat, self._numbers))
+            for transcript in chat.transcripts:
+                self._written[transcript.place.file] = chat
+            self.work.chats += 1
+        self._batch.stale_chats |= self._store.chats_of([*files, *self._batch.removed])
+
+    def _has_same_files(self, chat: Chat) -> bool:
+        """Whether it is written already, with the same files: then its rows are found without it."""
+        before = self._written.get(chat.transcripts[0].place.file)
+        if before is None:
+            return False
+        return {one.place.file for one in before.transcripts} == {one.place.file for one in chat.transcripts}
+
+    def _is_other(self, chat: Chat) -> bool:
+        return any(self._written.get(transcript.place.file) is not chat for transcript in chat.transcripts)
+
+    def _load(self, chats: Iterable[int]) -> None:
+        """Take up chats as they were saved, unless they are here already."""
+        wanted = [chat for chat in chats if chat not in self._loaded]
+        self._loaded.update(wanted)
+        found = self._store.load(wanted)
+        found = [
+            (number, transcript)
+            for number, transcript in found
+            if transcript.place.file not in self._fresh and self._chats.transcript(transcript.place.file) is None
+        ]
+        if not found:
+            return
+        titles = self._still_given(self._store.titles(number for number, _ in found))
+        for number, transcript in found:
+            self._numbers[transcript.place.file] = number
+            self._uuids[transcript.place.file] = {row.uuid for row in transcript.rows}
+            self._chats.take(transcript, titles)
+            self._rows += len(transcript.rows)
+
+    def _still_given(self, titles: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+        """Titles without those of files that are read anew: what they say now is known."""
+        left = {
+            row: {path: title for path, title in given.items() if path not in self._fresh}
+            for row, given in titles.items()
+        }
+        return {row: given for row, given in left.items() if given}
+
+    def _drop(self, path: str, number: int) -> None:
+        self._load(self._store.titled_by(number))
+        self._chats.remove(path)
+        self._uuids.pop(path, None)
+        self._written.pop(path, None)
+
+    def _transcript(self, place: Place) -> Transcript:
+        if self._chats.transcript(place.file) is None:
+            self._chats.add(place, ())
+        transcript = self._chats.transcript(place.file)
+        assert transcript is not None  # noqa: S101 - it was just added
+        return transcript
+
+    def _forget(self) -> None:
+        """Let go of the chats; they are taken up again when something is added to them."""
+        self._chats = Chats()
+        self._numbers: dict[str, int] = {}
+        self._uuids: dict[str, set[str]] = {}
+        self._loaded: set[int] = set()
+        self._written: dict[str, Chat] = {}
+        self._rows = 0
+        self._later = self._is_overdue = False
+
+
+def _known(tasks: Iterable[Task]) -> Iterator[Known]:
+    return (task.known for task in tasks if task.known is not None)

@@ -1,0 +1,39 @@
+"""What is to be read into a store, and what was."""
+
+from dataclasses import dataclass, field
+
+from backscroll.files import Unreadable
+from backscroll.library.indexing.sources import Source
+from backscroll.store import Known
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A file to be looked at: to read what is new in it, or only for what stands in the small files beside it."""
+
+    source: Source
+    home: str
+    known: Known | None
+    beside: tuple[Source, ...] = ()
+    """The small files that say something of a transcript."""
+    only_beside: bool = False
+
+
+@dataclass
+class Work:
+    """What was done, counted."""
+
+    files: int = 0
+    lines: int = 0
+    size: int = 0
+    records: int = 0
+    chats: int = 0
+    unreadable: list[Unreadable] = field(default_factory=list)
+
+
+def new_bytes(task: Task) -> int:
+    """How many bytes are to be read."""
+    mark = task.known.bookmark if task.known else None
+    if task.only_beside:
+        return 0
+    return task.source.size - (min(mark[0], task.source.size) if mark else 0)

@@ -1,0 +1,118 @@
+"""The text of a passage, read from where it stands: the live file, else the archive. No text is stored twice."""
+
+import re
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, Self
+
+from backscroll.archive import KeptReading
+from backscroll.conversation import Passage, passages_of
+from backscroll.errors import BackscrollError, StorageError
+from backscroll.files import LONGEST_LINE, Line, Reading, pieces_of
+from backscroll.library.indexing.sources import Source, split_version
+from backscroll.records import Record, decode_line, decode_long_line
+
+MOST_OPEN: Final = 32
+
+Read = Callable[[int, int], bytes]
+
+
+class Texts:
+    """Reads passages. Holds the files it has open, so it is used for one answer and closed."""
+
+    def __init__(self, find: Callable[[Path], Source | None]) -> None:
+        """`find` says which files may be read, and where from."""
+        self._find = find
+        self._open: OrderedDict[str, Reading | KeptReading] = OrderedDict()
+        self._last: tuple[str, int, Record | None] = ("", -1, None)
+        self._passages: tuple[Record, dict[int, Passage]] | None = None
+        self.failed: dict[str, str] = {}
+        """Files that the system failed to read, and why. They may be readable the next time."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def text(self, path: str, start: int, length: int, number: int) -> str:
+        """What a passage says; empty where it cannot be read any more."""
+        name, _ = split_version(path)
+        if not name.endswith(".jsonl"):
+            text = self._bytes(path, start, length).decode("utf-8", "replace")
+            return ESCAPES.sub(_unescaped, text) if name.endswith(".json") else text
+        passage = self.passage(path, start, length, number)
+        return passage.text() if passage else ""
+
+    def passage(self, path: str, start: int, length: int, number: int) -> Passage | None:
+        """The passage itself."""
+        record = self.record(path, start, length)
+        if record is None:
+            return None
+        # The passages of a record are asked for one after the other, and there may be thousands of them.
+        if self._passages is None or self._passages[0] is not record:
+            passages: dict[int, Passage] = {}
+            for passage in passages_of(record):
+                passages.setdefault(passage.number, passage)
+            self._passages = (record, passages)
+        return self._passages[1].get(number)
+
+    def record(self, path: str, start: int, length: int) -> Record | None:
+        """The record that stands there; None if it cannot be read."""
+        if self._last[:2] == (path, start):
+            return self._last[2]
+        if length > LONGEST_LINE:
+            line = Line(start, start + length, None)
+            try:
+                found = next(iter(decode_long_line(pieces_of(self._reader(path), line))), None)
+            except (OSError, BackscrollError) as error:
+                self._fail(path, error)
+                found = None
+        else:
+            found = decode_line(self._bytes(path, start, length))
+        record = found if isinstance(found, Record) else None
+        self._last = (path, start, record)
+        return record
+
+    def close(self) -> None:
+        """Close what is open."""
+        for opened in self._open.values():
+            opened.__exit__(None, None, None)
+        self._open.clear()
+
+    def _bytes(self, path: str, start: int, length: int) -> bytes:
+        try:
+            return self._reader(path)(start, start + length)
+        except (OSError, BackscrollError) as error:
+            self._fail(path, error)
+            return b""
+
+    def _fail(self, path: str, error: OSError | BackscrollError) -> None:
+        if isinstance(error, (OSError, StorageError)) and not isinstance(error, FileNotFoundError):
+            self.failed[path] = str(error)
+
+    def _reader(self, path: str) -> Read:
+        if path in self._open:
+            self._open.move_to_end(path)
+            return self._open[path].read
+        source = self._find(Path(path))
+        if source is None:
+            self.failed[path] = "it was not found"
+            return lambda _start, _end: b""
+        opened = self._open[path] = source.open()
+        if len(self._open) > MOST_OPEN:
+            self._open.popitem(last=False)[1].__exit__(None, None, None)
+        return opened.read
+
+
+def _unescaped(found: "re.Match[str]") -> str:
+    """What an escape in JSON stands for."""
+    letter = found[0][1]
+    if letter == "u":
+        return chr(int(found[0][2:], 16))
+    return {"n": "\n", "t": "\t", "r": "\r", "b": " ", "f": " "}.get(letter, letter)
+
+
+# A piece of a JSON file is no JSON, but its strings are readable.
+ESCAPES: Final = re.compile(r"\\(?:u[0-9a-fA-F]{4}|[nrtbf\"\\/])")

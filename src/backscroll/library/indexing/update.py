@@ -1,0 +1,279 @@
+"""Bring a library up to date: keep the bytes, read them into rows and chats, then make their words findable."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Protocol
+
+from backscroll import __version__
+from backscroll.archive import Archive, Writer, capture
+from backscroll.errors import Busy, StorageError
+from backscroll.files import Discovery, Home, HomeFile, Unreadable, discover
+from backscroll.library.archives import archive_folder, machine_name
+from backscroll.library.indexing.costs import cost_with
+from backscroll.library.indexing.ingest import Ingest
+from backscroll.library.indexing.plan import Plan, plan, was_forgotten
+from backscroll.library.indexing.prices import load_prices
+from backscroll.library.indexing.sources import Sources, split_version
+from backscroll.library.indexing.tasks import Work
+from backscroll.library.indexing.texts import Texts
+from backscroll.settings import Settings
+from backscroll.store import Document, Store
+from backscroll.store.local import LocalStore
+
+PASSAGES_AT_ONCE: Final = 2000
+TEXT_AT_ONCE: Final = 4_000_000
+"""How many characters are held while they are handed to the index, and one text more."""
+TEXT_PER_COMMIT: Final = 48_000_000
+"""How many characters are indexed before they can be searched; a commit costs, and so does waiting for one."""
+
+
+class Progress(Protocol):
+    """Somebody who is told how far it has come."""
+
+    def begin(self, what: str, total: int, unit: str = "bytes") -> None:
+        """Something new begins, of so many bytes or other things."""
+
+    def add(self, count: int) -> None:
+        """So much more is done."""
+
+
+class Silent:
+    """Nobody."""
+
+    def begin(self, what: str, total: int, unit: str = "bytes") -> None:
+        """Do not mind."""
+
+    def add(self, count: int) -> None:
+        """Do not mind."""
+
+
+@dataclass
+class Updated:
+    """What an update did."""
+
+    work: Work = field(default_factory=Work)
+    passages: int = 0
+    kept: int = 0
+    removed: int = 0
+    archived: int = 0
+    unreadable: list[Unreadable] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether everything was up to date."""
+        return not (self.work.records or self.passages or self.removed or self.archived)
+
+
+def look(store: LocalStore, settings: Settings, homes: Sequence[Home]) -> tuple[list[Discovery], bool]:
+    """What is in the homes, and whether a store has anything to do for it."""
+    discoveries = [discover(home) for home in homes if home.exists]
+    if not store.exists:
+        return discoveries, True
+    if store.noted("catalogue") != catalogue_stamp(settings) or store.noted("price table") != price_table(settings):
+        return discoveries, True
+    if store.noted("overdue"):
+        return discoveries, True
+    left_out = set(json.loads(store.noted("forgotten") or "[]"))
+    shown = [_without(found, lambda file: file.name in left_out) for found in discoveries] if left_out else None
+    return discoveries, not plan(store.known(), shown or discoveries, None).is_empty
+
+
+def update(
+    store: LocalStore,
+    settings: Settings,
+    homes: Sequence[Home],
+    discoveries: Sequence[Discovery] | None = None,
+    *,
+    keeps: bool = True,
+    with_text: bool = True,
+    progress: Progress | None = None,
+) -> Updated:
+    """Do all that there is to do. Busy if another process is at it."""
+    progress = progress or Silent()
+    done = Updated()
+    store.writing()
+    if discoveries is None:
+        discoveries = [discover(home) for home in homes if home.exists]
+    prices = load_prices(settings)
+    store.use_prices(cost_with(prices), prices.fingerprint)
+    store.note("price table", price_table(settings))
+    archive: Archive | None = None
+    is_unread = False
+    is_first = not (archive_folder(settings) / "catalogue.jsonl").exists()
+    with _beside() as (pool, stop):
+        keeping = pool.submit(_keep, settings, discoveries, done, stop) if keeps else None
+        if not is_first:  # what is gone or has moved is read from where it is kept
+            archive = keeping.result() if keeping else None
+            if archive is None:
+                archive, is_unread = _read_archive(settings)
+        stamp = catalogue_stamp(settings)
+        shown = without_forgotten(discoveries, archive)
+        if not is_unread:
+            _note_forgotten(store, discoveries, shown)
+        work = plan(store.known(), shown, archive, is_archive_unread=is_unread)
+        if any(was_forgotten(archive, discoveries, Path(split_version(known.path)[0])) for known in work.removed):
+            raise ForgottenRowsError
+        if not work.is_empty or store.noted("overdue"):
+            progress.begin("reading", work.size)
+            done.work = ingest(store, work, progress.add)
+            done.removed, done.archived = len(work.removed), len(work.archived)
+        if keeping:
+            keeping.result()
+    if not is_unread:
+        store.note("catalogue", catalogue_stamp(settings) if is_first else stamp)
+    if with_text:
+        done.passages = index_texts(store, Sources(homes, archive), progress, done.unreadable)
+    store.settle()
+    done.unreadable += [*done.work.unreadable, *(item for found in discoveries for item in found.unreadable)]
+    done.notices = store.notices
+    return done
+
+
+class ForgottenRowsError(Exception):
+    """The index has something that the user had forgotten. Rows that are deleted leave their bytes: it is rebuilt."""
+
+
+def without_forgotten(discoveries: Sequence[Discovery], archive: Archive | None) -> list[Discovery]:
+    """What was found, but the files that the user had forgotten and Claude Code still has."""
+    if archive is None or not archive.forgotten:
+        return list(discoveries)
+    return [_without(found, lambda file: is_forgotten(archive, file)) for found in discoveries]
+
+
+def is_forgotten(archive: Archive, file: HomeFile) -> bool:
+    """Whether the user had this file forgotten: then the index must not have it, either."""
+    return archive.is_forgotten(file.home, file.relative, machine_name())
+
+
+def _without(found: Discovery, is_left_out: Callable[[HomeFile], bool]) -> Discovery:
+    rest = Discovery(found.home)
+    rest.left_out, rest.unreadable = found.left_out, found.unreadable
+    rest.files = [file for file in found.files if not is_left_out(file)]
+    return rest
+
+
+def _note_forgotten(store: LocalStore, found: Sequence[Discovery], shown: Sequence[Discovery]) -> None:
+    """Remember which files are left out, so that they do not count as new the next time."""
+    left_out: set[str] = set()
+    for one, rest in zip(found, shown, strict=True):
+        if len(one.files) != len(rest.files):
+            left_out.update({file.name for file in one.files} - {file.name for file in rest.files})
+    said = json.dumps(sorted(left_out)) if left_out else ""
+    if said != (store.noted("forgotten") or ""):
+        store.note("forgotten", said)
+
+
+def ingest(store: Store, work: Plan, on_bytes: Callable[[int], object]) -> Work:
+    """Read what is planned into a store."""
+    ingest = Ingest(store, on_bytes)
+    ingest.run(work.tasks, work.removed, work.archived)
+    return ingest.work
+
+
+def index_texts(
+    store: LocalStore, sources: Sources, progress: Progress, unreadable: list[Unreadable] | None = None
+) -> int:
+    """Make findable what is not yet; how many passages that were. May be stopped at any point, and goes on there.
+
+    A file that the system fails to read is added to `unreadable`, and the next update reads all of it again.
+    """
+    done = size = 0
+    with Texts(sources.find) as texts:
+        while spots := store.waiting(PASSAGES_AT_ONCE):
+            if done == 0:
+                progress.begin("indexing", store.pending().passages, "passages")
+            documents: list[Document] = []
+            held = 0
+            for spot in spots:
+                text = spot.title or texts.text(spot.path, spot.start, spot.length, spot.number)
+                documents.append(Document(spot, text))
+                held += len(text)
+                if held > TEXT_AT_ONCE:
+                    size += _index(store, documents, progress)
+                    documents, held = [], 0
+                if size > TEXT_PER_COMMIT:  # also among these: until then the engine may hold every text it was given
+                    _flush(store, texts)
+                    size = 0
+            size += _index(store, documents, progress)
+            done += len(spots)
+        if size or done or store.needs_flush():
+            _flush(store, texts)
+    if unreadable is not None:
+        unreadable += [Unreadable(Path(path), reason) for path, reason in texts.failed.items()]
+    return done
+
+
+def _index(store: LocalStore, documents: list[Document], progress: Progress) -> int:
+    """Hand over some texts; how many characters that were."""
+    store.index(documents)
+    progress.add(len(documents))
+    return sum(len(document.text) for document in documents)
+
+
+def _flush(store: LocalStore, texts: Texts) -> None:
+    """Let searches see the words; but first note what could not be read, so that no end of the process loses that."""
+    if texts.failed:
+        store.read_again(texts.failed)
+    store.flush()
+
+
+def price_table(settings: Settings) -> str:
+    """Changes whenever prices may have: with the version, or with the settings. Costs nothing to know."""
+    return f"{__version__} {sorted((model, sorted(rates.items())) for model, rates in settings.prices.items())}"
+
+
+def catalogue_stamp(settings: Settings) -> str:
+    """Changes whenever something was kept."""
+    try:
+        status = (archive_folder(settings) / "catalogue.jsonl").stat()
+    except OSError:
+        return ""
+    return f"{status.st_size} {status.st_mtime_ns}"
+
+
+@contextmanager
+def _beside() -> Iterator[tuple[ThreadPoolExecutor, threading.Event]]:
+    """Somebody who works beside us, and stops when we are stopped."""
+    stop = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            yield pool, stop
+        except BaseException:
+            stop.set()
+            raise
+
+
+def _keep(settings: Settings, discoveries: Sequence[Discovery], done: Updated, stop: threading.Event) -> Archive | None:
+    """Keep what is new; the archive as it is then, unless somebody else is at it."""
+
+    def go_on(_: int) -> None:
+        if stop.is_set():
+            raise _StoppedError
+
+    # If busy, somebody else is keeping it just now. If stopped, the rest is kept the next time.
+    with suppress(Busy, _StoppedError), Writer(archive_folder(settings)) as writer:
+        for discovery in discoveries:
+            kept = capture(writer, discovery.home, machine_name(), on_bytes=go_on, discovery=discovery)
+            done.kept += kept.size
+            done.unreadable += kept.unreadable
+        return writer
+    return None
+
+
+def _read_archive(settings: Settings) -> tuple[Archive | None, bool]:
+    """What is kept, if anything ever was, and whether it could not be read."""
+    try:
+        archive = Archive(archive_folder(settings))
+    except (OSError, StorageError):
+        return None, True
+    return (archive if archive.exists else None), False
+
+
+class _StoppedError(Exception):
+    """We were asked to stop."""

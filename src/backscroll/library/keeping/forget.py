@@ -1,0 +1,64 @@
+"""Forget a chat: remove it from the archive, and its marks, saved recalls, rows and words with it."""
+
+from collections.abc import Collection
+from pathlib import Path
+
+from backscroll.archive import keys_to_forget
+from backscroll.errors import Busy
+from backscroll.library.archives import open_writer
+from backscroll.library.indexing.update import Progress
+from backscroll.library.keeping.kept_versions import KeptChat
+from backscroll.library.library import Library
+from backscroll.library.marks import Marks, change_marks, read_marks
+from backscroll.library.memory.saved_recalls import remove_recall, saved_recalls
+from backscroll.settings import Settings
+
+
+def forget_everywhere(library: Library, chat: KeptChat, progress: Progress | None = None) -> tuple[int, list[str]]:
+    """Remove a chat from the library for ever; how many kept files that were, and the recalls that cited it.
+
+    The marks go first: what is cut off before the archive has forgotten the chat can be done again, and what is cut
+    off after that is finished by the next update.
+    """
+    names = {chat.id, *(file.place.session_id for file in chat.files if file.place.session_id)}
+    recalls = _remove_marks_of(library.settings.library, names)
+    count = forget(library.settings, chat)
+    _rebuild_without(library, progress)
+    return count, recalls
+
+
+def _remove_marks_of(folder: Path, chats: Collection[str]) -> list[str]:
+    """Remove pins, tags, notes and saved recalls of these chats and sessions; the names of the recalls."""
+    ids = {name.lower() for name in chats}
+
+    def remove(marks: Marks) -> None:
+        marks.chats = {session: mark for session, mark in marks.chats.items() if session.lower() not in ids}
+
+    if any(session.lower() in ids for session in read_marks(folder).chats):
+        change_marks(folder, remove)
+    removed = [one.name for one in saved_recalls(folder) if any(source.chat.lower() in ids for source in one.sources)]
+    for name in removed:
+        remove_recall(folder, name)
+    return removed
+
+
+def _rebuild_without(library: Library, progress: Progress | None = None) -> None:
+    """Rebuild the index without what the archive has forgotten.
+
+    Nothing is deleted inside the index: rows that were deleted leave their bytes in the file, and words that were
+    deleted stay in the engine's files until it merges them.
+    """
+    try:
+        library.rebuild(progress)
+    except Busy as error:
+        hint = "stop it, then run backscroll update"
+        raise Busy("the archive has forgotten it, but another process is writing the index", hint) from error
+
+
+def forget(settings: Settings, chat: KeptChat) -> int:
+    """Really remove a chat from the archive, and never keep it again; how many files that were."""
+    wanted = {(file.number, file.machine, file.home, file.path) for file in chat.files}
+    with open_writer(settings) as writer:
+        files = [file for file in writer.files.values() if (file.number, file.machine, file.home, file.path) in wanted]
+        writer.forget(files, keys_to_forget((file.home, file.path) for file in files))
+    return len(files)

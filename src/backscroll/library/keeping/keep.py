@@ -1,0 +1,115 @@
+"""Keep what the homes hold, and say what is kept and what is in danger."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from backscroll.archive import Archive, Capture, KeptFile, capture, capture_changed
+from backscroll.files import Deletion, FileKind, Home, deletions, discover, watch
+from backscroll.library.archives import archive_folder, machine_name, open_archive, open_writer
+from backscroll.library.homes import cleanup_days
+from backscroll.settings import Settings
+
+DUE_AFTER: Final = timedelta(hours=1)
+"""How old the last capture may be when a command is about to read."""
+SOON: Final = timedelta(days=7)
+
+
+def keep(
+    settings: Settings,
+    homes: Sequence[Home],
+    on_total: Callable[[int], object] = lambda _: None,
+    on_bytes: Callable[[int], object] = lambda _: None,
+) -> Capture:
+    """Bring the archive up to date with these homes."""
+    together = Capture()
+    with open_writer(settings) as writer:
+        for home in homes:
+            if home.exists:
+                _add_up(together, capture(writer, home, machine_name(), on_total, on_bytes))
+    return together
+
+
+def is_due(settings: Settings, homes: Sequence[Home], now: datetime) -> bool:
+    """Whether the last capture of one of these homes is too long ago."""
+    captured = Archive(archive_folder(settings)).captured
+    for home in homes:
+        last = captured.get((machine_name(), str(home.path)))
+        if home.exists and (last is None or _moment(last) is None or now - (_moment(last) or now) > DUE_AFTER):
+            return True
+    return False
+
+
+def keep_watching(settings: Settings, homes: Sequence[Home], stop: threading.Event | None = None) -> Iterator[Capture]:
+    """Go on keeping what changes, until `stop` is set; tells of every capture that had something new.
+
+    Holds the archive all the time: opening it for each change would cost more the more is kept.
+    """
+    with open_writer(settings) as writer:
+        for batch in watch(homes, stop=stop):
+            together = Capture()
+            for home in homes:
+                mine = [changed for changed in batch if changed.file.path.is_relative_to(home.path)]
+                if mine:
+                    _add_up(together, capture_changed(writer, home, machine_name(), mine))
+            if together.files or together.gone or together.moved:
+                yield together
+
+
+def _add_up(together: Capture, done: Capture) -> None:
+    together.files += done.files
+    together.size += done.size
+    together.gone += done.gone
+    together.moved += done.moved
+    together.unreadable += done.unreadable
+
+
+@dataclass
+class Status:
+    """What is kept, and what is in danger."""
+
+    folder: Path
+    files: int = 0
+    sessions: int = 0
+    size: int = 0
+    """Bytes of the sources, in all versions."""
+    stored: int = 0
+    """Bytes that the archive takes."""
+    gone: list[KeptFile] = field(default_factory=list)
+    """Sessions that are not in their home any more."""
+    due: list[Deletion] = field(default_factory=list)
+    """Live sessions that Claude Code deletes within a week."""
+    captured: dict[str, str] = field(default_factory=dict)
+    verified: str | None = None
+    damaged_lines: int = 0
+
+
+def status(settings: Settings, homes: Sequence[Home], now: datetime) -> Status:
+    """Look at the archive and the homes, without reading any session."""
+    archive = open_archive(settings)
+    found = Status(archive.folder, files=len(archive.files), damaged_lines=len(archive.bad_lines))
+    for file in archive.files.values():
+        found.size += sum(version.size for version in file.versions)
+        if file.kind is FileKind.SESSION:
+            found.sessions += 1
+            if file.gone_since:
+                found.gone.append(file)
+    found.stored = sum(path.stat().st_size for path in archive.folder.rglob("*") if path.is_file())
+    found.captured = {home: at for (_, home), at in archive.captured.items()}
+    found.verified = archive.verified.at if archive.verified else None
+    for home in homes:
+        if home.exists:
+            doomed = deletions(discover(home).files, cleanup_days(home))
+            found.due += [deletion for deletion in doomed if deletion.due <= now + SOON]
+    return found
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

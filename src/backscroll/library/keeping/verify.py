@@ -1,0 +1,71 @@
+"""Prove that what is kept is whole, and compare it with the live files."""
+
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from backscroll.archive import KeptFile, Report, Writer, verify
+from backscroll.errors import BackscrollError
+from backscroll.files import Home, Reading
+from backscroll.library.archives import open_archive
+from backscroll.settings import Settings
+
+
+@dataclass
+class Proof:
+    """What a verification found, and how the live files compare."""
+
+    report: Report
+    same: int = 0
+    ahead: list[Path] = field(default_factory=list)
+    """Live files with something that is not kept yet."""
+    not_noted: str | None = None
+    """Why the result could not be written into the archive, as in a library that is read-only."""
+
+
+def prove(
+    settings: Settings,
+    homes: Sequence[Home],
+    *,
+    quick: bool,
+    on_total: Callable[[int], object] = lambda _: None,
+    on_bytes: Callable[[int], object] = lambda _: None,
+) -> Proof:
+    """Verify the archive, compare it with the live files, and write down that it was done."""
+    archive = open_archive(settings)
+    on_total(sum(chunk.size for chunk in archive.chunks.values()))
+    proof = Proof(verify(archive, quick=quick, on_bytes=on_bytes))
+    names = {str(home.path) for home in homes}
+    for file in archive.files.values():
+        if file.home in names and file.gone_since is None and not quick:
+            if _is_like_source(file):
+                proof.same += 1
+            else:
+                proof.ahead.append(file.source)
+    try:
+        with Writer(archive.folder) as writer:
+            for damage in proof.report.damages:
+                for file in damage.files:
+                    if file.number in writer.files:
+                        writer.suspect(writer.files[file.number])
+            writer.verified_all(len(proof.report.damages), quick=quick)
+    except (OSError, BackscrollError) as error:
+        proof.not_noted = str(error)  # busy, read-only, its end lost: what was found holds all the same
+    return proof
+
+
+def _is_like_source(file: KeptFile) -> bool:
+    """Whether the live file is, byte for byte, what was last kept of it."""
+    latest, bookmark = file.latest, file.bookmark
+    if latest is None or bookmark is None:
+        return False
+    checksum = size = 0
+    try:
+        with Reading(file.source) as reading:
+            for piece in reading.rest():
+                checksum = zlib.crc32(piece, checksum)
+                size += len(piece)
+    except OSError:
+        return False
+    return (size, checksum) == (latest.size, bookmark.whole)

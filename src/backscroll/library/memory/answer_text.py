@@ -1,0 +1,108 @@
+"""Tell what was found: each passage with the texts that make it an answer, all of them inside a budget. Pure."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from backscroll.library.memory.budget import excerpt, in_lines, tokens_of
+from backscroll.library.memory.citations import A_LINE, Recalled, Source, cost_of
+from backscroll.query import Highlighter, fold
+
+SAID: Final = 0.7
+"""How much of a text stands in another that says the same."""
+LEAST: Final = 12
+"""Tokens below which a piece of a text says nothing."""
+
+
+class Piece(NamedTuple):
+    """A text, what is written before it, and how much of the room it may have where that is short."""
+
+    label: str
+    text: str
+    share: float
+    is_beside: bool = False
+    """Whether it only makes the rest clearer: left out where it was told before."""
+
+
+class Telling(NamedTuple):
+    """A passage to be told."""
+
+    source: Source
+    pieces: list[Piece]
+    score: float
+    why: tuple[str, ...]
+
+
+class Words(NamedTuple):
+    """What is looked for in texts: the words, and what each is worth."""
+
+    highlighter: Highlighter
+    weights: Mapping[str, float]
+
+
+def tell(tellings: Iterable[Telling], tokens: int, most: int, words: Words) -> list[Recalled]:
+    """As many as fit into so many tokens, in their order, none of more than `most`."""
+    passages: list[Recalled] = []
+    told: list[set[str]] = []
+    beside: set[str] = set()
+    for telling in tellings:
+        bare = cost_of(Recalled(telling.source, "", False, 0.0, ()))
+        pieces = [
+            piece
+            for piece in telling.pieces
+            if piece.text.strip() and not (piece.is_beside and (piece.text in beside or _is_told(piece.text, told)))
+        ]
+        room = min(tokens, most) - bare
+        if room < LEAST:
+            continue
+        texts = fit(pieces, room, words)
+        lines = [piece.label + text for piece, text in zip(pieces, texts, strict=True) if text]
+        is_cut = any(len(text) < len(piece.text.strip()) for piece, text in zip(pieces, texts, strict=True))
+        passage = Recalled(telling.source, "\n".join(lines), is_cut, round(telling.score, 5), telling.why)
+        if not lines or (cost := cost_of(passage)) > tokens:
+            continue
+        passages.append(passage)
+        told.append(shingles(passage.text))
+        beside |= {piece.text for piece in pieces}
+        tokens -= cost
+    return passages
+
+
+def fit(pieces: Sequence[Piece], tokens: int, words: Words) -> list[str]:
+    """The relevant part of each, all together inside so many tokens with their labels; empty where there is no room."""
+    labels = [tokens_of(piece.label) for piece in pieces]
+    wanted = [
+        label + in_lines(piece.text, A_LINE) if len(piece.text) < 8 * tokens else tokens
+        for label, piece in zip(labels, pieces, strict=True)
+    ]
+    rooms = [min(want, int(tokens * piece.share)) for want, piece in zip(wanted, pieces, strict=True)]
+    texts = []
+    for at, piece in enumerate(pieces):
+        room = max(0, min(wanted[at], tokens - sum(rooms[at + 1 :])))
+        text = excerpt(piece.text, words.highlighter, room - labels[at], words.weights, A_LINE)
+        used = labels[at] + in_lines(text, A_LINE) if text else 0
+        if used > room or room < min(LEAST, wanted[at]):
+            text, used = "", 0
+        tokens -= used
+        texts.append(text)
+    return texts
+
+
+def shingles(text: str) -> set[str]:
+    """The runs of four words at the beginning of a text."""
+    words = WORDS.findall(fold(text[:LONGEST_COMPARED]))
+    return {" ".join(words[at : at + 4]) for at in range(max(1, len(words) - 3))}
+
+
+def is_said(own: set[str], other: set[str]) -> bool:
+    """Whether most of a text stands in another."""
+    return len(own & other) >= SAID * len(own)
+
+
+def _is_told(text: str, told: list[set[str]]) -> bool:
+    own = shingles(text)
+    return any(is_said(own, one) for one in told)
+
+
+LONGEST_COMPARED: Final = 3_000
+WORDS: Final = re.compile(r"[^\W_]+")

@@ -1,0 +1,81 @@
+"""Passages that are cited: where each stands, and what it costs to tell it."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from backscroll.library.memory.budget import in_lines, tokens_of
+from backscroll.query import Field, Part
+from backscroll.store import EPOCH, Hit, StoredChat
+
+DEFAULT_TOKENS: Final = 2000
+FEWEST_TOKENS: Final = 200
+"""A smaller budget is taken for this one: not even one passage with its source would be worth reading."""
+HEADING: Final = 60
+"""Tokens that doors may write around an answer."""
+AROUND_PASSAGE: Final = 36
+"""Tokens that doors may write around a passage, its time among them, beside what is in its source and text."""
+A_LINE: Final = 3
+"""Tokens that doors may write around each line of a passage."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a passage stands: what is cited."""
+
+    chat: str
+    title: str
+    project: str | None
+    message: str
+    when: datetime | None
+    role: str
+    agent: str | None = None
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """A passage. `why` are the words of the question that it has."""
+
+    source: Source
+    text: str
+    is_cut: bool
+    score: float
+    why: tuple[str, ...]
+
+
+def source_of(hit: Hit, chat: StoredChat) -> Source:
+    """What is cited of a passage that was found."""
+    when = EPOCH + timedelta(microseconds=hit.time) if hit.time is not None else None
+    role = "error" if hit.is_error else str(hit.role)
+    title = " ".join(chat.overview.title.split())[:LONGEST_TITLE]
+    return Source(chat.overview.id, title, chat.overview.project, hit.uuid or "", when, role, hit.agent)
+
+
+def cost_of(passage: Recalled) -> int:
+    """How many tokens a passage takes in the text of an answer, with its source, at most."""
+    source = passage.source
+    project = (source.project or "").replace("\\", "/").rstrip("/").rpartition("/")[2]
+    said = (source.title, project[:LONGEST_PROJECT], source.chat[:ID], source.message[:ID], source.role)
+    return AROUND_PASSAGE + sum(map(tokens_of, said)) + in_lines(passage.text, A_LINE)
+
+
+def times(since: datetime | None, until: datetime | None) -> tuple[Part, ...]:
+    """What a query demands of when something was said."""
+    after = () if since is None else (Field("after", ">=", since),)
+    return after if until is None else (*after, Field("before", "<", until))
+
+
+def is_project(wanted: str, project: str | None) -> bool:
+    """Whether a project is the one that is asked for, or above or below it; a name is enough."""
+    if not project:
+        return False
+    ours, theirs = wanted.rstrip("/\\"), project.rstrip("/\\")
+    if "/" not in ours:
+        return ours.lower() in theirs.lower()
+    return ours == theirs or theirs.startswith(f"{ours}/") or ours.startswith(f"{theirs}/")
+
+
+LONGEST_TITLE: Final = 60
+LONGEST_PROJECT: Final = 30
+ID: Final = 8
+"""So much of an id is written in texts: it is enough to find it by."""

@@ -1,0 +1,343 @@
+"""Answer a question in plain words with the passages that are most likely to hold the answer, inside a budget.
+
+The question is asked in several ways (`questions`), what they find is merged by rank, read, weighed by how much of the
+question it has, and told with what makes it an answer (`telling`): a prompt with what its turn came to, an answer with
+what was asked, an error with the way out of it. What says the same as something better is left out.
+"""
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from backscroll.conversation import Role
+from backscroll.conversation.signatures import STRONG
+from backscroll.library.indexing.texts import Texts
+from backscroll.library.library import Library
+from backscroll.library.memory.answer_text import Piece, Telling, Words, is_said, shingles, tell
+from backscroll.library.memory.budget import cut_to
+from backscroll.library.memory.citations import (
+    DEFAULT_TOKENS,
+    FEWEST_TOKENS,
+    HEADING,
+    Recalled,
+    Source,
+    cost_of,
+    is_project,
+    source_of,
+    times,
+)
+from backscroll.library.memory.questions import MOST_TERMS, Term, Variant, parts_of, terms_of, variants_of
+from backscroll.library.memory.saved_recalls import passages_of_recalls
+from backscroll.library.memory.similar_errors import pieces_of, worth_of
+from backscroll.library.memory.solved_errors import errors_like, ways_out
+from backscroll.library.memory.surroundings import Around, around
+from backscroll.library.searching.search import text_of
+from backscroll.query import All, Field, Highlighter, Query, Word, fold
+from backscroll.store import Hit, StoredChat
+
+__all__ = ["Recall", "Recalled", "Source", "recall"]
+
+
+@dataclass(frozen=True)
+class Recall:
+    """The answer to a question, the best passage first."""
+
+    question: str
+    passages: list[Recalled]
+    chats: int
+    """How many chats have something of the question."""
+    found: int
+    """How many passages were weighed."""
+    tokens: int
+    """How many the answer takes as text, at most."""
+    is_cut: bool
+    """Whether there was more than fits."""
+    hint: str
+    """How to get the rest, or what to try where nothing was found."""
+
+
+def recall(
+    library: Library,
+    question: str,
+    *,
+    max_tokens: int = DEFAULT_TOKENS,
+    project: str | None = None,
+    without: Collection[str] = (),
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> Recall:
+    """The best passages for a question. `project` is preferred, not required; `without` are sessions to leave out."""
+    terms = terms_of(question)
+    if not terms:
+        return Recall(question, [], 0, 0, HEADING, is_cut=False, hint="ask with a few telling words")
+    budget = max(max_tokens, FEWEST_TOKENS)
+    # What was saved comes first, for somebody found it worth keeping; but it must leave room for the rest.
+    saved = passages_of_recalls(
+        library.settings.library, terms, max_tokens=(budget - HEADING) // 3, project=project, since=since, until=until
+    )
+    spent = sum(map(cost_of, saved))
+    texts = library.texts()
+    try:
+        asked = _Asked(library, texts, question, terms, project, without, since, until)
+        found = asked.answer(budget - spent)
+    finally:
+        texts.close()
+    if not saved:
+        return found
+    return replace(
+        found,
+        passages=[*saved, *found.passages],
+        found=found.found + len(saved),
+        tokens=found.tokens + spent,
+        hint=found.hint if found.passages else "",
+    )
+
+
+class _Candidate:
+    """A passage that may be told."""
+
+    def __init__(self, hit: Hit, chat: StoredChat) -> None:
+        self.hit = hit
+        self.chat = chat
+        self.score = 0.0
+        self.text = ""
+        self.why: tuple[str, ...] = ()
+
+
+class _Asked:
+    """One question on its way to the answer."""
+
+    def __init__(
+        self,
+        library: Library,
+        texts: Texts,
+        question: str,
+        terms: list[Term],
+        project: str | None,
+        without: Collection[str],
+        since: datetime | None,
+        until: datetime | None,
+    ) -> None:
+        self._library = library
+        self._texts = texts
+        self._question = question
+        self._terms = terms
+        self._project = project
+        self._without = {session.lower() for session in without}
+        self._fields = times(since, until)
+        self._counts: dict[Term, int] = {}
+        self._chats = 0
+
+    def answer(self, tokens: int) -> Recall:
+        """Everything, one step after the other."""
+        # A name that nobody wrote so may have been written in another way.
+        kept = (part for term in self._terms for part in ([term] if self._frequency(term) else parts_of(term)))
+        self._terms = list(dict.fromkeys(kept))[:MOST_TERMS]
+        candidates = self._candidates(variants_of(self._terms, self._frequency, self._fields))
+        self._weigh(candidates)
+        chosen = self._different(candidates)
+        errors = self._errors()
+        tellings = [*errors, *self._tellings(chosen, {telling.source.message for telling in errors})]
+        passages = tell(tellings, tokens - HEADING, max(A_PASSAGE, int(tokens * SHARE)), self._words())
+        is_cut = len(passages) < len(tellings) or any(passage.is_cut for passage in passages)
+        hint = "read one with its chat and message id, or ask for more tokens" if is_cut else ""
+        if not tellings:
+            hint = cut_to(self._similar(), MOST_OFFERED) or "try other words, or backscroll search"
+        cost = HEADING + sum(map(cost_of, passages))
+        return Recall(self._question, passages, self._chats, len(candidates), cost, is_cut, hint)
+
+    # Finding
+
+    def _frequency(self, term: Term) -> int:
+        if term not in self._counts:
+            query = Query("", All((term.demand,)))
+            passing = self._library.passing
+            found = self._library.store.search(query, passing, sort="relevance", limit=1, offset=0, hits=1)
+            self._counts[term] = found.total
+        return self._counts[term]
+
+    def _candidates(self, variants: Sequence[Variant]) -> list[_Candidate]:
+        """What the variants find, merged by rank: that of the passage, and that of its chat."""
+        found: dict[tuple[object, ...], _Candidate] = {}
+        titled: dict[int, float] = defaultdict(float)
+        for variant in variants:
+            answer = self._library.store.search(
+                variant.query, self._library.passing, sort="relevance", limit=MOST_CHATS, offset=0, hits=MOST_HITS
+            )
+            self._chats = max(self._chats, answer.total_chats)
+            hits = [(hit, chat.chat) for chat in answer.chats for hit in chat.hits if self._is_wanted(hit)]
+            ranks = {hit.block: rank for rank, (hit, _) in enumerate(sorted(hits, key=lambda pair: -pair[0].score))}
+            places = {chat.chat.key: rank for rank, chat in enumerate(answer.chats)}
+            for hit, chat in hits:
+                score = variant.weight * (1 / (RANK + ranks[hit.block]) + CHAT_SHARE / (RANK + places[chat.key]))
+                passage: Hit | None = hit
+                if _is_title(hit):
+                    titled[chat.key] += score
+                    score = 0.0
+                    passage = self._first_of(chat)
+                if passage is not None:
+                    key = (chat.key, passage.uuid or passage.block, passage.number, passage.role)
+                    found.setdefault(key, _Candidate(passage, chat)).score += score
+        for candidate in found.values():
+            candidate.score += TITLE_SHARE * titled[candidate.chat.key]
+        return sorted(found.values(), key=lambda candidate: (-candidate.score, candidate.hit.block))[:MOST_READ]
+
+    def _first_of(self, chat: StoredChat) -> Hit | None:
+        """A title stands in no message: what was typed first stands for it."""
+        fields = (Field("chat", "=", chat.overview.id), Field("role", "=", "prompt"))
+        passing = self._library.passing
+        answer = self._library.store.search(Query("", All(fields)), passing, sort="oldest", limit=1, offset=0, hits=1)
+        return next((hit for one in answer.chats for hit in one.hits if self._is_wanted(hit)), None)
+
+    def _is_wanted(self, hit: Hit) -> bool:
+        """Not of a session that is left out, and no answer of ours to an earlier question: that repeats others."""
+        return (hit.session or "").lower() not in self._without and OURSELVES not in (hit.tool or "").lower()
+
+    def _similar(self) -> str:
+        words = self._library.similar(Query("", All(tuple(Word(term.text) for term in self._terms[:6]))))
+        return f"did you mean {', '.join(words[:4])}?" if words else ""
+
+    # Weighing
+
+    def _weigh(self, candidates: list[_Candidate]) -> None:
+        """By how much of the question stands in it, and whose project it is."""
+        total = sum(map(self._rarity, self._terms)) or 1.0
+        forms = [(term, fold(term.text), WORDS.findall(fold(term.text))) for term in self._terms]
+        for candidate in candidates:
+            candidate.text = text_of(self._texts, candidate.hit)
+            said = fold(candidate.text[:LONGEST_WEIGHED])
+            has = [term for term, form, words in forms if form in said or all(word in said for word in words)]
+            candidate.why = tuple(term.text for term in has)
+            candidate.score *= (1 - COVERAGE) + COVERAGE * sum(map(self._rarity, has)) / total
+            candidate.score *= ROLES.get(candidate.hit.role, 1.0) * min(1.0, SHORT + len(said) / LONG)
+            if self._project and is_project(self._project, candidate.chat.overview.project):
+                candidate.score *= PROJECT
+
+    def _rarity(self, term: Term) -> float:
+        return (NAMED if term.is_name else 1.0) / math.log(2 + self._frequency(term))
+
+    def _different(self, candidates: list[_Candidate]) -> list[_Candidate]:
+        """The best first, none that says what another said, and not all of one chat."""
+        chosen: list[_Candidate] = []
+        told: list[set[str]] = []
+        of_chat: dict[int, int] = defaultdict(int)
+        waiting = [one for one in candidates if one.text.strip() and not OUR_ANSWER.match(one.text)]
+        while waiting and len(chosen) < MOST_TOLD:
+            best = max(waiting, key=lambda one: (one.score * SAME_CHAT ** of_chat[one.chat.key], -one.hit.block))
+            waiting.remove(best)
+            own = shingles(best.text)
+            message = best.hit.message
+            if any(is_said(own, other) for other in told) or any(
+                message and message == one.hit.message for one in chosen
+            ):
+                continue
+            chosen.append(best)
+            told.append(own)
+            of_chat[best.chat.key] += 1
+        return chosen
+
+    # Telling
+
+    def _words(self) -> Words:
+        highlighter = Highlighter(Query("", All(tuple(Word(term.text) for term in self._terms))))
+        return Words(highlighter, {fold(term.text): self._rarity(term) for term in self._terms})
+
+    def _errors(self) -> list[Telling]:
+        """Where the question is an error: those like it, with the way out."""
+        lines = self._question[:LONGEST_WEIGHED].splitlines()
+        if not WRAPPED.search(self._question) and not any(map(STRONG.search, lines)):
+            return []
+        _, met = errors_like(self._library, self._texts, self._question, self._without, self._fields)
+        ways = ways_out(self._library, self._texts, [one.hit for one in met])
+        worths = [worth_of(one, ways[one.hit.block], self._project) for one in met]
+        best = sorted(range(len(met)), key=lambda at: -worths[at])[:MOST_ERRORS]
+        return [
+            Telling(
+                source_of(met[at].hit, met[at].chat),
+                pieces_of(self._texts, met[at], ways[met[at].hit.block]),
+                worths[at],
+                (met[at].signature,),
+            )
+            for at in best
+        ]
+
+    def _tellings(self, chosen: list[_Candidate], told: set[str]) -> list[Telling]:
+        """Each with its turn; what was told as the end of a turn is not told again."""
+        turns = around(self._library, [candidate.hit for candidate in chosen])
+        tellings = []
+        for candidate in chosen:
+            turn = turns.get(candidate.hit.block, Around(None, None))
+            if candidate.hit.uuid not in told:
+                pieces = self._pieces(candidate, turn)
+                tellings.append(
+                    Telling(source_of(candidate.hit, candidate.chat), pieces, candidate.score, candidate.why)
+                )
+                told |= {turn.conclusion.uuid or ""} if turn.conclusion and candidate.hit.role is Role.PROMPT else set()
+        return tellings
+
+    def _pieces(self, candidate: _Candidate, turn: Around) -> list[Piece]:
+        """The passage with what makes it an answer."""
+        hit = candidate.hit
+        pieces = []
+        if hit.role is not Role.PROMPT and turn.prompt is not None:
+            pieces.append(Piece("asked: ", turn.prompt.text(self._texts), ASKED, is_beside=True))
+        label = " ".join(filter(None, (LABELS.get(hit.role), hit.tool)))
+        pieces.append(Piece(f"{label}: " if label else "", candidate.text, OWN))
+        if turn.conclusion is not None:
+            label = "in the end: " if hit.role is Role.ANSWER else "answered: "
+            pieces.append(Piece(label, turn.conclusion.text(self._texts), CONCLUDED, is_beside=True))
+        return pieces
+
+
+def _is_title(hit: Hit) -> bool:
+    """Whether it is about a chat and no message of it: a title, or the record that gives it."""
+    return hit.role is Role.TITLE or (hit.role is Role.OTHER and hit.uuid is None and hit.path.endswith(".jsonl"))
+
+
+MOST_CHATS: Final = 15
+MOST_HITS: Final = 6
+MOST_READ: Final = 48
+MOST_TOLD: Final = 14
+MOST_ERRORS: Final = 4
+MOST_OFFERED: Final = 40
+"""Tokens of words that look like those that are not there."""
+# Chosen with bench/recall_agents.py, on its tuning half.
+RANK: Final = 10
+CHAT_SHARE: Final = 0.5
+TITLE_SHARE: Final = 0.5
+COVERAGE: Final = 0.8
+"""How much of a passage's worth is how much of the question it has."""
+NAMED: Final = 1.5
+PROJECT: Final = 1.3
+SAME_CHAT: Final = 0.75
+"""What each passage of a chat is worth after another of it."""
+SHORT: Final = 0.5
+LONG: Final = 400
+"""So many characters say enough; what is shorter mostly announces what comes, and counts `SHORT` and more."""
+ROLES: Final[dict[Role, float]] = {Role.OTHER: 0.7}
+A_PASSAGE: Final = 240
+"""Tokens that a passage may take at least."""
+SHARE: Final = 0.2
+"""How much of the budget one passage may take."""
+ASKED: Final = 0.2
+OWN: Final = 0.5
+CONCLUDED: Final = 0.4
+LONGEST_WEIGHED: Final = 60_000
+OURSELVES: Final = "backscroll"
+"""In the names of the tools that answer from here."""
+OUR_ANSWER: Final = re.compile(r"backscroll (?:recall|search)\b|Behind > is what was said")
+"""What a shell was told to ask, and what it got."""
+WRAPPED: Final = re.compile(r"<tool_use_error>|[Ee]xit code \d|Traceback \(")
+"""How the client and shells announce an error."""
+LABELS: Final = {
+    Role.PROMPT: "asked",
+    Role.ANSWER: "answered",
+    Role.THINKING: "thought",
+    Role.INPUT: "ran",
+    Role.OUTPUT: "got",
+}
+WORDS: Final = re.compile(r"[^\W_]+")

@@ -1,0 +1,177 @@
+"""Where an error was met before, and what solved it, inside a budget."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from backscroll.library.indexing.texts import Texts
+from backscroll.library.library import Library
+from backscroll.library.memory.answer_text import Piece, Words, fit
+from backscroll.library.memory.budget import tokens_of
+from backscroll.library.memory.citations import (
+    A_LINE,
+    DEFAULT_TOKENS,
+    FEWEST_TOKENS,
+    HEADING,
+    Recalled,
+    Source,
+    cost_of,
+    is_project,
+    source_of,
+    times,
+)
+from backscroll.library.memory.solved_errors import PLACES, WORDS, Met, WayOut, errors_like, shown, ways_out
+from backscroll.query import All, Highlighter, Query, Word
+from backscroll.store import EPOCH
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A step on the way out."""
+
+    source: Source
+    kind: str
+    """edit, command or call; worked, the call that then went well; answer, what was said of it."""
+    text: str
+
+
+@dataclass(frozen=True)
+class SimilarError:
+    """An error that was met before."""
+
+    source: Source
+    signature: str
+    text: str
+    is_same: bool
+    """Whether its signature is the same; else it is near."""
+    is_solved: bool | None
+    """Whether the same thing went well later; None where it was not tried again."""
+    solution: list[Solution]
+    is_cut: bool
+    score: float
+
+
+@dataclass(frozen=True)
+class SimilarErrors:
+    """The answer, the most useful error first."""
+
+    error: str
+    signature: str
+    errors: list[SimilarError]
+    found: int
+    """How many are like it."""
+    chats: int
+    """In how many chats."""
+    tokens: int
+    """How many the answer takes as text, at most."""
+    is_cut: bool
+    hint: str
+
+
+def similar_errors(
+    library: Library,
+    text: str,
+    *,
+    max_tokens: int = DEFAULT_TOKENS,
+    project: str | None = None,
+    without: Collection[str] = (),
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> SimilarErrors:
+    """Errors like this one, with what solved them; `project` is preferred, `without` are sessions to leave out."""
+    texts = library.texts()
+    try:
+        signature, met = errors_like(library, texts, text, {one.lower() for one in without}, times(since, until))
+        ways = ways_out(library, texts, [one.hit for one in met])
+        scored = sorted(
+            ((worth_of(one, ways[one.hit.block], project), one) for one in met),
+            key=lambda pair: (-pair[0], -(pair[1].hit.time or 0)),
+        )
+        words = looked_for(signature)
+        left = max(max_tokens, FEWEST_TOKENS) - HEADING
+        errors: list[SimilarError] = []
+        for score, one in scored:
+            if sum(error.source.chat == one.chat.overview.id for error in errors) >= EACH_CHAT:
+                continue
+            error = _told(
+                texts, one, ways[one.hit.block], score, min(left, max(AN_ERROR, int(max_tokens * SHARE))), words
+            )
+            if error is not None and (cost := cost_of_error(error)) <= left:
+                errors.append(error)
+                left -= cost
+    finally:
+        texts.close()
+    is_cut = len(errors) < len(met) or any(error.is_cut for error in errors)
+    chats = len({one.chat.key for one in met})
+    hint = "read one with its chat and message id, or ask for more tokens" if is_cut else ""
+    if not met:
+        hint = "no error like it was met; ask recall with its words"
+    return SimilarErrors(text, signature, errors, len(met), chats, max(max_tokens, FEWEST_TOKENS) - left, is_cut, hint)
+
+
+def worth_of(met: Met, way: WayOut, project: str | None) -> float:
+    """How useful it is: alike, solved, and of the project that is asked for."""
+    worth = met.likeness * {True: 1.2, None: 1.0, False: 0.9}[way.is_solved]
+    return worth * (PROJECT if project and is_project(project, met.chat.overview.project) else 1.0)
+
+
+def looked_for(signature: str) -> Words:
+    """The words of an error."""
+    words = list(dict.fromkeys(WORDS.findall(PLACES.sub(" ", signature))))
+    return Words(Highlighter(Query("", All(tuple(Word(word) for word in words)))), {})
+
+
+def pieces_of(texts: Texts, met: Met, way: WayOut) -> list[Piece]:
+    """An error and the way out of it, to be told."""
+    project = met.chat.overview.project
+    share = STEPS_SHARE / max(1, len(way.steps))
+    return [
+        Piece("", met.text, ERROR_SHARE),
+        *(Piece(f"{LABELS[kind]}: ", shown(texts, tried, project), share) for kind, tried in way.steps),
+    ]
+
+
+def cost_of_error(error: SimilarError) -> int:
+    """How many tokens it takes in the text of an answer, with its sources, at most."""
+    cost = cost_of(Recalled(error.source, error.text, False, 0.0, ()))
+    return cost + sum(A_STEP + tokens_of(step.text) + A_LINE * step.text.count("\n") for step in error.solution)
+
+
+def _told(texts: Texts, met: Met, way: WayOut, score: float, tokens: int, words: Words) -> SimilarError | None:
+    source = source_of(met.hit, met.chat)
+    room = tokens - cost_of(Recalled(source, "", False, 0.0, ())) - A_STEP * len(way.steps)
+    if room <= 0:
+        return None
+    pieces = pieces_of(texts, met, way)
+    text, *others = fit(pieces, room, words)
+    if not text:
+        return None
+    steps = []
+    for (kind, tried), said in zip(way.steps, others, strict=True):
+        when = EPOCH + timedelta(microseconds=tried.time) if tried.time is not None else None
+        place = Source(source.chat, source.title, source.project, tried.step.uuid or "", when, kind, source.agent)
+        if said:
+            steps.append(Solution(place, kind, said))
+    is_cut = any(said != piece.text.strip() for piece, said in zip(pieces, (text, *others), strict=True))
+    is_same = met.likeness == 1.0
+    return SimilarError(source, met.signature, text, is_same, way.is_solved, steps, is_cut, round(score, 3))
+
+
+EACH_CHAT: Final = 2
+PROJECT: Final = 1.3
+AN_ERROR: Final = 300
+"""Tokens that one error may take at least."""
+SHARE: Final = 0.34
+"""How much of the budget one error may take."""
+ERROR_SHARE: Final = 0.3
+STEPS_SHARE: Final = 0.7
+A_STEP: Final = 24 + A_LINE
+"""Tokens that doors may write around a step."""
+LABELS: Final = {
+    "edit": "then changed",
+    "command": "then ran",
+    "call": "then",
+    "worked": "worked",
+    "answer": "answered",
+}

@@ -1,0 +1,187 @@
+"""Errors that were met before, and the way out of each: what was done until the same thing went well.
+
+Errors are compared by their signatures: what they say without paths, numbers and names. The same thing is the same
+file, or the same kind of command.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from backscroll.conversation import Role, State
+from backscroll.conversation.signatures import command_kind, signature_of
+from backscroll.library.indexing.texts import Texts
+from backscroll.library.library import Library
+from backscroll.library.memory.questions import terms_of
+from backscroll.library.memory.surroundings import Course, Tried, courses
+from backscroll.library.searching.search import text_of
+from backscroll.query import All, Either, Field, Part, Query, Word
+from backscroll.records import FILE_TOOLS, ToolUse, value_of
+from backscroll.store import Hit, StoredChat
+
+SHELL_TOOLS: Final = frozenset({"Bash", "PowerShell"})
+LIKE: Final = 0.5
+"""How much of their words two signatures share that are alike."""
+
+
+class Met(NamedTuple):
+    """An error that was found."""
+
+    hit: Hit
+    chat: StoredChat
+    text: str
+    signature: str
+    likeness: float
+    """1 where the signatures are the same."""
+
+
+class WayOut(NamedTuple):
+    """How it went on after an error."""
+
+    is_solved: bool | None
+    """Whether the same thing went well later; None where it was not tried again."""
+    steps: list[tuple[str, Tried]]
+    """What was done until then, each with what it is: edit, command, call, worked or answer."""
+
+
+def errors_like(
+    library: Library, texts: Texts, text: str, without: set[str], fields: Sequence[Part] = ()
+) -> tuple[str, list[Met]]:
+    """The signature of a text, and the errors that are like it, the likest and latest first."""
+    signature = plain_signature(text)
+    telling = PLACES.sub(" ", signature)
+    words = list(dict.fromkeys(WORDS.findall(telling)))[:MOST_WORDS]
+    wanted = [Word(word) for word in words]
+    wanted += [Word(term.text) for term in terms_of(_telling_line(text, telling)) if term.is_name][:MOST_NAMES]
+    if not wanted:
+        return signature, []
+    either = wanted[0] if len(wanted) == 1 else Either(tuple(wanted))
+    found: dict[object, Met] = {}
+    for restriction in (Field("is", "=", "error"), Field("role", "=", "output")):
+        query = Query("", All((either, restriction, *fields)))
+        answer = library.store.search(
+            query, library.passing, sort="relevance", limit=MOST_CHATS, offset=0, hits=MOST_HITS
+        )
+        for chat in answer.chats:
+            for hit in chat.hits:
+                key = (chat.chat.key, hit.uuid or hit.block, hit.number)
+                if key in found or (hit.session or "").lower() in without or hit.role is not Role.OUTPUT:
+                    continue
+                if not hit.is_error and hit.length > LONGEST_READ:
+                    continue
+                said = text_of(texts, hit)
+                own = plain_signature(said)
+                likeness = likeness_of(own, signature) * (1.0 if hit.is_error else NOT_FLAGGED)
+                if likeness >= LIKE:
+                    found[key] = Met(hit, chat.chat, said, own, likeness)
+        if sum(met.likeness == 1.0 for met in found.values()) >= ENOUGH:
+            break
+    return signature, sorted(found.values(), key=lambda met: (-met.likeness, -(met.hit.time or 0)))[:MOST_MET]
+
+
+def ways_out(library: Library, texts: Texts, hits: Sequence[Hit]) -> dict[int, WayOut]:
+    """How it went on after these results, by passage."""
+    return {block: _way_out(texts, course) for block, course in courses(library, hits).items()}
+
+
+def plain_signature(text: str) -> str:
+    """The signature without the word that only says that it is an error: not every tool writes it."""
+    return signature_of(text).removeprefix("Error: ")
+
+
+def likeness_of(one: str, other: str) -> float:
+    """How much of their words two signatures share."""
+    if one == other:
+        return 1.0
+    ours, theirs = set(WORDS.findall(one.lower())), set(WORDS.findall(other.lower()))
+    return min(NEAREST, len(ours & theirs) / max(1, len(ours | theirs)))
+
+
+def shown(texts: Texts, tried: Tried, project: str | None) -> str:
+    """A step in words: what was run, or what was put into which file."""
+    if tried.step.role != "input":
+        return tried.step.text(texts).strip()
+    values = _given(texts, tried)
+    if isinstance(command := values.get("command"), str):
+        return command.strip()
+    path = str(values.get("file_path") or values.get("notebook_path") or tried.target or "")
+    if project and path.startswith(f"{project.rstrip('/')}/"):
+        path = path[len(project.rstrip("/")) + 1 :]
+    new = values.get("new_string") or values.get("content") or values.get("new_source")
+    if path:
+        return f"{path}: {new}".strip() if isinstance(new, str) else f"{tried.tool} {path}"
+    return f"{tried.tool} {tried.step.text(texts)}".strip()
+
+
+def _way_out(texts: Texts, course: Course) -> WayOut:
+    call = course.call
+    answers = [tried for tried in course.following if tried.step.role == "answer"]
+    if call is None:
+        return WayOut(None, [("answer", answers[-1])] if answers else [])
+    wanted = _kind(texts, call)
+    results = {tried.call: tried for tried in course.following if tried.step.role == "output"}
+    steps: list[tuple[str, Tried]] = []
+    was_tried = False
+    inputs = [tried for tried in course.following if tried.step.role == "input"][:WITHIN]
+    for tried in inputs:
+        result = results.get(tried.call)
+        is_done = result is not None and result.state == State.DONE
+        if tried.tool == call.tool and _kind(texts, tried) == wanted:
+            was_tried = True
+            if is_done:
+                return WayOut(True, [*_last(steps), ("worked", tried), *_said_after(course, tried)])
+        if is_done:
+            kind = "edit" if tried.tool in FILE_TOOLS else "command" if tried.tool in SHELL_TOOLS else "call"
+            steps.append((kind, tried))
+    last = [("answer", answers[-1])] if answers else []
+    return WayOut(False if was_tried else None, [*_last(steps), *last])
+
+
+def _last(steps: list[tuple[str, Tried]]) -> list[tuple[str, Tried]]:
+    """The last changes; where nothing was changed, the last other steps."""
+    edits = [step for step in steps if step[0] == "edit"]
+    return edits[-MOST_EDITS:] if edits else steps[-MOST_OTHERS:]
+
+
+def _said_after(course: Course, tried: Tried) -> list[tuple[str, Tried]]:
+    following = course.following[course.following.index(tried) :]
+    return [("answer", answer) for answer in following if answer.step.role == "answer"][:1]
+
+
+def _kind(texts: Texts, tried: Tried) -> str:
+    """What a call is about; equal for two tries of the same thing."""
+    if tried.target is not None or tried.tool not in SHELL_TOOLS:
+        return tried.target or ""
+    return command_kind(str(_given(texts, tried).get("command") or ""))
+
+
+def _given(texts: Texts, tried: Tried) -> dict[str, object]:
+    step = tried.step
+    passage = texts.passage(step.path, step.start, step.length, step.number)
+    value = value_of(passage.source.input) if passage and isinstance(passage.source, ToolUse) else None
+    return value if isinstance(value, dict) else {}
+
+
+def _telling_line(text: str, signature: str) -> str:
+    """The line of a text that its signature was made from, as far as that can be told."""
+    words = set(WORDS.findall(signature))
+    return max(text.splitlines()[:MOST_LINES], key=lambda line: len(words & set(WORDS.findall(line))), default="")
+
+
+MOST_WORDS: Final = 12
+MOST_NAMES: Final = 6
+MOST_LINES: Final = 400
+MOST_CHATS: Final = 16
+MOST_HITS: Final = 6
+MOST_MET: Final = 12
+MOST_EDITS: Final = 2
+MOST_OTHERS: Final = 1
+ENOUGH: Final = 3
+"""So many of the same are enough not to look at results that are not said to be errors."""
+WITHIN: Final = 20
+"""How many calls after an error are looked at."""
+LONGEST_READ: Final = 200_000
+NEAREST: Final = 0.95
+NOT_FLAGGED: Final = 0.8
+PLACES: Final = re.compile(r"<\w+>|…")
+WORDS: Final = re.compile(r"[^\W_]+")

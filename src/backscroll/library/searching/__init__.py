@@ -1,0 +1,1 @@
+"""Which passages answer a query, and which piece of text shows why?"""

@@ -1,0 +1,150 @@
+"""Answer a query with texts: what the store found, each passage with the piece of text that shows why."""
+
+import time
+from typing import Any, Final, NamedTuple
+
+from backscroll.conversation import Role
+from backscroll.errors import UsageError
+from backscroll.library.indexing.texts import Texts
+from backscroll.query import Highlighter, Not, Query, Regex, Snippet
+from backscroll.store import Answer, ChatHits, Hit, Passing, Store, StoredChat
+
+REGEX_SECONDS: Final = 5.0
+"""How long texts are looked through for a regular expression."""
+LONGEST_SEARCHED: Final = 2_000_000
+UNREADABLE: Final = "(this text cannot be read any more: run backscroll archive verify)"
+"""Shown instead of a text that was found and cannot be read."""
+
+
+class FoundPassage(NamedTuple):
+    """A passage with the piece of it that shows why it was found."""
+
+    hit: Hit
+    snippet: Snippet
+
+
+class FoundChat(NamedTuple):
+    """A chat with its best passages."""
+
+    chat: StoredChat
+    found: int
+    """How many passages."""
+    words: int
+    score: float
+    passages: list[FoundPassage]
+
+
+class Found(NamedTuple):
+    """One page of an answer."""
+
+    query: Query
+    chats: list[FoundChat]
+    total_chats: int
+    total: int
+    pending: int
+    """How many passages cannot be found yet."""
+    pending_roles: tuple[str, ...]
+    is_whole: bool
+    """False where a regular expression was looked for as long as time allowed."""
+
+
+def search(
+    store: Store,
+    texts: Texts,
+    query: Query,
+    passing: Passing,
+    *,
+    sort: str,
+    limit: int,
+    offset: int,
+    hits: int,
+    width: int,
+    seconds: float = REGEX_SECONDS,
+) -> Found:
+    """One page of what a query finds."""
+    regexes = [part for part in query.root.parts if isinstance(part, Regex)]
+    forbidden = [part.part for part in query.root.parts if isinstance(part, Not) and isinstance(part.part, Regex)]
+    patterns = [_compile(part) for part in regexes]
+    is_whole = True
+    if patterns or forbidden:
+        answer, is_whole = _by_regex(
+            store, texts, query, passing, patterns, [_compile(part) for part in forbidden],
+            sort=sort, limit=limit, offset=offset, hits=hits, seconds=seconds,
+        )  # fmt: skip
+    else:
+        answer = store.search(query, passing, sort=sort, limit=limit, offset=offset, hits=hits)
+    highlighter = Highlighter(query, patterns)
+    pending = store.pending()
+    chats = [
+        FoundChat(
+            found.chat,
+            found.found,
+            found.words,
+            found.score,
+            [FoundPassage(hit, highlighter.snippet(text_of(texts, hit) or UNREADABLE, width)) for hit in found.hits],
+        )
+        for found in answer.chats
+    ]
+    return Found(query, chats, answer.total_chats, answer.total, pending.passages, pending.roles, is_whole)
+
+
+def text_of(texts: Texts, hit: Hit) -> str:
+    """The whole text of a passage."""
+    if hit.role is Role.TITLE:
+        return hit.title or ""
+    return texts.text(hit.path, hit.start, hit.length, hit.number)
+
+
+def around(text: str, highlighter: Highlighter, lines: int) -> str:
+    """The line of the first match, with so many lines before and behind it."""
+    spans = highlighter.spans(text)
+    at = spans[0][0] if spans else 0
+    parts = text.splitlines()
+    number = text.count("\n", 0, at)
+    return "\n".join(parts[max(0, number - lines) : number + lines + 1])
+
+
+def _by_regex(
+    store: Store, texts: Texts, query: Query, passing: Passing, wanted: list[Any], forbidden: list[Any], *,
+    sort: str, limit: int, offset: int, hits: int, seconds: float,
+) -> tuple[Answer, bool]:  # fmt: skip
+    """Look through the texts of what the rest of the query accepts, the newest first, until the page is full."""
+    until = time.monotonic() + seconds
+    chats: dict[int, list[Hit]] = {}
+    total = 0
+    is_whole = True
+    for hit in store.passages(query, passing, oldest_first=sort == "oldest"):
+        if time.monotonic() > until:
+            is_whole = False
+            break
+        text = text_of(texts, hit)[:LONGEST_SEARCHED]
+        if all(pattern.search(text) for pattern in wanted) and not any(pattern.search(text) for pattern in forbidden):
+            total += 1
+            chats.setdefault(hit.chat, []).append(hit)
+            if len(chats) > offset + limit:
+                is_whole = False
+                break
+    page = list(chats)[offset : offset + limit]
+    stored = store.chats_by_key(page)
+    found = [
+        ChatHits(stored[chat], len(chats[chat]), 0.0, 0, _once(chats[chat])[:hits]) for chat in page if chat in stored
+    ]
+    return Answer(found, len(chats), total), is_whole
+
+
+def _once(hits: list[Hit]) -> list[Hit]:
+    """Without the copies of a message in resumed sessions."""
+    return list({(hit.uuid or hit.block, hit.number, hit.role): hit for hit in reversed(hits)}.values())[::-1]
+
+
+def _compile(part: Regex) -> Any:  # noqa: ANN401 - re2 has no types
+    """With RE2, whose time grows with the text and nothing else."""
+    import re2  # costs 10 ms
+
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = 64 * 1024 * 1024
+    try:
+        return re2.compile(part.pattern, options)
+    except re2.error as error:
+        raise UsageError(f"cannot look for /{part.pattern}/: {error}", "see the syntax of RE2") from error

@@ -1,0 +1,1 @@
+"""Is everything installed, and is it well?"""

@@ -1,0 +1,149 @@
+"""Look through the library itself: what is kept, the index, marks, permissions, and room on the disk.
+
+Nothing is changed. Each check says what it found and, where something is wrong, what to do about it.
+"""
+
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from backscroll.archive import Archive, verify
+from backscroll.errors import BackscrollError, NewerVersion, storage_error
+from backscroll.files import Home
+from backscroll.library.archives import archive_folder
+from backscroll.library.library import Library
+from backscroll.library.marks import read_marks
+from backscroll.library.memory.saved_recalls import saved_recalls
+from backscroll.settings import Settings
+from backscroll.store import DamagedStoreError
+from backscroll.store.local.checking import problems_of
+
+LEAST_FREE: Final = 200_000_000
+"""Bytes: room for what the next sessions bring."""
+LEAST_FREE_FILES: Final = 1_000
+OTHERS: Final = 0o077
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at."""
+
+    name: str
+    told: str
+    """What was looked at, or why not."""
+    problems: list[str] = field(default_factory=list)
+    hint: str = ""
+    """What to do about the problems."""
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether there is nothing to do."""
+        return not self.problems
+
+
+def check_library(
+    settings: Settings,
+    homes: Sequence[Home],
+    on_total: Callable[[int], object] = lambda _: None,
+    on_bytes: Callable[[int], object] = lambda _: None,
+) -> Iterator[Check]:
+    """Look at everything, one thing after the other. What the system refuses to read is a problem, not the end."""
+    checks: dict[str, Callable[[], Check]] = {
+        "archive": lambda: _archive(settings, on_total, on_bytes),
+        "index": lambda: _index(settings, homes),
+        "marks": lambda: _marks(settings),
+        "permissions": lambda: _permissions(settings.library),
+        "free space": lambda: _free_space(settings.library),
+    }
+    for name, check in checks.items():
+        try:
+            yield check()
+        except OSError as error:
+            refused = storage_error(error)
+            yield Check(name, "could not be looked at", [refused.message], refused.hint)
+        except BackscrollError as error:
+            yield Check(name, "could not be looked at", [error.message], error.hint)
+
+
+def _archive(settings: Settings, on_total: Callable[[int], object], on_bytes: Callable[[int], object]) -> Check:
+    archive = Archive(archive_folder(settings))
+    if not archive.exists and not any((archive.folder / "packs").glob("*")):
+        return Check("archive", "nothing is kept yet")
+    on_total(sum(chunk.size for chunk in archive.chunks.values()))
+    report = verify(archive, on_bytes=on_bytes)
+    return Check(
+        "archive",
+        f"{report.files:,} files, {report.size:,} bytes read and compared with their checksums",
+        [damage.what for damage in report.damages],
+        "run backscroll archive repair, with --from and the folder of a backup if there is one, then backscroll keep",
+    )
+
+
+def _index(settings: Settings, homes: Sequence[Home]) -> Check:
+    with Library(settings, homes, keeps=False) as library:
+        store = library.store
+        try:
+            if not store.exists and not any(store.folder.rglob("rows.sqlite")):
+                return Check("index", "there is none yet; backscroll update makes it")
+            problems = problems_of(store) if store.exists else ["it cannot be opened"]
+            told = "" if problems else f"{store.pending().passages:,} passages wait to be indexed"
+        except DamagedStoreError as error:
+            problems, told = [error.message], ""
+        except NewerVersion as error:
+            return Check("index", "could not be looked at", [error.message], error.hint)
+    told = f"rows and words compared with each other; {told}" if told else "rows and words were looked at"
+    return Check("index", told, problems, "run backscroll update --rebuild: it is made again from what is kept")
+
+
+def _marks(settings: Settings) -> Check:
+    marks = read_marks(settings.library)
+    recalls = saved_recalls(settings.library)
+    told = f"{len(marks.chats):,} chats with marks, {len(marks.searches):,} saved searches, {len(recalls):,} recalls"
+    return Check("marks", told)
+
+
+def _permissions(library: Path) -> Check:
+    """Whether others than its owner can read or write any of it. What lies in a closed folder is out of their reach."""
+    if not library.is_dir():
+        return Check("permissions", "there is no library yet")
+    foreign = [path for path in _below(library) if path.lstat().st_uid != os.geteuid()]
+    open_to_others = [path for path in _below(library, reachable=True) if stat.S_IMODE(path.lstat().st_mode) & OTHERS]
+    problems = []
+    if open_to_others:
+        others = f" and {len(open_to_others) - 1:,} more" if len(open_to_others) > 1 else ""
+        problems.append(f"other users may read {open_to_others[0]}{others}")
+    hint = f"run chmod -R go= {library}"
+    if foreign:
+        problems.append(f"{foreign[0]} belongs to another user" + (", and others do" if len(foreign) > 1 else ""))
+        hint = f"run chown -R {os.geteuid()} {library}, then chmod -R go= {library}"
+    return Check("permissions", "only you can enter the library" if not problems else "looked at", problems, hint)
+
+
+def _below(folder: Path, *, reachable: bool = False) -> Iterator[Path]:
+    """The folder and all in it, without what links point to; if `reachable`, without what its folder hides."""
+    if not folder.is_dir():
+        return
+    yield folder
+    for name, folders, files in os.walk(folder):
+        if reachable and not Path(name).stat().st_mode & OTHERS:
+            folders.clear()
+            continue
+        yield from (path for one in (*folders, *files) if not (path := Path(name, one)).is_symlink())
+
+
+def _free_space(library: Path) -> Check:
+    folder = next(path for path in (library, *library.parents) if path.is_dir())
+    index = sum(path.lstat().st_size for path in _below(library / "index") if path.is_file())
+    free = shutil.disk_usage(folder).free
+    needed = max(LEAST_FREE, index)
+    problems = []
+    if free < needed:
+        problems.append(f"{free:,} bytes are free; new sessions and a rebuild of the index may need {needed:,}")
+    files = os.statvfs(folder)
+    if files.f_files and files.f_favail < LEAST_FREE_FILES:
+        problems.append(f"the disk has room for only {files.f_favail:,} more files")
+    return Check("free space", f"{free:,} bytes on the disk of {folder}", problems, "make room on that disk")

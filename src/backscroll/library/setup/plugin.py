@@ -1,0 +1,308 @@
+"""The plugin of Claude Code: our files for it, put where this installation can be found, and the commands that add it.
+
+A plugin that lies in a package cannot know how this program is started. So a copy of it is written into the library,
+with the full command in it, and Claude Code is told of that folder as a local marketplace: by its own `claude plugin`,
+since only that works in every version. What Claude Code knows of it is only read here.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from backscroll import __version__
+from backscroll.disk import open_private, private_folder
+from backscroll.errors import BackscrollError
+from backscroll.files import Home, read_small
+from backscroll.library.homes import no_history
+from backscroll.library.setup.edits import Edit, Plan, Words, carry_out, read_or_none, real
+from backscroll.library.setup.install import MARKER, command_for, hook_command
+from backscroll.settings import Settings
+
+NAME: Final = "backscroll"
+PLUGIN: Final = f"{NAME}@{NAME}"
+SHIPPED: Final = Path(__file__).resolve().parents[1] / "plugin"
+OLDEST: Final = (2, 0, 12)
+"""The first Claude Code that has plugins; an older one would take `plugin` for a prompt."""
+MCP: Final = ".mcp.json"
+HOOKS: Final = "hooks/hooks.json"
+MANIFEST: Final = ".claude-plugin/plugin.json"
+SAVING: Final = "backscroll recalls --save"
+"""What the shipped commands say, for which the full command is put."""
+HINT: Final = (
+    "Earlier conversations of this project can be recalled with the tools of backscroll: use recall before asking what "
+    "may have been settled, similar_errors when something fails."
+)
+SETTINGS_FILE: Final = '"${CLAUDE_CONFIG_DIR:-$HOME/.claude}/settings.json"'
+
+
+@dataclass(frozen=True)
+class PluginPlan(Plan):
+    """What is to be done with the copy of the plugin in `folder`, and what Claude Code is to be told."""
+
+    folder: Path = Path()
+    library: Path = Path()
+
+    @property
+    def summary(self) -> str:
+        """The files by their names: all of them, line by line, would hide the commands."""
+        signs = {(True, False): "+", (False, True): "-"}
+        lines = [
+            f"  {signs.get((edit.before is None, edit.after is None), '~')} {edit.path.relative_to(self.folder)}"
+            for edit in self.edits
+        ]
+        return "\n".join([f"files in {self.folder}:", *lines]) + "\n" if lines else ""
+
+    def carry_out(self) -> list[Words]:
+        """Do it; folders that are empty then go too."""
+        private_folder(self.library)
+        left = carry_out(self)
+        for path in self.folder.rglob("*"):
+            if path.is_file() and not path.is_symlink():
+                os.close(open_private(path, os.O_RDONLY))  # an earlier version may have let others read it
+        for folder in sorted(self.folder.glob("**/"), reverse=True):
+            if any(folder.iterdir()):
+                private_folder(folder)
+            else:
+                folder.rmdir()
+        return left
+
+
+@dataclass(frozen=True)
+class PluginState:
+    """What a home knows of the plugin."""
+
+    marketplace: Path | None = None
+    version: str | None = None
+    is_enabled: bool | None = None
+    place: Path | None = None
+    """Where Claude Code has its own copy; newer versions read ours."""
+
+
+@dataclass(frozen=True)
+class PluginHealth:
+    """How the plugin is doing in a home."""
+
+    state: PluginState
+    is_current: bool
+    command: str | None
+    """The program that it starts."""
+    trouble: str
+    """What is wrong with it; empty if nothing is, or if it is not installed."""
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether Claude Code has it."""
+        return self.state.version is not None
+
+
+def plugin_folder(settings: Settings) -> Path:
+    """Where the copy is that Claude Code is told of."""
+    return Path(os.path.abspath(settings.library.expanduser())) / "plugin"  # noqa: PTH100 - links stay as named
+
+
+def plan_plugin(
+    homes: Sequence[Home], settings: Settings, *, hint: bool | None = None, program: Sequence[str] = ()
+) -> PluginPlan:
+    """Have Claude Code use the plugin in these homes. `hint` None leaves it as it is."""
+    for home in homes:
+        if not home.path.is_dir():
+            raise no_history([home])
+    folder = plugin_folder(settings)
+    files = plugin_files(settings, hint=_has_hint(folder) if hint is None else hint, program=program)
+    client = _client()
+    version = _version_in(files)
+    states = {home: state_of(home) for home in homes}
+    then = tuple(words for home in homes for words in _adding(states[home], _asking(home, client), folder, version))
+    if then:
+        _must_know_plugins(client)
+    return PluginPlan(_edits(folder, files), then=then, folder=folder, library=folder.parent)
+
+
+def plan_no_plugin(homes: Sequence[Home], settings: Settings) -> PluginPlan:
+    """Have Claude Code forget the plugin, and remove the copy."""
+    folder = plugin_folder(settings)
+    first: list[Words] = []
+    for home in homes:
+        state, ask = state_of(home), _asking(home, _client())
+        if state.version is not None:
+            first.append((*ask, "uninstall", PLUGIN))
+        if state.marketplace is not None:
+            first.append((*ask, "marketplace", "remove", NAME))
+    return PluginPlan(_edits(folder, {}), tuple(first), folder=folder, library=folder.parent)
+
+
+def plugin_files(settings: Settings, *, hint: bool, program: Sequence[str] = ()) -> dict[str, bytes]:
+    """The files of the plugin by their names, with the commands of this installation in them."""
+    files = {
+        path.relative_to(SHIPPED).as_posix(): path.read_bytes()
+        for path in sorted(SHIPPED.rglob("*"))
+        if path.is_file() and path.suffix != ".pyc"
+    }
+    command, *rest = command_for(["mcp"], settings, program=program)
+    servers = {"mcpServers": {NAME: {"command": command, "args": rest}}}
+    files[MCP] = _json(servers)
+    files[HOOKS] = _json(_hooks(settings, hint=hint, program=program))
+    saving = shlex.join(command_for(["recalls"], settings, program=program)) + " --save"
+    for name in [name for name in files if name.startswith("commands/")]:
+        files[name] = files[name].replace(SAVING.encode(), saving.encode())
+    manifest = json.loads(files[MANIFEST])
+    # Another version is how Claude Code notices that anything has changed, also a command.
+    digest = hashlib.sha256(b"\0".join(part for item in sorted(files.items()) for part in (item[0].encode(), item[1])))
+    files[MANIFEST] = _json({**manifest, "version": f"{__version__}+{digest.hexdigest()[:8]}"})
+    return files
+
+
+def _hooks(settings: Settings, *, hint: bool, program: Sequence[str]) -> dict[str, Any]:
+    """Keep when a session ends, unless the hooks of `backscroll install hooks` do; and perhaps a word at the start."""
+    unless = f"grep -qsF {shlex.quote(MARKER)} {SETTINGS_FILE}"
+    words = command_for(["keep", "--quiet"], settings, program=program)
+    keep = hook_command(words, unless=unless, marker="# backscroll")
+    shipped = json.loads((SHIPPED / HOOKS).read_bytes())
+    hooks: dict[str, Any] = {"SessionEnd": [{"hooks": [{"type": "command", "command": keep, "timeout": 10}]}]}
+    if hint:
+        told = f"{{ printf '%s\\n' {shlex.quote(HINT)}; (cat <&3 &) >/dev/null 2>&1; }} 3<&0; true"
+        hooks["SessionStart"] = [
+            {"matcher": "startup|clear", "hooks": [{"type": "command", "command": told, "timeout": 10}]}
+        ]
+    return {**shipped, "hooks": hooks}
+
+
+def state_of(home: Home) -> PluginState:
+    """What Claude Code has written down about the plugin in this home."""
+    installed = _at(_loaded(home.path / "plugins" / "installed_plugins.json"), "plugins", PLUGIN)
+    found = installed if isinstance(installed, list) else [installed]  # the first form had no scopes
+    # What somebody installed for one project alone is none of ours.
+    entries = (entry for entry in found if isinstance(entry, dict) and entry.get("scope", "user") == "user")
+    entry = next(entries, {})
+    source = _at(_loaded(home.path / "plugins" / "known_marketplaces.json"), NAME, "source", "path")
+    enabled = _at(_loaded(home.path / "settings.json"), "enabledPlugins", PLUGIN)
+    version, place = entry.get("version"), entry.get("installPath")
+    return PluginState(
+        marketplace=Path(source) if isinstance(source, str) else None,
+        version=version if isinstance(version, str) else None,
+        is_enabled=enabled if isinstance(enabled, bool) else None,
+        place=Path(place) if isinstance(place, str) else None,
+    )
+
+
+def check_plugin(home: Home, settings: Settings) -> PluginHealth:
+    """How the plugin is doing in this home."""
+    state = state_of(home)
+    folder = plugin_folder(settings)
+    is_current = state.version is not None and state.version == _version_in(
+        plugin_files(settings, hint=_has_hint(folder))
+    )
+    command = next(
+        (
+            found
+            for place in (folder, state.place)
+            if place is not None and isinstance(found := _at(_loaded(place / MCP), "mcpServers", NAME, "command"), str)
+        ),
+        None,
+    )
+    if state.version is None:
+        return PluginHealth(state, is_current, command, "")
+    trouble = ""
+    if state.marketplace is None or not (state.marketplace / MANIFEST).is_file():
+        trouble = f"its files are gone from {state.marketplace or folder}"
+    elif command is None or shutil.which(command) is None:
+        trouble = f"the program that it starts is gone: {command}"
+    elif not state.is_enabled:
+        trouble = "it is switched off"
+    elif not is_current:
+        trouble = "it is of another version or place of backscroll"
+    return PluginHealth(state, is_current, command, trouble)
+
+
+def _adding(state: PluginState, ask: Words, folder: Path, version: str) -> list[Words]:
+    """What Claude Code is to be told so that it has this version, in this folder."""
+    words: list[Words] = []
+    is_elsewhere = state.marketplace is not None and state.marketplace != folder
+    if is_elsewhere:
+        words.append((*ask, "marketplace", "remove", NAME))
+    if state.marketplace != folder:
+        words.append((*ask, "marketplace", "add", str(folder)))
+    if state.version is None or state.is_enabled is None or is_elsewhere:
+        return [*words, (*ask, "install", PLUGIN)]
+    if state.version != version:
+        words += [(*ask, "marketplace", "update", NAME), (*ask, "update", PLUGIN)]
+    if state.is_enabled is False:
+        words.append((*ask, "enable", PLUGIN))
+    return words
+
+
+def _asking(home: Home, client: str, environment: Mapping[str, str] = os.environ) -> Words:
+    """How Claude Code is told something about the plugins of a home."""
+    if home.path != Path(os.path.realpath(Path.home() / ".claude")):
+        return ("env", f"CLAUDE_CONFIG_DIR={home.path}", client, "plugin")
+    return (*(("env", "-u", "CLAUDE_CONFIG_DIR") if environment.get("CLAUDE_CONFIG_DIR") else ()), client, "plugin")
+
+
+def _client() -> str:
+    """The program of Claude Code; its name alone where it can be found by it, or not at all."""
+    if shutil.which(CLIENT) is None:
+        for place in (Path.home() / ".local" / "bin" / CLIENT, Path.home() / ".claude" / "local" / CLIENT):
+            if os.access(place, os.X_OK):
+                return str(place)
+    return CLIENT
+
+
+def _must_know_plugins(client: str) -> None:
+    if shutil.which(client) is None:
+        return  # then the user is told what to run
+    try:
+        said = subprocess.run(  # noqa: S603
+            [client, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=30
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BackscrollError(f"{client} does not say its version: {error}", "check that it starts") from error
+    found = re.search(r"(\d+)\.(\d+)\.(\d+)", said)
+    if found and tuple(map(int, found.groups())) < OLDEST:
+        oldest = ".".join(map(str, OLDEST))
+        hint = "update Claude Code, or use `claude mcp add` and backscroll install hooks"
+        raise BackscrollError(f"Claude Code {found[0]} has no plugins; they came with {oldest}", hint)
+
+
+def _edits(folder: Path, files: Mapping[str, bytes]) -> tuple[Edit, ...]:
+    """From what is in the folder to these files and no others."""
+    there = {path for path in folder.rglob("*") if path.is_file()}
+    wanted = {folder / name: data for name, data in files.items()}
+    return real(Edit(path, read_or_none(path), wanted.get(path)) for path in sorted({*there, *wanted}))
+
+
+def _has_hint(folder: Path) -> bool:
+    return _at(_loaded(folder / HOOKS), "hooks", "SessionStart") is not None
+
+
+def _version_in(files: Mapping[str, bytes]) -> str:
+    version: str = json.loads(files[MANIFEST])["version"]
+    return version
+
+
+def _json(value: object) -> bytes:
+    return (json.dumps(value, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+def _loaded(path: Path) -> object:
+    """A small JSON file of anyone; None where there is none, or nothing that can be read."""
+    try:
+        return json.loads(read_small(path))
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def _at(value: Any, *names: str) -> Any:  # noqa: ANN401 - whatever JSON says
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+CLIENT: Final = "claude"

@@ -1,0 +1,1 @@
+"""How is a chat given to others without its secrets?"""

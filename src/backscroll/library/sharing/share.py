@@ -1,0 +1,196 @@
+"""Chats to be given to others: opened so that nothing secret is in them any more, whatever is made of them then.
+
+Every record is redacted before anything is derived from it: so titles, paths, agents, inputs and results, and every
+format that shows them, are redacted alike.
+"""
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import structs
+
+from backscroll.archive import KeptReading
+from backscroll.conversation import Chat, Chats, Overview, overview_of
+from backscroll.conversation.rows import LONGEST_TEXT
+from backscroll.errors import BackscrollError
+from backscroll.files import TRANSCRIPTS, Line, Reading
+from backscroll.library.indexing.sources import (
+    Source,
+    beside_paths,
+    conversation_place,
+    in_pieces,
+    records_in,
+    records_on,
+    take_beside,
+)
+from backscroll.library.library import Library, OpenedChat
+from backscroll.library.marked_chats import marked_chat
+from backscroll.records import Problem, Record, decode_line, fields_of, is_crowded, without_crowds
+from backscroll.redaction import VERSION, Redactor, usual_rules
+from backscroll.store import StoredChat
+
+CROWDED: Final = "[left out: {bytes} bytes with more than {most} values, too many to look through for secrets]"
+
+__all__ = ["VERSION", "Redactor", "SharedChat", "redactor", "rows_of", "share", "told"]
+
+
+def redactor(*, emails: bool = False) -> Redactor:
+    """What hides secrets, for everything that is shared together; e-mail addresses only if asked for."""
+    return Redactor(usual_rules(emails=emails))
+
+
+def told(hiding: Redactor) -> str:
+    """What was hidden, in a line: `masked 3 secrets: github-token 2, jwt 1`."""
+    counts = hiding.secrets
+    if not counts:
+        return "masked no secrets: none were found"
+    total = sum(counts.values())
+    kinds = ", ".join(f"{name} {count}" for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+    return f"masked {total:,} secret{'' if total == 1 else 's'}: {kinds}"
+
+
+class SharedChat(OpenedChat):
+    """A chat that was opened to be given away."""
+
+    def __init__(self, library: Library, stored: StoredChat, chat: Chat, hiding: Redactor | None) -> None:
+        title = stored.overview.title
+        if hiding is not None:
+            title = _title(chat, title, hiding)
+        super().__init__(chat, title, library.passing.live)
+        mark = marked_chat(library, stored).mark
+        self.overview: Overview = overview_of(chat, title) if hiding is not None else stored.overview
+        self.is_archived = stored.archived
+        self.is_pinned = mark.pinned
+        self.tags = tuple(hiding.text(tag) if hiding else tag for tag in mark.tags)
+        self.is_redacted = hiding is not None
+        self.clock = time.thread_time
+        self._store = library.store
+
+    @cached_property
+    def costs(self) -> Mapping[str, int | None]:
+        """What its answers cost, by message id, in nanodollars; None where no price is known."""
+        rows = [node.row for node in self.chat.tree.all_nodes()]
+        rows += [row for agent in self.chat.agents for row in agent.rows]
+        names = {row.message_id or row.uuid for row in rows if row.usage}
+        return {name: answer.cost for name, answer in self._store.answers(names).items()}
+
+
+def share(library: Library, chat: str | StoredChat, hiding: Redactor | None) -> SharedChat:
+    """Open a chat to be given away; without a redactor as it is."""
+    stored = library.find(chat) if isinstance(chat, str) else chat
+    if hiding is None:
+        return SharedChat(library, stored, library.open(stored).chat, None)
+    chats = Chats(keep=True)
+    for source in _sources(library, stored).values():
+        place = conversation_place(source)
+        take_beside(chats, place, filter(None, map(library.source, beside_paths(Path(source.origin)))))
+        with source.open() as reading:
+            chats.add(place, _redacted((record for record, _, _ in records_in(reading)), hiding))
+    opened = chats.chats()
+    chosen = next((found for found in opened if found.id == stored.overview.id), None) or next(iter(opened), None)
+    if chosen is None:
+        raise BackscrollError("the files of this chat cannot be read", "run backscroll archive verify")
+    for transcript in chosen.transcripts:
+        if transcript.title_beside:
+            transcript.title_beside = hiding.text(transcript.title_beside)
+        if transcript.meta is not None:
+            meta = structs.asdict(transcript.meta)
+            transcript.meta = type(transcript.meta)(**hiding.value(meta))
+    return SharedChat(library, stored, chosen, hiding)
+
+
+def rows_of(library: Library, chat: str | StoredChat, hiding: Redactor | None) -> Iterator[bytes]:
+    """The files of a chat one behind the other, in pieces: sessions, oldest first, then agents.
+
+    Without a redactor byte for byte; else every row that holds a secret is written anew.
+    """
+    stored = library.find(chat) if isinstance(chat, str) else chat
+    sources = _sources(library, stored)
+    for path in sorted(sources, key=lambda path: _rank(path, sources[path], stored)):
+        source = sources[path]
+        last = b"\n"
+        if hiding is None:
+            for piece in in_pieces(source):
+                yield piece
+                last = piece[-1:]
+        else:
+            with source.open() as reading:
+                for line in _redacted_lines(reading, hiding):
+                    yield line
+                    last = line[-1:]
+        if last != b"\n":
+            yield b"\n"
+
+
+def redacted_record(record: Record, hiding: Redactor) -> Record | None:
+    """The record without its secrets; the same one if it has none, and None if it cannot be looked into.
+
+    Values with very many parts are left out, and it says so: decoded, they could take gigabytes.
+    """
+    if is_crowded(record.raw):
+        cut = decode_line(without_crowds(record.raw, CROWDED))
+        if isinstance(cut, Problem):
+            return None
+        record = cut
+    fields = fields_of(record)
+    if not fields:
+        return None
+    hidden = hiding.value(fields)
+    if hidden is fields:
+        return record
+    try:
+        data = msgspec.json.encode(hidden)
+    except (OverflowError, ValueError, TypeError):  # numbers that only Python can hold
+        data = json.dumps(hidden, ensure_ascii=False).encode()
+    found = decode_line(data)
+    return None if isinstance(found, Problem) else found
+
+
+def _redacted(records: Iterator[Record], hiding: Redactor) -> Iterator[Record]:
+    for record in records:
+        found = redacted_record(record, hiding)
+        if found is not None:
+            yield found
+
+
+def _redacted_lines(reading: Reading | KeptReading, hiding: Redactor) -> Iterator[bytes]:
+    for line in _lines(reading):
+        for item, _, _ in records_on(reading, line):
+            if isinstance(item, Problem):
+                text = hiding.text(item.raw.decode("utf-8", "replace")).strip("\0 \r\n")
+                if text:
+                    yield text.encode() + b"\n"
+            elif (found := redacted_record(item, hiding)) is not None:
+                yield found.raw.strip(b"\0 \r\n") + b"\n"
+
+
+def _lines(reading: Reading | KeptReading) -> Iterator[Line]:
+    yield from reading
+    if reading.tail is not None:
+        yield reading.tail
+
+
+def _sources(library: Library, stored: StoredChat) -> dict[Path, Source]:
+    paths = (Path(path) for path, _ in library.store.paths(stored.key))
+    found = {path: source for path in paths if (source := library.source(path)) is not None}
+    return {path: source for path, source in found.items() if source.kind in TRANSCRIPTS}
+
+
+def _rank(path: Path, source: Source, stored: StoredChat) -> tuple[bool, int, str]:
+    sessions = stored.overview.sessions
+    name = source.place.session_id
+    at = sessions.index(name) if name in sessions else len(sessions)
+    return source.place.agent_id is not None, at, str(path)
+
+
+def _title(chat: Chat, title: str, hiding: Redactor) -> str:
+    """What it is called. Only files beside its own know better than itself, and how it began may have been cut."""
+    own = chat.title
+    if own not in (chat.first_prompt, chat.id[:8]):
+        return own
+    return own if len(title) >= LONGEST_TEXT else hiding.text(title)
