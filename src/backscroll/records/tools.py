@@ -16,6 +16,8 @@ FILE_TOOLS: Final = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write"})
 """The tools that change a file."""
 READING_TOOLS: Final = frozenset({"Read", "NotebookRead"})
 """The tools that read a file."""
+SHELL_TOOLS: Final = frozenset({"Bash", "PowerShell"})
+"""The tools that run a command."""
 TODO_TOOLS: Final = frozenset({"TodoWrite", "TaskCreate", "TaskUpdate"})
 """The tools that keep a list of what is to be done: the old one writes it whole, the new ones item by item."""
 

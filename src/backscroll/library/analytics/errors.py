@@ -15,12 +15,11 @@ from backscroll.library.analytics.calls import Call, calls_of, threads_of, told
 from backscroll.library.analytics.reports import Asked, Report, share
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.library import Library
-from backscroll.records import ToolUse, value_of
+from backscroll.records import SHELL_TOOLS, ToolUse, value_of
 from backscroll.store import microseconds
 
 WITHIN: Final = 10
 """How many calls after an error are looked at."""
-SHELL_TOOLS: Final = frozenset({"Bash", "PowerShell"})
 LONGEST_EXAMPLE: Final = 2_000
 COLUMNS: Final = (
     "signature",

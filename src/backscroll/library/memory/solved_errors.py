@@ -16,10 +16,9 @@ from backscroll.library.memory.questions import terms_of
 from backscroll.library.memory.surroundings import Course, Tried, courses
 from backscroll.library.searching.search import text_of
 from backscroll.query import All, Either, Field, Part, Query, Word
-from backscroll.records import FILE_TOOLS, ToolUse, value_of
+from backscroll.records import FILE_TOOLS, SHELL_TOOLS, ToolUse, value_of
 from backscroll.store import Hit, StoredChat
 
-SHELL_TOOLS: Final = frozenset({"Bash", "PowerShell"})
 LIKE: Final = 0.5
 """How much of their words two signatures share that are alike."""
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from backscroll.conversation import Message, State, ToolCall
+from backscroll.records import FILE_TOOLS, SHELL_TOOLS
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.patience import timed
 from backscroll.render.html.plain import cut, first_line
@@ -132,7 +133,7 @@ WORDS: Final = {
     State.MISSING: "no result",
 }  # fmt: skip
 """How a call ended, where it did not simply do what it was asked."""
-OPEN_WHEN_WRONG: Final = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit", "Bash", "PowerShell"})
+OPEN_WHEN_WRONG: Final = FILE_TOOLS | SHELL_TOOLS
 CANCELLED: Final = re.compile(r"(?:Error: )?(?:Sibling tool call errored|Cancelled: parallel tool call)")
 """What a call says that was not made because another one at the same time failed."""
 TOOK: Final = "From the call to the result, waiting for permission included"
