@@ -11,25 +11,21 @@ from tests.demo.support import Machine
 from tests.support.drawings import draw, jsonl
 from tests.support.homes import session_path, write_home
 
-README = Path(__file__).parents[2] / "README.md"
 LIBRARY = ".local/share/backscroll"
-WORD = "apple"
-"""Something that is said in the sample."""
 
 
-def first_command() -> list[str]:
-    """The arguments of the first command in README."""
-    found = re.search(r"^\./scripts/backscroll (.*?)\s*(?:#.*)?$", README.read_text(encoding="utf-8"), re.MULTILINE)
-    assert found
-    return shlex.split(found[1])
+@pytest.fixture(scope="module")
+def word(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A word that is said in the sample."""
+    chats = Machine(tmp_path_factory.mktemp("machine")).answer("--demo", "list")["chats"]
+    words: list[str] = re.findall("[a-z]+", " ".join(chat["title"] for chat in chats))
+    return max(words, key=len)
 
 
 def only_an_empty_library(machine: Machine) -> bool:
     """Whether the user's home has nothing but a library, and that has nothing of the demo."""
     is_elsewhere = [name for name in machine.files if not Path(name).is_relative_to(machine.home / LIBRARY)]
-    has_sample = [
-        name for name, content in machine.files.items() if b"/home/ada" in content or WORD.encode() in content
-    ]
+    has_sample = [name for name, content in machine.files.items() if b"/home/ada" in content]
     return not is_elsewhere and not has_sample and machine.run("list").returncode == 3
 
 
@@ -38,12 +34,14 @@ def make_empty_home(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize("has_home", [False, True])
-def test_a_search_is_answered_from_the_sample_and_says_so_in_one_line(machine: Machine, has_home: bool) -> None:
+def test_a_search_is_answered_from_the_sample_and_says_so_in_one_line(
+    machine: Machine, word: str, has_home: bool
+) -> None:
     if has_home:
         make_empty_home(machine)
-    done = machine.run("search", WORD)
+    done = machine.run("search", word)
     assert done.returncode == 0, done.stderr
-    assert WORD in done.stdout
+    assert word in done.stdout
     assert len(done.stderr.splitlines()) == 1
     assert str(machine.home / ".claude") in done.stderr
     assert "sample conversations" in done.stderr
@@ -60,34 +58,34 @@ def test_a_search_that_the_sample_cannot_answer_says_that_there_is_no_history(ma
 
 
 @pytest.mark.parametrize("option", ["--json", "--quiet", "--save=x"])
-def test_a_program_never_gets_the_sample(machine: Machine, option: str) -> None:
-    done = machine.run("search", WORD, option)
+def test_a_program_never_gets_the_sample(machine: Machine, word: str, option: str) -> None:
+    done = machine.run("search", word, option)
     assert done.returncode == 3
-    assert WORD not in done.stdout
+    assert word not in done.stdout
     assert "no Claude Code home at" in done.stderr
 
 
-def test_a_home_that_was_named_is_the_one_that_is_meant(machine: Machine, tmp_path: Path) -> None:
+def test_a_home_that_was_named_is_the_one_that_is_meant(machine: Machine, word: str, tmp_path: Path) -> None:
     (tmp_path / "other" / "projects").mkdir(parents=True)
-    done = machine.run("search", WORD, "--home", tmp_path / "other")
+    done = machine.run("search", word, "--home", tmp_path / "other")
     assert (done.returncode, done.stdout) == (3, "")
     assert f"no sessions yet in {tmp_path / 'other'}" in done.stderr
 
 
-def test_with_history_of_ones_own_nothing_comes_from_the_sample(machine: Machine) -> None:
+def test_with_history_of_ones_own_nothing_comes_from_the_sample(machine: Machine, word: str) -> None:
     write_home(machine.home / ".claude", {session_path("S1"): jsonl(draw("a <- - user: hello there"))})
     assert "hello there" in machine.run("search", "hello").stdout
-    done = machine.run("search", WORD)
+    done = machine.run("search", word)
     assert (done.returncode, done.stdout) == (3, "")
     assert "sample" not in done.stderr
 
 
-def test_history_that_only_the_archive_has_counts(machine: Machine) -> None:
+def test_history_that_only_the_archive_has_counts(machine: Machine, word: str) -> None:
     home = write_home(machine.home / ".claude", {session_path("S1"): jsonl(draw("a <- - user: hello there"))})
     assert machine.run("keep").returncode == 0
     (home / session_path("S1")).unlink()
     assert "hello there" in machine.run("search", "hello").stdout
-    done = machine.run("search", WORD)
+    done = machine.run("search", word)
     assert (done.returncode, done.stdout) == (3, "")
     assert "demo" not in done.stderr
 
@@ -148,8 +146,8 @@ def test_filters_that_leave_nothing_are_still_told_as_such(machine: Machine) -> 
     assert "try fewer filters" in done.stderr
 
 
-def test_errors_for_programs_are_json(machine: Machine) -> None:
-    for arguments in (("list",), ("search", WORD)):
+def test_errors_for_programs_are_json(machine: Machine, word: str) -> None:
+    for arguments in (("list",), ("search", word)):
         done = machine.run(*arguments, "--json")
         error = json.loads(done.stderr)["error"]
         assert (error["kind"], error["exit_code"], done.returncode) == ("nothing-found", 3, 3)
