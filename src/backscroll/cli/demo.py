@@ -7,7 +7,7 @@ import click
 
 from backscroll.cli.open import tell_address
 from backscroll.cli.options import global_options, request
-from backscroll.cli.output import Progress
+from backscroll.cli.output import read_demo_first
 from backscroll.render.cells import cut
 from backscroll.render.terminal import clean_line
 
@@ -40,7 +40,7 @@ def command(port: int | None, no_browser: bool, speed: float) -> None:
       backscroll demo --no-browser --port 9000
     """
     from backscroll.demo.live import LivePlayer
-    from backscroll.library import Library, open_homes
+    from backscroll.library import open_homes
     from backscroll.web.desk import Desk
     from backscroll.web.serving import serve
 
@@ -49,8 +49,7 @@ def command(port: int | None, no_browser: bool, speed: float) -> None:
     player = LivePlayer(asked.room(), speed=speed)
     settings = asked.settings()
     homes = open_homes(settings)
-    with Library(settings, homes) as library, Progress(quiet=asked.quiet) as progress:
-        library.update(progress)  # the first page has everything on it
+    read_demo_first(asked)
     desk = Desk(settings, homes)
 
     def on_ready(served: "Served") -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll.cli.options import Request, global_options, request
-from backscroll.cli.output import tell, tell_no_history, write, write_json
+from backscroll.cli.output import read_demo_first, tell, tell_no_history, write, write_json
 from backscroll.cli.token import token_options
 from backscroll.errors import NothingFound, UsageError
 from backscroll.render.terminal import clean
@@ -44,6 +44,7 @@ def command(over_http: bool, port: int | None, token: str | None) -> None:
     settings = asked.settings()
     desk = Desk(settings, _homes(settings))
     tell_no_history(asked)
+    read_demo_first(asked)
     try:
         if over_http:
             serve_http(desk, port=port or PORT, token=token, on_ready=lambda served: _tell(asked, served))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll.cli.options import Request, global_options, request
-from backscroll.cli.output import Progress, tell, tell_no_history, write, write_json
+from backscroll.cli.output import Progress, read_demo_first, tell, tell_no_history, write, write_json
 from backscroll.cli.token import token_options
 from backscroll.errors import NothingFound
 
@@ -53,6 +53,7 @@ def command(name: str, port: int | None, host: str | None, token: str | None, no
     settings = asked.settings()
     desk = Desk(settings, open_homes(settings))
     tell_no_history(asked)
+    read_demo_first(asked)
     try:
         path = _address_of(desk, name, quiet=asked.quiet) if name else "/"
         running = find_running(desk, host, port, token, needs_key=needs_key_on_loopback(settings))

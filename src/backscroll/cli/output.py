@@ -124,6 +124,16 @@ def open_library(asked: "Request", *, with_text: bool = False, as_it_is: bool = 
     return library
 
 
+def read_demo_first(asked: "Request") -> None:
+    """Read the whole sample before a server starts: it takes a moment, and the first answer has everything in it."""
+    if asked.demo:
+        from backscroll.library import Library, open_homes
+
+        settings = asked.settings()
+        with Library(settings, open_homes(settings)) as library, Progress(quiet=asked.quiet) as progress:
+            library.update(progress)
+
+
 def keep_first(asked: "Request") -> None:
     """Bring the archive up to date if that is due. Whatever goes wrong with it, the command itself goes on."""
     from backscroll.library import is_due, keep, open_homes
