@@ -116,7 +116,7 @@ class Request:
         return isinstance(option, dict) and option.get("type") != "disabled"
 
 
-Step: TypeAlias = Reply | Failure | Callable[[Request], Reply]
+Step: TypeAlias = Reply | Failure | Callable[[Request], Reply | Failure]
 Script: TypeAlias = Mapping[str, Sequence[Step]]
 
 
