@@ -219,7 +219,11 @@ class Terminal:
         self.reader = threading.Thread(target=self.read)
         self.reader.start()
         # Keys that come before the client listens are lost; this line is the last that it draws when it starts.
-        self.wait_for_screen("? for shortcuts")
+        try:
+            self.wait_for_screen("? for shortcuts", "plan mode on")
+        except RecordingFailedError as problem:
+            self.__exit__(type(problem), problem, None)  # nobody else would: a `with` only leaves what it has entered
+            raise
         self.settle(seconds=1)
         return self
 

@@ -1,0 +1,1 @@
+CREATE INDEX entries_by_account ON entries (account, day);
