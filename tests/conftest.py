@@ -15,6 +15,16 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+SLOW_FOLDERS = {"journeys", "faults"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Browsers, faults and real sessions take long, whatever the test."""
+    for item in items:
+        if SLOW_FOLDERS & set(item.path.parts) or "corpus" in getattr(item, "fixturenames", ()):
+            item.add_marker("slow")
+
+
 @pytest.fixture(autouse=True)
 def _private_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Point everything that could lead to the user's own files somewhere empty."""

@@ -100,6 +100,7 @@ def test_half_a_line_is_kept_and_the_rest_when_it_comes(kept: Kept) -> None:
     assert kept.versions("a") == ['{"text":"grü"}\n'.encode()]
 
 
+@pytest.mark.slow
 def test_a_session_that_grows_often_is_not_stored_as_often(kept: Kept) -> None:
     kept.write(a=b"")
     grown = 0

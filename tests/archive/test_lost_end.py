@@ -24,6 +24,7 @@ def ends(data: bytes) -> list[int]:
     return [at + 1 for at, byte in enumerate(data) if byte == 0x0A]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zeros", [False, True], ids=["cut", "zeros"])
 def test_a_lost_end_is_noticed_wherever_it_begins(several: Kept, zeros: bool) -> None:
     data = several.archive.catalogue.read_bytes()

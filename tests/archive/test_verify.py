@@ -92,6 +92,7 @@ def test_an_archive_that_is_not_there_is_whole(kept: Kept) -> None:
     assert kept.verify().damages == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flip", FLIPS)
 def test_every_flipped_byte_of_the_catalogue_is_found(small: Kept, flip: int) -> None:
     for at in some(positions(small, "catalogue.jsonl")[:-1], FLIPS.index(flip)):
@@ -103,6 +104,7 @@ def test_the_last_byte_of_the_catalogue_is_found(small: Kept, flip: int) -> None
     check_found(small, "catalogue.jsonl", positions(small, "catalogue.jsonl")[-1], flip)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flip", FLIPS)
 def test_every_flipped_byte_of_a_pack_is_found(small: Kept, flip: int) -> None:
     """But for a few bits in the header of a frame that mean nothing: with them the bytes are proven to be the same."""
@@ -119,12 +121,14 @@ def test_every_flipped_byte_of_a_pack_is_found(small: Kept, flip: int) -> None:
     (small.folder.with_name("flipped") / NAME).unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flip", FLIPS)
 def test_what_a_flipped_byte_of_a_pack_touches_is_named(small: Kept, flip: int) -> None:
     for at in some(positions(small, "packs/000001.pack"), FLIPS.index(flip)):
         check_named(small, "packs/000001.pack", at, flip)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flip", FLIPS)
 def test_what_a_flipped_byte_of_the_catalogue_touches_is_named(small: Kept, flip: int) -> None:
     """But for the number of the file itself: without it nobody can tell which file the line was about."""
@@ -134,6 +138,7 @@ def test_what_a_flipped_byte_of_the_catalogue_touches_is_named(small: Kept, flip
         check_named(small, "catalogue.jsonl", at, flip)
 
 
+@pytest.mark.slow
 def test_a_flipped_byte_of_the_catalogue_costs_no_file_but_its_own(small: Kept) -> None:
     """The line that a byte stands in is about one file at most; the others are still whole."""
     expected = whole(small.archive)
@@ -244,6 +249,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Kept:
     return kept
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_any_change_of_any_file_of_the_archive_is_found_or_harmless(large: Kept, data: st.DataObject) -> None:
     expected = whole(large.archive)

@@ -1,6 +1,7 @@
 """What is written is taken up again as it was, and goes on as if all of it had just been read."""
 
 import msgspec
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -30,6 +31,7 @@ def taken_up(store: Store, given: World | None = None) -> Chats:
     return chats
 
 
+@pytest.mark.slow
 @settings(max_examples=300 if TRY_ALL else 100, suppress_health_check=list(HealthCheck))
 @given(world=worlds(), data=st.data())
 def test_a_transcript_that_is_taken_up_goes_on_as_if_it_had_never_been_saved(

@@ -328,6 +328,7 @@ class Growing:
 SLOW: Final = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
 
 
+@pytest.mark.slow
 @settings(max_examples=2000 if TRY_ALL else 120, suppress_health_check=SLOW)
 @given(world=worlds(), data=st.data())
 def test_any_split_of_any_files_gives_the_chats_that_are_built_at_once(
@@ -347,6 +348,7 @@ def test_any_split_of_any_files_gives_the_chats_that_are_built_at_once(
     growing.check()
 
 
+@pytest.mark.slow
 @settings(max_examples=500 if TRY_ALL else 60, suppress_health_check=SLOW)
 @given(world=worlds(), data=st.data())
 def test_a_file_may_go_and_come_back_at_any_time(world: dict[Place, list[Record]], data: st.DataObject) -> None:

@@ -182,6 +182,7 @@ def worlds(draw_: st.DrawFn) -> dict[Place, list[dict[str, object]]]:
     return Author(draw_).write_world()
 
 
+@pytest.mark.slow
 @settings(
     max_examples=500 if TRY_ALL else 25,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],

@@ -97,6 +97,7 @@ def respilled(shelf: Shelf) -> Path:
 CHANGES: Final = {"grown": grown, "rewritten": rewritten, "spilled": respilled}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", list(CHANGES))
 def test_a_known_file_that_fails_at_any_read_is_as_it_was_and_read_the_next_time(tmp_path: Path, change: str) -> None:
     for at in numbers(list(CHANGES).index(change)):
@@ -121,6 +122,7 @@ def test_a_known_file_that_fails_at_any_read_is_as_it_was_and_read_the_next_time
         shelf.check_rebuilt(QUERIES)
 
 
+@pytest.mark.slow
 def test_a_new_file_that_fails_at_any_read_leaves_nothing_and_gives_its_id_to_no_other(tmp_path: Path) -> None:
     for at in numbers():
         shelf = Shelf(tmp_path / str(at))
@@ -156,6 +158,7 @@ def test_a_title_beside_a_transcript_that_cannot_be_read_stays_what_it_was(tmp_p
     assert shelf.rows("select title from v_chats") == [("Beside it",)]
 
 
+@pytest.mark.slow
 def test_an_ingest_that_lives_on_after_a_failed_read_goes_on_as_if_nothing_had_been(tmp_path: Path) -> None:
     """As while following a home, where chats stay in memory and what a list shows of them comes later."""
     for at in numbers():

@@ -113,6 +113,7 @@ PLACES = [
 ]
 
 
+@pytest.mark.slow
 @given(plant=planted(), place=st.sampled_from(PLACES))
 @settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow])
 def test_a_secret_in_any_field_of_a_transcript_is_in_nothing_that_is_given_away(

@@ -16,6 +16,7 @@ from tests.support.processes import is_alive, seconds_of, sql_workers_of, until
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads what Linux says of processes")
 
 
+@pytest.mark.slow
 def test_the_server_ends_with_its_input_whatever_a_statement_does(tmp_path: Path) -> None:
     shelf = story(tmp_path)
     command = [sys.executable, "-m", "backscroll", "--home", str(shelf.home), "--library", str(shelf.folder), "mcp"]

@@ -158,6 +158,7 @@ def test_a_copy_of_any_session_changes_no_total(shelves: Any, files: Files, data
     assert refreshed(shelf) == before
 
 
+@pytest.mark.slow
 @many(25)
 @given(files=worlds(), data=st.data())
 def test_splitting_and_merging_files_changes_no_total(shelves: Any, files: Files, data: st.DataObject) -> None:  # noqa: ANN401
@@ -174,6 +175,7 @@ def test_splitting_and_merging_files_changes_no_total(shelves: Any, files: Files
     assert refreshed(split) == expected
 
 
+@pytest.mark.slow
 @many(25)
 @given(files=worlds(), data=st.data())
 def test_counts_that_grew_are_those_of_a_rebuild(shelves: Any, files: Files, data: st.DataObject) -> None:  # noqa: ANN401
