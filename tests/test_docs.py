@@ -49,9 +49,19 @@ def test_every_exit_code_and_kind_of_error_is_described() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
+    text = page.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text) + re.findall(r'\b(?:src|srcset)="([^"]+)"', text):
         if "://" not in target:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_pictures_are_small_and_each_is_shown_somewhere() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    pictures = [path for path in (ROOT / "docs" / "pictures").iterdir() if path.is_file()]
+    assert pictures
+    for picture in pictures:
+        assert picture.stat().st_size <= 200_000, picture.name
+        assert f"pictures/{picture.name}" in text, f"no page shows {picture.name}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -42,7 +42,7 @@ def test_examples_print_what_the_page_shows(page: str, run: Run) -> None:
             continue
         answer = answer_to(example, run)
         if answer.code != 0:
-            wrong.append(f"$ {example.command}\nended with {answer.code}:\n{answer.errors}")
+            wrong.append(f"$ {example.command}\nended with {answer.code}:\n{answer.output}")
         elif example.shown is not None and (found := difference(example.shown, answer.output)):
             wrong.append(f"$ {example.command}\n{found}")
     assert not wrong, "\n\n".join([f"{page}: {REFRESH}", *wrong])
@@ -116,7 +116,7 @@ PAGE = "```console\n$ backscroll --demo list\nold\n…\nold\n\n$ backscroll --de
 
 def test_outputs_are_written_as_the_page_cuts_them() -> None:
     def run(arguments: object) -> Answer:
-        return Answer(0, "1\n2\n3\n4\n" if arguments == ["--demo", "list"] else "fine\n", "")
+        return Answer(0, "1\n2\n3\n4\n" if arguments == ["--demo", "list"] else "fine\n")
 
     written = refreshed(PAGE, run)
     assert written == "```console\n$ backscroll --demo list\n1\n…\n4\n\n$ backscroll --demo doctor\nfine\n```\n"

@@ -38,7 +38,7 @@ def run_command(
 ) -> CompletedProcess[str]:
     """Run `backscroll` with these arguments; `given` is its input. The environment is this process's unless named.
 
-    With `columns`, its output is a terminal of that width.
+    With `columns`, it writes to a terminal of that width, and `stdout` is all that is seen there.
     """
     own = {**(os.environ if environment is None else environment)}
     words = [str(argument) for argument in arguments]
@@ -46,16 +46,15 @@ def run_command(
         streams = [Path(folder) / name for name in STREAMS]
         streams[0].write_text(given)
         with _terminal(columns, streams[1]) as output:
-            child = _processes().Process(
-                target=_work, args=(words, own, cwd or Path.cwd(), [streams[0], output, streams[2]])
-            )
+            theirs = streams if columns is None else [streams[0], output, output]
+            child = _processes().Process(target=_work, args=(words, own, cwd or Path.cwd(), theirs))
             child.start()
             child.join(PATIENCE)
         if child.exitcode is None:
             child.kill()
             child.join()
             raise TimeoutExpired(words, PATIENCE, *(stream.read_text() for stream in streams[1:]))
-        printed, errors = (stream.read_text() for stream in streams[1:])
+        printed, errors = (stream.read_text() if stream.exists() else "" for stream in streams[1:])
     return CompletedProcess(["backscroll", *words], child.exitcode, printed, errors)
 
 

@@ -48,7 +48,6 @@ class Answer:
 
     code: int
     output: str
-    errors: str
 
 
 @dataclass(frozen=True)
@@ -124,15 +123,17 @@ def _with_output(block: str) -> Iterator[Example]:
 @contextmanager
 def on_sample() -> Iterator[Run]:
     """Runs commands on the sample, all in one demo: that is made once, and not for each command."""
-    with TemporaryDirectory() as folder, open_room(datetime.now().astimezone()) as room:
+    with open_room(datetime.now().astimezone()) as room:
         own = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
-        own |= {**room.environment, "HOME": folder, "TZ": "UTC", "NO_COLOR": "1", "PAGER": "cat"}
+        own |= {**room.environment, "TZ": "UTC", "NO_COLOR": "1", "PAGER": "cat"}
 
         def run(arguments: Sequence[str]) -> Answer:
             words = [word for word in arguments if word != "--demo"]
-            done = run_command(*words, cwd=Path(folder), environment=own, columns=COLUMNS)
-            return Answer(done.returncode, done.stdout, done.stderr)
+            with TemporaryDirectory() as folder:
+                done = run_command(*words, cwd=Path(folder), environment=own | {"HOME": folder}, columns=COLUMNS)
+            return Answer(done.returncode, done.stdout)
 
+        run(["update", "--quiet"])  # else the first example shows how far it is
         yield run
 
 
@@ -144,10 +145,11 @@ def answer_to(example: Example, run: Run) -> Answer:
 
 def difference(shown: Sequence[str], output: str) -> str:
     """How the output differs from what the page shows, apart from dates, times and ages; empty if it does not."""
-    expected, actual = _comparable(shown), _comparable(output.splitlines())
-    if _matches(expected, actual):
+    expected = _comparable(shown)
+    if _matches(expected, _comparable(output.splitlines())):
         return ""
-    return "\n".join(unified_diff(expected, actual, "in the page", "printed", lineterm=""))
+    printed = _comparable(_excerpt(shown, output))
+    return "\n".join(unified_diff(expected, printed, "in the page", "printed", lineterm=""))
 
 
 def _comparable(lines: Sequence[str]) -> list[str]:
@@ -178,7 +180,7 @@ def refreshed(text: str, run: Run) -> str:
             assert example.shown is not None
             answer = answer_to(example, run)
             if answer.code:
-                raise ValueError(f"{example.command}\n{answer.errors}")
+                raise ValueError(f"{example.command}\n{answer.output}")
             same = not difference(example.shown, answer.output)
             lines += [PROMPT + example.command, *(example.shown if same else _excerpt(example.shown, answer.output))]
             if not same and example.shown[-1:] == ("",):

@@ -169,7 +169,7 @@ def test_an_output_that_was_never_finished_is_called_a_lower_bound(shelf: Shelf)
     unfinished = '{"message": {"stop_reason": null}}'
     report = drawn(shelf, f"a <- - user: hello\nb <- a assistant(m1): hi {unfinished}\nc <- b assistant(m2): ho")
     assert report.facts["placeholders"] == 1
-    assert any("1 answers" in note and "a lower bound" in note for note in report.notes)
+    assert any("1 of them" in note and "a lower bound" in note for note in report.notes)
 
 
 def test_what_the_client_made_up_is_told_apart(shelf: Shelf) -> None:

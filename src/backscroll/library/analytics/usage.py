@@ -162,12 +162,12 @@ def _add_reported(report: Report, row: tuple[Any, ...]) -> None:
 def _notes(total: Sums, synthetic: Sums, unknown: dict[str, int]) -> list[str]:
     notes = [f"{total.messages:,} answers counted, each once; {total.copies:,} copies in other files left out"]
     if total.placeholders:
-        notes.append(f"of {total.placeholders:,} answers the client never wrote the final output count: a lower bound")
+        notes.append(f"of {total.placeholders:,} of them the client never wrote the final output count: a lower bound")
     if unknown:
         models = ", ".join(f"{model} ({count:,})" for model, count in sorted(unknown.items()))
         notes.append(f"no price is known for {models}: their tokens count, their cost does not")
     if synthetic.messages:
-        notes.append(f"{synthetic.messages:,} messages were made up by the client itself, and are not counted")
+        notes.append(f"not counted: {synthetic.messages:,} that the client itself made up")
     return notes
 
 
