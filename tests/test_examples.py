@@ -25,7 +25,6 @@ from tests.support.examples import (
 REFRESH = "run ./scripts/write-examples, and read what it changed"
 TEXTS = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in PAGES}
 ON_SAMPLE = [name for name, text in TEXTS.items() if any(one.runs_on_sample for one in examples(text))]
-INLINE = re.compile(r"(?<!`)`((?:\./scripts/)?backscroll [a-z-][^`]*)`(?!`)")
 
 
 @pytest.fixture(scope="module")
@@ -60,10 +59,9 @@ def test_only_what_a_reader_can_repeat_has_an_output(page: str) -> None:
 
 @pytest.mark.parametrize("page", TEXTS)
 def test_every_command_and_option_in_the_documents_exists(page: str) -> None:
-    commands = [example.command for example in examples(TEXTS[page])] + INLINE.findall(TEXTS[page])
-    for command in commands:
-        for arguments in calls(command):
-            parse(command, arguments)
+    for example in examples(TEXTS[page]):
+        for arguments in calls(example.command):
+            parse(example.command, arguments)
 
 
 def parse(line: str, arguments: list[str]) -> None:

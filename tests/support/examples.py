@@ -30,6 +30,8 @@ REST: Final = "…"
 PROMPT: Final = "$ "
 
 BLOCK: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+INLINE: Final = re.compile(r"(?<!`)`((?:\./scripts/)?backscroll [a-z-][^`]*)`(?!`)")
+PLACEHOLDER: Final = re.compile(r"\b[A-Z]{3,}$")
 WHEN: Final = re.compile(
     r"""
     \d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?(?:\.\d+)?Z?)?   # a date, with its time
@@ -60,7 +62,8 @@ class Example:
     @property
     def runs_on_sample(self) -> bool:
         """Whether a reader can repeat it."""
-        return self.command.removeprefix("./scripts/").startswith("backscroll --demo ")
+        is_whole = not PLACEHOLDER.search(self.command)
+        return is_whole and self.command.removeprefix("./scripts/").startswith("backscroll --demo ")
 
 
 def blocks(text: str) -> Iterator[tuple[str, str]]:
@@ -70,7 +73,7 @@ def blocks(text: str) -> Iterator[tuple[str, str]]:
 
 
 def examples(text: str) -> Iterator[Example]:
-    """Every command in the blocks of a page."""
+    """Every command in a page: in its blocks, and those that a sentence names."""
     for language, block in blocks(text):
         if language == "console":
             yield from _with_output(block)
@@ -78,6 +81,8 @@ def examples(text: str) -> Iterator[Example]:
             for line in block.replace("\\\n", " ").splitlines():
                 if list(calls(line)):
                     yield Example(line, None)
+    for command in INLINE.findall(BLOCK.sub("", text)):
+        yield Example(command, None)
 
 
 def calls(line: str) -> Iterator[list[str]]:
