@@ -264,6 +264,16 @@ def test_a_reader_who_has_seen_enough_is_no_failure(home: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("arguments", [("inspect",), ("doctor", "--json"), ("--help",)])
+def test_a_reader_who_has_gone_is_no_failure(home: Path, arguments: tuple[str, ...]) -> None:
+    ours, theirs = os.pipe()
+    os.close(ours)
+    command = [sys.executable, "-m", "backscroll", "--home", str(home), *arguments]
+    done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, text=True, timeout=60)
+    os.close(theirs)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_nothing_from_a_transcript_commands_the_terminal(tmp_path: Path) -> None:
     evil = '\x1b]0;owned\x07\x1b[2J\u202e"\r'
     rows = draw(SHOP)

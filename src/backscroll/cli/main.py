@@ -94,6 +94,7 @@ def run(arguments: list[str]) -> int:
 
 def _run(arguments: list[str], asked: Request) -> int:
     as_json = "--json" in arguments
+    output = sys.stdout
     try:
         result = backscroll.main(args=arguments, prog_name="backscroll", standalone_mode=False, obj=asked)
         sys.stdout.flush()
@@ -113,10 +114,19 @@ def _run(arguments: list[str], asked: Request) -> int:
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has seen enough, as `head` has: no failure. Python would complain at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return _stop_writing()
+    except SystemExit:
+        if sys.stdout is output:
+            raise
+        sys.stdout = output  # click has replaced it, as it does after a broken pipe, and would have the exit code be 1
+        return _stop_writing()
     except OSError as error:
         write_error(storage_error(error), as_json=as_json)
         return StorageError.exit_code
     return code
+
+
+def _stop_writing() -> int:
+    """The reader of our output has seen enough, as `head` has: no failure. Python would complain at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
