@@ -62,6 +62,8 @@ def test_pictures_are_small_and_each_is_shown_somewhere() -> None:
     for picture in pictures:
         assert picture.stat().st_size <= 200_000, picture.name
         assert f"pictures/{picture.name}" in text, f"no page shows {picture.name}"
+        if picture.suffix == ".svg":  # it loads nothing, and runs nothing
+            assert not re.search(r"url\((?!#)|@import|href=|<script|<image", picture.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

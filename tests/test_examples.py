@@ -1,5 +1,6 @@
 """Every example in the documents runs on the sample conversations, and prints what the page shows."""
 
+import os
 import re
 from collections.abc import Iterator
 
@@ -8,7 +9,10 @@ import pytest
 
 from backscroll.cli.main import backscroll
 from backscroll.cli.options import Request
+from tests.support.command import run_command
 from tests.support.examples import (
+    COLUMNS,
+    OUTSIDE,
     PAGES,
     ROOT,
     Answer,
@@ -45,6 +49,14 @@ def test_examples_print_what_the_page_shows(page: str, run: Run) -> None:
         elif example.shown is not None and (found := difference(example.shown, answer.output)):
             wrong.append(f"$ {example.command}\n{found}")
     assert not wrong, "\n\n".join([f"{page}: {REFRESH}", *wrong])
+
+
+def test_a_reader_who_types_it_sees_the_same(run: Run) -> None:
+    """The examples share one demo; with --demo each command makes one of its own."""
+    typed = run_command("--demo", "blame", "shop/export.py", environment=os.environ | OUTSIDE, columns=COLUMNS)
+    notice, _, output = typed.stdout.partition("\n")
+    assert notice == "demo: sample conversations, not your own"
+    assert output == run(["blame", "shop/export.py"]).output
 
 
 @pytest.mark.parametrize("page", TEXTS)

@@ -41,6 +41,8 @@ def run_command(
     With `columns`, it writes to a terminal of that width, and `stdout` is all that is seen there.
     """
     own = {**(os.environ if environment is None else environment)}
+    if columns is not None:
+        own.pop("COLUMNS", None)  # it would be believed before the terminal
     words = [str(argument) for argument in arguments]
     with TemporaryDirectory() as folder:
         streams = [Path(folder) / name for name in STREAMS]

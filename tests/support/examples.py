@@ -26,6 +26,8 @@ PAGES: Final = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glo
 COLUMNS: Final = 100
 LONGEST: Final = 110
 """A line of output that is longer is cut in the page."""
+OUTSIDE: Final = {"TZ": "UTC", "NO_COLOR": "1", "PAGER": "cat"}
+"""What else an output depends on."""
 REST: Final = "…"
 PROMPT: Final = "$ "
 
@@ -129,8 +131,7 @@ def _with_output(block: str) -> Iterator[Example]:
 def on_sample() -> Iterator[Run]:
     """Runs commands on the sample, all in one demo: that is made once, and not for each command."""
     with open_room(datetime.now().astimezone()) as room:
-        own = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
-        own |= {**room.environment, "TZ": "UTC", "NO_COLOR": "1", "PAGER": "cat"}
+        own = os.environ | room.environment | OUTSIDE
 
         def run(arguments: Sequence[str]) -> Answer:
             words = [word for word in arguments if word != "--demo"]

@@ -170,7 +170,7 @@ def keep(name: str, content: bytes) -> None:
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     with open_room(datetime.now().astimezone()) as room:
-        own = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "NO_COLOR")}
+        own = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
         own |= {**room.environment, "TZ": "UTC"}
         for theme in THEMES:
             keep(f"terminal-{theme}.svg", terminal(own, theme).encode())
