@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
+import backscroll
 from backscroll.errors import BackscrollError, Busy
 from backscroll.files import Home, find_homes
 from backscroll.library.homes import no_history
@@ -34,7 +35,7 @@ MADE_BY: Final = "made by backscroll install timer; backscroll uninstall timer r
 
 def own_command() -> list[str]:
     """The words that start this program, wherever they are said."""
-    checkout = Path(__file__).resolve().parents[3]
+    checkout = Path(backscroll.__file__).resolve().parents[2]
     script = checkout / "scripts" / "backscroll"
     if Path(sys.prefix) == checkout / ".venv" and os.access(script, os.X_OK):
         return [str(script)]  # it also renews its environment, after an update of the checkout

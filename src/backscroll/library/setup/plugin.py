@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import backscroll
 from backscroll import __version__
 from backscroll.disk import open_private, private_folder
 from backscroll.errors import BackscrollError
@@ -28,7 +29,7 @@ from backscroll.settings import Settings
 
 NAME: Final = "backscroll"
 PLUGIN: Final = f"{NAME}@{NAME}"
-SHIPPED: Final = Path(__file__).resolve().parents[1] / "plugin"
+SHIPPED: Final = Path(backscroll.__file__).resolve().parent / "plugin"
 OLDEST: Final = (2, 0, 12)
 """The first Claude Code that has plugins; an older one would take `plugin` for a prompt."""
 MCP: Final = ".mcp.json"
