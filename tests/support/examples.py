@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from difflib import unified_diff
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -130,7 +130,7 @@ def _with_output(block: str) -> Iterator[Example]:
 @contextmanager
 def on_sample() -> Iterator[Run]:
     """Runs commands on the sample, all in one demo: that is made once, and not for each command."""
-    with open_room(datetime.now().astimezone()) as room:
+    with open_room(datetime.now(UTC)) as room:
         own = os.environ | room.environment | OUTSIDE
 
         def run(arguments: Sequence[str]) -> Answer:

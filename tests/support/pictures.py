@@ -10,7 +10,7 @@ import sys
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -169,7 +169,7 @@ def keep(name: str, content: bytes) -> None:
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    with open_room(datetime.now().astimezone()) as room:
+    with open_room(datetime.now(UTC)) as room:
         own = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
         own |= {**room.environment, "TZ": "UTC"}
         for theme in THEMES:
