@@ -12,7 +12,7 @@ from backscroll.library.chats.chat_reader import Browsed
 from backscroll.library.library import Library
 from backscroll.store import StoredChat
 
-MOST_ROWS: Final = 100_000
+MOST_ROWS: Final = 50_000
 """How many rows are held in memory, of all chats together; the chat that was opened last is held whatever its size."""
 
 
