@@ -46,7 +46,7 @@ class Served:
         self.server.should_exit = True
 
 
-COLLECT_AFTER: Final = (50_000, 20, 4)
+COLLECT_AFTER: Final = (50_000, 10, 1)
 """Open chats are hundreds of thousands of objects that stay, so they are not looked through often. But chats that are
 read anew leave as many behind, in cycles: with 50 in the last place a viewer of sessions that were cut all the time
 grew to 1 GB in 36 minutes, of which a collection freed five objects in six."""
