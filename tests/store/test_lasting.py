@@ -37,6 +37,30 @@ def test_words_of_rows_that_a_power_cut_took_are_not_searched(tmp_path: Path) ->
     shelf.check_rebuilt(QUERIES)
 
 
+def test_a_commit_while_a_reader_opens_the_words_is_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine's list of files is another one each time that it is read."""
+    shelf = Shelf(tmp_path)
+    shelf.write(session_file("M", "m0 <- - user: alpha0")).update()
+    read = TextIndex._meta
+    commits = 0
+
+    def committing(self: TextIndex) -> object:
+        nonlocal commits
+        found = read(self)
+        if commits < 8 and self._writer is None:
+            commits += 1
+            with monkeypatch.context() as patch:
+                patch.setattr(TextIndex, "_meta", read)
+                shelf.append("M", jsonl(draw(f"m{commits} <- m{commits - 1} assistant: beta{commits}")))
+                shelf.update()
+        return found
+
+    monkeypatch.setattr(TextIndex, "_meta", committing)
+    with shelf.open() as library:
+        assert library.search("alpha0").total == 1
+    assert commits > 2
+
+
 def test_rows_are_flushed_before_the_words_that_point_at_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All that was written before the words are committed survives, if what SQLite was told to flush does."""
     shelf = Shelf(tmp_path)

@@ -88,7 +88,7 @@ class OpenIndex:
 
     def _check_fit(self, text: TextIndex) -> None:
         """Raise DamagedStoreError where the words are not of these rows: they would point at other passages."""
-        stamp, documents = text.opstamp, text.documents  # before the rows: those may be ahead, and never behind
+        stamp, documents = text.state  # before the rows: those may be ahead, and never behind
         if stamp < 0:
             return
         noted = dict(select(self.connection, "select name, value from marks where name in ('stamp', 'documents')"))
@@ -96,8 +96,9 @@ class OpenIndex:
             if noted["documents"] != str(documents):
                 raise DamagedStoreError(f"the text index has {documents} passages instead of {noted['documents']}")
             return
+        last = max(text.marks())  # before the rows, too: another commit may have come since
         given = select(self.connection, "select seq from sqlite_sequence where name = 'blocks'")
-        if max(text.marks()) > (given[0][0] if given else 0):
+        if last > (given[0][0] if given else 0):
             raise DamagedStoreError("the text index has passages that the rows do not have")
 
     # Reading

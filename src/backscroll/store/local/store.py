@@ -134,7 +134,7 @@ class LocalStore(OpenIndex, Shapes):
         self.text.delete(deleted)
         self._make_lasting()
         stamp = self.text.commit()
-        documents = self.text.documents
+        _, documents = self.text.state
         with transaction(self.connection):
             self.connection.execute(
                 "delete from deleted where block in (select value from json_each(?))", (str(deleted),)

@@ -127,14 +127,13 @@ class TextIndex:
     @property
     def opstamp(self) -> int:
         """Changes with every commit, by whichever process."""
-        meta = self._meta()
-        return meta.opstamp if meta else -1
+        return self.state[0]
 
     @property
-    def documents(self) -> int:
-        """How many passages the index says it has."""
+    def state(self) -> tuple[int, int]:
+        """The number of the last commit, and how many passages there are with it, both of the same moment."""
         meta = self._meta()
-        return sum(segment.documents for segment in meta.segments) if meta else 0
+        return (meta.opstamp, sum(segment.documents for segment in meta.segments)) if meta else (-1, 0)
 
     def searcher(self) -> tantivy.Searcher:
         """What there is to be searched now."""
