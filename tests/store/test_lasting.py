@@ -57,7 +57,7 @@ def test_a_commit_while_a_reader_opens_the_words_is_no_damage(tmp_path: Path, mo
 
     monkeypatch.setattr(TextIndex, "_meta", committing)
     with shelf.open() as library:
-        assert library.search("alpha0").total == 1
+        assert library.search("alpha0").total_chats == 1
     assert commits > 2
 
 
