@@ -15,7 +15,7 @@ from tests.faults.stops import STOPPED, stopped_update, update
 from tests.library.support import Shelf, differences
 from tests.support.drawings import draw, jsonl
 from tests.support.homes import FAMILIES, session_file, session_path
-from tests.support.samples import numbers
+from tests.support.samples import SHARE, numbers
 
 QUERIES: Final = ("the", "checkout", "role:title a", "seen", "line", "done", "release", "is:agent look")
 SMALL: Final = ("1.0 resume copies", "2.1.250 titles", "forks", "damaged")
@@ -90,7 +90,7 @@ def test_an_update_that_is_killed_at_any_time(tmp_path: Path, processes: ForkSer
     random = Random(7)
     shelf = first(tmp_path)
     killed = 0
-    for number in range(115):
+    for number in range(300 // SHARE):
         shelf.write(
             session_file(f"K{number % 7}", f"k{number} <- - user: done {number}\nl{number} <- k{number} assistant: ok")
         )
@@ -106,4 +106,4 @@ def test_an_update_that_is_killed_at_any_time(tmp_path: Path, processes: ForkSer
             shelf.check_rebuilt(QUERIES)
     shelf.update()
     shelf.check_rebuilt(QUERIES)
-    assert killed > 20
+    assert killed > 10

@@ -31,15 +31,15 @@ def loop(tmp_path: Path, *arguments: str) -> dict[str, Any]:
 
 @needs_strace
 def test_a_system_call_that_fails_ends_in_right_answers_or_a_plain_error(tmp_path: Path) -> None:
-    summary = loop(tmp_path, "syscalls", "--n", "42", "--seed", "1")
+    summary = loop(tmp_path, "syscalls", "--n", "28", "--seed", "1")
 
     assert summary["facts"]["faults that can be made"] > 1000
-    assert summary["outcomes"]["plain error"] > 10
+    assert summary["outcomes"]["plain error"] > 5
 
 
 @needs_strace
 def test_a_power_cut_where_something_is_made_lasting_costs_nothing(tmp_path: Path) -> None:
-    summary = loop(tmp_path, "power", "--n", "42", "--seed", "1")
+    summary = loop(tmp_path, "power", "--n", "30", "--seed", "1")
 
     assert summary["facts"]["update: points"] > 10
     assert summary["facts"]["update: flushes"] > 10
@@ -48,14 +48,14 @@ def test_a_power_cut_where_something_is_made_lasting_costs_nothing(tmp_path: Pat
 
 def test_a_command_that_is_killed_costs_nothing(tmp_path: Path) -> None:
     summary = loop(
-        tmp_path, "kills", "--n", "36", "--seed", "1", "--scenario", "first,update,keep,backup,rebuild,watch"
+        tmp_path, "kills", "--n", "24", "--seed", "1", "--scenario", "first,update,keep,backup,rebuild,watch"
     )
 
-    assert summary["outcomes"]["mended"] > 10  # the others had ended before
+    assert summary["outcomes"]["mended"] > 6  # the others had ended before
 
 
 def test_a_changed_byte_changes_no_answer_without_a_word(tmp_path: Path) -> None:
-    summary = loop(tmp_path, "flips", "--n", "80", "--seed", "1")
+    summary = loop(tmp_path, "flips", "--n", "50", "--seed", "1")
 
     assert {"equal", "plain error"} <= summary["outcomes"].keys()
 
