@@ -82,10 +82,10 @@ def install_with_pip(purpose: str) -> None:
             print(made.stdout + made.stderr, file=sys.stderr)
             print("  perhaps this Python lacks venv: install python3-venv, or install uv", file=sys.stderr)
             made.check_returncode()
-    pip += ["install", "--quiet", "--no-cache-dir", "--disable-pip-version-check"]
-    for name in ("build", purpose):
-        listed = str(ROOT / "requirements" / f"{name}.txt")
-        subprocess.run([*pip, "--require-hashes", "-r", listed], check=True, env=environment)
+    # Python compiles what it imports: most of what is installed never is.
+    pip += ["install", "--quiet", "--no-cache-dir", "--no-compile", "--disable-pip-version-check"]
+    lists = [option for name in ("build", purpose) for option in ("-r", str(ROOT / "requirements" / f"{name}.txt"))]
+    subprocess.run([*pip, "--require-hashes", *lists], check=True, env=environment)
     project = ["--no-deps", "--no-build-isolation", "--editable", str(ROOT)]
     subprocess.run([*pip, *project], check=True, env=environment)
 
