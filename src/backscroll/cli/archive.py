@@ -200,7 +200,9 @@ def archive_forget(name: str, yes: bool) -> None:
         import sys
 
         if not sys.stdin.isatty():
-            raise UsageError("forget asks first, and there is nobody to answer", "add --yes if you are sure")
+            raise UsageError(
+                "forget asks for confirmation, and the input is not a terminal", "add --yes if you are sure"
+            )
         tell(f"{clean_line(chat.id)}  {clean_line(chat.title)}: {plural(len(chat.files), 'file')}")
         click.confirm("Remove it from the archive for ever?", abort=True, err=True)
     with Library(settings, open_homes(settings), keeps=False) as library, Progress(quiet=asked.quiet) as progress:

@@ -124,7 +124,9 @@ def _show(plan: "Plan", nothing: str, *, in_full: bool) -> None:
 
 def _is_wanted(plan: "Plan") -> bool:
     if not sys.stdin.isatty():
-        raise UsageError("there is nobody to ask whether to do this; nothing was changed", "add --yes")
+        raise UsageError(
+            "this asks for confirmation, and the input is not a terminal; nothing was changed", "add --yes"
+        )
     files = ", ".join(clean_line(str(edit.path)) for edit in plan.edits)
     is_one_thing = files and plan.summary == plan.diff
     wanted = click.confirm(f"Change {files}?" if is_one_thing else "Do this?" if files else "Run this?", err=True)

@@ -15,7 +15,7 @@ from backscroll.demo.player import Player, Script
 from backscroll.demo.room import Room
 
 FIRST_PAUSE: Final = 1.0
-"""Seconds until the first row. It is there when the page is; the second one comes before the reader's eyes."""
+"""Seconds until the first row: it is there when the page opens, and the rest appears while you watch."""
 SHORTEST_PAUSE: Final = 0.15
 LONGEST_PAUSE: Final = 12.0
 LONGEST_GAP: Final = 60.0

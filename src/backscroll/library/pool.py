@@ -1,4 +1,4 @@
-"""Libraries that are kept open for whoever reads next: each is one reader's at a time."""
+"""Open libraries, reused from one request to the next: each serves one reader at a time."""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -10,8 +10,8 @@ from backscroll.library.library import Library
 from backscroll.settings import Settings
 
 MOST_IDLE: Final = 2
-"""How many are kept that nobody reads from. Each may hold another state of the archive and of the words: 45 MB with
-300,000 rows and 55,000 captures. Opening one takes 12 ms."""
+"""How many idle ones are kept. Each may hold another state of the archive and of the words: 45 MB with 300,000 rows and
+55,000 captures. Opening one takes 12 ms."""
 
 
 class Pool:
