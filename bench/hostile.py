@@ -18,8 +18,8 @@ from typing import Final
 
 from backscroll.files import Home
 from backscroll.library import Library
-from backscroll.library.chats.chat_reader import CHUNK, Browsed
-from backscroll.library.chats.open_chats import Browser
+from backscroll.library.chats.chat_reader import CHUNK, ChatReader
+from backscroll.library.chats.open_chats import OpenChats
 from backscroll.library.chats.outline import crossings_of, outline_of
 from backscroll.library.sharing.share import redactor, share
 from backscroll.render.html.export import Assets, Format, exported
@@ -73,9 +73,9 @@ def measure(files: Mapping[str, bytes]) -> Seconds:
             timed("update", library.update)
         with Library(settings, [Home(root / "home")]) as library:
             stored = library.chats()[0]
-            browsed = timed("open", lambda: Browser().open(library, stored.overview.id))
-            if isinstance(browsed, Browsed):
-                read(library, browsed, timed)
+            reader = timed("open", lambda: OpenChats().open(library, stored.overview.id))
+            if isinstance(reader, ChatReader):
+                read(library, reader, timed)
             forms: tuple[Format, ...] = ("html", "md", "json")
             for form in forms:
                 timed(form, partial(export, library, stored, form))
@@ -83,18 +83,18 @@ def measure(files: Mapping[str, bytes]) -> Seconds:
     return took
 
 
-def read(library: Library, browsed: Browsed, timed: Callable[[str, Callable[[], object]], object]) -> None:
+def read(library: Library, reader: ChatReader, timed: Callable[[str, Callable[[], object]], object]) -> None:
     """Show the end of a chat, and what a page needs besides."""
-    spine = browsed.spine()
-    keys = spine.keys[-CHUNK:]
-    timed("read", lambda: browsed.messages(library, spine, keys))
-    messages = browsed.messages(library, spine, keys)
+    branch_messages = reader.branch_messages()
+    keys = branch_messages.keys[-CHUNK:]
+    timed("read", lambda: reader.messages(library, branch_messages, keys))
+    messages = reader.messages(library, branch_messages, keys)
     timed("page", lambda: messages_html(messages, View(links=NoLinks(), clock=time.thread_time)))
-    timed("outline", lambda: outline_of(library, browsed, spine))
-    timed("crossings", lambda: crossings_of(browsed, spine, keys))
-    timed("last branch", lambda: browsed.spine(max(1, len(browsed.chat.branches))))
-    timed("locate", lambda: browsed.locate("nothing of this name"))
-    timed("agents", lambda: browsed.chat.agents)
+    timed("outline", lambda: outline_of(library, reader, branch_messages))
+    timed("crossings", lambda: crossings_of(reader, branch_messages, keys))
+    timed("last branch", lambda: reader.branch_messages(max(1, len(reader.chat.branches))))
+    timed("locate", lambda: reader.locate("nothing of this name"))
+    timed("agents", lambda: reader.chat.agents)
 
 
 def export(library: Library, stored: StoredChat, form: Format) -> int:

@@ -12,12 +12,12 @@ from backscroll.conversation import Chats, Place, has_picture, passages_of, save
 from backscroll.query import parse
 from backscroll.records import Record
 from backscroll.store import (
-    Answer,
     Batch,
-    Document,
     FileColumns,
     Flags,
-    Passing,
+    PassageText,
+    Scope,
+    SearchPage,
     Store,
     add_record,
     change_of,
@@ -95,24 +95,24 @@ class Desk:
         """Make findable what is waiting."""
         while spots := self.store.waiting(7):
             texts = [spot.title or self._texts[spot.path, spot.start, spot.number] for spot in spots]
-            self.store.index([Document(spot, text) for spot, text in zip(spots, texts, strict=True)])
+            self.store.index([PassageText(spot, text) for spot, text in zip(spots, texts, strict=True)])
         self.store.flush()
 
-    def ask(self, query: str, passing: Passing | None = None, **options: Any) -> Answer:  # noqa: ANN401
+    def ask(self, query: str, scope: Scope | None = None, **options: Any) -> SearchPage:  # noqa: ANN401
         wanted: dict[str, Any] = {"sort": "relevance", "limit": 20, "offset": 0, "hits": 20} | options
-        return self.store.search(parse(query, NOW), passing or Passing(), **wanted)
+        return self.store.search(parse(query, NOW), scope or Scope(), **wanted)
 
-    def ranks(self, query: str, passing: Passing | None = None, **options: Any) -> str:  # noqa: ANN401
+    def ranks(self, query: str, scope: Scope | None = None, **options: Any) -> str:  # noqa: ANN401
         """The answer in its order."""
-        found = self.ask(query, passing, **options).chats
+        found = self.ask(query, scope, **options).chats
         return " | ".join(
             f"{self.name(chat.chat.overview.id)}: {' '.join(hit.uuid or hit.role for hit in chat.hits)}"
             for chat in found
         )
 
-    def finds(self, query: str, passing: Passing | None = None) -> str:
+    def finds(self, query: str, scope: Scope | None = None) -> str:
         """The answer in the order of the letters."""
-        found = self.ask(query, passing).chats
+        found = self.ask(query, scope).chats
         return " | ".join(
             sorted(
                 f"{self.name(chat.chat.overview.id)}: {' '.join(sorted(hit.uuid or hit.role for hit in chat.hits))}"
@@ -120,9 +120,9 @@ class Desk:
             )
         )
 
-    def lists(self, query: str, passing: Passing | None = None, sort: str = "newest") -> str:
+    def lists(self, query: str, scope: Scope | None = None, sort: str = "newest") -> str:
         """The chats that a list shows."""
-        found = self.store.chats(parse(query, NOW), passing or Passing(), sort=sort, limit=None, offset=0)
+        found = self.store.chats(parse(query, NOW), scope or Scope(), sort=sort, limit=None, offset=0)
         return " ".join(self.name(chat.overview.id) for chat in found)
 
     def name(self, session: str) -> str:

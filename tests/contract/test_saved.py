@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from backscroll.conversation import Chats, Place, overview_of
 from backscroll.records import Record
-from backscroll.store import Flags, Keys, Passing, Store, StoredChat, add_record, title_of
+from backscroll.store import Flags, Keys, Scope, Store, StoredChat, add_record, title_of
 from tests.contract.support import Desk, World, add_chats, file_columns, withdrawn
 from tests.conversation.support import records_of
 from tests.conversation.test_incremental import built_at_once, describe, differences, worlds
@@ -221,7 +221,7 @@ def test_titles_are_told_with_who_gives_them(desk: Desk) -> None:
     desk.draw({"S1": "a <- - user: hello\nb <- a assistant: done", "S2": "summary b: Named\nc <- - user: else"})
     assert desk.store.titles([desk.numbers["S1"]]) == {"b": {"S2": "Named"}}
     assert desk.store.titles([desk.numbers["S2"]]) == {}
-    assert [chat.overview.title for chat in desk.store.find(session_uuid("S1"), Passing())] == ["Named"]
+    assert [chat.overview.title for chat in desk.store.find(session_uuid("S1"), Scope())] == ["Named"]
 
 
 def test_what_is_noted_is_remembered(store: Store) -> None:

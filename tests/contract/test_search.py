@@ -7,7 +7,7 @@ import pytest
 from backscroll.conversation import Place
 from backscroll.errors import UsageError
 from backscroll.query import parse
-from backscroll.store import Passing, Store
+from backscroll.store import Scope, Store
 from tests.contract.conftest import NewStore
 from tests.contract.support import NOW, Desk
 from tests.conversation.support import records_of
@@ -165,7 +165,7 @@ def test_a_list_goes_by_age_or_by_title(world: Desk) -> None:
 
 def test_what_only_the_moment_knows(world: Desk) -> None:
     one, other = session_uuid("S1"), session_uuid("S2")
-    now = Passing(live=frozenset({one}), pinned=frozenset({other}), tagged={"later": frozenset({one})})
+    now = Scope(live=frozenset({one}), pinned=frozenset({other}), tagged={"later": frozenset({one})})
     assert world.finds("is:live parser", now) == world.finds("tag:Later parser", now) == "S1: a d"
     assert world.finds("is:pinned parser", now) == "S2: h i"
     assert (world.lists("is:live", now), world.lists("is:pinned", now)) == ("S1", "S2")
@@ -173,9 +173,9 @@ def test_what_only_the_moment_knows(world: Desk) -> None:
 
 
 def test_only_the_homes_that_are_asked_about(world: Desk) -> None:
-    assert world.finds("zebra", Passing(homes=("/home/ada/.claude",))) == "S3: k n"
-    assert world.finds("zebra", Passing(homes=("/home/bob/.claude",))) == ""
-    assert world.lists("", Passing(homes=("/home/bob/.claude",))) == ""
+    assert world.finds("zebra", Scope(homes=("/home/ada/.claude",))) == "S3: k n"
+    assert world.finds("zebra", Scope(homes=("/home/bob/.claude",))) == ""
+    assert world.lists("", Scope(homes=("/home/bob/.claude",))) == ""
 
 
 # The order.
@@ -264,7 +264,7 @@ def test_all_chats_are_counted_however_many(many: Desk, sort: str) -> None:
 
 def test_passages_come_one_by_one_by_time(world: Desk) -> None:
     def asked(query: str, *, oldest_first: bool) -> str:
-        found = world.store.passages(parse(query, NOW), Passing(), oldest_first=oldest_first)
+        found = world.store.passages(parse(query, NOW), Scope(), oldest_first=oldest_first)
         return " ".join(hit.uuid or hit.role for hit in found)
 
     assert asked("parser", oldest_first=True) == "a d h i"
@@ -282,13 +282,13 @@ def test_a_word_that_is_not_there_leads_to_those_that_are(world: Desk) -> None:
     [(session_uuid("S1")[:8], "S1"), (session_uuid("S2"), "S2"), ("x1", "S2"), ("m6", "S3"), ("zz", "")],
 )
 def test_a_chat_is_found_by_the_beginning_of_any_id_in_it(world: Desk, name: str, expected: str) -> None:
-    assert " ".join(world.name(chat.overview.id) for chat in world.store.find(name, Passing())) == expected
+    assert " ".join(world.name(chat.overview.id) for chat in world.store.find(name, Scope())) == expected
 
 
 def test_the_files_of_a_chat(world: Desk) -> None:
-    (chat,) = world.store.find(session_uuid("S2"), Passing())
+    (chat,) = world.store.find(session_uuid("S2"), Scope())
     assert sorted(world.store.paths(chat.key)) == [("S2", False), ("S2/x1", False)]
-    (archived,) = world.store.find(session_uuid("S1"), Passing())
+    (archived,) = world.store.find(session_uuid("S1"), Scope())
     assert world.store.paths(archived.key) == [("S1", True)]
 
 

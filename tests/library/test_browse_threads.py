@@ -12,8 +12,8 @@ import pytest
 from backscroll.conversation import Row
 from backscroll.library import Library
 from backscroll.library.chats import open_chats
-from backscroll.library.chats.branch_messages import Spine
-from backscroll.library.chats.open_chats import Browser
+from backscroll.library.chats.branch_messages import BranchMessages
+from backscroll.library.chats.open_chats import OpenChats
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_file, session_path
@@ -52,7 +52,7 @@ class Slow(Library):
 
 
 def test_an_open_chat_and_another_one_do_not_wait_for_one_that_is_being_opened(shelf: Shelf) -> None:
-    browser = Browser()
+    browser = OpenChats()
     with Slow(shelf) as slow, shelf.open() as quick, ThreadPoolExecutor(2) as threads:
         first = threads.submit(browser.open, slow, session_uuid("S1"))
         try:
@@ -67,7 +67,7 @@ def test_an_open_chat_and_another_one_do_not_wait_for_one_that_is_being_opened(s
 
 
 def test_a_chat_is_opened_once_however_many_want_it_at_once(shelf: Shelf) -> None:
-    browser, together = Browser(), threading.Barrier(4)
+    browser, together = OpenChats(), threading.Barrier(4)
 
     def open_it() -> object:
         with shelf.open() as library:
@@ -122,11 +122,11 @@ class Disturbed(dict[str, Row]):
 
 def test_results_that_come_meanwhile_do_not_disturb_who_looks_for_a_message(shelf: Shelf) -> None:
     with shelf.open() as library:
-        row = Browser().open(library, session_uuid("S1")).spine().entries[0].rows[0]
+        row = OpenChats().open(library, session_uuid("S1")).branch_messages().entries[0].rows[0]
     lock = Watched()
     results = Disturbed(lock, row)
-    spine = Spine([], results, lock)
-    assert spine.message_with("nothing") is None
+    branch_messages = BranchMessages([], results, lock)
+    assert branch_messages.message_with("nothing") is None
     assert results.writer is not None
     results.writer.join(PATIENCE)
     assert len(results) == 3
@@ -134,16 +134,16 @@ def test_results_that_come_meanwhile_do_not_disturb_who_looks_for_a_message(shel
 
 def test_rows_that_come_meanwhile_do_not_disturb_who_counts_a_chat(shelf: Shelf) -> None:
     with shelf.open() as library:
-        browsed = Browser().open(library, session_uuid("S1"))
-        chat, path = browsed.chat, shelf.home / session_path("S1")
+        reader = OpenChats().open(library, session_uuid("S1"))
+        chat, path = reader.chat, shelf.home / session_path("S1")
         nodes = iter(chat.tree.all_nodes())
         next(nodes)
         with path.open("ab") as file:
             file.write(b'{"type":"user","uuid":"n","parentUuid":null,"message":{"role":"user","content":"more"}}\n')
-        writer = threading.Thread(target=browsed.take, args=(library, [str(path)]))
+        writer = threading.Thread(target=reader.take, args=(library, [str(path)]))
         writer.start()
         writer.join(PATIENCE)
-        assert browsed.chat.tree.find("n") is not None
+        assert reader.chat.tree.find("n") is not None
         assert len(list(nodes)) == 1
 
 
@@ -151,7 +151,7 @@ def test_chats_that_grow_push_out_those_that_were_asked_for_longest_ago(
     shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(open_chats, "MOST_ROWS", 5)
-    browser = Browser()
+    browser = OpenChats()
     with shelf.open() as library:
         for name in ("S1", "S2"):
             browser.open(library, session_uuid(name))

@@ -12,7 +12,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from backscroll.conversation import Kind, Message
-from backscroll.library import Browsed, Browser, Library, open_homes
+from backscroll.library import ChatReader, Library, OpenChats, open_homes
 from backscroll.library.chats.find_in_chat import find_in
 from backscroll.library.chats.outline import crossings_of, outline_of
 from backscroll.settings import load_settings
@@ -56,19 +56,21 @@ def check_all(library: Library) -> int:
     """Every branch and agent of every chat, compared with the chat that is read whole; how many messages."""
     count = 0
     for stored in library.chats():
-        browsed, opened = Browsed(library, stored), library.open(stored)
+        reader, opened = ChatReader(library, stored), library.open(stored)
         shared: dict[str, None] = {}
         for branch in opened.chat.branches:
-            spine = browsed.spine(branch.number)
-            messages = browsed.messages(library, spine, spine.keys)
+            branch_messages = reader.branch_messages(branch.number)
+            messages = reader.messages(library, branch_messages, branch_messages.keys)
             expected = said(opened.messages(branch))
             own = [one for one in said(messages) if one[0] not in shared]
             assert own == expected, stored.overview.id
             shared |= dict.fromkeys(message.key for message in messages)
             count += len(messages)
         for agent in opened.chat.agents:
-            spine = browsed.agent_spine(browsed.agent(agent.id))
-            assert said(browsed.messages(library, spine, spine.keys)) == said(opened.agent_messages(agent))
+            branch_messages = reader.agent_branch(reader.agent(agent.id))
+            assert said(reader.messages(library, branch_messages, branch_messages.keys)) == said(
+                opened.agent_messages(agent)
+            )
     return count
 
 
@@ -93,19 +95,21 @@ def test_pieces_are_the_whole_in_real_chats(tmp_path: Path, corpus: Path) -> Non
 class Reader:
     """Somebody who looks at a branch and applies what has changed, as a page does."""
 
-    def __init__(self, library: Library, browsed: Browsed) -> None:
-        self.library, self.browsed = library, browsed
+    def __init__(self, library: Library, reader: ChatReader) -> None:
+        self.library, self.reader = library, reader
         self.resets = 0
         self.load()
 
     def load(self) -> None:
-        spine = self.browsed.spine()
-        self.cursor = self.browsed.cursor
-        self.shown = {one.key: said([one])[0] for one in self.browsed.messages(self.library, spine, spine.keys)}
+        branch_messages = self.reader.branch_messages()
+        self.cursor = self.reader.cursor
+        self.shown = {
+            one.key: said([one])[0] for one in self.reader.messages(self.library, branch_messages, branch_messages.keys)
+        }
         self.order = list(self.shown)
 
     def ask(self) -> int:
-        changes = self.browsed.changes(self.library, 1, self.cursor, is_live=False)
+        changes = self.reader.changes(self.library, 1, self.cursor, is_live=False)
         if changes.is_reset:
             self.resets += 1
             self.load()
@@ -120,9 +124,9 @@ class Reader:
     def check(self) -> None:
         with Library(self.library.settings, self.library.homes) as other:
             other.update()
-            fresh = Browsed(other, other.find(self.browsed.stored.overview.id))
-            spine = fresh.spine()
-            expected = said(fresh.messages(other, spine, spine.keys))
+            fresh = ChatReader(other, other.find(self.reader.stored.overview.id))
+            branch_messages = fresh.branch_messages()
+            expected = said(fresh.messages(other, branch_messages, branch_messages.keys))
         assert [self.shown[key] for key in self.order] == expected
 
 
@@ -136,15 +140,15 @@ def grown(tmp_path: Path, drawing: str, first: int, steps: list[int]) -> Iterato
     name = session_path("live")
     shelf = shelf_of(tmp_path, {name: b"".join(lines[:first])})
     with shelf.open() as library:
-        browser = Browser()
-        reader = Reader(library, browser.open(library, library.chats()[0].overview.id))
+        open_chats = OpenChats()
+        reader = Reader(library, open_chats.open(library, library.chats()[0].overview.id))
         at = first
         for step in steps:
             if at >= len(lines):
                 break
             append(shelf.home / name, b"".join(lines[at : at + step]))
             at += step
-            assert browser.take(library, [shelf.home / name]) == [reader.browsed.stored.overview.id]
+            assert open_chats.take(library, [shelf.home / name]) == [reader.reader.stored.overview.id]
             reader.ask()
             yield reader
 
@@ -166,7 +170,7 @@ def test_only_what_changed_is_told(tmp_path: Path) -> None:
 
 def test_a_result_changes_the_message_that_asked_for_it(tmp_path: Path) -> None:
     last = list(grown(tmp_path, DRAWING, 8, [1]))[-1]
-    changes = last.browsed.changes(last.library, 1, f"{last.browsed.epoch}-0", is_live=True)
+    changes = last.reader.changes(last.library, 1, f"{last.reader.epoch}-0", is_live=True)
     assert [(message.key, after) for message, after in changes.messages] == [("g", "f")]
     states = [call.state for call in changes.messages[0][0].calls.values()]
     assert states == ["done", "running"]
@@ -177,10 +181,10 @@ def test_a_prompt_that_goes_back_makes_the_page_start_over(tmp_path: Path) -> No
     readers = list(grown(tmp_path, drawing, 11, [1, 1]))
     assert readers[-1].resets == 1
     readers[-1].check()
-    browsed = readers[-1].browsed
-    assert browsed.spine(1).keys[-1] == "y"
-    assert browsed.spine(2).keys[-1] == "k"
-    crossing = crossings_of(browsed, browsed.spine(1), ["x"])["x"]
+    reader = readers[-1].reader
+    assert reader.branch_messages(1).keys[-1] == "y"
+    assert reader.branch_messages(2).keys[-1] == "k"
+    crossing = crossings_of(reader, reader.branch_messages(1), ["x"])["x"]
     assert [(way.branch, way.key) for way in crossing.ways] == [(2, "f"), (1, "x")]
     assert crossing.here == 1
 
@@ -190,11 +194,11 @@ def test_a_file_that_was_cut_makes_the_page_start_over(tmp_path: Path) -> None:
     name = session_path("live")
     shelf = shelf_of(tmp_path, {name: b"".join(lines)})
     with shelf.open() as library:
-        browser = Browser()
-        reader = Reader(library, browser.open(library, library.chats()[0].overview.id))
+        open_chats = OpenChats()
+        reader = Reader(library, open_chats.open(library, library.chats()[0].overview.id))
         (shelf.home / name).write_bytes(b"".join(lines[:5]))
         shelf.update()
-        browser.take(library, [shelf.home / name])
+        open_chats.take(library, [shelf.home / name])
         reader.ask()
         assert reader.resets == 1
         reader.check()
@@ -214,29 +218,32 @@ def test_an_agents_words_change_the_call_that_started_it(tmp_path: Path) -> None
     inside = name.removesuffix(".jsonl") + "/subagents/agent-abc1234.jsonl"
     shelf = shelf_of(tmp_path, {name: jsonl(draw(main)), inside: first})
     with shelf.open() as library:
-        browser = Browser()
-        browsed = browser.open(library, library.chats()[0].overview.id)
-        cursor, _ = browsed.cursor, browsed.spine()
+        open_chats = OpenChats()
+        reader = open_chats.open(library, library.chats()[0].overview.id)
+        cursor, _ = reader.cursor, reader.branch_messages()
         append(shelf.home / inside, second)
-        browser.take(library, [shelf.home / inside])
-        changes = browsed.changes(library, 1, cursor, is_live=True)
+        open_chats.take(library, [shelf.home / inside])
+        changes = reader.changes(library, 1, cursor, is_live=True)
         assert [message.key for message, _ in changes.messages] == ["b"]
-        spine = browsed.agent_spine(browsed.agent("abc1234"))
-        assert [message.key for message in browsed.messages(library, spine, spine.keys)] == ["s1", "s2"]
+        branch_messages = reader.agent_branch(reader.agent("abc1234"))
+        assert [message.key for message in reader.messages(library, branch_messages, branch_messages.keys)] == [
+            "s1",
+            "s2",
+        ]
 
 
 def test_a_message_is_located_by_any_of_its_names(tmp_path: Path) -> None:
     with shelf_of(tmp_path, {session_path("live"): jsonl(draw(DRAWING))}).open() as library:
-        browsed = Browsed(library, library.chats()[0])
+        reader = ChatReader(library, library.chats()[0])
         for name in ("g", "h", "m3", "t2", "t3", "i", "j"):
-            assert browsed.locate(name) == (1, "g"), name
-        assert browsed.locate("nothing") is None
+            assert reader.locate(name) == (1, "g"), name
+        assert reader.locate("nothing") is None
 
 
 def test_the_outline_says_what_each_turn_took(tmp_path: Path) -> None:
     with shelf_of(tmp_path, {session_path("live"): jsonl(draw(DRAWING))}).open() as library:
-        browsed = Browsed(library, library.chats()[0])
-        found = outline_of(library, browsed, browsed.spine())
+        reader = ChatReader(library, library.chats()[0])
+        found = outline_of(library, reader, reader.branch_messages())
         assert [(one.key, one.kind, one.messages, one.calls, one.errors) for one in found] == [
             ("a", Kind.PROMPT, 3, 1, 0),
             ("f", Kind.PROMPT, 3, 2, 1),
@@ -245,11 +252,11 @@ def test_the_outline_says_what_each_turn_took(tmp_path: Path) -> None:
 
 def test_a_search_inside_a_chat_finds_messages_in_their_order(tmp_path: Path) -> None:
     with shelf_of(tmp_path, {**EVERYTHING, session_path("live"): jsonl(draw(DRAWING))}).open() as library:
-        browsed = Browsed(library, library.find("m3"))
+        reader = ChatReader(library, library.find("m3"))
         for query, expected in (("the", ["a", "b", "f"]), ("E501", ["g"]), ("nothing-like-this", []), ("", [])):
-            found = find_in(library, browsed, browsed.spine(), query)
+            found = find_in(library, reader, reader.branch_messages(), query)
             assert set(expected) <= set(found) if expected else found == []
-            assert found == sorted(found, key=browsed.spine().at.__getitem__)
+            assert found == sorted(found, key=reader.branch_messages().at.__getitem__)
 
 
 def test_a_leaf_that_is_set_back_makes_the_page_start_over(tmp_path: Path) -> None:
@@ -257,7 +264,7 @@ def test_a_leaf_that_is_set_back_makes_the_page_start_over(tmp_path: Path) -> No
     reader = list(grown(tmp_path, drawing, 11, [1]))[-1]
     assert reader.resets == 1
     reader.check()
-    assert reader.browsed.spine(1).keys[-1] == "e"
+    assert reader.reader.branch_messages(1).keys[-1] == "e"
 
 
 def test_what_is_written_while_a_chat_is_being_opened_is_there(tmp_path: Path) -> None:
@@ -266,17 +273,17 @@ def test_what_is_written_while_a_chat_is_being_opened_is_there(tmp_path: Path) -
     shelf = shelf_of(tmp_path, {name: b"".join(lines[:9])})
     with shelf.open() as library:
         append(shelf.home / name, b"".join(lines[9:]))  # and nobody tells of it
-        assert Browser().open(library, library.chats()[0].overview.id).spine().keys[-1] == "k"
+        assert OpenChats().open(library, library.chats()[0].overview.id).branch_messages().keys[-1] == "k"
 
 
 def test_two_who_open_a_chat_at_once_get_the_same(tmp_path: Path) -> None:
     shelf = shelf_of(tmp_path, {session_path("live"): jsonl(draw(DRAWING))})
-    browser, start = Browser(), threading.Barrier(4)
+    open_chats, start = OpenChats(), threading.Barrier(4)
 
-    def opened(_: int) -> Browsed:
+    def opened(_: int) -> ChatReader:
         with shelf.open() as library:
             start.wait()
-            return browser.open(library, library.chats()[0].overview.id)
+            return open_chats.open(library, library.chats()[0].overview.id)
 
     with ThreadPoolExecutor(4) as pool:
         assert len({id(one) for one in pool.map(opened, range(4))}) == 1

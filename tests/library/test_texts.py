@@ -12,7 +12,7 @@ from backscroll.library import Library
 from backscroll.library.archives import archive_folder
 from backscroll.library.indexing import texts, update
 from backscroll.library.searching.search import UNREADABLE
-from backscroll.store import Document
+from backscroll.store import PassageText
 from backscroll.store.local import LocalStore
 from tests.library.support import Shelf
 from tests.support.homes import session_file, session_path
@@ -122,7 +122,7 @@ def test_texts_go_to_the_index_in_batches_that_are_bounded_by_their_length(
     batches: list[int] = []
     index = LocalStore.index
 
-    def counting(store: LocalStore, documents: Sequence[Document]) -> None:
+    def counting(store: LocalStore, documents: Sequence[PassageText]) -> None:
         batches.append(sum(len(document.text) for document in documents))
         index(store, documents)
 

@@ -9,7 +9,7 @@ from bench.hostile_shapes import SHAPES
 
 from backscroll.library import Library
 from backscroll.library.chats.chat_reader import CHUNK
-from backscroll.library.chats.open_chats import Browser
+from backscroll.library.chats.open_chats import OpenChats
 from backscroll.library.chats.outline import crossings_of, outline_of
 from backscroll.library.sharing.share import redactor, share
 from backscroll.render.html.export import Assets, Format, exported
@@ -69,20 +69,20 @@ def count(files: Files, root: Path) -> Counts:
 
 def read(library: Library, counted: Callable[[str, Callable[[], object]], None]) -> None:
     """Open a chat as the viewer does, and go through it."""
-    browser, name = Browser(), library.chats()[0].overview.id
-    counted("open", lambda: browser.open(library, name))
-    browsed = browser.open(library, name)
-    spine = browsed.spine()
-    counted("keys", lambda: spine.keys)
-    page = spine.keys[-CHUNK:]
-    counted("read", lambda: browsed.messages(library, spine, page))
-    messages = browsed.messages(library, spine, page)
+    open_chats, name = OpenChats(), library.chats()[0].overview.id
+    counted("open", lambda: open_chats.open(library, name))
+    reader = open_chats.open(library, name)
+    branch_messages = reader.branch_messages()
+    counted("keys", lambda: branch_messages.keys)
+    page = branch_messages.keys[-CHUNK:]
+    counted("read", lambda: reader.messages(library, branch_messages, page))
+    messages = reader.messages(library, branch_messages, page)
     counted("page", lambda: messages_html(messages, View(links=NoLinks())))
-    counted("outline", lambda: outline_of(library, browsed, spine))
-    counted("crossings", lambda: crossings_of(browsed, spine, spine.keys))
-    counted("last branch", lambda: browsed.spine(max(1, len(browsed.chat.branches))))
-    counted("locate", lambda: browsed.locate("nothing of this name"))
-    counted("agents", lambda: browsed.chat.agents)
+    counted("outline", lambda: outline_of(library, reader, branch_messages))
+    counted("crossings", lambda: crossings_of(reader, branch_messages, branch_messages.keys))
+    counted("last branch", lambda: reader.branch_messages(max(1, len(reader.chat.branches))))
+    counted("locate", lambda: reader.locate("nothing of this name"))
+    counted("agents", lambda: reader.chat.agents)
 
 
 def share_it(library: Library, counted: Callable[[str, Callable[[], object]], None]) -> None:
@@ -100,10 +100,10 @@ def export(library: Library, stored: StoredChat, form: Format) -> int:
 
 def append(shelf: Shelf, library: Library, file: str, counted: Callable[[str, Callable[[], object]], None]) -> None:
     """Let an open chat take one more row."""
-    browser, name = Browser(), library.chats()[0].overview.id
-    browsed = browser.open(library, name)
-    cursor, path = browsed.cursor, shelf.home / SHOP / file
+    open_chats, name = OpenChats(), library.chats()[0].overview.id
+    reader = open_chats.open(library, name)
+    cursor, path = reader.cursor, shelf.home / SHOP / file
     with path.open("ab") as session:
         session.write(b'{"type":"user","uuid":"new","parentUuid":null,"message":{"role":"user","content":"more"}}\n')
-    counted("take", lambda: browser.take(library, [path]))
-    counted("changes", lambda: browsed.changes(library, 1, cursor, is_live=True))
+    counted("take", lambda: open_chats.take(library, [path]))
+    counted("changes", lambda: reader.changes(library, 1, cursor, is_live=True))

@@ -64,7 +64,7 @@ def test_a_chat_that_grew_is_read_anew(tmp_path: Path) -> None:
     with desk.library() as library:
         again = desk.browse(library, library.find(session_uuid("parser")))
         assert again is not opened
-        assert again.spine().keys[-1] == "pa-9"
+        assert again.branch_messages().keys[-1] == "pa-9"
     desk.close()
 
 

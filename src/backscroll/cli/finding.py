@@ -199,7 +199,7 @@ class Finder:
         name = clean_line(chat.project or "-").replace("\\", "/").rstrip("/").split("/")[-1] or "/"
         when = ago(chat.last_active, now) if chat.last_active else "-"
         when += " · archived" if stored.archived else ""
-        pinned = not library.passing.pinned.isdisjoint(sessions_of(stored))
+        pinned = not library.scope.pinned.isdisjoint(sessions_of(stored))
         return Entry(chat.id, clean_line(chat.title), cut(name, 20), when, snippet, is_pinned=pinned)
 
 

@@ -4,8 +4,8 @@ from backscroll.archive import Merged, Restored
 from backscroll.conversation import Agent, Branch, Chat, Message, Overview, bytes_of, overview_of, pictures_of
 from backscroll.files import Home
 from backscroll.library.archives import find_archive, has_history, open_archive
-from backscroll.library.chats.chat_reader import CHUNK, Browsed, Changes
-from backscroll.library.chats.open_chats import Browser
+from backscroll.library.chats.chat_reader import CHUNK, ChatChanges, ChatReader
+from backscroll.library.chats.open_chats import OpenChats
 from backscroll.library.homes import no_history, open_homes
 from backscroll.library.indexing.follow import WATCHING, Followed, follow, observe
 from backscroll.library.indexing.update import Updated
@@ -31,10 +31,9 @@ __all__ = [
     "WATCHING",
     "Agent",
     "Branch",
-    "Browsed",
-    "Browser",
-    "Changes",
     "Chat",
+    "ChatChanges",
+    "ChatReader",
     "Followed",
     "Found",
     "FoundChat",
@@ -52,6 +51,7 @@ __all__ = [
     "Marks",
     "Merged",
     "Message",
+    "OpenChats",
     "OpenedChat",
     "Overview",
     "Proof",

@@ -27,7 +27,7 @@ from backscroll.library.searching.search import Found, around, search, text_of
 from backscroll.query import Highlighter, Query, parse
 from backscroll.records import LiveSession, live_session
 from backscroll.settings import Settings
-from backscroll.store import DamagedStoreError, Hit, Passing, StoredChat, Table
+from backscroll.store import DamagedStoreError, Hit, Scope, StoredChat, Table
 from backscroll.store.local import LocalStore
 
 SORTS = ("relevance", "newest", "oldest")
@@ -161,7 +161,7 @@ class Library:
 
     def renew(self) -> None:
         """Know what has happened since: marks, live sessions, what is kept. For whoever holds it for long."""
-        for name in ("marks", "passing", "live"):
+        for name in ("marks", "scope", "live"):
             self.__dict__.pop(name, None)
         self.store.renew()
 
@@ -181,7 +181,7 @@ class Library:
         texts = self.texts()
         try:
             return search(
-                self.store, texts, self.parse(query), self.passing,
+                self.store, texts, self.parse(query), self.scope,
                 sort=_sort(sort), limit=limit, offset=offset, hits=hits, width=width,
             )  # fmt: skip
         finally:
@@ -192,11 +192,11 @@ class Library:
     ) -> list[StoredChat]:
         """The chats that a query accepts by its fields, and by its words in their titles."""
         order = _sort(sort, (*CHAT_SORTS, "relevance"))
-        return self.store.chats(self.parse(query), self.passing, sort=order, limit=limit, offset=offset)
+        return self.store.chats(self.parse(query), self.scope, sort=order, limit=limit, offset=offset)
 
     def find(self, name: str) -> StoredChat:
         """The chat that this is the id of, or of a session, message or agent in it; the beginning is enough."""
-        found = self.store.find(name.lower(), self.passing) or self.store.find(name, self.passing)
+        found = self.store.find(name.lower(), self.scope) or self.store.find(name, self.scope)
         exact = [chat for chat in found if {name, name.lower()} & {chat.overview.id, *chat.overview.sessions}]
         found = exact if len(exact) == 1 else found
         if not found:
@@ -218,7 +218,7 @@ class Library:
         opened = opened or next(iter(chats.chats()), None)
         if opened is None:
             raise BackscrollError("the files of this chat cannot be read", "run backscroll archive verify")
-        return OpenedChat(opened, stored.overview.title, self.passing.live, sources)
+        return OpenedChat(opened, stored.overview.title, self.scope.live, sources)
 
     def missing_from(self, chat: StoredChat) -> list[Path]:
         """The files of a chat of which neither a home nor the archive has all that was read: part of it is not shown.
@@ -273,10 +273,10 @@ class Library:
         return read_marks(self.settings.library)
 
     @cached_property
-    def passing(self) -> Passing:
+    def scope(self) -> Scope:
         """What only this moment knows."""
         homes = {str(home.path) for home in self.homes}
-        return Passing(
+        return Scope(
             live=frozenset(self.live),
             pinned=self.marks.pinned(),
             tagged=self.marks.tagged(),

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from backscroll.errors import BackscrollError
-from backscroll.library import Browsed, Home, Library, StoredChat
+from backscroll.library import ChatReader, Home, Library, StoredChat
 from backscroll.library.pool import Pool
 from backscroll.settings import Settings
 
@@ -29,7 +29,7 @@ class Desk(Pool):
 
     def __init__(self, settings: Settings, homes: Sequence[Home]) -> None:
         super().__init__(settings, homes)
-        self._read: Browsed | None = None
+        self._read: ChatReader | None = None
         self._wanted = threading.Event()
         self._fresh = threading.Event()
         self._stopped = threading.Event()
@@ -45,11 +45,11 @@ class Desk(Pool):
         with super().library() as library:
             yield library
 
-    def browse(self, library: Library, stored: StoredChat) -> Browsed:
+    def browse(self, library: Library, stored: StoredChat) -> ChatReader:
         """A chat to be read; the one that was read last is still open if nothing was added to it."""
         found = self._read
         if found is None or found.stored != stored:
-            self._read = found = Browsed(library, stored)
+            self._read = found = ChatReader(library, stored)
         return found
 
     # Keeping it fresh

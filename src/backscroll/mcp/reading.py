@@ -3,8 +3,8 @@
 import msgspec
 
 from backscroll.errors import NothingFound
-from backscroll.library import Agent, Browsed, Message
-from backscroll.library.chats.branch_messages import Spine
+from backscroll.library import Agent, ChatReader, Message
+from backscroll.library.chats.branch_messages import BranchMessages
 from backscroll.mcp.asking import Asking
 from backscroll.mcp.quoting import name_of
 from backscroll.render.parts import Choice, call_title, diff_of, parts_of, result_text
@@ -17,8 +17,8 @@ AT_ONCE = 16
 class Place(msgspec.Struct, frozen=True):
     """What is to be read: a branch of a chat or one of its agents, and where in it, if anywhere."""
 
-    browsed: Browsed
-    spine: Spine
+    reader: ChatReader
+    branch_messages: BranchMessages
     branch: int
     agent: Agent | None = None
     key: str | None = None
@@ -36,56 +36,64 @@ class Said(msgspec.Struct, frozen=True):
 def open_chat(at: Asking, name: str, *, branch: int = 1, agent: str = "", message: str = "") -> Place:
     """Find what is to be read; the name may be that of an agent or a message itself."""
     stored = at.find(name)
-    browsed = at.desk.browse(at.library, stored)
+    reader = at.desk.browse(at.library, stored)
     is_chat = any(one.startswith(name.lower()) for one in (stored.overview.id, *stored.overview.sessions))
     if not is_chat and not agent and not message:
-        agent, message = (name, "") if _agents(browsed, name) else ("", name)
+        agent, message = (name, "") if _agents(reader, name) else ("", name)
     if agent:
-        found = _agents(browsed, agent)
+        found = _agents(reader, agent)
         if len(found) != 1:
             raise NothingFound(f"this chat has {len(found)} agents {agent}", "leave agent out; calls name their agents")
-        spine = browsed.agent_spine(found[0])
-        return Place(browsed, spine, 0, found[0], spine.message_with(_whole(spine, message)) if message else None)
+        branch_messages = reader.agent_branch(found[0])
+        return Place(
+            reader,
+            branch_messages,
+            0,
+            found[0],
+            branch_messages.message_with(_whole(branch_messages, message)) if message else None,
+        )
     if not message:
-        return Place(browsed, browsed.spine(branch), branch)
-    return _at_message(browsed, message)
+        return Place(reader, reader.branch_messages(branch), branch)
+    return _at_message(reader, message)
 
 
-def _at_message(browsed: Browsed, message: str) -> Place:
-    for name in dict.fromkeys((message, _whole(browsed.spine(), message))):
-        if (located := browsed.locate(name)) is not None:
-            return Place(browsed, browsed.spine(located[0]), located[0], None, located[1])
-    for agent in browsed.chat.agents:
-        spine = browsed.agent_spine(agent)
-        if (key := spine.message_with(_whole(spine, message))) is not None:
-            return Place(browsed, spine, 0, agent, key)
+def _at_message(reader: ChatReader, message: str) -> Place:
+    for name in dict.fromkeys((message, _whole(reader.branch_messages(), message))):
+        if (located := reader.locate(name)) is not None:
+            return Place(reader, reader.branch_messages(located[0]), located[0], None, located[1])
+    for agent in reader.chat.agents:
+        branch_messages = reader.agent_branch(agent)
+        if (key := branch_messages.message_with(_whole(branch_messages, message))) is not None:
+            return Place(reader, branch_messages, 0, agent, key)
     raise NothingFound(f"there is no message {message} in this chat", "leave message out to read it from its beginning")
 
 
-def _whole(spine: Spine, begin: str) -> str:
+def _whole(branch_messages: BranchMessages, begin: str) -> str:
     """The one id that begins so."""
-    if spine.message_with(begin) is not None:
+    if branch_messages.message_with(begin) is not None:
         return begin
-    names = {name for entry in spine.entries for row in entry.rows for name in (row.uuid, row.message_id) if name}
-    names |= {row.uuid for row in spine.result_rows()}
-    found = {spine.message_with(name) for name in names if name.lower().startswith(begin.lower())} - {None}
+    names = {
+        name for entry in branch_messages.entries for row in entry.rows for name in (row.uuid, row.message_id) if name
+    }
+    names |= {row.uuid for row in branch_messages.result_rows()}
+    found = {branch_messages.message_with(name) for name in names if name.lower().startswith(begin.lower())} - {None}
     return found.pop() or begin if len(found) == 1 else begin
 
 
-def _agents(browsed: Browsed, name: str) -> list[Agent]:
-    exact = [agent for agent in browsed.chat.agents if agent.id == name]
-    return exact or [agent for agent in browsed.chat.agents if agent.id.startswith(name)]
+def _agents(reader: ChatReader, name: str) -> list[Agent]:
+    exact = [agent for agent in reader.chat.agents if agent.id == name]
+    return exact or [agent for agent in reader.chat.agents if agent.id.startswith(name)]
 
 
 def said(at: Asking, place: Place, numbers: list[int], *, thinking: bool, most: int) -> list[Said]:
     """Messages as texts, in the order in which they are asked for; those beyond so many characters are left out."""
-    agents = {agent.call.id: agent.id for agent in place.browsed.chat.agents if agent.call}
+    agents = {agent.call.id: agent.id for agent in place.reader.chat.agents if agent.call}
     found: list[Said] = []
     length = 0
     for start in range(0, len(numbers), AT_ONCE):
         chunk = numbers[start : start + AT_ONCE]
-        keys = {place.spine.entries[number].key: number for number in chunk}
-        messages = place.browsed.messages(at.library, place.spine, list(keys))
+        keys = {place.branch_messages.entries[number].key: number for number in chunk}
+        messages = place.reader.messages(at.library, place.branch_messages, list(keys))
         texts = {keys[message.key]: (message, text_of(message, agents, thinking=thinking)) for message in messages}
         for number in chunk:
             if number in texts:

@@ -20,7 +20,7 @@ class DamagedStoreError(BackscrollError):
         super().__init__(f"the index is damaged: {reason}", "make it anew with backscroll update --rebuild")
 
 
-class Known(NamedTuple):
+class IndexedFile(NamedTuple):
     """A file that the store has read: how far, and what it looked like."""
 
     id: int
@@ -36,7 +36,7 @@ class Known(NamedTuple):
     """When it had last been written then, in nanoseconds."""
 
 
-class Spot(NamedTuple):
+class PendingPassage(NamedTuple):
     """Where a passage stands, and what the text index has to know of it."""
 
     block: int
@@ -54,14 +54,14 @@ class Spot(NamedTuple):
     """Of a title, the text itself: it stands in no one place."""
 
 
-class Document(NamedTuple):
+class PassageText(NamedTuple):
     """A passage with its text, to be found by."""
 
-    spot: Spot
+    spot: PendingPassage
     text: str
 
 
-class Passing(NamedTuple):
+class Scope(NamedTuple):
     """What only the moment of asking knows."""
 
     live: frozenset[str] = frozenset()
@@ -119,7 +119,7 @@ class ChatHits(NamedTuple):
     hits: list[Hit]
 
 
-class Answer(NamedTuple):
+class SearchPage(NamedTuple):
     """One page of what was found."""
 
     chats: list[ChatHits]
@@ -131,7 +131,7 @@ class Answer(NamedTuple):
 class ChatShape(NamedTuple):
     """A chat without its records, as it was at one moment."""
 
-    files: list[tuple[Known, Transcript]]
+    files: list[tuple[IndexedFile, Transcript]]
     titles: dict[str, dict[str, str]]
     """The titles that its rows were given, by row and by the path of who gives it."""
 
@@ -173,10 +173,10 @@ class Pending(NamedTuple):
 class Store(Protocol):
     """Everything that is derived. One process writes; readers never wait."""
 
-    def known(self) -> dict[str, Known]:
+    def known(self) -> dict[str, IndexedFile]:
         """Every file that was read, by its path."""
 
-    def known_at(self, paths: Iterable[str]) -> dict[str, Known]:
+    def known_at(self, paths: Iterable[str]) -> dict[str, IndexedFile]:
         """Those of these files that were read."""
 
     def begin(self) -> Batch:
@@ -203,10 +203,10 @@ class Store(Protocol):
     def titles(self, files: Iterable[int]) -> dict[str, dict[str, str]]:
         """The titles that rows of these files were given, by row and by the path of who gives it."""
 
-    def waiting(self, limit: int) -> list[Spot]:
+    def waiting(self, limit: int) -> list[PendingPassage]:
         """The passages that are to be made findable next, the worthiest first; none if there are no more."""
 
-    def index(self, documents: Sequence[Document]) -> None:
+    def index(self, documents: Sequence[PassageText]) -> None:
         """Make passages findable, in the order of `waiting`."""
 
     def read_again(self, paths: Iterable[str]) -> None:
@@ -218,29 +218,29 @@ class Store(Protocol):
     def pending(self) -> Pending:
         """What is not findable yet."""
 
-    def search(self, query: Query, passing: Passing, *, sort: str, limit: int, offset: int, hits: int) -> Answer:
+    def search(self, query: Query, scope: Scope, *, sort: str, limit: int, offset: int, hits: int) -> SearchPage:
         """The chats that answer a query, with their best passages."""
 
     def chats(
-        self, query: Query | None, passing: Passing, *, sort: str, limit: int | None, offset: int
+        self, query: Query | None, scope: Scope, *, sort: str, limit: int | None, offset: int
     ) -> list[StoredChat]:
         """The chats that the fields of a query accept; its words are looked for in titles."""
 
-    def passages(self, query: Query, passing: Passing, *, oldest_first: bool = False) -> Iterator[Hit]:
+    def passages(self, query: Query, scope: Scope, *, oldest_first: bool = False) -> Iterator[Hit]:
         """Every passage that may answer a query, one by one; regular expressions are left to the caller."""
 
     def chats_by_key(self, chats: list[int]) -> dict[int, StoredChat]:
         """These chats."""
 
     def report(
-        self, name: str, query: Query | None, passing: Passing, *, since: int | None, until: int | None, ahead: int = 0
+        self, name: str, query: Query | None, scope: Scope, *, since: int | None, until: int | None, ahead: int = 0
     ) -> list[tuple[Any, ...]]:
         """The rows of a report by its name, of the chats that a query accepts, and of a time in microseconds."""
 
     def similar(self, word: str) -> list[str]:
         """Words that are there and look like one that is not."""
 
-    def find(self, name: str, passing: Passing) -> list[StoredChat]:
+    def find(self, name: str, scope: Scope) -> list[StoredChat]:
         """The chats that this is the beginning of the id of, or of a session, message or agent in them."""
 
     def homes(self) -> set[str]:

@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 from anyio import CapacityLimiter, to_thread
 
 from backscroll.errors import Busy
-from backscroll.library import Browser, Home
+from backscroll.library import Home, OpenChats
 from backscroll.library.pool import Pool
 from backscroll.settings import Settings
 
@@ -41,5 +41,5 @@ class Desk(Pool):
 
     def __init__(self, settings: Settings, homes: Sequence[Home]) -> None:
         super().__init__(settings, homes)
-        self.browser = Browser()
+        self.open_chats = OpenChats()
         self.changes = Changes()

@@ -88,14 +88,14 @@ class Live:
 
     def _tell(self, paths: Sequence[Path]) -> None:
         with self._desk.library() as library:
-            chats = self._desk.browser.take(library, paths)
+            chats = self._desk.open_chats.take(library, paths)
         if chats:
             self.news.tell(chats)
 
     def _catch_up(self) -> None:
         """Everything is followed from now on: read what was written to open chats before that."""
         with self._desk.library() as library:
-            chats = self._desk.browser.catch_up(library)
+            chats = self._desk.open_chats.catch_up(library)
         self.news.tell_progress(None)
         self.news.tell_trouble(None)
         if chats:

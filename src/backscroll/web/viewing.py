@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from backscroll.errors import BackscrollError, NothingFound
-from backscroll.library import AGENT_TOOLS, CHUNK, Agent, Browsed, Library, LiveSession, Message, Record
+from backscroll.library import AGENT_TOOLS, CHUNK, Agent, ChatReader, Library, LiveSession, Message, Record
 from backscroll.library.chats.outline import crossings_of, outline_of
 from backscroll.library.chats.resume import resume_in
 from backscroll.library.marked_chats import marked_chat
@@ -67,17 +67,17 @@ class ChatLinks:
 class Viewing:
     """One look at a chat."""
 
-    def __init__(self, library: Library, browsed: Browsed, branch: int) -> None:
+    def __init__(self, library: Library, reader: ChatReader, branch: int) -> None:
         self.library = library
-        self.browsed = browsed
+        self.reader = reader
         self.branch = branch
-        self.spine = browsed.spine(branch)
-        self.links = ChatLinks(browsed.stored.overview.id, branch)
+        self.branch_messages = reader.branch_messages(branch)
+        self.links = ChatLinks(reader.stored.overview.id, branch)
 
     @property
     def is_live(self) -> bool:
         """Whether somebody is at it now."""
-        return bool(self._sessions) or time.time_ns() - self.browsed.written_ns < LIVE_NS
+        return bool(self._sessions) or time.time_ns() - self.reader.written_ns < LIVE_NS
 
     @property
     def state(self) -> Literal["idle", "working", "waiting"]:
@@ -87,22 +87,22 @@ class Viewing:
         for session in self._sessions:
             if session.status:
                 return "working" if session.status in WORKING else "waiting"
-        said = (entry for entry in reversed(self.spine.entries) if str(entry.rows[0].kind) in SAID)
+        said = (entry for entry in reversed(self.branch_messages.entries) if str(entry.rows[0].kind) in SAID)
         last = next(said, None)  # notes and hooks may stand behind it
         if last is None or last.rows[0].kind != "answer":
             return "working"
-        is_open = any(call.id not in self.spine.results for row in last.rows for call in row.calls)
+        is_open = any(call.id not in self.branch_messages.results for row in last.rows for call in row.calls)
         return "working" if is_open or last.rows[-1].calls else "waiting"
 
     @property
     def _sessions(self) -> list[LiveSession]:
         live = self.library.live
-        return [live[name] for leaf in self.browsed.chat.leaves if (name := (leaf.session_id or "").lower()) in live]
+        return [live[name] for leaf in self.reader.chat.leaves if (name := (leaf.session_id or "").lower()) in live]
 
     def chunk(self, number: int) -> Html:
         """The messages of a chunk."""
-        keys = [entry.key for entry in self.spine.entries[number * CHUNK : (number + 1) * CHUNK]]
-        before = self.spine.entries[number * CHUNK - 1 : number * CHUNK] if number else []
+        keys = [entry.key for entry in self.branch_messages.entries[number * CHUNK : (number + 1) * CHUNK]]
+        before = self.branch_messages.entries[number * CHUNK - 1 : number * CHUNK] if number else []
         messages = self.messages([*(entry.key for entry in before), *keys])
         earlier = messages.pop(0) if before and messages and messages[0].key == before[0].key else None
         return messages_html(messages, self.view(messages), earlier)
@@ -110,36 +110,36 @@ class Viewing:
     def messages(self, keys: Sequence[str]) -> list[Message]:
         """Messages, read."""
         is_live = self.is_live and self.branch == 1
-        return self.browsed.messages(self.library, self.spine, keys, is_live=is_live)
+        return self.reader.messages(self.library, self.branch_messages, keys, is_live=is_live)
 
     def message(self, name: str) -> Message | None:
         """A message by its key, its id, or that of a call; of a sub-agent too."""
-        key = self.spine.message_with(name)
+        key = self.branch_messages.message_with(name)
         if key is not None:
             return next(iter(self.messages([key])), None)
-        found = self.browsed.locate(name)
+        found = self.reader.locate(name)
         if found is not None and found[0] != self.branch:
-            return Viewing(self.library, self.browsed, found[0]).message(found[1])
-        agent = self.browsed.agent_with(name)
-        spine = self.browsed.agent_spine(agent) if agent else None
-        key = spine.message_with(name) if spine else None
-        if spine is None or key is None:
+            return Viewing(self.library, self.reader, found[0]).message(found[1])
+        agent = self.reader.agent_with(name)
+        branch_messages = self.reader.agent_branch(agent) if agent else None
+        key = branch_messages.message_with(name) if branch_messages else None
+        if branch_messages is None or key is None:
             return None
-        return next(iter(self.browsed.messages(self.library, spine, [key])), None)
+        return next(iter(self.reader.messages(self.library, branch_messages, [key])), None)
 
     def agent_messages(self, name: str) -> list[Message]:
         """What a sub-agent was told and said."""
-        spine = self.browsed.agent_spine(self.browsed.agent(name))
-        return self.browsed.messages(self.library, spine, spine.keys, is_live=self.is_live)
+        branch_messages = self.reader.agent_branch(self.reader.agent(name))
+        return self.reader.messages(self.library, branch_messages, branch_messages.keys, is_live=self.is_live)
 
     def record(self, name: str) -> Record:
         """A row as it was written."""
-        node = self.browsed.chat.tree.find(name)
+        node = self.reader.chat.tree.find(name)
         row = node.row if node else None
         if row is None:
-            agent = self.browsed.agent_with(name)
+            agent = self.reader.agent_with(name)
             row = next((one for one in agent.rows if one.uuid == name), None) if agent else None
-        read = self.browsed.read(self.library, [row]) if row else {}
+        read = self.reader.read(self.library, [row]) if row else {}
         found = read[name].record if name in read else None
         if found is None:
             raise NothingFound(f"there is no row {name} in this chat", "load the page again")
@@ -148,7 +148,7 @@ class Viewing:
     def view(self, messages: Sequence[Message], *, whole: bool = False) -> View:
         """How they are shown."""
         costs = self.library.store.answers(message.id for message in messages if message.usage)
-        crossings = crossings_of(self.browsed, self.spine, [message.key for message in messages])
+        crossings = crossings_of(self.reader, self.branch_messages, [message.key for message in messages])
         return View(
             self.links,
             costs={message: answer.cost for message, answer in costs.items()},
@@ -160,7 +160,7 @@ class Viewing:
 
     def _agents(self, messages: Sequence[Message]) -> dict[str, Agent]:
         calls = {name for message in messages for name, call in message.calls.items() if call.name in AGENT_TOOLS}
-        agents = self.browsed.chat.agents if calls else []
+        agents = self.reader.chat.agents if calls else []
         return {agent.call.id: agent for agent in agents if agent.call and agent.call.id in calls}
 
     # The page
@@ -170,9 +170,9 @@ class Viewing:
 
         A long chat has its outline only if it is asked for: it may be larger than all that is read of it.
         """
-        stored, chat = self.browsed.stored, self.browsed.chat
-        filled = {self.spine.at[at] // CHUNK if at in self.spine.at else 0}
-        entries = self.spine.entries
+        stored, chat = self.reader.stored, self.reader.chat
+        filled = {self.branch_messages.at[at] // CHUNK if at in self.branch_messages.at else 0}
+        entries = self.branch_messages.entries
         count = max(1, (len(entries) + CHUNK - 1) // CHUNK)
         chunks = [
             Chunk(number, entries[number * CHUNK].key, min(CHUNK, len(entries) - number * CHUNK))
@@ -189,7 +189,7 @@ class Viewing:
             chunks=chunks,
             filled={number: self.chunk(number) for number in filled if chunks},
             links=self.links,
-            cursor=self.browsed.cursor,
+            cursor=self.reader.cursor,
             is_live=self.is_live,
             is_archived=stored.archived,
             is_pinned=mark.pinned,
@@ -216,14 +216,14 @@ class Viewing:
                 context=heading.context,
                 cost=heading.cost,
             )
-            for heading in self.browsed.remembered(
-                ("outline", self.branch), lambda: outline_of(self.library, self.browsed, self.spine)
+            for heading in self.reader.remembered(
+                ("outline", self.branch), lambda: outline_of(self.library, self.reader, self.branch_messages)
             )
         ]
 
     def _resume(self) -> str | None:
         try:
-            found = resume_in(self.browsed.chat, self.browsed.stored)
+            found = resume_in(self.reader.chat, self.reader.stored)
         except BackscrollError:
             return None
         folder = f"cd {shlex.quote(found.folder)} && " if found.folder else ""

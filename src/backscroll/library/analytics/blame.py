@@ -38,7 +38,7 @@ def blame(library: Library, path: str, asked: Asked, *, reads: bool = False) -> 
     calls = file_calls(library, asked, path)
     if not calls:
         raise NothingFound(f"no chat read or changed {path}", "see backscroll stats files")
-    titles = dict(library.store.report("titles", None, library.passing, since=None, until=None))
+    titles = dict(library.store.report("titles", None, library.scope, since=None, until=None))
     prompts = Prompts(library)
     groups: dict[tuple[str, str | None, str | None, str | None], list[FileCall]] = {}
     typed = {}

@@ -123,7 +123,7 @@ def cache(library: Library, asked: Asked, by: str = "day") -> Report:
     facts = {"total": dict(zip(COLUMNS, total.row(), strict=True)), "unpriced": total.answers - total.priced}
     rows = [(name, *groups[name].row()) for name in _ordered(groups, by)]
     if by == "chat":
-        titles = dict(library.store.report("titles", None, library.passing, since=None, until=None))
+        titles = dict(library.store.report("titles", None, library.scope, since=None, until=None))
         columns = (*columns, "title")
         rows = [(*row, titles.get(row[0], "")) for row in rows]
     return Report(columns, rows, facts, _notes(total), bar="saved_microdollars")

@@ -65,7 +65,7 @@ class Call(NamedTuple):
 def calls_of(library: Library, asked: Asked, *, beyond: bool = False) -> list[Call]:
     """The calls, thread by thread, in their order; with `beyond` also those after the time that is asked about."""
     until = None if beyond else microseconds(asked.until)
-    rows = library.store.report("calls", asked.query, library.passing, since=microseconds(asked.since), until=until)
+    rows = library.store.report("calls", asked.query, library.scope, since=microseconds(asked.since), until=until)
     return [Call(*row) for row in rows]
 
 

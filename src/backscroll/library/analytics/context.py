@@ -88,7 +88,7 @@ def _by_tool(parts: dict[str, Counter[str]], tools: Counter[str], calls: Counter
 def _by_chat(
     library: Library, asked: Asked, parts: dict[str, Counter[str]], in_agents: int, limit: int | None
 ) -> Report:
-    titles = dict(library.store.report("titles", None, library.passing, since=None, until=None))
+    titles = dict(library.store.report("titles", None, library.scope, since=None, until=None))
     answers: dict[str, Answers] = defaultdict(Answers)
     for chat, time, _, given, read, written, output in ask(library, "context answers", asked):
         answers[chat or "-"].add(time, given + read + written, output)

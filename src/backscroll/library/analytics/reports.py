@@ -53,7 +53,7 @@ class Asked:
 def ask(library: Library, name: str, asked: Asked, *, ahead: int = 0) -> list[tuple[Any, ...]]:
     """The rows that the store has for a report; `ahead` is how many quarters of an hour its days are ahead of UTC's."""
     since, until = _quarter(asked.since), _quarter(asked.until)
-    return library.store.report(name, asked.query, library.passing, since=since, until=until, ahead=ahead)
+    return library.store.report(name, asked.query, library.scope, since=since, until=until, ahead=ahead)
 
 
 def top(rows: Iterable[tuple[Any, ...]], column: int, limit: int | None = None) -> list[tuple[Any, ...]]:

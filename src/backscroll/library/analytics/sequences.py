@@ -99,7 +99,7 @@ def _sameness(call: Call) -> tuple[Any, ...]:
 def _turns(library: Library, asked: Asked) -> dict[tuple[int, int], list[int]]:
     """Where turns begin in each file, and among the rows of its agents."""
     begins: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for file, sidechain, number in library.store.report("turns", asked.query, library.passing, since=None, until=None):
+    for file, sidechain, number in library.store.report("turns", asked.query, library.scope, since=None, until=None):
         begins[file, sidechain].append(number)
     return begins
 

@@ -129,7 +129,7 @@ def _report(
     columns: tuple[str, ...] = (by, *MEASURES)
     rows = [(name, *groups[name].row()) for name in names]
     if by == "chat":
-        titles = dict(library.store.report("titles", None, library.passing, since=None, until=None))
+        titles = dict(library.store.report("titles", None, library.scope, since=None, until=None))
         columns = (*columns, "title")
         rows = [(*row, titles.get(row[0], "")) for row in rows]
     facts = {

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from backscroll.conversation import Kind, Row, Tree, Turn, is_shown
 
 
-class Entry(NamedTuple):
+class MessageEntry(NamedTuple):
     """A message."""
 
     rows: list[Row]
@@ -20,7 +20,7 @@ class Entry(NamedTuple):
         return self.rows[0].uuid
 
 
-class Spine:
+class BranchMessages:
     """Grows at its end as the branch does, in one thread while others ask."""
 
     def __init__(
@@ -31,7 +31,7 @@ class Spine:
         `lock` is that of the chat, which is held while it goes on.
         """
         self._lock = lock or threading.RLock()
-        self.entries: list[Entry] = []
+        self.entries: list[MessageEntry] = []
         self.turns: list[Turn] = []
         self.at: dict[str, int] = {}
         """Where a message stands, by its key."""
@@ -44,7 +44,7 @@ class Spine:
         self.broken = 0
         """The change after which it no longer began with what it had begun with."""
         self._changed: dict[str, int] = {}
-        self._answers: dict[str, Entry] = {}
+        self._answers: dict[str, MessageEntry] = {}
         self._last: tuple[int, str] = (-1, "")
         for turn in turns:
             self._add_turn(turn)
@@ -54,7 +54,7 @@ class Spine:
         """All messages."""
         return [entry.key for entry in self.entries]
 
-    def entry(self, key: str) -> Entry:
+    def entry(self, key: str) -> MessageEntry:
         """A message."""
         return self.entries[self.at[key]]
 
@@ -110,7 +110,7 @@ class Spine:
             self._mark([self._add(row, turn), *self._callers(row)], version)
         return True
 
-    def follows(self, old: "Spine", rows: Iterable[Row], version: int) -> None:
+    def follows(self, old: "BranchMessages", rows: Iterable[Row], version: int) -> None:
         """Take the place of what the branch was: what begins as that did is the same, but for what was touched."""
         begins_alike = len(old.entries) <= len(self.entries) and all(
             one.key == other.key for one, other in zip(old.entries, self.entries, strict=False)
@@ -155,7 +155,7 @@ class Spine:
             return None
         entry = self._answers.get(row.message_id or "")
         if entry is None:
-            entry = Entry([row], turn)
+            entry = MessageEntry([row], turn)
             self.at[entry.key] = len(self.entries)
             self.entries.append(entry)
             if row.message_id is not None:

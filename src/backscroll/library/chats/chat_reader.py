@@ -17,12 +17,12 @@ from backscroll.conversation import Agent, Chat, Chats, Message, Place, Row, Tre
 from backscroll.conversation.tree import Node
 from backscroll.errors import BackscrollError, NothingFound
 from backscroll.files import Bookmark, Change
-from backscroll.library.chats.branch_messages import Spine
+from backscroll.library.chats.branch_messages import BranchMessages
 from backscroll.library.chats.branch_paths import path_of, places_of
 from backscroll.library.chats.row_records import Records
 from backscroll.library.indexing.sources import beside_paths, conversation_place, records_in, take_beside
 from backscroll.library.library import Library
-from backscroll.store import Known, StoredChat
+from backscroll.store import IndexedFile, StoredChat
 
 Made = TypeVar("Made")
 CHUNK: Final = 100
@@ -33,7 +33,7 @@ PROCESS: Final = secrets.token_hex(3)
 LOADS: Final = itertools.count(1)
 
 
-class Changes(NamedTuple):
+class ChatChanges(NamedTuple):
     """What became of a chat since somebody looked."""
 
     cursor: str
@@ -43,7 +43,7 @@ class Changes(NamedTuple):
     """What is new or another, in the order of reading, each with the key of the message before it."""
 
 
-class Browsed:
+class ChatReader:
     """A chat that is open. Safe to be asked from several threads."""
 
     def __init__(self, library: Library, stored: StoredChat) -> None:
@@ -57,7 +57,7 @@ class Browsed:
     def _load(self, library: Library) -> None:
         with _uncollected():
             self._take_shape(library)
-            self.spine()
+            self.branch_messages()
 
     def _take_shape(self, library: Library) -> None:
         shape = library.store.shape(self.stored.key)
@@ -70,7 +70,7 @@ class Browsed:
             self._chats.take(transcript, {})
             self._bookmarks[known.path] = _bookmark(known)
         self.records = Records()
-        self._spines: dict[int, Spine] = {}
+        self._branch_messages_by_number: dict[int, BranchMessages] = {}
         self.version = 0
         self._memory: dict[object, tuple[int, Any]] = {}
         self._renew()
@@ -103,20 +103,20 @@ class Browsed:
 
     # Reading
 
-    def spine(self, branch: int = 1) -> Spine:
+    def branch_messages(self, branch: int = 1) -> BranchMessages:
         """The messages of a branch, from the first one of the chat to its end."""
         with self.lock:
-            if branch not in self._spines:
+            if branch not in self._branch_messages_by_number:
                 branches = self._chat.branches
                 if not 1 <= branch <= len(branches):
                     if branch != 1:
                         raise NothingFound(f"there is no branch {branch}", f"this chat has {len(branches)}")
-                    self._spines[branch] = Spine([], {}, self.lock)
+                    self._branch_messages_by_number[branch] = BranchMessages([], {}, self.lock)
                 else:
                     turns = path_of(self._chat, branches[branch - 1], self.places)
-                    self._spines[branch] = Spine(turns, self._results, self.lock)
-                self._spines[branch].broken = self.version  # what changed before is not known of it
-            return self._spines[branch]
+                    self._branch_messages_by_number[branch] = BranchMessages(turns, self._results, self.lock)
+                self._branch_messages_by_number[branch].broken = self.version  # what changed before is not known of it
+            return self._branch_messages_by_number[branch]
 
     def locate(self, name: str) -> tuple[int, str] | None:
         """The branch and the key of a message: by the uuid of one of its rows, its own id, or that of a call."""
@@ -126,14 +126,14 @@ class Browsed:
                 return None
             place = self.places.get(node.turn) if node.turn else None
             for branch in dict.fromkeys([place[0] if place else 1, 1]):
-                found = self.spine(branch).message_with(node.row.uuid)
+                found = self.branch_messages(branch).message_with(node.row.uuid)
                 if found is not None:
                     return branch, found
             # The result of a call stands with the call, which may be on another branch.
             callers = (self.remembered("names", self._names).get(call) for call in node.row.results)
             for turn in (caller.turn for caller in callers if caller is not None and caller is not node):
                 place = self.places.get(turn) if turn else None
-                found = self.spine(place[0]).message_with(node.row.uuid) if place else None
+                found = self.branch_messages(place[0]).message_with(node.row.uuid) if place else None
                 if place and found is not None:
                     return place[0], found
             return None
@@ -180,19 +180,21 @@ class Browsed:
             raise NothingFound(f"there is no agent {agent} in this chat", "see the tree of the chat")
         return found
 
-    def agent_spine(self, agent: Agent) -> Spine:
+    def agent_branch(self, agent: Agent) -> BranchMessages:
         """What a sub-agent was told and said."""
         with self.lock:
-            return self._agent_spine(agent)
+            return self._agent_branch(agent)
 
-    def _agent_spine(self, agent: Agent) -> Spine:
+    def _agent_branch(self, agent: Agent) -> BranchMessages:
         turns = sorted(walk(agent.tree.roots), key=lambda turn: min(node.position for node in turn.nodes))
-        return Spine(turns, {call: row for row in agent.rows for call in row.results}, self.lock)
+        return BranchMessages(turns, {call: row for row in agent.rows for call in row.results}, self.lock)
 
-    def messages(self, library: Library, spine: Spine, keys: Sequence[str], *, is_live: bool = False) -> list[Message]:
-        """These messages of a spine, read."""
+    def messages(
+        self, library: Library, branch_messages: BranchMessages, keys: Sequence[str], *, is_live: bool = False
+    ) -> list[Message]:
+        """These messages of a branch, read."""
         with self.lock:
-            return self.records.messages(library, spine, keys, is_live=is_live, copies=self._chat.tree.find)
+            return self.records.messages(library, branch_messages, keys, is_live=is_live, copies=self._chat.tree.find)
 
     def read(self, library: Library, rows: Sequence[Row]) -> dict[str, Row]:
         """Rows with their records, by uuid."""
@@ -224,18 +226,20 @@ class Browsed:
             self._follow_agents(added)
             return True
 
-    def changes(self, library: Library, branch: int, since: str, *, is_live: bool) -> Changes:
+    def changes(self, library: Library, branch: int, since: str, *, is_live: bool) -> ChatChanges:
         """What is new or another on a branch since a cursor."""
         with self.lock:
             epoch, _, number = since.partition("-")
             if epoch != self.epoch or not number.isdecimal():
-                return Changes(self.cursor, True, [])
-            spine = self.spine(branch)
-            if spine.broken > int(number):
-                return Changes(self.cursor, True, [])
-            keys = spine.changed_since(int(number))
-            messages = self.messages(library, spine, keys, is_live=is_live)
-            return Changes(self.cursor, False, [(message, spine.before(message.key)) for message in messages])
+                return ChatChanges(self.cursor, True, [])
+            branch_messages = self.branch_messages(branch)
+            if branch_messages.broken > int(number):
+                return ChatChanges(self.cursor, True, [])
+            keys = branch_messages.changed_since(int(number))
+            messages = self.messages(library, branch_messages, keys, is_live=is_live)
+            return ChatChanges(
+                self.cursor, False, [(message, branch_messages.before(message.key)) for message in messages]
+            )
 
     def _take_file(self, library: Library, path: str) -> list[Row | None] | None:
         """What a file has more; None if it is not what it was."""
@@ -293,13 +297,17 @@ class Browsed:
             if self._chat.tree.find(row.uuid) is not None:
                 self._results.update(dict.fromkeys(row.results, row))
         simple = self._chat.tree is tree and checkpoints == self._checkpoints
-        for branch, spine in list(self._spines.items()):
-            if simple and branch == 1 and spine.extend(self._chat.tree, added, self.version):
+        for branch, branch_messages in list(self._branch_messages_by_number.items()):
+            if simple and branch == 1 and branch_messages.extend(self._chat.tree, added, self.version):
                 continue
-            self._spines.pop(branch)
-            fresh = self.spine(branch) if branch <= max(1, len(self._chat.branches)) else Spine([], {}, self.lock)
-            fresh.follows(spine, added, self.version)
-            self._spines[branch] = fresh
+            self._branch_messages_by_number.pop(branch)
+            fresh = (
+                self.branch_messages(branch)
+                if branch <= max(1, len(self._chat.branches))
+                else BranchMessages([], {}, self.lock)
+            )
+            fresh.follows(branch_messages, added, self.version)
+            self._branch_messages_by_number[branch] = fresh
 
     def _follow_agents(self, added: list[Row]) -> None:
         """What an agent says belongs to the call that started it, or the agent that started that."""
@@ -313,9 +321,9 @@ class Browsed:
                 while found is not None and found.parent is not None:
                     found = found.parent
                 call = self._agent_calls[file] = found.call.id if found and found.call else None
-            for spine in self._spines.values():
+            for branch_messages in self._branch_messages_by_number.values():
                 if call is not None:
-                    spine.touch(call, self.version)
+                    branch_messages.touch(call, self.version)
 
 
 @contextmanager
@@ -330,5 +338,5 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _bookmark(known: Known) -> Bookmark | None:
+def _bookmark(known: IndexedFile) -> Bookmark | None:
     return Bookmark(*known.bookmark) if known.bookmark and not known.archived else None

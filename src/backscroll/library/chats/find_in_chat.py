@@ -2,26 +2,26 @@
 
 from typing import Final
 
-from backscroll.library.chats.branch_messages import Spine
-from backscroll.library.chats.chat_reader import Browsed
+from backscroll.library.chats.branch_messages import BranchMessages
+from backscroll.library.chats.chat_reader import ChatReader
 from backscroll.library.library import Library
 from backscroll.query import All, Field, Query, Regex, leaves
 
 MOST: Final = 5000
 
 
-def find_in(library: Library, browsed: Browsed, spine: Spine, text: str) -> list[str]:
+def find_in(library: Library, reader: ChatReader, branch_messages: BranchMessages, text: str) -> list[str]:
     """The messages of a branch that answer a query, in the order of reading."""
     asked = library.parse(text)
     if asked.is_empty:
         return []
     # The whole id, so that no other chat can begin with it.
-    within = Field("chat", "=", browsed.stored.overview.id)
+    within = Field("chat", "=", reader.stored.overview.id)
     query = Query(asked.text, All((*asked.root.parts, within)))
     if any(isinstance(part, Regex) for part in leaves(query.root)):
         hits = [passage.hit for chat in library.search(query, hits=MOST).chats for passage in chat.passages]
     else:
-        answer = library.store.search(query, library.passing, sort="relevance", limit=1, offset=0, hits=MOST)
+        answer = library.store.search(query, library.scope, sort="relevance", limit=1, offset=0, hits=MOST)
         hits = [hit for chat in answer.chats for hit in chat.hits]
-    keys = {spine.message_with(hit.uuid or "") for hit in hits}
-    return sorted((key for key in keys if key is not None), key=spine.at.__getitem__)
+    keys = {branch_messages.message_with(hit.uuid or "") for hit in hits}
+    return sorted((key for key in keys if key is not None), key=branch_messages.at.__getitem__)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from backscroll.errors import BackscrollError
-from backscroll.library.chats.chat_reader import Browsed
+from backscroll.library.chats.chat_reader import ChatReader
 from backscroll.library.library import Library
 from backscroll.store import StoredChat
 
@@ -25,16 +25,16 @@ class Opening:
         """How many want it."""
 
 
-class Browser:
+class OpenChats:
     """The chats that are open, those that were asked for last."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         """Held only to look up and note which chats are open, never while one is read."""
         self._opening: dict[str, Opening] = {}
-        self._open: OrderedDict[str, Browsed] = OrderedDict()
+        self._open: OrderedDict[str, ChatReader] = OrderedDict()
 
-    def open(self, library: Library, name: str) -> Browsed:
+    def open(self, library: Library, name: str) -> ChatReader:
         """A chat by its id, or that of a session, message or agent in it."""
         stored = library.find(name)
         if (found := self._opened(stored)) is not None:
@@ -42,7 +42,7 @@ class Browser:
         with self._alone(stored.overview.id):  # two who want the same chat at once would each read all of it
             if (found := self._opened(stored)) is not None:
                 return found
-            opened = Browsed(library, stored)
+            opened = ChatReader(library, stored)
             with self._lock:
                 self._open[stored.overview.id] = opened
                 self._make_room()
@@ -58,7 +58,7 @@ class Browser:
         """Whether a chat is open already."""
         return self._opened(chat) is not None
 
-    def _opened(self, chat: StoredChat) -> Browsed | None:
+    def _opened(self, chat: StoredChat) -> ChatReader | None:
         with self._lock:
             found = self._open.get(chat.overview.id)
             if found is None or found.stored.key != chat.key:

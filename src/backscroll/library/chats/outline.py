@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from backscroll.conversation import Kind, Row, Turn, gather
-from backscroll.library.chats.branch_messages import Spine
-from backscroll.library.chats.chat_reader import Browsed
+from backscroll.library.chats.branch_messages import BranchMessages
+from backscroll.library.chats.chat_reader import ChatReader
 from backscroll.library.library import Library
 
 HEADS: Final = frozenset({Kind.PROMPT, Kind.COMMAND, Kind.SHELL, Kind.COMPACTION})
@@ -47,13 +47,15 @@ class Crossing(NamedTuple):
     ways: list[Way]
 
 
-def outline_of(library: Library, browsed: Browsed, spine: Spine) -> list[Heading]:
+def outline_of(library: Library, reader: ChatReader, branch_messages: BranchMessages) -> list[Heading]:
     """The headings of a branch."""
-    names = {entry.rows[0].message_id or entry.key for entry in spine.entries if entry.rows[0].kind is Kind.ANSWER}
+    names = {
+        entry.rows[0].message_id or entry.key for entry in branch_messages.entries if entry.rows[0].kind is Kind.ANSWER
+    }
     took = library.store.answers(names)
-    failed = library.store.failed(browsed.stored.key)
+    failed = library.store.failed(reader.stored.key)
     headings: list[Heading] = []
-    for at, entry in enumerate(spine.entries):
+    for at, entry in enumerate(branch_messages.entries):
         row = entry.rows[0]
         if row.kind in HEADS or not headings:
             headings.append(Heading(row.uuid, row.kind, row.text, row.when, at))
@@ -69,15 +71,15 @@ def outline_of(library: Library, browsed: Browsed, spine: Spine) -> list[Heading
     return headings
 
 
-def crossings_of(browsed: Browsed, spine: Spine, keys: Iterable[str]) -> dict[str, Crossing]:
+def crossings_of(reader: ChatReader, branch_messages: BranchMessages, keys: Iterable[str]) -> dict[str, Crossing]:
     """Where other ways lead on, by the message that the way of this branch begins with; of these messages only."""
-    if len(browsed.chat.branches) < 2:
+    if len(reader.chat.branches) < 2:
         return {}
-    places, found = browsed.places, {}
+    places, found = reader.places, {}
     known: dict[Turn | None, list[tuple[Turn, Way]]] = {}
-    for turn in dict.fromkeys(spine.entry(key).turn for key in keys if key in spine.at):
+    for turn in dict.fromkeys(branch_messages.entry(key).turn for key in keys if key in branch_messages.at):
         if turn.parent not in known:
-            siblings = turn.parent.children if turn.parent else browsed.chat.tree.roots
+            siblings = turn.parent.children if turn.parent else reader.chat.tree.roots
             firsts = [(way, row) for way in siblings if way in places and (row := _first(way)) is not None]
             firsts.sort(key=lambda one: (one[1].when.timestamp() if one[1].when else 0.0, one[1].uuid))
             known[turn.parent] = [(way, Way(places[way][0], row.uuid, row.text)) for way, row in firsts]

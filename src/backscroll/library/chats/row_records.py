@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from backscroll.conversation import Message, Row, message_of, queued_row, results_of
 from backscroll.conversation.tree import Node
-from backscroll.library.chats.branch_messages import Spine
+from backscroll.library.chats.branch_messages import BranchMessages
 from backscroll.library.indexing.sources import split_version
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.library import Library
@@ -27,20 +27,20 @@ class Records:
     def messages(
         self,
         library: Library,
-        spine: Spine,
+        branch_messages: BranchMessages,
         keys: Sequence[str],
         *,
         is_live: bool,
         copies: Callable[[str], Node | None],
     ) -> list[Message]:
         """Messages with everything that belongs to them: their records, and what came of their calls."""
-        entries = [spine.entry(key) for key in keys if key in spine.at]
+        entries = [branch_messages.entry(key) for key in keys if key in branch_messages.at]
         calls = [call.id for entry in entries for row in entry.rows for call in row.calls]
         wanted = [row for entry in entries for row in entry.rows]
-        wanted += [spine.results[call] for call in calls if call in spine.results]
+        wanted += [branch_messages.results[call] for call in calls if call in branch_messages.results]
         read = self.read(library, wanted, copies)
         results = results_of(row for row in read.values() if row.results)
-        last = spine.turns[-1] if spine.turns else None
+        last = branch_messages.turns[-1] if branch_messages.turns else None
         messages = []
         for entry in entries:
             message = message_of([read[row.uuid] for row in entry.rows if row.uuid in read])
@@ -48,7 +48,7 @@ class Records:
                 continue
             message.settle(
                 results,
-                was_interrupted=entry.turn in spine.interrupted,
+                was_interrupted=entry.turn in branch_messages.interrupted,
                 is_live=is_live and entry.turn is last,
             )
             messages.append(message)

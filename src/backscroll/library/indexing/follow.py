@@ -23,7 +23,7 @@ from backscroll.library.indexing.update import (
     is_forgotten,
     without_forgotten,
 )
-from backscroll.store import Known
+from backscroll.store import IndexedFile
 
 if TYPE_CHECKING:
     from backscroll.library.library import Library
@@ -151,7 +151,7 @@ def _around(home: Home, files: Sequence[HomeFile]) -> dict[str, Source]:
     return {name: found for name in _names(files) if (found := look(home, Path(name))) is not None}
 
 
-def _is_the_same(file: HomeFile, known: Known | None) -> bool:
+def _is_the_same(file: HomeFile, known: IndexedFile | None) -> bool:
     """Whether it looks as it did when it was read."""
     mark = known.bookmark if known and not known.archived else None
     return mark is not None and mark[1:6] == (*file.identity, file.size, file.modified_ns, file.changed_ns)

@@ -29,8 +29,8 @@ from backscroll.records import Problem, Record
 from backscroll.store import (
     FileColumns,
     Flags,
+    IndexedFile,
     Keys,
-    Known,
     ProblemColumns,
     Store,
     add_record,
@@ -61,8 +61,8 @@ class Ingest:
     def run(
         self,
         tasks: Iterable[Task],
-        removed: Iterable[Known] = (),
-        archived: Iterable[Known] = (),
+        removed: Iterable[IndexedFile] = (),
+        archived: Iterable[IndexedFile] = (),
         *,
         later: bool = False,
     ) -> None:
@@ -90,7 +90,7 @@ class Ingest:
         if self._is_overdue:
             self.run([])
 
-    def _take(self, tasks: list[Task], removed: list[Known], archived: list[Known]) -> None:
+    def _take(self, tasks: list[Task], removed: list[IndexedFile], archived: list[IndexedFile]) -> None:
         """Read some files and write what they say, each of them whole or not at all."""
         before = replace(self.work)
         reported = len(self.work.unreadable)
@@ -114,7 +114,7 @@ class Ingest:
             self._forget()
             gc.collect()  # chats are full of circles, and a command looks for those hardly ever
 
-    def _gather(self, tasks: list[Task], removed: list[Known], archived: list[Known]) -> list[Task]:
+    def _gather(self, tasks: list[Task], removed: list[IndexedFile], archived: list[IndexedFile]) -> list[Task]:
         """Fill a batch; the files that could not be read."""
         batch = self._store.begin()
         self._batch = batch
@@ -394,5 +394,5 @@ class Ingest:
         self._later = self._is_overdue = False
 
 
-def _known(tasks: Iterable[Task]) -> Iterator[Known]:
+def _known(tasks: Iterable[Task]) -> Iterator[IndexedFile]:
     return (task.known for task in tasks if task.known is not None)

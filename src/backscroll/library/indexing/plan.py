@@ -11,7 +11,7 @@ from backscroll.archive import Archive, KeptFile
 from backscroll.files import TRANSCRIPTS, Bookmark, Discovery, FileKind, HomeFile, find_changes
 from backscroll.library.indexing.sources import TITLE_FILE, Kept, Source, beside_paths, earlier_versions, split_version
 from backscroll.library.indexing.tasks import Task, new_bytes
-from backscroll.store import Known
+from backscroll.store import IndexedFile
 
 UNREAD: Final = Bookmark(*[0] * len(Bookmark._fields))
 """In the place of a bookmark, of a file that is to be read from its beginning: no file looks like it."""
@@ -22,8 +22,8 @@ class Plan:
     """The work that lies before a store."""
 
     tasks: list[Task] = field(default_factory=list)
-    removed: list[Known] = field(default_factory=list)
-    archived: list[Known] = field(default_factory=list)
+    removed: list[IndexedFile] = field(default_factory=list)
+    archived: list[IndexedFile] = field(default_factory=list)
 
     @property
     def is_empty(self) -> bool:
@@ -43,7 +43,7 @@ def is_tracked(kind: FileKind, path: str) -> bool:
 
 
 def plan(
-    known: dict[str, Known],
+    known: dict[str, IndexedFile],
     discoveries: Sequence[Discovery],
     archive: Archive | None,
     *,
@@ -102,7 +102,7 @@ def transcript_of(path: Path) -> Path:
 
 def tasks_for(
     sources: Iterable[Source],
-    known: dict[str, Known],
+    known: dict[str, IndexedFile],
     present: dict[str, Source],
     home: str,
     versions: Mapping[str, Sequence[Kept]] = MappingProxyType({}),
@@ -123,7 +123,10 @@ def tasks_for(
 
 
 def _tasks_without(
-    entry: Known, known: dict[str, Known], present: dict[str, Source], versions: Mapping[str, Sequence[Kept]]
+    entry: IndexedFile,
+    known: dict[str, IndexedFile],
+    present: dict[str, Source],
+    versions: Mapping[str, Sequence[Kept]],
 ) -> list[Task]:
     """A small file does not count any more: what it said of a transcript does not either."""
     is_beside = entry.kind in (FileKind.AGENT_META, FileKind.SIDECAR)
@@ -131,7 +134,7 @@ def _tasks_without(
 
 
 def _tasks_beside(
-    path: Path, known: dict[str, Known], present: dict[str, Source], versions: Mapping[str, Sequence[Kept]]
+    path: Path, known: dict[str, IndexedFile], present: dict[str, Source], versions: Mapping[str, Sequence[Kept]]
 ) -> Iterator[Task]:
     """To look at the transcript that a small file says something of, and at its earlier versions."""
     about = transcript_of(path)
@@ -143,7 +146,7 @@ def _tasks_beside(
 
 def _compare(
     planned: Plan,
-    known: dict[str, Known],
+    known: dict[str, IndexedFile],
     discovery: Discovery,
     present: dict[str, Source],
     versions: Mapping[str, Sequence[Kept]],
@@ -171,7 +174,7 @@ def _compare(
 
 def _settle(
     planned: Plan,
-    known: dict[str, Known],
+    known: dict[str, IndexedFile],
     source: Kept,
     present: dict[str, Source],
     versions: Mapping[str, Sequence[Kept]],

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from backscroll.files import Unreadable
 from backscroll.library.indexing.sources import Source
-from backscroll.store import Known
+from backscroll.store import IndexedFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +13,7 @@ class Task:
 
     source: Source
     home: str
-    known: Known | None
+    known: IndexedFile | None
     beside: tuple[Source, ...] = ()
     """The small files that say something of a transcript."""
     only_beside: bool = False

@@ -22,7 +22,7 @@ from backscroll.library.indexing.sources import Sources, split_version
 from backscroll.library.indexing.tasks import Work
 from backscroll.library.indexing.texts import Texts
 from backscroll.settings import Settings
-from backscroll.store import Document, Store
+from backscroll.store import PassageText, Store
 from backscroll.store.local import LocalStore
 
 PASSAGES_AT_ONCE: Final = 2000
@@ -188,11 +188,11 @@ def index_texts(
         while spots := store.waiting(PASSAGES_AT_ONCE):
             if done == 0:
                 progress.begin("indexing", store.pending().passages, "passages")
-            documents: list[Document] = []
+            documents: list[PassageText] = []
             held = 0
             for spot in spots:
                 text = spot.title or texts.text(spot.path, spot.start, spot.length, spot.number)
-                documents.append(Document(spot, text))
+                documents.append(PassageText(spot, text))
                 held += len(text)
                 if held > TEXT_AT_ONCE:
                     size += _index(store, documents, progress)
@@ -209,7 +209,7 @@ def index_texts(
     return done
 
 
-def _index(store: LocalStore, documents: list[Document], progress: Progress) -> int:
+def _index(store: LocalStore, documents: list[PassageText], progress: Progress) -> int:
     """Hand over some texts; how many characters that were."""
     store.index(documents)
     progress.add(len(documents))

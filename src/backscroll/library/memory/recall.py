@@ -34,7 +34,7 @@ from backscroll.library.memory.questions import MOST_TERMS, Term, Variant, parts
 from backscroll.library.memory.saved_recalls import passages_of_recalls
 from backscroll.library.memory.similar_errors import pieces_of, worth_of
 from backscroll.library.memory.solved_errors import errors_like, ways_out
-from backscroll.library.memory.surroundings import Around, around
+from backscroll.library.memory.surroundings import TurnContext, around
 from backscroll.library.searching.search import text_of
 from backscroll.query import All, Field, Highlighter, Query, Word, fold
 from backscroll.store import Hit, StoredChat
@@ -155,8 +155,8 @@ class _Asked:
     def _frequency(self, term: Term) -> int:
         if term not in self._counts:
             query = Query("", All((term.demand,)))
-            passing = self._library.passing
-            found = self._library.store.search(query, passing, sort="relevance", limit=1, offset=0, hits=1)
+            scope = self._library.scope
+            found = self._library.store.search(query, scope, sort="relevance", limit=1, offset=0, hits=1)
             self._counts[term] = found.total
         return self._counts[term]
 
@@ -166,7 +166,7 @@ class _Asked:
         titled: dict[int, float] = defaultdict(float)
         for variant in variants:
             answer = self._library.store.search(
-                variant.query, self._library.passing, sort="relevance", limit=MOST_CHATS, offset=0, hits=MOST_HITS
+                variant.query, self._library.scope, sort="relevance", limit=MOST_CHATS, offset=0, hits=MOST_HITS
             )
             self._chats = max(self._chats, answer.total_chats)
             hits = [(hit, chat.chat) for chat in answer.chats for hit in chat.hits if self._is_wanted(hit)]
@@ -189,8 +189,8 @@ class _Asked:
     def _first_of(self, chat: StoredChat) -> Hit | None:
         """A title stands in no message: what was typed first stands for it."""
         fields = (Field("chat", "=", chat.overview.id), Field("role", "=", "prompt"))
-        passing = self._library.passing
-        answer = self._library.store.search(Query("", All(fields)), passing, sort="oldest", limit=1, offset=0, hits=1)
+        scope = self._library.scope
+        answer = self._library.store.search(Query("", All(fields)), scope, sort="oldest", limit=1, offset=0, hits=1)
         return next((hit for one in answer.chats for hit in one.hits if self._is_wanted(hit)), None)
 
     def _is_wanted(self, hit: Hit) -> bool:
@@ -270,7 +270,7 @@ class _Asked:
         turns = around(self._library, [candidate.hit for candidate in chosen])
         tellings = []
         for candidate in chosen:
-            turn = turns.get(candidate.hit.block, Around(None, None))
+            turn = turns.get(candidate.hit.block, TurnContext(None, None))
             if candidate.hit.uuid not in told:
                 pieces = self._pieces(candidate, turn)
                 tellings.append(
@@ -279,7 +279,7 @@ class _Asked:
                 told |= {turn.conclusion.uuid or ""} if turn.conclusion and candidate.hit.role is Role.PROMPT else set()
         return tellings
 
-    def _pieces(self, candidate: _Candidate, turn: Around) -> list[Piece]:
+    def _pieces(self, candidate: _Candidate, turn: TurnContext) -> list[Piece]:
         """The passage with what makes it an answer."""
         hit = candidate.hit
         pieces = []

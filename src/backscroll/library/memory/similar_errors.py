@@ -21,7 +21,7 @@ from backscroll.library.memory.citations import (
     source_of,
     times,
 )
-from backscroll.library.memory.solved_errors import PLACES, WORDS, Met, WayOut, errors_like, shown, ways_out
+from backscroll.library.memory.solved_errors import PLACES, WORDS, ErrorMatch, Resolution, errors_like, shown, ways_out
 from backscroll.query import All, Highlighter, Query, Word
 from backscroll.store import EPOCH
 
@@ -110,7 +110,7 @@ def similar_errors(
     return SimilarErrors(text, signature, errors, len(met), chats, max(max_tokens, FEWEST_TOKENS) - left, is_cut, hint)
 
 
-def worth_of(met: Met, way: WayOut, project: str | None) -> float:
+def worth_of(met: ErrorMatch, way: Resolution, project: str | None) -> float:
     """How useful it is: alike, solved, and of the project that is asked for."""
     worth = met.likeness * {True: 1.2, None: 1.0, False: 0.9}[way.is_solved]
     return worth * (PROJECT if project and is_project(project, met.chat.overview.project) else 1.0)
@@ -122,7 +122,7 @@ def looked_for(signature: str) -> Words:
     return Words(Highlighter(Query("", All(tuple(Word(word) for word in words)))), {})
 
 
-def pieces_of(texts: Texts, met: Met, way: WayOut) -> list[Piece]:
+def pieces_of(texts: Texts, met: ErrorMatch, way: Resolution) -> list[Piece]:
     """An error and the way out of it, to be told."""
     project = met.chat.overview.project
     share = STEPS_SHARE / max(1, len(way.steps))
@@ -138,7 +138,9 @@ def cost_of_error(error: SimilarError) -> int:
     return cost + sum(A_STEP + tokens_of(step.text) + A_LINE * step.text.count("\n") for step in error.solution)
 
 
-def _told(texts: Texts, met: Met, way: WayOut, score: float, tokens: int, words: Words) -> SimilarError | None:
+def _told(
+    texts: Texts, met: ErrorMatch, way: Resolution, score: float, tokens: int, words: Words
+) -> SimilarError | None:
     source = source_of(met.hit, met.chat)
     room = tokens - cost_of(Recalled(source, "", False, 0.0, ())) - A_STEP * len(way.steps)
     if room <= 0:

@@ -13,7 +13,7 @@ from backscroll.conversation.signatures import command_kind, signature_of
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.library import Library
 from backscroll.library.memory.questions import terms_of
-from backscroll.library.memory.surroundings import Course, Tried, courses
+from backscroll.library.memory.surroundings import Aftermath, Attempt, courses
 from backscroll.library.searching.search import text_of
 from backscroll.query import All, Either, Field, Part, Query, Word
 from backscroll.records import FILE_TOOLS, SHELL_TOOLS, ToolUse, value_of
@@ -23,7 +23,7 @@ LIKE: Final = 0.5
 """How much of their words two signatures share that are alike."""
 
 
-class Met(NamedTuple):
+class ErrorMatch(NamedTuple):
     """An error that was found."""
 
     hit: Hit
@@ -34,18 +34,18 @@ class Met(NamedTuple):
     """1 where the signatures are the same."""
 
 
-class WayOut(NamedTuple):
+class Resolution(NamedTuple):
     """How it went on after an error."""
 
     is_solved: bool | None
     """Whether the same thing went well later; None where it was not tried again."""
-    steps: list[tuple[str, Tried]]
+    steps: list[tuple[str, Attempt]]
     """What was done until then, each with what it is: edit, command, call, worked or answer."""
 
 
 def errors_like(
     library: Library, texts: Texts, text: str, without: set[str], fields: Sequence[Part] = ()
-) -> tuple[str, list[Met]]:
+) -> tuple[str, list[ErrorMatch]]:
     """The signature of a text, and the errors that are like it, the likest and latest first."""
     signature = plain_signature(text)
     telling = PLACES.sub(" ", signature)
@@ -55,11 +55,11 @@ def errors_like(
     if not wanted:
         return signature, []
     either = wanted[0] if len(wanted) == 1 else Either(tuple(wanted))
-    found: dict[object, Met] = {}
+    found: dict[object, ErrorMatch] = {}
     for restriction in (Field("is", "=", "error"), Field("role", "=", "output")):
         query = Query("", All((either, restriction, *fields)))
         answer = library.store.search(
-            query, library.passing, sort="relevance", limit=MOST_CHATS, offset=0, hits=MOST_HITS
+            query, library.scope, sort="relevance", limit=MOST_CHATS, offset=0, hits=MOST_HITS
         )
         for chat in answer.chats:
             for hit in chat.hits:
@@ -72,13 +72,13 @@ def errors_like(
                 own = plain_signature(said)
                 likeness = likeness_of(own, signature) * (1.0 if hit.is_error else NOT_FLAGGED)
                 if likeness >= LIKE:
-                    found[key] = Met(hit, chat.chat, said, own, likeness)
+                    found[key] = ErrorMatch(hit, chat.chat, said, own, likeness)
         if sum(met.likeness == 1.0 for met in found.values()) >= ENOUGH:
             break
     return signature, sorted(found.values(), key=lambda met: (-met.likeness, -(met.hit.time or 0)))[:MOST_MET]
 
 
-def ways_out(library: Library, texts: Texts, hits: Sequence[Hit]) -> dict[int, WayOut]:
+def ways_out(library: Library, texts: Texts, hits: Sequence[Hit]) -> dict[int, Resolution]:
     """How it went on after these results, by passage."""
     return {block: _way_out(texts, course) for block, course in courses(library, hits).items()}
 
@@ -96,7 +96,7 @@ def likeness_of(one: str, other: str) -> float:
     return min(NEAREST, len(ours & theirs) / max(1, len(ours | theirs)))
 
 
-def shown(texts: Texts, tried: Tried, project: str | None) -> str:
+def shown(texts: Texts, tried: Attempt, project: str | None) -> str:
     """A step in words: what was run, or what was put into which file."""
     if tried.step.role != "input":
         return tried.step.text(texts).strip()
@@ -112,14 +112,14 @@ def shown(texts: Texts, tried: Tried, project: str | None) -> str:
     return f"{tried.tool} {tried.step.text(texts)}".strip()
 
 
-def _way_out(texts: Texts, course: Course) -> WayOut:
+def _way_out(texts: Texts, course: Aftermath) -> Resolution:
     call = course.call
     answers = [tried for tried in course.following if tried.step.role == "answer"]
     if call is None:
-        return WayOut(None, [("answer", answers[-1])] if answers else [])
+        return Resolution(None, [("answer", answers[-1])] if answers else [])
     wanted = _kind(texts, call)
     results = {tried.call: tried for tried in course.following if tried.step.role == "output"}
-    steps: list[tuple[str, Tried]] = []
+    steps: list[tuple[str, Attempt]] = []
     was_tried = False
     inputs = [tried for tried in course.following if tried.step.role == "input"][:WITHIN]
     for tried in inputs:
@@ -128,33 +128,33 @@ def _way_out(texts: Texts, course: Course) -> WayOut:
         if tried.tool == call.tool and _kind(texts, tried) == wanted:
             was_tried = True
             if is_done:
-                return WayOut(True, [*_last(steps), ("worked", tried), *_said_after(course, tried)])
+                return Resolution(True, [*_last(steps), ("worked", tried), *_said_after(course, tried)])
         if is_done:
             kind = "edit" if tried.tool in FILE_TOOLS else "command" if tried.tool in SHELL_TOOLS else "call"
             steps.append((kind, tried))
     last = [("answer", answers[-1])] if answers else []
-    return WayOut(False if was_tried else None, [*_last(steps), *last])
+    return Resolution(False if was_tried else None, [*_last(steps), *last])
 
 
-def _last(steps: list[tuple[str, Tried]]) -> list[tuple[str, Tried]]:
+def _last(steps: list[tuple[str, Attempt]]) -> list[tuple[str, Attempt]]:
     """The last changes; where nothing was changed, the last other steps."""
     edits = [step for step in steps if step[0] == "edit"]
     return edits[-MOST_EDITS:] if edits else steps[-MOST_OTHERS:]
 
 
-def _said_after(course: Course, tried: Tried) -> list[tuple[str, Tried]]:
+def _said_after(course: Aftermath, tried: Attempt) -> list[tuple[str, Attempt]]:
     following = course.following[course.following.index(tried) :]
     return [("answer", answer) for answer in following if answer.step.role == "answer"][:1]
 
 
-def _kind(texts: Texts, tried: Tried) -> str:
+def _kind(texts: Texts, tried: Attempt) -> str:
     """What a call is about; equal for two tries of the same thing."""
     if tried.target is not None or tried.tool not in SHELL_TOOLS:
         return tried.target or ""
     return command_kind(str(_given(texts, tried).get("command") or ""))
 
 
-def _given(texts: Texts, tried: Tried) -> dict[str, object]:
+def _given(texts: Texts, tried: Attempt) -> dict[str, object]:
     step = tried.step
     passage = texts.passage(step.path, step.start, step.length, step.number)
     value = value_of(passage.source.input) if passage and isinstance(passage.source, ToolUse) else None

@@ -7,7 +7,7 @@ from backscroll.conversation import Role
 from backscroll.errors import UsageError
 from backscroll.library.indexing.texts import Texts
 from backscroll.query import Highlighter, Not, Query, Regex, Snippet
-from backscroll.store import Answer, ChatHits, Hit, Passing, Store, StoredChat
+from backscroll.store import ChatHits, Hit, Scope, SearchPage, Store, StoredChat
 
 REGEX_SECONDS: Final = 5.0
 """How long texts are looked through for a regular expression."""
@@ -52,7 +52,7 @@ def search(
     store: Store,
     texts: Texts,
     query: Query,
-    passing: Passing,
+    scope: Scope,
     *,
     sort: str,
     limit: int,
@@ -68,11 +68,11 @@ def search(
     is_whole = True
     if patterns or forbidden:
         answer, is_whole = _by_regex(
-            store, texts, query, passing, patterns, [_compile(part) for part in forbidden],
+            store, texts, query, scope, patterns, [_compile(part) for part in forbidden],
             sort=sort, limit=limit, offset=offset, hits=hits, seconds=seconds,
         )  # fmt: skip
     else:
-        answer = store.search(query, passing, sort=sort, limit=limit, offset=offset, hits=hits)
+        answer = store.search(query, scope, sort=sort, limit=limit, offset=offset, hits=hits)
     highlighter = Highlighter(query, patterns)
     pending = store.pending()
     chats = [
@@ -105,15 +105,15 @@ def around(text: str, highlighter: Highlighter, lines: int) -> str:
 
 
 def _by_regex(
-    store: Store, texts: Texts, query: Query, passing: Passing, wanted: list[Any], forbidden: list[Any], *,
+    store: Store, texts: Texts, query: Query, scope: Scope, wanted: list[Any], forbidden: list[Any], *,
     sort: str, limit: int, offset: int, hits: int, seconds: float,
-) -> tuple[Answer, bool]:  # fmt: skip
+) -> tuple[SearchPage, bool]:  # fmt: skip
     """Look through the texts of what the rest of the query accepts, the newest first, until the page is full."""
     until = time.monotonic() + seconds
     chats: dict[int, list[Hit]] = {}
     total = 0
     is_whole = True
-    for hit in store.passages(query, passing, oldest_first=sort == "oldest"):
+    for hit in store.passages(query, scope, oldest_first=sort == "oldest"):
         if time.monotonic() > until:
             is_whole = False
             break
@@ -129,7 +129,7 @@ def _by_regex(
     found = [
         ChatHits(stored[chat], len(chats[chat]), 0.0, 0, _once(chats[chat])[:hits]) for chat in page if chat in stored
     ]
-    return Answer(found, len(chats), total), is_whole
+    return SearchPage(found, len(chats), total), is_whole
 
 
 def _once(hits: list[Hit]) -> list[Hit]:

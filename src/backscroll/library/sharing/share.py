@@ -61,7 +61,7 @@ class SharedChat(OpenedChat):
         title = stored.overview.title
         if hiding is not None:
             title = _title(chat, title, hiding)
-        super().__init__(chat, title, library.passing.live)
+        super().__init__(chat, title, library.scope.live)
         mark = marked_chat(library, stored).mark
         self.overview: Overview = overview_of(chat, title) if hiding is not None else stored.overview
         self.is_archived = stored.archived

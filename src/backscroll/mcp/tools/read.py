@@ -67,8 +67,8 @@ def read(at: Asking, wanted: ReadWanted) -> ReadAnswer:
             f"message {wanted.offset} has {len(items[0].text)} characters", "read on with the next offset"
         )
     texts = [item.text[skip:] if number == 0 else item.text for number, item in enumerate(items)]
-    total = len(place.spine.entries)
-    about = place.browsed.stored.overview
+    total = len(place.branch_messages.entries)
+    about = place.reader.stored.overview
 
     def make(count: int, last: int | None) -> ReadAnswer:
         made = []
@@ -93,7 +93,7 @@ def read(at: Asking, wanted: ReadWanted) -> ReadAnswer:
             title=at.frame.line(about.title),
             project=at.frame.line_or_none(about.project),
             branch=place.branch,
-            branches=len(place.browsed.chat.branches),
+            branches=len(place.reader.chat.branches),
             agent=name_of(place.agent.id) if place.agent else None,
             total=total,
             messages=sorted(made, key=lambda one: one.number),
@@ -106,12 +106,12 @@ def read(at: Asking, wanted: ReadWanted) -> ReadAnswer:
 
 def _numbers(place: Place, wanted: ReadWanted) -> list[int]:
     """The messages that are asked for, the most important first."""
-    total = len(place.spine.entries)
+    total = len(place.branch_messages.entries)
     if place.key is None:
         if wanted.offset >= total > 0:
             raise NothingFound(f"there are only {total} messages", "read from a smaller offset")
         return list(range(wanted.offset, min(total, wanted.offset + 200)))
-    middle = place.spine.at[place.key]
+    middle = place.branch_messages.at[place.key]
     around = [middle]
     for distance in range(1, wanted.around + 1):
         around += [number for number in (middle + distance, middle - distance) if 0 <= number < total]
@@ -121,8 +121,8 @@ def _numbers(place: Place, wanted: ReadWanted) -> list[int]:
 def _output(at: Asking, place: Place, wanted: ReadWanted) -> Said:
     """What came of a call, as the one message that there is to read."""
     if place.key is not None:
-        number = place.spine.at[place.key]
-        for message in place.browsed.messages(at.library, place.spine, [place.key]):
+        number = place.branch_messages.at[place.key]
+        for message in place.reader.messages(at.library, place.branch_messages, [place.key]):
             if (text := output_of(message, wanted.call)) is not None:
                 return Said(number, name_of(message.key), message, text)
     raise NothingFound(f"there is no call {wanted.call} in this chat", "calls stand in brackets behind a message")

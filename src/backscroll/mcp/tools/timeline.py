@@ -60,7 +60,7 @@ def timeline(at: Asking, wanted: TimelineWanted) -> TimelineAnswer:
             is_own, found = False, _chats(at, wanted, "*")
     page = found[wanted.offset : wanted.offset + wanted.limit]
     of = at.frame.line_or_none(at.caller.project) if is_own else None
-    live = at.library.passing.live
+    live = at.library.scope.live
     pending = at.pending()
 
     def make(count: int, _: int | None) -> TimelineAnswer:

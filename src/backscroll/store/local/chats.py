@@ -7,7 +7,7 @@ import apsw
 import msgspec
 
 from backscroll.query import All, Either, Field, Not, Part, Phrase, Query, Word
-from backscroll.store.base import Passing, StoredChat
+from backscroll.store.base import Scope, StoredChat
 from backscroll.store.batches import microseconds
 from backscroll.store.local.rows import decode_overview
 
@@ -27,9 +27,9 @@ ORDERS: Final = {
 class ChatRows:
     """The chats of a store, as one question sees them."""
 
-    def __init__(self, connection: apsw.Connection, passing: Passing) -> None:
+    def __init__(self, connection: apsw.Connection, scope: Scope) -> None:
         self._connection = connection
-        self._passing = passing
+        self._scope = scope
 
     def chats(self, query: Query | None, *, sort: str, limit: int | None, offset: int) -> list[StoredChat]:
         """The chats that a query accepts by its fields, and by its words in their titles."""
@@ -97,7 +97,7 @@ class ChatRows:
         if field.name in ("is", "has"):
             return self._state(text)
         if field.name == "tag":
-            sessions = self._passing.tagged.get(text.lower(), frozenset())
+            sessions = self._scope.tagged.get(text.lower(), frozenset())
             return f"({IN_LINES.format('tags')} or {HAS_SESSION})", [f"%\n{_exactly(text)}\n%", _array(sessions)]
         if field.name in ("branch", "model", "file"):
             name = {"branch": "git_branches", "model": "models", "file": "files_touched"}[field.name]
@@ -116,7 +116,7 @@ class ChatRows:
 
     def _state(self, name: str) -> Condition:
         if name in ("live", "pinned"):
-            return HAS_SESSION, [_array(self._passing.live if name == "live" else self._passing.pinned)]
+            return HAS_SESSION, [_array(self._scope.live if name == "live" else self._scope.pinned)]
         if name == "archived":
             return "c.archived", []
         if name in ("image", "thinking", "diff"):
@@ -128,8 +128,8 @@ class ChatRows:
         return ERRORS, []
 
     def _in_homes(self) -> Condition:
-        homes = _array(self._passing.homes)
-        if not self._passing.homes:
+        homes = _array(self._scope.homes)
+        if not self._scope.homes:
             return "1", []
         return "exists (select 1 from files f where f.chat = c.id and f.home in (select value from json_each(?)))", [
             homes

@@ -25,7 +25,7 @@ from backscroll.query import (
     pairs_of,
     split_scripts,
 )
-from backscroll.store.base import Passing
+from backscroll.store.base import Scope
 from backscroll.store.batches import microseconds
 from backscroll.store.local.chats import ChatRows
 from backscroll.store.local.database import select
@@ -39,7 +39,7 @@ MOST_ENDINGS: Final = 60
 """How many words a prefix stands for when it comes to rank; all of them count as found."""
 
 
-class Wish(NamedTuple):
+class QueryWord(NamedTuple):
     """A word that is looked for: how to ask for it, and in how many passages it is at most."""
 
     query: Engine
@@ -49,7 +49,7 @@ class Wish(NamedTuple):
 class Compiled(NamedTuple):
     """What to ask the engine."""
 
-    words: list[Wish]
+    words: list[QueryWord]
     """Any of these must be there, and the more the better."""
     must: list[Engine]
     must_not: list[Engine]
@@ -71,15 +71,15 @@ class Compiled(NamedTuple):
 class Compiler:
     """Compiles the queries of one moment."""
 
-    def __init__(self, connection: apsw.Connection, searcher: tantivy.Searcher, passing: Passing) -> None:
+    def __init__(self, connection: apsw.Connection, searcher: tantivy.Searcher, scope: Scope) -> None:
         self._connection = connection
         self._searcher = searcher
-        self._chats = ChatRows(connection, passing)
+        self._chats = ChatRows(connection, scope)
 
     def compile(self, query: Query) -> Compiled:
         """Words at the top are wishes; everything else at the top is a demand. Regular expressions are not seen to."""
         is_ranked = any(isinstance(part, (Word, Phrase)) for part in leaves(query.root))
-        words: list[Wish] = []
+        words: list[QueryWord] = []
         must: list[Engine] = []
         must_not: list[Engine] = []
         accepted = [set(files)] if (files := self._chats.files_in_homes()) is not None else []
@@ -112,7 +112,7 @@ class Compiler:
             return Engine.boolean_query([(occur, self._part(inner)) for inner in part.parts])
         raise TypeError(part)  # the parser lets a regular expression stand at the top only
 
-    def _word(self, word: Word) -> Wish:
+    def _word(self, word: Word) -> QueryWord:
         text = normal(word.text)
         pieces = split_scripts(text)
         if not any(is_unspaced for _, is_unspaced in pieces):
@@ -121,41 +121,41 @@ class Compiler:
             self._unspaced(piece) if is_unspaced else self._spaced(piece, prefix=word.prefix)
             for piece, is_unspaced in pieces
         ]
-        return Wish(_all([wish.query for wish in wishes]), min(wish.frequency for wish in wishes))
+        return QueryWord(_all([wish.query for wish in wishes]), min(wish.frequency for wish in wishes))
 
-    def _spaced(self, text: str, *, prefix: bool = False) -> Wish:
+    def _spaced(self, text: str, *, prefix: bool = False) -> QueryWord:
         words = words_of(text)
         if not words:
-            return Wish(Engine.empty_query(), 0)
+            return QueryWord(Engine.empty_query(), 0)
         if prefix:
             return self._prefix(words)
         if len(words) > 1:
             frequency = min(self._searcher.doc_freq("text", word) for word in words)
-            return Wish(Engine.phrase_query(SCHEMA, "text", list(words)), frequency)
+            return QueryWord(Engine.phrase_query(SCHEMA, "text", list(words)), frequency)
         word = words[0]
-        return Wish(_term(word), self._searcher.doc_freq("text", word))
+        return QueryWord(_term(word), self._searcher.doc_freq("text", word))
 
-    def _prefix(self, words: list[str]) -> Wish:
+    def _prefix(self, words: list[str]) -> QueryWord:
         if len(words) > 1:
             frequency = min(self._searcher.doc_freq("text", word) for word in words[:-1])
-            return Wish(Engine.phrase_prefix_query(SCHEMA, "text", list(words)), frequency)
+            return QueryWord(Engine.phrase_prefix_query(SCHEMA, "text", list(words)), frequency)
         prefix = words[0]
         endings = self._searcher.terms_with_prefix("text", prefix, limit=MOST_ENDINGS)
         frequency = sum(count for _, count in endings)
         if not endings:
-            return Wish(Engine.empty_query(), 0)
+            return QueryWord(Engine.empty_query(), 0)
         if len(endings) < MOST_ENDINGS:
-            return Wish(_either([_term(word) for word, _ in endings]), frequency)
+            return QueryWord(_either([_term(word) for word, _ in endings]), frequency)
         everything = Engine.fuzzy_term_query(SCHEMA, "text", prefix, distance=0, prefix=True)
-        return Wish(Engine.const_score_query(everything, 1.0), frequency)
+        return QueryWord(Engine.const_score_query(everything, 1.0), frequency)
 
-    def _unspaced(self, run: str) -> Wish:
+    def _unspaced(self, run: str) -> QueryWord:
         """A run of characters written without spaces: its pairs, one after the other."""
         pairs = [word for pair in pairs_of(run) for word in words_of(pair)]
         frequency = min((self._searcher.doc_freq("text", pair) for pair in pairs), default=0)
         if len(pairs) < 2:
-            return Wish(_all([_term(pair) for pair in pairs]) if pairs else Engine.empty_query(), frequency)
-        return Wish(Engine.phrase_query(SCHEMA, "text", list(pairs)), frequency)
+            return QueryWord(_all([_term(pair) for pair in pairs]) if pairs else Engine.empty_query(), frequency)
+        return QueryWord(Engine.phrase_query(SCHEMA, "text", list(pairs)), frequency)
 
     def _phrase(self, text: str) -> Engine:
         text = normal(text)

@@ -11,7 +11,7 @@ import msgspec
 
 from backscroll.conversation import Call, Overview, Place, Role, Row, Transcript, restore, saved_row
 from backscroll.records import FILE_TOOLS
-from backscroll.store.base import Known
+from backscroll.store.base import IndexedFile
 from backscroll.store.batches import EPOCH, Batch, Keys, readable
 from backscroll.store.detail import decode_detail
 from backscroll.store.local.chat_writing import write_chats
@@ -29,7 +29,7 @@ class Rows:
         self._connection = connection
         self._price = price
 
-    def known(self, paths: Iterable[str] | None = None) -> dict[str, Known]:
+    def known(self, paths: Iterable[str] | None = None) -> dict[str, IndexedFile]:
         """The files that were read, by their paths: these, or all."""
         statement = "select id, path, kind, size, archived, bookmark, lines, modified from files"
         if paths is None:
@@ -38,7 +38,7 @@ class Rows:
             some = " where path in (select value from json_each(?))"
             found = self._connection.execute(statement + some, (array(paths),))
         files = (
-            Known(number, readable(path), intern(kind), size, bool(archived), _mark(mark), lines, modified)
+            IndexedFile(number, readable(path), intern(kind), size, bool(archived), _mark(mark), lines, modified)
             for number, path, kind, size, archived, mark, lines, modified in found
         )
         return {file.path: file for file in files}

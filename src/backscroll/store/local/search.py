@@ -15,7 +15,7 @@ from tantivy import Query as Engine
 
 from backscroll.conversation import Role
 from backscroll.query import Query
-from backscroll.store.base import Answer, ChatHits, Hit, Passing
+from backscroll.store.base import ChatHits, Hit, Scope, SearchPage
 from backscroll.store.batches import readable
 from backscroll.store.local.chats import ChatRows
 from backscroll.store.local.compile import Compiled, Compiler, literals
@@ -69,26 +69,24 @@ def count_by_chat(
 class Search:
     """One question to a store."""
 
-    def __init__(
-        self, connection: apsw.Connection, searcher: tantivy.Searcher, shape: "Shape", passing: Passing
-    ) -> None:
+    def __init__(self, connection: apsw.Connection, searcher: tantivy.Searcher, shape: "Shape", scope: Scope) -> None:
         self._connection = connection
         self._searcher = searcher
         self._chat_of = shape.chat_of
         self._sizes = shape.sizes
-        self._passing = passing
-        self._rows = ChatRows(connection, passing)
+        self._scope = scope
+        self._rows = ChatRows(connection, scope)
 
-    def run(self, query: Query, *, sort: str, limit: int, offset: int, hits: int) -> Answer:
+    def run(self, query: Query, *, sort: str, limit: int, offset: int, hits: int) -> SearchPage:
         """One page of the answer."""
-        compiled = Compiler(self._connection, self._searcher, self._passing).compile(query)
+        compiled = Compiler(self._connection, self._searcher, self._scope).compile(query)
         if sort == "relevance" and compiled.is_ranked:
             return self._by_worth(compiled, limit=limit, offset=offset, hits=hits)
         return self._by_time(compiled, oldest_first=sort == "oldest", limit=limit, offset=offset, hits=hits)
 
     def passages(self, query: Query, *, oldest_first: bool) -> Iterator[Hit]:
         """Every passage that may answer a query, by time."""
-        compiled = Compiler(self._connection, self._searcher, self._passing).compile(query)
+        compiled = Compiler(self._connection, self._searcher, self._scope).compile(query)
         compiled.must.extend(literals(query))
         whole = compiled.whole()
         order = tantivy.Order.Asc if oldest_first else tantivy.Order.Desc
@@ -102,7 +100,7 @@ class Search:
             if len(found.hits) < PAGE:
                 return
 
-    def _by_worth(self, compiled: Compiled, *, limit: int, offset: int, hits: int) -> Answer:
+    def _by_worth(self, compiled: Compiled, *, limit: int, offset: int, hits: int) -> SearchPage:
         whole = compiled.whole()
         wanted = max(CANDIDATES, 10 * (limit + offset))
         if compiled.files is not None:
@@ -165,7 +163,7 @@ class Search:
             if isinstance(file, int) and file in self._chat_of and (compiled.files is None or file in compiled.files)
         ]
 
-    def _by_time(self, compiled: Compiled, *, oldest_first: bool, limit: int, offset: int, hits: int) -> Answer:
+    def _by_time(self, compiled: Compiled, *, oldest_first: bool, limit: int, offset: int, hits: int) -> SearchPage:
         whole = compiled.whole()
         order = tantivy.Order.Asc if oldest_first else tantivy.Order.Desc
         wanted = max(CANDIDATES, 20 * (limit + offset))
@@ -188,7 +186,7 @@ class Search:
         best: dict[int, dict[int, float]],
         hits: int,
         counts: dict[int, int],
-    ) -> Answer:
+    ) -> SearchPage:
         chats = self._rows.of(page)
         shown = self._shown({chat: best[chat] for chat in page}, hits)
         answer = []
@@ -196,7 +194,7 @@ class Search:
             if chat in chats:
                 words, score = worth[chat]
                 answer.append(ChatHits(chats[chat], counts[chat], score, words, shown[chat]))
-        return Answer(answer, len(counts), sum(counts.values()))
+        return SearchPage(answer, len(counts), sum(counts.values()))
 
     def _shown(self, best: dict[int, dict[int, float]], hits: int) -> dict[int, list[Hit]]:
         """The best passages of each chat, each once, though a resumed session repeats those of the one before it."""

@@ -7,13 +7,13 @@ from typing import Any
 from backscroll.conversation import Role, Transcript
 from backscroll.query import Query
 from backscroll.store.base import (
-    Answer,
-    Document,
     Hit,
-    Known,
-    Passing,
+    IndexedFile,
+    PassageText,
     Pending,
-    Spot,
+    PendingPassage,
+    Scope,
+    SearchPage,
     StoredChat,
     Table,
 )
@@ -53,12 +53,12 @@ class LocalStore(OpenIndex, Shapes):
     # Rows
 
     @guarded
-    def known(self) -> dict[str, Known]:
+    def known(self) -> dict[str, IndexedFile]:
         """Every file that was read, by its path."""
         return Rows(self.connection).known()
 
     @guarded
-    def known_at(self, paths: Iterable[str]) -> dict[str, Known]:
+    def known_at(self, paths: Iterable[str]) -> dict[str, IndexedFile]:
         """Those of these files that were read."""
         return Rows(self.connection).known(paths)
 
@@ -105,20 +105,20 @@ class LocalStore(OpenIndex, Shapes):
     # Words
 
     @guarded
-    def waiting(self, limit: int) -> list[Spot]:
+    def waiting(self, limit: int) -> list[PendingPassage]:
         """The passages that are to be made findable next, the worthiest first."""
         for stage, mark in zip(STAGES, self._positions(), strict=True):
             found = select(self.connection, WAITING.format(roles=_quoted(stage)), (mark, limit))
             if found:
                 return [
-                    Spot(block, Role(role), readable(path or ""), start or 0, length or 0, number, file or 0, at, tool,
-                         bool(is_error), bool(is_agent), title)
+                    PendingPassage(block, Role(role), readable(path or ""), start or 0, length or 0, number, file or 0,
+                                   at, tool, bool(is_error), bool(is_agent), title)
                     for block, role, path, start, length, number, file, at, tool, is_error, is_agent, title in found
                 ]  # fmt: skip
         return []
 
     @guarded
-    def index(self, documents: Sequence[Document]) -> None:
+    def index(self, documents: Sequence[PassageText]) -> None:
         """Make passages findable, in the order of `waiting`."""
         self.text.add(documents)
         marks = self._positions()
@@ -208,33 +208,33 @@ class LocalStore(OpenIndex, Shapes):
     # Questions
 
     @guarded
-    def search(self, query: Query, passing: Passing, *, sort: str, limit: int, offset: int, hits: int) -> Answer:
+    def search(self, query: Query, scope: Scope, *, sort: str, limit: int, offset: int, hits: int) -> SearchPage:
         """The chats that answer a query, with their best passages."""
-        return self._search(passing).run(query, sort=sort, limit=limit, offset=offset, hits=hits)
+        return self._search(scope).run(query, sort=sort, limit=limit, offset=offset, hits=hits)
 
     @guarded
     def chats(
-        self, query: Query | None, passing: Passing, *, sort: str, limit: int | None, offset: int
+        self, query: Query | None, scope: Scope, *, sort: str, limit: int | None, offset: int
     ) -> list[StoredChat]:
         """The chats that the fields of a query accept; its words are looked for in titles."""
-        return ChatRows(self.connection, passing).chats(query, sort=sort, limit=limit, offset=offset)
+        return ChatRows(self.connection, scope).chats(query, sort=sort, limit=limit, offset=offset)
 
     @guarded_items
-    def passages(self, query: Query, passing: Passing, *, oldest_first: bool = False) -> Iterator[Hit]:
+    def passages(self, query: Query, scope: Scope, *, oldest_first: bool = False) -> Iterator[Hit]:
         """Every passage that may answer a query, one by one; regular expressions are left to the caller."""
-        return self._search(passing).passages(query, oldest_first=oldest_first)
+        return self._search(scope).passages(query, oldest_first=oldest_first)
 
     @guarded
     def chats_by_key(self, chats: list[int]) -> dict[int, StoredChat]:
         """These chats."""
-        return ChatRows(self.connection, Passing()).of(chats)
+        return ChatRows(self.connection, Scope()).of(chats)
 
     @guarded
     def report(
-        self, name: str, query: Query | None, passing: Passing, *, since: int | None, until: int | None, ahead: int = 0
+        self, name: str, query: Query | None, scope: Scope, *, since: int | None, until: int | None, ahead: int = 0
     ) -> list[tuple[Any, ...]]:
         """The rows of a report, of the chats that a query accepts, and of a time."""
-        rows = ChatRows(self.connection, passing)
+        rows = ChatRows(self.connection, scope)
         files = rows.files(query.root) if query and not query.is_empty else rows.files_in_homes()
         return run_report(self.connection, name, array(files) if files is not None else None, since, until, ahead)
 
@@ -244,9 +244,9 @@ class LocalStore(OpenIndex, Shapes):
         return self.text.similar(word)
 
     @guarded
-    def find(self, name: str, passing: Passing) -> list[StoredChat]:
+    def find(self, name: str, scope: Scope) -> list[StoredChat]:
         """The chats that this is the beginning of the id of, or of a session, message or agent in them."""
-        return ChatRows(self.connection, passing).find(name)
+        return ChatRows(self.connection, scope).find(name)
 
     @guarded
     def homes(self) -> set[str]:
@@ -264,12 +264,12 @@ class LocalStore(OpenIndex, Shapes):
         """Run one statement that only reads."""
         return self._statements.run(self.readable_file(), statement, limit, seconds)
 
-    def _search(self, passing: Passing) -> Search:
+    def _search(self, scope: Scope) -> Search:
         searcher = self.text.searcher()
         version = (self.connection.pragma("data_version"), self.connection.total_changes(), self.text.opstamp)
         if self._shape is None or self._shape[0] != version:
             self._shape = (version, Shape.of(self.connection, searcher))
-        return Search(self.connection, searcher, self._shape[1], passing)
+        return Search(self.connection, searcher, self._shape[1], scope)
 
     def _positions(self) -> list[int]:
         """How far each stage has come in this process."""

@@ -16,7 +16,7 @@ from tantivy import Filter, Occur, Query, TextAnalyzerBuilder, Tokenizer
 from backscroll.conversation import Role
 from backscroll.disk import private_folder
 from backscroll.query import LONGEST_WORD, Preparation, distance, normal
-from backscroll.store.base import DamagedStoreError, Document
+from backscroll.store.base import DamagedStoreError, PassageText
 from backscroll.store.local.checked import Checked, check_sum
 
 STAGES: Final = (
@@ -148,7 +148,7 @@ class TextIndex:
             self._opstamp = stamp
         return self._index.searcher()
 
-    def add(self, documents: Iterable[Document]) -> None:
+    def add(self, documents: Iterable[PassageText]) -> None:
         """Take more passages; they are seen after `commit`."""
         writer = self._writing()
         prepare = self._preparation.prepare

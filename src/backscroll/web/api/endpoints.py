@@ -71,7 +71,7 @@ def _answering(endpoint: Endpoint) -> Answering:
                 with desk.library() as library:
                     if not library.store.exists and not endpoint.is_early:
                         raise Busy("nothing has been read yet", "try again in a moment; see /api/v1/status")
-                    answer = endpoint.answer(library, wanted, *((desk.browser,) if endpoint.browses else ()))
+                    answer = endpoint.answer(library, wanted, *((desk.open_chats,) if endpoint.browses else ()))
             except BackscrollError as error:
                 return problem_response(error, status_of(error))
             return Response(encode(answer), HTTPStatus.OK, media_type="application/json")

@@ -4,7 +4,7 @@ from typing import Any
 
 from backscroll import __version__
 from backscroll.errors import UsageError
-from backscroll.library import Browser, Library, StoredChat
+from backscroll.library import Library, OpenChats, StoredChat
 from backscroll.library.marked_chats import marked_chat
 from backscroll.render.chats import agent_as_json, branch_as_json, chat_as_json, message_as_json
 from backscroll.render.found import found_as_json
@@ -23,34 +23,36 @@ def chat(library: Library, wanted: ChatWanted) -> dict[str, Any]:
     return {"chat": _chat(library, library.find(wanted.id))}
 
 
-def messages(library: Library, wanted: MessagesWanted, browser: Browser) -> dict[str, Any]:
+def messages(library: Library, wanted: MessagesWanted, open_chats: OpenChats) -> dict[str, Any]:
     """What was said on a branch, or by an agent, page by page."""
-    browsed = browser.open(library, wanted.id)
+    reader = open_chats.open(library, wanted.id)
     if wanted.agent:
-        spine, beside = browsed.agent_spine(browsed.agent(wanted.agent)), {}
-        entries = spine.entries
+        branch_messages, beside = reader.agent_branch(reader.agent(wanted.agent)), {}
+        entries = branch_messages.entries
     else:
-        spine, beside = browsed.spine(wanted.branch), {"branch": wanted.branch}
+        branch_messages, beside = reader.branch_messages(wanted.branch), {"branch": wanted.branch}
         # What it shares with the branches before it is said there, as in `show --json`.
-        entries = [entry for entry in spine.entries if browsed.branch_of(entry.turn) == wanted.branch]
+        entries = [entry for entry in branch_messages.entries if reader.branch_of(entry.turn) == wanted.branch]
     keys = [entry.key for entry in entries[wanted.offset : wanted.offset + wanted.limit]]
     return {
-        "messages": [{**beside, **message_as_json(message)} for message in browsed.messages(library, spine, keys)],
+        "messages": [
+            {**beside, **message_as_json(message)} for message in reader.messages(library, branch_messages, keys)
+        ],
         "offset": wanted.offset,
         "total": len(entries),
     }
 
 
-def branches(library: Library, wanted: ChatWanted, browser: Browser) -> dict[str, Any]:
+def branches(library: Library, wanted: ChatWanted, open_chats: OpenChats) -> dict[str, Any]:
     """The branches of a chat, the active one first."""
-    return {"branches": [branch_as_json(branch) for branch in browser.open(library, wanted.id).chat.branches]}
+    return {"branches": [branch_as_json(branch) for branch in open_chats.open(library, wanted.id).chat.branches]}
 
 
-def agents(library: Library, wanted: ChatWanted, browser: Browser) -> dict[str, Any]:
+def agents(library: Library, wanted: ChatWanted, open_chats: OpenChats) -> dict[str, Any]:
     """The sub-agents of a chat, also those that were only warmed up."""
-    browsed = browser.open(library, wanted.id)
-    found = browsed.chat.agents
-    browsed.read(library, [row for agent in found for row in agent.rows if row.message_id])  # for what they took
+    reader = open_chats.open(library, wanted.id)
+    found = reader.chat.agents
+    reader.read(library, [row for agent in found for row in agent.rows if row.message_id])  # for what they took
     return {"agents": [agent_as_json(agent) for agent in found]}
 
 
@@ -84,7 +86,7 @@ def status(library: Library, _: Nothing) -> dict[str, Any]:
         "homes": [str(home.path) for home in library.homes],
         "indexed": exists,
         "pending": library.store.pending().passages if exists else 0,
-        "live": sorted(library.passing.live) if exists else [],
+        "live": sorted(library.scope.live) if exists else [],
     }
 
 

@@ -33,10 +33,10 @@ def show(asked: Asked) -> Html | Response:
     at, branch = asked.get("at"), asked.number("branch", 1, least=1)
     stored = asked.library.find(asked.path("chat"))
     is_long = stored.overview.messages > MOST_AT_ONCE and branch <= stored.overview.branches
-    if is_long and not at and not asked.desk.browser.has(stored):
+    if is_long and not at and not asked.desk.open_chats.has(stored):
         return StreamingResponse(_piece_by_piece(asked.desk, stored, branch), media_type="text/html")
     viewing = _viewing(asked)
-    if at and at not in viewing.spine.at:
+    if at and at not in viewing.branch_messages.at:
         return _lead_to(asked, viewing, at)
     shown = viewing.shown(at or None)
     return document(
@@ -50,8 +50,8 @@ def _piece_by_piece(desk: Desk, stored: StoredChat, branch: int) -> Iterator[str
     yield begin
     try:
         with desk.library() as library:
-            browsed = desk.browser.open(library, stored.overview.id)
-            shown = chat_page(Viewing(library, browsed, branch).shown())
+            reader = desk.open_chats.open(library, stored.overview.id)
+            shown = chat_page(Viewing(library, reader, branch).shown())
     except BackscrollError as error:  # too late for another status
         shown = error_told(error)
     yield shown
@@ -73,7 +73,7 @@ def chunk(asked: Asked) -> Html:
     """The messages of a chunk."""
     number = asked.path("number")
     viewing = _viewing(asked)
-    if not number.isdecimal() or int(number[:9]) * CHUNK >= max(1, len(viewing.spine.entries)):
+    if not number.isdecimal() or int(number[:9]) * CHUNK >= max(1, len(viewing.branch_messages.entries)):
         raise NothingFound(f"there is no chunk {number}", "load the page again")
     return viewing.chunk(int(number))
 
@@ -82,7 +82,7 @@ def changes(asked: Asked) -> Response:
     """What is new or another since a cursor."""
     viewing = _viewing(asked)
     is_live = viewing.is_live
-    found = viewing.browsed.changes(asked.library, viewing.branch, asked.get("since"), is_live=is_live)
+    found = viewing.reader.changes(asked.library, viewing.branch, asked.get("since"), is_live=is_live)
     messages = [message for message, _ in found.messages]
     view = viewing.view(messages)
     known = {message.key: message for message in messages}
@@ -96,30 +96,28 @@ def changes(asked: Asked) -> Response:
             for message, after in found.messages
         ],
         "removed": [],
-        "chunks": -(-len(viewing.spine.entries) // CHUNK),
-        "total": len(viewing.spine.entries),
+        "chunks": -(-len(viewing.branch_messages.entries) // CHUNK),
+        "total": len(viewing.branch_messages.entries),
         "live": is_live,
         "state": viewing.state,
-        "title": viewing.browsed.stored.overview.title,
+        "title": viewing.reader.stored.overview.title,
     })  # fmt: skip
 
 
 def find(asked: Asked) -> Response:
     """The messages of a branch that answer a query, in the order of reading."""
     viewing = _viewing(asked)
-    keys = find_in(asked.library, viewing.browsed, viewing.spine, asked.get("q"))
-    matches = [{"message": key, "chunk": viewing.spine.at[key] // CHUNK} for key in keys]
+    keys = find_in(asked.library, viewing.reader, viewing.branch_messages, asked.get("q"))
+    matches = [{"message": key, "chunk": viewing.branch_messages.at[key] // CHUNK} for key in keys]
     return _json({"matches": matches, "total": len(matches)})
 
 
 def agent(asked: Asked) -> Html:
     """A sub-agent's page."""
     viewing = _viewing(asked)
-    found = viewing.browsed.agent(asked.path("agent"))
+    found = viewing.reader.agent(asked.path("agent"))
     back = viewing.links.message(found.call.id) if found.call else f"/chats/{asked.path('chat')}"
-    shown = agent_page(
-        found, _agent_messages(viewing, asked.path("agent")), viewing.browsed.stored.overview.title, back
-    )
+    shown = agent_page(found, _agent_messages(viewing, asked.path("agent")), viewing.reader.stored.overview.title, back)
     return document(
         found.description or found.id, shown, here="/chats", styles=STYLES, scripts=SCRIPTS, body_class="chat-room"
     )
@@ -161,7 +159,7 @@ def shown_picture(asked: Asked) -> Response:
 def as_markdown(asked: Asked) -> Response:
     """The branch as Markdown."""
     viewing = _viewing(asked)
-    opened = asked.library.open(viewing.browsed.stored)
+    opened = asked.library.open(viewing.reader.stored)
     branches = [one for one in opened.chat.branches if one.number == viewing.branch]
     text = "".join(markdown_of(opened, branches, Choice(tools="short"), agents=False))
     return PlainTextResponse(text, media_type="text/markdown")
@@ -207,8 +205,8 @@ def _came_from(asked: Asked) -> str | None:
 
 
 def _viewing(asked: Asked) -> Viewing:
-    browsed = asked.desk.browser.open(asked.library, asked.path("chat"))
-    return Viewing(asked.library, browsed, asked.number("branch", 1, least=1))
+    reader = asked.desk.open_chats.open(asked.library, asked.path("chat"))
+    return Viewing(asked.library, reader, asked.number("branch", 1, least=1))
 
 
 def _message_with(viewing: Viewing, name: str) -> Message:
@@ -225,14 +223,14 @@ def _agent_messages(viewing: Viewing, name: str) -> Html:
 
 def _lead_to(asked: Asked, viewing: Viewing, name: str) -> Response:
     """To where a message stands, by any of its names."""
-    found = viewing.browsed.locate(name)
+    found = viewing.reader.locate(name)
     if found is not None:
         branch, key = found
-        links = Viewing(asked.library, viewing.browsed, branch).links
+        links = Viewing(asked.library, viewing.reader, branch).links
         return RedirectResponse(links.message(key), status_code=302)
-    owner = viewing.browsed.agent_with(name)
+    owner = viewing.reader.agent_with(name)
     if owner is not None and (address := viewing.links.agent(owner.id)):
-        inside = viewing.browsed.agent_spine(owner).message_with(name)
+        inside = viewing.reader.agent_branch(owner).message_with(name)
         return RedirectResponse(f"{address}#m-{inside}" if inside else address, status_code=302)
     raise NothingFound(f"there is no message {name} in this chat", "search for it")
 

@@ -39,7 +39,7 @@ def facets(library: Library, found: Found, text: str, sort: str) -> Html:
     if any(isinstance(part, Regex) for part in leaves(found.query.root, negated=True)):
         hits = [passage.hit for chat in found.chats for passage in chat.passages]  # others would have to be read first
     else:
-        hits = list(islice(library.store.passages(found.query, library.passing), LOOKED_AT))
+        hits = list(islice(library.store.passages(found.query, library.scope), LOOKED_AT))
     if not hits:
         return NOTHING
     chats = library.store.chats_by_key(sorted({hit.chat for hit in hits}))

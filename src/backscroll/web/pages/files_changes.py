@@ -62,7 +62,7 @@ def changes(asked: Asked, file: str, calls: Sequence[FileCall]) -> Html:
 
 def titles_of(library: Library) -> dict[str, str]:
     """The titles of all chats, by their ids."""
-    return dict(library.store.report("titles", None, library.passing, since=None, until=None))
+    return dict(library.store.report("titles", None, library.scope, since=None, until=None))
 
 
 def prompt_text(prompt: Prompt) -> str:
