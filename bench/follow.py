@@ -26,7 +26,7 @@ from typing import Final
 
 from backscroll.demo.player import append
 from backscroll.files import Home
-from backscroll.library import Library
+from backscroll.library import Library, local_library
 from backscroll.settings import Settings
 from bench.generate import Mix, _size, generate
 from bench.generator.play import _latest_sound_sessions
@@ -266,7 +266,7 @@ def measure(root: Path, name: str, long_session: Path, options: argparse.Namespa
     numbers = iter(range(10**6))
     latencies = []
     try:
-        with Library(settings, [Home(home)]) as library:
+        with local_library(settings, [Home(home)]) as library:
             for kind, path in (("usual", usual), ("long", long_session)):
                 speaker = Speaker(path, last_row(path), rng)
                 # The first word tells that the watcher is there, and that the session is taken up.

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from backscroll.files import Home
-from backscroll.library import Library
+from backscroll.library import Library, local_library
 from backscroll.library.chats.chat_reader import CHUNK, ChatReader
 from backscroll.library.chats.open_chats import OpenChats
 from backscroll.library.chats.outline import crossings_of, outline_of
@@ -69,9 +69,9 @@ def measure(files: Mapping[str, bytes]) -> Seconds:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
         settings = Settings(homes=(root / "home",), library=root / "library", file=root / "settings.toml")
-        with Library(settings, [Home(root / "home")]) as library:
+        with local_library(settings, [Home(root / "home")]) as library:
             timed("update", library.update)
-        with Library(settings, [Home(root / "home")]) as library:
+        with local_library(settings, [Home(root / "home")]) as library:
             stored = library.chats()[0]
             reader = timed("open", lambda: OpenChats().open(library, stored.overview.id))
             if isinstance(reader, ChatReader):

@@ -42,7 +42,7 @@ from backscroll.conversation.kinds import TURNS, kind_of
 from backscroll.conversation.rows import text_of
 from backscroll.conversation.signatures import command_kind, signature_of
 from backscroll.files import Home
-from backscroll.library import Library
+from backscroll.library import Library, local_library
 from backscroll.library.memory.budget import tokens_of
 from backscroll.library.memory.questions import STOP_WORDS
 from backscroll.library.memory.recall import recall
@@ -571,7 +571,7 @@ def measure(options: argparse.Namespace, corpus: Path, folder: Path) -> dict[str
     settings = Settings(homes=(home,), library=folder / "library", file=folder / "settings.toml")
     results: dict[str, dict[Question, bool]] = defaultdict(dict)
     with ExitStack() as stack:
-        library = stack.enter_context(Library(settings, [Home(home)]))
+        library = stack.enter_context(local_library(settings, [Home(home)]))
         library.update()
         took: list[float] = []
         answerers = {OURS: ours(library, options.tokens, took), "plain search": plain_search(library, options.tokens)}

@@ -37,7 +37,7 @@ from typing import Any, Final
 from backscroll.archive import Archive
 from backscroll.demo.player import append
 from backscroll.files import Home
-from backscroll.library import Library
+from backscroll.library import Library, local_library
 from backscroll.settings import Settings
 from bench.follow import Watcher, unique_word
 from bench.generate import Mix, generate
@@ -424,7 +424,7 @@ def ask(library: Library, kind: str, home: Path, folder: Path, rng: Random) -> s
 
 def open_library(home: Path, folder: Path) -> Library:
     """To read."""
-    return Library(Settings(homes=(home,), library=folder, file=folder / "settings.toml"), [Home(home)])
+    return local_library(Settings(homes=(home,), library=folder, file=folder / "settings.toml"), [Home(home)])
 
 
 @dataclass

@@ -21,11 +21,12 @@ from random import Random
 from typing import Any, Final
 
 from backscroll.files import Home
-from backscroll.library import Library
+from backscroll.library import Library, local_library
 from backscroll.library.analytics.reports import Asked
 from backscroll.library.analytics.usage import DIMENSIONS, usage
 from backscroll.library.indexing.costs import cost_with
 from backscroll.library.indexing.prices import load_prices
+from backscroll.library.local import index_folder
 from backscroll.query import parse
 from backscroll.settings import Settings
 from backscroll.store.batches import FileColumns, RecordColumns, UsageColumns
@@ -104,7 +105,7 @@ def _median(costs: Sequence[Cost]) -> dict[str, float]:
 
 def fill(library: Library, home: Path, rows: int, seed: int = 1) -> None:
     """Write sessions of a year with that many rows of usage, two for each answer, through the store's interface."""
-    rng, store = Random(seed), library.store.writing()
+    rng, store = Random(seed), library.store.start_writing()
     prices = load_prices(library.settings)
     store.use_prices(cost_with(prices), prices.fingerprint)
     for first in range(0, rows // ROWS_A_FILE, 100):
@@ -186,12 +187,12 @@ def measure_questions(folder: Path, rows: int, runs: int) -> dict[str, Any]:
     (home / "projects").mkdir(parents=True)
     settings = Settings(homes=(home,), library=folder / "library", file=folder / "settings.toml")
     started = time.perf_counter()
-    with Library(settings, [Home(home)]) as library:
+    with local_library(settings, [Home(home)]) as library:
         fill(library, home, rows)
     filled = time.perf_counter() - started
-    with Library(settings, [Home(home)]) as library:
+    with local_library(settings, [Home(home)]) as library:
         sums = library.sql("select count(*), sum(messages), sum(records) from spent").rows[0]
-        size = library.store.file.stat().st_size
+        size = sum(path.stat().st_size for path in index_folder(settings).rglob("*") if path.is_file())
     questions: dict[str, tuple[Asked, str]] = {f"by {by}": (Asked(), by) for by in DIMENSIONS}
     questions["by day, the last month"] = (Asked(since=datetime(2026, 5, 1, tzinfo=UTC)), "day")
     questions["by day, one project"] = (Asked(query=parse("project:project-7", datetime.now(UTC))), "day")
@@ -199,7 +200,7 @@ def measure_questions(folder: Path, rows: int, runs: int) -> dict[str, Any]:
     for name, (asked, by) in questions.items():
         times = []
         for _ in range(runs):
-            with Library(settings, [Home(home)]) as library:
+            with local_library(settings, [Home(home)]) as library:
                 started = time.perf_counter()
                 usage(library, asked, by)
                 times.append(time.perf_counter() - started)

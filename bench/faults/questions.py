@@ -12,7 +12,7 @@ import msgspec
 from backscroll.archive import Archive, verify
 from backscroll.errors import BackscrollError
 from backscroll.files import Home
-from backscroll.library import Library
+from backscroll.library import Library, local_library
 from backscroll.library.analytics.reports import Asked
 from backscroll.library.analytics.tools import tools
 from backscroll.library.analytics.usage import usage
@@ -51,7 +51,7 @@ def settings_of(home: Path, library: Path) -> Settings:
 def ask(home: Path, folder: Path, words: Sequence[str], *, refreshes: bool = False) -> Answers:
     """Ask everything; with `refreshes` as a command does, which first brings the library up to date where it must."""
     answers: Answers = {}
-    with Library(settings_of(home, folder), [Home(home)]) as library:
+    with local_library(settings_of(home, folder), [Home(home)]) as library:
         if refreshes:
             answers["refresh"] = _told(partial(_refreshed, library))
         chats = _told(library.chats)

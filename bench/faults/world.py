@@ -19,7 +19,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from backscroll.archive import Archive, verify
 from backscroll.files import Home
-from backscroll.library import Library
+from backscroll.library import local_library
 from backscroll.library.indexing import ingest as ingest_module
 from backscroll.library.indexing import update as update_module
 from backscroll.library.marks import change_marks
@@ -346,8 +346,8 @@ def held_open(world: World, target: Path) -> None:
     """Copy the library while it is open, and so with a log of writes that are not in the database yet."""
 
     def copy() -> None:
-        with Library(settings_of(world.home, world.library), [Home(world.home)]) as library:
-            reader = Library(settings_of(world.home, world.library), [Home(world.home)])
+        with local_library(settings_of(world.home, world.library), [Home(world.home)]) as library:
+            reader = local_library(settings_of(world.home, world.library), [Home(world.home)])
             reader.chats()
             library.update()
             shutil.copytree(world.library, target)

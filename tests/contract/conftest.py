@@ -12,7 +12,7 @@ from tests.contract.support import Desk
 
 NewStore = Callable[[], Store]
 STORES: Final[dict[str, Callable[[Path], Store]]] = {
-    "local": lambda folder: LocalStore(folder).writing(),
+    "local": lambda folder: LocalStore(folder).start_writing(),
 }
 """How to open each kind of store, empty and ready to be written."""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from backscroll.demo import Room, open_room
-from backscroll.library import Library, open_homes
+from backscroll.library import Library, local_library, open_homes
 from backscroll.settings import load_settings
 
 NOW = datetime.now().astimezone()
@@ -27,7 +27,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 
 def open_library() -> Library:
     settings = load_settings()
-    return Library(settings, open_homes(settings))
+    return local_library(settings, open_homes(settings))
 
 
 def newest_day(room: Room) -> date:

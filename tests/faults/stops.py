@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from backscroll.files import Home
-from backscroll.library import Library
+from backscroll.library import local_library
 from backscroll.library.indexing import ingest as ingest_module
 from backscroll.library.indexing import update as update_module
 from backscroll.settings import Settings
@@ -80,7 +80,7 @@ def update(home: Path, library: Path, *, rebuild: bool = False) -> None:
     update_module.PASSAGES_AT_ONCE = 5  # type: ignore[misc]
     update_module.TEXT_PER_COMMIT = 400  # type: ignore[misc]
     settings = Settings(homes=(home,), library=library, file=library / "settings.toml")
-    with Library(settings, [Home(home)]) as opened:
+    with local_library(settings, [Home(home)]) as opened:
         if rebuild:
             opened.rebuild()
         else:

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from backscroll.files import Home
-from backscroll.library import Library
+from backscroll.library import Library, local_library
 from backscroll.settings import Settings
 from tests.journeys.visitor import NARROW, WIDE, Site, Visitor, be_ready, keep_picture, too_wide
 from tests.library.support import Shelf
@@ -31,7 +31,7 @@ class RealShelf(Shelf):
         return Settings(homes=(self.home,), library=self.folder, file=self.root / "settings.toml")
 
     def open(self) -> Library:
-        return Library(self.settings, [Home(self.home)])
+        return local_library(self.settings, [Home(self.home)])
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,9 @@ from typing import Any, Final
 import msgspec
 
 from backscroll.files import Home
-from backscroll.library import Library, Updated
+from backscroll.library import Library, Updated, local_library
 from backscroll.settings import Settings
+from backscroll.store.local import LocalStore
 from tests.support.homes import session_path, write_home
 
 VIEWS: Final = {
@@ -26,6 +27,12 @@ VIEWS: Final = {
 """What two indexes of the same files agree on: all but the numbers that they gave by themselves."""
 
 Answers = dict[str, Any]
+
+
+def local_store(library: Library) -> LocalStore:
+    """The store of a library that lies on this machine's disk, with all that is in it."""
+    assert isinstance(library.store, LocalStore)
+    return library.store
 
 
 class Shelf:
@@ -51,7 +58,7 @@ class Shelf:
         return Settings(homes=(self.home,), library=self.folder, file=self.root / "settings.toml")
 
     def open(self) -> Library:
-        return Library(self.settings, [Home(self.home)])
+        return local_library(self.settings, [Home(self.home)])
 
     def write(self, files: Mapping[str, bytes | str]) -> "Shelf":
         write_home(self.home, files)

@@ -8,7 +8,7 @@ from bench.generate import Mix, Summary, generate
 
 from backscroll.conversation import Chat
 from backscroll.files import Home
-from backscroll.library import Library
+from backscroll.library import local_library
 from backscroll.settings import Settings
 
 BUSY = replace(Mix(), resumes=0.8, forks=0.5, rewinds=0.5, compactions=0.5, agents=0.05, problems=0.0)
@@ -19,7 +19,7 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     root: Path = tmp_path_factory.mktemp("made") / "home"
     summary = generate(root, sessions=60, total_bytes=25_000_000, seed=request.param, mix=BUSY)
     settings = Settings(homes=(root,), library=root.parent / "library", file=root.parent / "settings.toml")
-    with Library(settings, [Home(root)]) as library:
+    with local_library(settings, [Home(root)]) as library:
         library.refresh(with_text=False)
         return summary, [library.open(chat, with_records=False).chat for chat in library.chats()]
 

@@ -14,6 +14,7 @@ from backscroll.library import Library
 from backscroll.library.chats import open_chats
 from backscroll.library.chats.branch_messages import BranchMessages
 from backscroll.library.chats.open_chats import OpenChats
+from backscroll.store.local import LocalStore
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_file, session_path
@@ -39,7 +40,7 @@ class Slow(Library):
     """A library that does not give out the shape of a chat until it is told to."""
 
     def __init__(self, shelf: Shelf) -> None:
-        super().__init__(shelf.settings, shelf.open().homes)
+        super().__init__(shelf.settings, shelf.open().homes, LocalStore(shelf.index))
         self.asked, self.go_on = threading.Event(), threading.Event()
         given = self.store.shape
 

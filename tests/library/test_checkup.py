@@ -10,7 +10,7 @@ import pytest
 from backscroll.library.marks import change_marks
 from backscroll.library.setup import checkup
 from backscroll.library.setup.checkup import Check, check_library
-from tests.library.support import Shelf
+from tests.library.support import Shelf, local_store
 from tests.support.homes import FAMILIES
 
 SMALL = ("1.0 resume copies", "2.1.250 titles", "forks")
@@ -70,7 +70,7 @@ def test_a_changed_byte_in_a_pack_is_found(shelf: Shelf) -> None:
 
 def test_a_changed_byte_in_any_file_of_the_words_is_found(shelf: Shelf) -> None:
     with shelf.open() as library:
-        folder = library.store.text.folder
+        folder = local_store(library).text.folder
     segments = [path for path in folder.iterdir() if path.suffix not in (".json", ".lock")]
     assert len(segments) >= 6
     for path in segments:
@@ -83,7 +83,7 @@ def test_a_changed_byte_in_any_file_of_the_words_is_found(shelf: Shelf) -> None:
 
 def test_rows_that_are_cut_off_are_found(shelf: Shelf) -> None:
     with shelf.open() as library:
-        rows = library.store.file
+        rows = local_store(library).file
     put(rows, rows.read_bytes()[: rows.stat().st_size // 2])
     assert unsound(shelf) == ["index"]
     assert "backscroll update" in check(shelf)["index"].hint
@@ -98,13 +98,13 @@ def test_rows_that_are_cut_off_are_found(shelf: Shelf) -> None:
 )
 def test_rows_and_words_that_do_not_agree_are_found(shelf: Shelf, statement: str, said: str) -> None:
     with shelf.open() as library:
-        library.store.writing().connection.execute(statement)
+        local_store(library).start_writing().connection.execute(statement)
     assert any(said in problem for problem in check(shelf)["index"].problems)
 
 
 def test_a_passage_that_no_word_leads_to_is_found(shelf: Shelf) -> None:
     with shelf.open() as library:
-        store = library.store.writing()
+        store = local_store(library).start_writing()
         [(block,)] = store.connection.execute("select min(id) from blocks where role = 'prompt'").fetchall()
         store.text.delete([int(str(block))])
         store.text.commit()

@@ -559,7 +559,7 @@ def test_an_ingest_that_lives_on_notices_that_a_file_is_only_kept_any_more(shelf
     shelf.write(HELLO)
     with shelf.open() as library:
         library.update()
-        store = library.store.writing()
+        store = library.store.start_writing()
         ingest = Ingest(store)
         shelf.append("S1", jsonl(draw("c <- b user: go on")))
         for change in ("go on", "gone"):
@@ -575,7 +575,7 @@ def test_an_ingest_that_lives_on_notices_that_a_file_is_only_kept_any_more(shelf
 def test_what_a_list_shows_may_come_later_and_is_not_lost_if_it_never_does(shelf: Shelf) -> None:
     shelf.write({session_path("S1"): jsonl(draw("a <- - user: hello"))}).update()
     with shelf.open() as library:
-        store = library.store.writing()
+        store = library.store.start_writing()
         ingest = Ingest(store)
         for number, (before, name) in enumerate((("a", "b"), ("b", "c"), ("c", "d"))):
             with (shelf.home / session_path("S1")).open("ab") as file:

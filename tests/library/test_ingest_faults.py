@@ -11,7 +11,7 @@ import pytest
 
 from backscroll.archive import Writer
 from backscroll.files import Home, discover, reading
-from backscroll.library import Library, Updated
+from backscroll.library import Updated, local_library
 from backscroll.library.archives import archive_folder
 from backscroll.library.indexing import ingest
 from backscroll.library.indexing.costs import cost_with
@@ -70,7 +70,7 @@ def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def update(shelf: Shelf) -> Updated:
     """Without the archive: it reads the files too, at the same time."""
-    with Library(shelf.settings, [Home(shelf.home)], keeps=False) as library:
+    with local_library(shelf.settings, [Home(shelf.home)], keeps=False) as library:
         return library.update()
 
 
@@ -167,7 +167,7 @@ def test_an_ingest_that_lives_on_after_a_failed_read_goes_on_as_if_nothing_had_b
         shelf.write(session_file("S1", BEGUN))
         update(shelf)
         with shelf.open() as library:
-            store = library.store.writing()
+            store = library.store.start_writing()
             prices = load_prices(library.settings)
             store.use_prices(cost_with(prices), prices.fingerprint)
             ingest = Ingest(store)
@@ -238,7 +238,7 @@ def test_a_catalogue_that_lost_its_end_removes_nothing_from_the_index(tmp_path: 
     lines = catalogue.read_bytes().splitlines(keepends=True)
     for left in range(len(lines)):
         catalogue.write_bytes(b"".join(lines[:left]))
-        with Library(shelf.settings, [Home(shelf.home)], keeps=False) as library:
+        with local_library(shelf.settings, [Home(shelf.home)], keeps=False) as library:
             library.update()
         assert shelf.rows(TITLES) == [("a tiger", 1), ("hello", 1)], left
 

@@ -12,7 +12,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from backscroll.conversation import Kind, Message
-from backscroll.library import ChatReader, Library, OpenChats, open_homes
+from backscroll.library import ChatReader, Library, OpenChats, local_library, open_homes
 from backscroll.library.chats.find_in_chat import find_in
 from backscroll.library.chats.outline import crossings_of, outline_of
 from backscroll.settings import load_settings
@@ -87,7 +87,7 @@ def test_pieces_are_the_whole_in_all_layouts_at_once(tmp_path: Path) -> None:
 
 def test_pieces_are_the_whole_in_real_chats(tmp_path: Path, corpus: Path) -> None:
     settings = load_settings([corpus / "home"], tmp_path / "library")
-    with Library(settings, open_homes(settings)) as library:
+    with local_library(settings, open_homes(settings)) as library:
         library.update()
         assert check_all(library) > 1000
 
@@ -122,7 +122,7 @@ class Reader:
         return len(changes.messages)
 
     def check(self) -> None:
-        with Library(self.library.settings, self.library.homes) as other:
+        with local_library(self.library.settings, self.library.homes) as other:
             other.update()
             fresh = ChatReader(other, other.find(self.reader.stored.overview.id))
             branch_messages = fresh.branch_messages()

@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from backscroll.files import Home
-from backscroll.library import Library
+from backscroll.library import Library, local_library
 from backscroll.settings import Settings
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
@@ -23,7 +23,7 @@ FIXTURES: Final = Path(__file__).parents[1] / "fixtures" / "transcripts"
 def missed(home: Path, index: Path, words: Iterable[RareWord]) -> list[RareWord]:
     """The words that are not found where they stand."""
     settings = Settings(homes=(home,), library=index.parent, file=index.parent / "settings.toml")
-    with Library(settings, [Home(home)], index=index) as library:
+    with local_library(settings, [Home(home)], index=index) as library:
         library.update()
         return [word for word in words if not word.sessions & sessions_with(library, word.word)]
 

@@ -7,7 +7,7 @@ import pytest
 
 from backscroll.archive import Writer, capture_changed
 from backscroll.files import Changed, Home, look
-from backscroll.library import Library, find_kept, forget, open_archive
+from backscroll.library import find_kept, forget, local_library, open_archive
 from backscroll.library.archives import archive_folder, machine_name
 from backscroll.library.indexing.costs import cost_with
 from backscroll.library.indexing.follow import _take as take_changes
@@ -147,7 +147,7 @@ def test_an_emptied_session_that_is_then_deleted_stays(shelf: Shelf) -> None:
 def test_a_session_that_shrank_and_is_not_kept_again_yet_hides_nothing(shelf: Shelf) -> None:
     shelf.write(SESSION).update()
     shelf.write({NAME: b""})
-    with Library(shelf.settings, [Home(shelf.home)], keeps=False) as library:
+    with local_library(shelf.settings, [Home(shelf.home)], keeps=False) as library:
         library.update()
     assert shelf.found("zebra") == ["a zebra"]
     shelf.update()
@@ -193,7 +193,7 @@ def test_a_session_that_is_emptied_while_it_is_followed_hides_nothing(shelf: She
     sizes = []
     with shelf.open() as library, Writer(archive_folder(library.settings)) as writer:
         prices = load_prices(library.settings)
-        store = library.store.writing()
+        store = library.store.start_writing()
         store.use_prices(cost_with(prices), prices.fingerprint)
         ingest = Ingest(store)
         for data in (b"", jsonl(draw("n <- - user: a lion", session="S1")), SESSION[NAME] * 2):

@@ -8,13 +8,13 @@ import pytest
 
 from backscroll.errors import BackscrollError
 from backscroll.files import LONGEST_LINE, Home
-from backscroll.library import Library
+from backscroll.library import local_library
 from backscroll.library.archives import archive_folder
 from backscroll.library.indexing import texts, update
 from backscroll.library.searching.search import UNREADABLE
 from backscroll.store import PassageText
 from backscroll.store.local import LocalStore
-from tests.library.support import Shelf
+from tests.library.support import Shelf, local_store
 from tests.support.homes import session_file, session_path
 
 SESSION: Final = session_file("S1", "a <- - user: hello\nb <- a assistant: a zebra")
@@ -27,7 +27,7 @@ def shelf(tmp_path: Path) -> Shelf:
 
 
 def update_without_archive(shelf: Shelf) -> None:
-    with Library(shelf.settings, [Home(shelf.home)], keeps=False) as library:
+    with local_library(shelf.settings, [Home(shelf.home)], keeps=False) as library:
         library.update()
 
 
@@ -40,7 +40,7 @@ def texts_found(shelf: Shelf, query: str) -> list[str]:
 def doctor(shelf: Shelf, name: str, path: Path) -> None:
     """Let the row of a file name another one."""
     with shelf.open() as library:
-        connection = library.store.writing().connection
+        connection = local_store(library).start_writing().connection
         connection.execute("update files set path = ? where path like ?", (str(path), f"%{name}"))
         assert connection.changes() == 1
 
@@ -85,7 +85,7 @@ def test_what_is_kept_is_read_though_its_home_is_not_open(shelf: Shelf) -> None:
     shelf.write(SESSION).update()
     (shelf.home / session_path("S1")).unlink()
     shelf.update()
-    with Library(shelf.settings, []) as library:
+    with local_library(shelf.settings, []) as library:
         assert library.source(shelf.home / session_path("S1")) is not None
         assert library.source(shelf.home / "projects/-home-ada-shop/other.jsonl") is None
         assert library.source(Path("/etc/hostname")) is None

@@ -6,7 +6,7 @@ import pytest
 
 from backscroll.errors import StorageError
 from backscroll.files import Home
-from backscroll.library import Library
+from backscroll.library import local_library
 from backscroll.library.indexing.sources import Sources
 from backscroll.library.indexing.update import Silent, index_texts
 from tests.library.support import Shelf
@@ -20,7 +20,7 @@ def test_words_that_could_not_be_read_are_read_again_even_if_the_update_then_fai
     with shelf.open() as library:
         library.refresh(with_text=False)
     with shelf.open() as library:
-        store = library.store.writing()
+        store = library.store.start_writing()
         flush = store.flush
 
         def flush_and_fail() -> None:
@@ -39,9 +39,9 @@ def test_words_that_could_not_be_read_are_read_again_even_if_the_update_then_fai
 def test_a_file_that_was_to_be_read_again_and_is_deleted_first_leaves_the_index(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path).write(session_file("S1", "a <- - user: about zirconium\nb <- a assistant: done"))
     (path,) = shelf.home.rglob("*.jsonl")
-    with Library(shelf.settings, [Home(shelf.home)], keeps=False) as library:
+    with local_library(shelf.settings, [Home(shelf.home)], keeps=False) as library:
         library.update()
-        library.store.writing().read_again([str(path)])
+        library.store.start_writing().read_again([str(path)])
         library.store.close()
         path.unlink()
         library.update()

@@ -112,7 +112,7 @@ def test_rows_that_are_gone_take_the_words_with_them(shelf: Shelf, made: tuple[S
 
 def test_what_a_crash_left_beside_rows_that_are_gone_does_no_harm(shelf: Shelf, made: tuple[Shelf, Answers]) -> None:
     with shelf.open() as library:
-        library.store.writing().note("a crash", "is near")
+        library.store.start_writing().note("a crash", "is near")
         left = {path: path.read_bytes() for path in shelf.generation.glob("rows.sqlite-*")}
     assert len(left) == 2
     rows_of(shelf).unlink()
@@ -155,7 +155,7 @@ def test_damage_anywhere_in_the_rows_is_met_with_no_other_error(shelf: Shelf, ma
 def test_rows_that_lost_their_end_give_no_answer(shelf: Shelf, has_log: bool) -> None:
     """SQLite reads what is behind the end of a file as zeros."""
     with shelf.open() as library:
-        library.store.writing().note("something", "in the log")
+        library.store.start_writing().note("something", "in the log")
         names = ("rows.sqlite-wal", "rows.sqlite-shm") if has_log else ()
         log = {name: (shelf.generation / name).read_bytes() for name in names}
     whole = rows_of(shelf).read_bytes()
@@ -255,7 +255,7 @@ def test_words_that_are_gone_altogether_are_made_anew(shelf: Shelf, made: tuple[
 
 def test_a_second_writer_is_told_who_is_at_work_while_readers_go_on(shelf: Shelf) -> None:
     with shelf.open() as library:
-        library.store.writing()
+        library.store.start_writing()
         with pytest.raises(Busy) as told:
             shelf.update()
         assert "another process is updating the library" in told.value.message

@@ -26,7 +26,7 @@ from backscroll.errors import (
 from backscroll.store import DamagedStoreError
 from backscroll.store.local.database import connect
 from backscroll.store.local.faults import fault_of
-from tests.library.support import Shelf
+from tests.library.support import Shelf, local_store
 from tests.support.homes import session_file
 
 SQLITE: Final = {
@@ -105,7 +105,7 @@ def test_an_index_of_a_later_version_is_left_as_it_is(shelf: Shelf) -> None:
 def test_rows_that_find_no_room_are_told_of_and_nothing_is_thrown_away(shelf: Shelf) -> None:
     generation = shelf.generation
     with shelf.open() as library:
-        store = library.store.writing()
+        store = local_store(library).start_writing()
         pages = store.connection.pragma("page_count")
         store.connection.pragma("max_page_count", pages)
         with pytest.raises(DiskFull):

@@ -10,7 +10,7 @@ import pytest
 
 from backscroll.errors import BackscrollError
 from backscroll.store.local.text import TextIndex
-from tests.library.support import Shelf, differences
+from tests.library.support import Shelf, differences, local_store
 from tests.support.drawings import draw, jsonl
 from tests.support.homes import FAMILIES, session_file
 
@@ -74,7 +74,7 @@ def test_rows_are_flushed_before_the_words_that_point_at_them(tmp_path: Path, mo
 
     monkeypatch.setattr(TextIndex, "commit", commit)
     with shelf.open() as library:
-        store = library.store.writing()
+        store = local_store(library).start_writing()
 
         def trace(_: object, statement: str, __: object) -> bool:
             if re.match(r"insert|update|delete|pragma synchronous", statement.strip(), re.IGNORECASE):

@@ -10,7 +10,7 @@ import pytest
 
 from backscroll.errors import Busy
 from backscroll.store.local.database import connect
-from tests.library.support import Shelf
+from tests.library.support import Shelf, local_store
 from tests.support.homes import session_file
 
 WORDS = 40
@@ -65,7 +65,7 @@ def test_readers_have_the_old_index_until_the_new_one_is_complete(shelf: Shelf) 
     held.renew()
     assert held.search(QUERY).total == WORDS
     assert held.sql("select count(*) from v_messages").rows == [(WORDS,)]
-    assert held.store.file.parent == shelf.generation
+    assert local_store(held).file.parent == shelf.generation
     held.close()
     assert (shelf.index / "lock").stat().st_ino == lock
 

@@ -147,7 +147,7 @@ def test_a_moment_keeps_its_milliseconds(tmp_path: Path) -> None:
 
 def test_others_may_read_while_somebody_writes(shelf: Shelf) -> None:
     with shelf.open() as library:
-        library.store.writing().note("busy", "yes")
+        library.store.start_writing().note("busy", "yes")
         assert ask(shelf, "select count(*) from v_chats") == [(1,)]
 
 

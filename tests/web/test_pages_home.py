@@ -48,7 +48,7 @@ def test_before_anything_is_read_it_says_what_is_happening(tmp_path: Path) -> No
 def test_while_the_first_update_reads_it_does_not_say_that_there_is_nothing(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path).write(chat("one"))
     with shelf.open() as library:
-        library.store.writing().note("started", "1")
+        library.store.start_writing().note("started", "1")
         library.store.close()
     page = Viewer(shelf).get("/")
     assert "for the first time" in page.text

@@ -10,7 +10,7 @@ from backscroll.api.results import Results, results_of
 from backscroll.api.rows import Table
 from backscroll.errors import StorageError, UsageError, storage_error
 from backscroll.library import Library as Answering
-from backscroll.library import OpenedChat, open_homes
+from backscroll.library import OpenedChat, local_library, open_homes
 from backscroll.settings import Settings, load_settings
 
 
@@ -40,7 +40,7 @@ class Library:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._core: Answering | None = Answering(settings, open_homes(settings))
+        self._core: Answering | None = local_library(settings, open_homes(settings))
         self._last: tuple[str, bool, OpenedChat] | None = None
 
     def chats(self, query: str = "", limit: int | None = None, sort: str = "newest") -> Chats:
@@ -83,7 +83,7 @@ class Library:
         self._last = None
         library.close()
         # A new one: what is open knows the archive, the marks and the running sessions of the moment it was opened.
-        self._core = Answering(self._settings, library.homes)
+        self._core = library.clone()
 
     def close(self) -> None:
         """Let go of it. Chats and passages keep what they have, and can be asked for no more."""

@@ -191,7 +191,7 @@ def archive_forget(name: str, yes: bool) -> None:
       backscroll archive forget 4f8c
       backscroll archive forget 4f8c --yes
     """
-    from backscroll.library import Library, find_kept, forget_everywhere, open_archive, open_homes
+    from backscroll.library import find_kept, forget_everywhere, local_library, open_archive, open_homes
 
     asked = request()
     settings = asked.settings()
@@ -205,7 +205,7 @@ def archive_forget(name: str, yes: bool) -> None:
             )
         tell(f"{clean_line(chat.id)}  {clean_line(chat.title)}: {plural(len(chat.files), 'file')}")
         click.confirm("Remove it from the archive for ever?", abort=True, err=True)
-    with Library(settings, open_homes(settings), keeps=False) as library, Progress(quiet=asked.quiet) as progress:
+    with local_library(settings, open_homes(settings), keeps=False) as library, Progress(quiet=asked.quiet) as progress:
         count, recalls = forget_everywhere(library, chat, progress)
     if asked.json:
         write_json({"forgotten": count, "recalls": recalls})

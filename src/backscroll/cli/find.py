@@ -76,7 +76,6 @@ def _pick(context: click.Context, library: "Library", query: str, sort: str) -> 
     from backscroll.cli import resume, show
     from backscroll.cli.marks import change
     from backscroll.cli.picker import Doors, pick
-    from backscroll.library import Library
     from backscroll.library.chats.resume import resume_of
     from backscroll.library.marked_chats import sessions_of
     from backscroll.library.marks import read_marks
@@ -95,7 +94,7 @@ def _pick(context: click.Context, library: "Library", query: str, sort: str) -> 
     left = pick(
         query,
         sort,
-        lambda: Library(library.settings, library.homes, library.store.folder),
+        lambda: library.clone(),
         doors,
         color=context.find_root().color is not False,
     )

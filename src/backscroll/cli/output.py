@@ -97,12 +97,12 @@ def open_library(asked: "Request", *, with_text: bool = False, as_it_is: bool = 
     `with_text` where words are looked for; else it is enough to know the chats. `as_it_is` where what is kept must not
     change.
     """
-    from backscroll.library import Library, open_homes
+    from backscroll.library import local_library, open_homes
 
     asked.reads_history = True
     settings = asked.settings()
     homes = open_homes(settings)
-    library = Library(settings, homes, keeps=not as_it_is)
+    library = local_library(settings, homes, keeps=not as_it_is)
     try:
         with Progress(quiet=asked.quiet) as progress:
             told = library.refresh(with_text=with_text, progress=progress)
@@ -114,7 +114,7 @@ def open_library(asked: "Request", *, with_text: bool = False, as_it_is: bool = 
         # Somewhere to put the index there must be; what was kept before is read where it lies.
         if not asked.quiet:
             tell(f"backscroll: nothing could be kept: {clean(str(error))}\n  next: see --library")
-        library = Library(settings, homes, Path(tempfile.mkdtemp(prefix="backscroll-")), keeps=False)
+        library = local_library(settings, homes, Path(tempfile.mkdtemp(prefix="backscroll-")), keeps=False)
         click.get_current_context().call_on_close(library.discard)
         with Progress(quiet=asked.quiet) as progress:
             told = library.refresh(with_text=with_text, progress=progress)
@@ -127,10 +127,10 @@ def open_library(asked: "Request", *, with_text: bool = False, as_it_is: bool = 
 def read_demo_first(asked: "Request") -> None:
     """Read the whole sample before a server starts: it takes a moment, and the first answer has everything in it."""
     if asked.demo:
-        from backscroll.library import Library, open_homes
+        from backscroll.library import local_library, open_homes
 
         settings = asked.settings()
-        with Library(settings, open_homes(settings)) as library, Progress(quiet=asked.quiet) as progress:
+        with local_library(settings, open_homes(settings)) as library, Progress(quiet=asked.quiet) as progress:
             library.update(progress)
 
 

@@ -20,14 +20,14 @@ def command(rebuild: bool) -> None:
       backscroll update
       backscroll update --rebuild
     """
-    from backscroll.library import Library, no_history, open_homes
+    from backscroll.library import local_library, no_history, open_homes
 
     asked = request()
     settings = asked.settings()
     homes = open_homes(settings)
     if not any(home.exists for home in homes):
         raise no_history(homes)
-    with Library(settings, homes) as library, Progress(quiet=asked.quiet, plain=True) as progress:
+    with local_library(settings, homes) as library, Progress(quiet=asked.quiet, plain=True) as progress:
         told = library.rebuild(progress) if rebuild else library.update(progress)
     if not asked.quiet:
         tell_updated(told, verbose=True)

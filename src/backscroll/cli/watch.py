@@ -21,12 +21,12 @@ def command() -> None:
       backscroll watch
       backscroll watch --quiet &
     """
-    from backscroll.library import Library, follow, open_homes
+    from backscroll.library import follow, local_library, open_homes
 
     asked = request()
     settings = asked.settings()
     tell_no_history(asked)
-    for round_ in follow(Library(settings, open_homes(settings))):
+    for round_ in follow(local_library(settings, open_homes(settings))):
         if asked.json:
             # One object a line: it is a stream.
             write(

@@ -16,6 +16,7 @@ from backscroll.library.keeping.kept_versions import KeptChat, KeptVersion, find
 from backscroll.library.keeping.restore import put_back
 from backscroll.library.keeping.verify import Proof, prove
 from backscroll.library.library import CHAT_SORTS, SORTS, Library, OpenedChat
+from backscroll.library.local import local_library
 from backscroll.library.marks import Mark, Marks, change_marks, new_note
 from backscroll.library.searching.search import Found, FoundChat, FoundPassage
 from backscroll.library.setup.doctor import Health, HomeHealth, Sighting, examine
@@ -78,6 +79,7 @@ __all__ = [
     "is_due",
     "keep",
     "keep_watching",
+    "local_library",
     "new_note",
     "no_history",
     "observe",

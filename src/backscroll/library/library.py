@@ -1,6 +1,5 @@
 """A library that is open: its chats, what was said in them, and how to find it."""
 
-import shutil
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
@@ -27,8 +26,7 @@ from backscroll.library.searching.search import Found, around, search, text_of
 from backscroll.query import Highlighter, Query, parse
 from backscroll.records import LiveSession, live_session
 from backscroll.settings import Settings
-from backscroll.store import DamagedStoreError, Hit, Scope, StoredChat, Table
-from backscroll.store.local import LocalStore
+from backscroll.store import DamagedStoreError, Hit, Scope, Store, StoredChat, Table
 
 SORTS = ("relevance", "newest", "oldest")
 CHAT_SORTS = ("newest", "oldest", "title", "messages", "cost")
@@ -80,13 +78,11 @@ class OpenedChat:
 class Library:
     """Archive and index of some homes. Reading never changes anything and never waits."""
 
-    def __init__(
-        self, settings: Settings, homes: Sequence[Home], index: Path | None = None, *, keeps: bool = True
-    ) -> None:
-        """`index` is where to put what is derived, if not with the rest; without `keeps` the archive stays as it is."""
+    def __init__(self, settings: Settings, homes: Sequence[Home], store: Store, *, keeps: bool = True) -> None:
+        """Without `keeps` the archive stays as it is."""
         self.settings = settings
         self.homes = list(homes)
-        self.store = LocalStore(index or settings.library / "index")
+        self.store = store
         self._keeps = keeps
         self._discoveries: list[Discovery] | None = None
         self._catalogue = ""
@@ -96,9 +92,12 @@ class Library:
         self.store.close()
 
     def discard(self) -> None:
-        """Let go of it, and remove its index. For one that was made in a temporary folder."""
-        self.close()
-        shutil.rmtree(self.store.folder, ignore_errors=True)
+        """Close it and delete its index. For one that was made in a temporary folder."""
+        self.store.discard()
+
+    def clone(self) -> "Library":
+        """The same library opened once more, for another thread."""
+        return Library(self.settings, self.homes, self.store.clone(), keeps=self._keeps)
 
     def __enter__(self) -> Self:
         return self
@@ -135,16 +134,19 @@ class Library:
         return self._update(with_text=True, progress=progress, rebuild=True)
 
     def _update(self, *, with_text: bool, progress: Progress | None, rebuild: bool = False) -> Updated:
+        notices = []
         try:
             if not rebuild:
                 try:
                     return self._run_update(with_text=with_text, progress=progress)
                 except DamagedStoreError as damage:
-                    self.store.notices.append(f"{damage.message}; it was made again, and nothing is lost")
+                    notices.append(f"{damage.message}; it was made again, and nothing is lost")
                 except ForgottenRowsError:
                     pass  # an `archive forget` that did not come to its end
             with self.store.rebuilding():
-                return self._run_update(with_text=True, progress=progress)
+                done = self._run_update(with_text=True, progress=progress)
+            done.notices += notices
+            return done
         finally:
             self.store.close()
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from backscroll.files import Home
 from backscroll.library.library import Library
+from backscroll.library.local import local_library
 from backscroll.settings import Settings
 
 MOST_IDLE: Final = 2
@@ -29,7 +30,7 @@ class Pool:
         """A library that nobody else reads from meanwhile, knowing what has happened until now."""
         with self._lock:
             library = self._idle.pop() if self._idle else None
-        library = library or Library(self.settings, self.homes)
+        library = library or local_library(self.settings, self.homes)
         try:
             library.renew()
             yield library

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from backscroll.errors import BackscrollError
-from backscroll.library import ChatReader, Home, Library, StoredChat
+from backscroll.library import ChatReader, Home, Library, StoredChat, local_library
 from backscroll.library.pool import Pool
 from backscroll.settings import Settings
 
@@ -80,7 +80,7 @@ class Desk(Pool):
         """Look at the homes whenever a call wants it, until the end. No failure ends it: the next look may succeed."""
         while self._next_look():
             try:
-                with Library(self.settings, self.homes) as library:
+                with local_library(self.settings, self.homes) as library:
                     library.refresh(with_text=True, progress=Until(self._stopped))
             except Stopped:
                 return

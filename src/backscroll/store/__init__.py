@@ -2,8 +2,10 @@
 
 from backscroll.store.base import (
     AnswerCost,
+    AnswerPrice,
     ChatHits,
     ChatShape,
+    CountedAnswer,
     DamagedStoreError,
     Hit,
     IndexedFile,
@@ -22,10 +24,12 @@ from backscroll.store.columns import Flags, add_record, add_spilled, change_of, 
 __all__ = [
     "EPOCH",
     "AnswerCost",
+    "AnswerPrice",
     "Batch",
     "ChatChange",
     "ChatHits",
     "ChatShape",
+    "CountedAnswer",
     "DamagedStoreError",
     "FileColumns",
     "Flags",

@@ -4,8 +4,9 @@ A store holds what was derived from the transcripts. It can always be thrown awa
 only place of anything; the texts themselves are not in it, only where they stand.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple, Protocol, Self
 
 from backscroll.conversation import Overview, Role, Transcript
 from backscroll.errors import BackscrollError
@@ -146,6 +147,40 @@ class AnswerCost(NamedTuple):
     """In nanodollars; None where no price is known."""
 
 
+class CountedAnswer(NamedTuple):
+    """An answer and what it took: of each field the maximum over its rows, at the time of the first."""
+
+    message: str
+    file: int
+    agent: int
+    time: int | None
+    model: str | None
+    input: int
+    output: int
+    cache_write: int
+    cache_read: int
+    cache_write_5m: int
+    cache_write_1h: int
+    web_searches: int
+    web_fetches: int
+    tier: str | None
+    speed: str | None
+    geo: str | None
+    final: int
+    reported_cost: int | None
+    """In nanodollars, as old rows say."""
+    version: str | None
+    git_branch: str | None
+    cost: int | None
+    """In nanodollars; None where there is no price."""
+    records: int
+    files: int
+
+
+AnswerPrice = Callable[[CountedAnswer], int | None]
+"""What an answer costs, in nanodollars; None where no price is known."""
+
+
 class StoredMessage(NamedTuple):
     """A message that is cited."""
 
@@ -171,7 +206,45 @@ class Pending(NamedTuple):
 
 
 class Store(Protocol):
-    """Everything that is derived. One process writes; readers never wait."""
+    """Everything that is derived. One process writes; readers never wait. An open store is for one thread at a time."""
+
+    # Opening and closing
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is something to read, made by this version of backscroll."""
+
+    def start_writing(self) -> Self:
+        """Become the one who writes; Busy if another process is. Where there is no store to go on with, make one.
+
+        Raises DamagedStoreError where there is one that cannot be used; `rebuilding` then makes another.
+        """
+
+    def rebuilding(self) -> AbstractContextManager[None]:
+        """Write a new store inside; readers have the old one until it is complete, and then the new one."""
+
+    def remove_superseded(self) -> None:
+        """Remove what earlier versions of backscroll left here, now that this store is complete."""
+
+    def renew(self) -> None:
+        """See a store that took the place of this one since it was opened. For a reader that stays open for long."""
+
+    def clone(self) -> Self:
+        """The same store opened once more, for another thread."""
+
+    def close(self) -> None:
+        """Close it; it opens again when it is next used."""
+
+    def discard(self) -> None:
+        """Close it and delete all of it."""
+
+    def take_notices(self) -> list[str]:
+        """What the user should know since this was last asked: that the store was made again, and why."""
+
+    def problems(self) -> list[str]:
+        """What is wrong with it; empty if it is sound. Reads all of it. Raises NothingFound if there is none yet."""
+
+    # Writing
 
     def known(self) -> dict[str, IndexedFile]:
         """Every file that was read, by its path."""
@@ -213,7 +286,18 @@ class Store(Protocol):
         """Have these files read from their beginning by the next update."""
 
     def flush(self) -> None:
-        """Let searches see what was indexed."""
+        """Let searches see what was indexed, and no longer what was deleted. Costs nothing if there is neither."""
+
+    def use_prices(self, price: AnswerPrice, fingerprint: str) -> None:
+        """Count costs with these prices; what was counted with prices of another fingerprint is counted again."""
+
+    def note(self, name: str, value: str) -> None:
+        """Remember something about what was read."""
+
+    def noted(self, name: str) -> str | None:
+        """What was remembered."""
+
+    # Reading
 
     def pending(self) -> Pending:
         """What is not findable yet."""
@@ -249,12 +333,6 @@ class Store(Protocol):
     def paths(self, chat: int) -> list[tuple[str, bool]]:
         """The files of a chat, each with whether it is only in the archive."""
 
-    def note(self, name: str, value: str) -> None:
-        """Remember something about what was read."""
-
-    def noted(self, name: str) -> str | None:
-        """What was remembered."""
-
     def shape(self, chat: int) -> ChatShape | None:
         """A chat without its records, all of it as it was at one moment; None if there is no such chat."""
 
@@ -287,9 +365,6 @@ class Store(Protocol):
 
     def sql(self, statement: str, limit: int, seconds: float) -> "Table":
         """Run a statement that only reads."""
-
-    def close(self) -> None:
-        """Let go of it."""
 
 
 class Table(NamedTuple):

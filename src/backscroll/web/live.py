@@ -13,7 +13,7 @@ from typing import Final
 
 from backscroll.errors import BackscrollError, Busy
 from backscroll.httpd.connections import Connections
-from backscroll.library import WATCHING, Library, follow, observe
+from backscroll.library import WATCHING, follow, local_library, observe
 from backscroll.web.desk import Desk
 from backscroll.web.news import News, Trouble
 
@@ -66,7 +66,7 @@ class Live:
 
     def _follow_or_observe(self) -> None:
         try:
-            with Library(self._desk.settings, self._desk.homes) as library:
+            with local_library(self._desk.settings, self._desk.homes) as library:
                 for followed in follow(library, self._stop, _Told(self.news, self._catch_up)):
                     self._tell(followed.paths)
         except Busy:  # another process keeps the library up to date: we only look
@@ -79,7 +79,7 @@ class Live:
         timer = threading.Timer(TRY_AGAIN_SECONDS, self._pause.set)
         timer.start()
         try:
-            with Library(self._desk.settings, self._desk.homes) as library:
+            with local_library(self._desk.settings, self._desk.homes) as library:
                 self._catch_up()
                 for followed in observe(library, self._pause):
                     self._tell(followed.paths)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from backscroll.cli.status import _window
 from backscroll.files import Home
-from backscroll.library import Library
+from backscroll.library import local_library
 from backscroll.library.analytics.blocks import LENGTH, blocks, starts_of
 from backscroll.library.analytics.reports import QUARTER, Asked
 from backscroll.query import parse
@@ -90,7 +90,7 @@ def test_real_files_counted_by_hand_have_the_same_windows(corpus: Path, tmp_path
             windows[start] = 0
         windows[start] += 1
     settings = Settings(homes=(), library=tmp_path / "library", file=tmp_path / "settings.toml")
-    with Library(settings, [Home(corpus / "home")]) as library:
+    with local_library(settings, [Home(corpus / "home")]) as library:
         library.update()
         found = blocks(library, Asked(zone=UTC), NOW)
     assert {row[0]: row[2] for row in found.rows} == {

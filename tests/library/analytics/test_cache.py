@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from backscroll.files import Home
-from backscroll.library import Library
+from backscroll.library import Library, local_library
 from backscroll.library.analytics.cache import cache
 from backscroll.library.analytics.reports import Asked
 from backscroll.settings import Settings
@@ -96,7 +96,7 @@ def test_the_numbers_are_those_of_an_independent_count(corpus: Path, tmp_path: P
                 most[key] = [max(known, usage.get(name) or 0) for known, name in zip(counts, names, strict=True)]
     home = corpus / "home"
     settings = Settings(homes=(home,), library=tmp_path / "library", file=tmp_path / "settings.toml")
-    with Library(settings, [Home(home)], keeps=False) as library:
+    with local_library(settings, [Home(home)], keeps=False) as library:
         library.refresh(with_text=False)
         total = cache(library, Asked()).facts["total"]
     assert total["answers"] == len(most)

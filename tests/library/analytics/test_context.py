@@ -9,7 +9,7 @@ import pytest
 
 from backscroll.errors import UsageError
 from backscroll.files import Home
-from backscroll.library import Library
+from backscroll.library import Library, local_library
 from backscroll.library.analytics.context import context
 from backscroll.library.analytics.reports import Asked
 from backscroll.settings import Settings
@@ -112,6 +112,6 @@ def test_the_outputs_are_those_of_an_independent_count(corpus: Path, tmp_path: P
         expected[tools.get(call, "-")] += size
     home = corpus / "home"
     settings = Settings(homes=(home,), library=tmp_path / "library", file=tmp_path / "settings.toml")
-    with Library(settings, [Home(home)], keeps=False) as library:
+    with local_library(settings, [Home(home)], keeps=False) as library:
         library.refresh(with_text=False)
         assert {row[0]: row[2] for row in context(library, Asked(), "tool").rows} == expected

@@ -12,7 +12,7 @@ import pytest
 
 from backscroll.errors import NothingFound, UsageError
 from backscroll.files import Home
-from backscroll.library import Library
+from backscroll.library import Library, local_library
 from backscroll.library.analytics.blame import blame
 from backscroll.library.analytics.files import files
 from backscroll.library.analytics.reports import Asked
@@ -202,7 +202,7 @@ def test_the_numbers_are_those_of_an_independent_count(corpus: Path, tmp_path: P
         if call in done:
             expected.setdefault(file, [0, 0])[tool == "Read"] += 1
     settings = Settings(homes=(home,), library=tmp_path / "library", file=tmp_path / "settings.toml")
-    with Library(settings, [Home(home)], keeps=False) as library:
+    with local_library(settings, [Home(home)], keeps=False) as library:
         library.refresh(with_text=False)
         found = {row["file"]: [row["edits"], row["reads"]] for row in files(library, Asked(), limit=1).as_dicts()}
     assert {file: counts for file, counts in found.items() if any(counts)} == expected

@@ -4,7 +4,7 @@ from datetime import UTC
 from pathlib import Path
 
 from backscroll.files import Home
-from backscroll.library import Library
+from backscroll.library import local_library
 from backscroll.library.analytics.prompts import prompts
 from backscroll.library.analytics.reports import Asked
 from backscroll.settings import Settings
@@ -71,7 +71,7 @@ def test_every_home_has_as_many_as_its_chats_say(tmp_path: Path) -> None:
 
 def test_the_corpus_has_as_many_as_its_chats_say(corpus: Path, tmp_path: Path) -> None:
     settings = Settings(homes=(), library=tmp_path / "library", file=tmp_path / "settings.toml")
-    with Library(settings, [Home(corpus / "home")]) as library:
+    with local_library(settings, [Home(corpus / "home")]) as library:
         library.update()
         report = prompts(library, Asked(zone=UTC))
         told = library.sql("select sum(prompts) from v_chats").rows[0][0]

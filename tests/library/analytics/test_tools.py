@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from backscroll.files import Home
-from backscroll.library import Library
+from backscroll.library import local_library
 from backscroll.library.analytics.reports import Asked, Report
 from backscroll.library.analytics.tools import tools
 from backscroll.settings import Settings
@@ -102,7 +102,7 @@ def test_the_numbers_are_those_of_the_raw_rows(corpus: Path, tmp_path: Path) -> 
         elif block.get("type") == "tool_result":
             failed.setdefault(block["tool_use_id"], bool(block.get("is_error")))
     settings = Settings(homes=(corpus / "home",), library=tmp_path / "library", file=tmp_path / "settings.toml")
-    with Library(settings, [Home(corpus / "home")], keeps=False) as library:
+    with local_library(settings, [Home(corpus / "home")], keeps=False) as library:
         library.refresh(with_text=False)
         found = rows(tools(library, Asked()))
     assert {name: row["calls"] for name, row in found.items()} == {name: len(ids) for name, ids in calls.items()}

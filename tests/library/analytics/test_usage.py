@@ -10,7 +10,7 @@ import pytest
 from bench.generate import Mix, generate
 
 from backscroll.files import Home
-from backscroll.library import Library
+from backscroll.library import Library, local_library
 from backscroll.library.analytics.reports import Asked, Report
 from backscroll.library.analytics.usage import answers, usage
 from tests.library.analytics.recount import Told, by_day, by_model, recount, totals
@@ -79,7 +79,7 @@ def check(library: Library, told: dict[str, Told]) -> None:
 
 def test_the_real_sessions_are_counted_as_a_recount_counts_them(corpus: Path, tmp_path: Path) -> None:
     settings = replace(Shelf(tmp_path).settings, homes=(corpus / "home",))
-    with Library(settings, [Home(corpus / "home")]) as library:
+    with local_library(settings, [Home(corpus / "home")]) as library:
         library.refresh(with_text=False)
         check(library, recount(corpus / "home"))
 
@@ -197,7 +197,7 @@ def test_a_price_in_the_settings_counts_from_the_next_update_on(shelf: Shelf) ->
     drawn(shelf, 'a <- - user: hello\nb <- a assistant(m1): hi {"message": {"model": "unheard-of-1"}}')
     for rates, cost in (({"input": 1.0, "output": 2.0}, 20), ({"input": 7.0, "output": 2.0}, 80), (None, None)):
         prices = {"unheard-of-1": rates} if rates else {}
-        with Library(replace(shelf.settings, prices=prices), [Home(shelf.home)]) as library:
+        with local_library(replace(shelf.settings, prices=prices), [Home(shelf.home)]) as library:
             library.refresh(with_text=False)
             report = usage(library, Asked(), "model")
             assert report.facts["total"]["cost_microdollars"] == cost

@@ -1,14 +1,14 @@
 """What an answer cost, for the store that counts it."""
 
 from backscroll.pricing import Prices
-from backscroll.store.local import Counted, Price
+from backscroll.store import AnswerPrice, CountedAnswer
 
 
-def cost_with(prices: Prices) -> Price:
+def cost_with(prices: Prices) -> AnswerPrice:
     """How a store works out costs with these prices."""
     cost = prices.cost
 
-    def price(row: Counted) -> int | None:
+    def price(row: CountedAnswer) -> int | None:
         return cost(
             row.model, row.time, row.input, row.output, row.cache_write, row.cache_read, row.cache_write_5m,
             row.cache_write_1h, row.web_searches, row.tier, row.speed, row.geo,

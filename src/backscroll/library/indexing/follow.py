@@ -56,7 +56,7 @@ def follow(
     settings, homes = library.settings, library.homes
     library.update(progress)
     (progress or Silent()).begin(WATCHING, 0)
-    store = library.store.writing()
+    store = library.store.start_writing()
     try:
         with Writer(archive_folder(settings)) as writer:
             prices = load_prices(settings)

@@ -23,7 +23,6 @@ from backscroll.library.indexing.tasks import Work
 from backscroll.library.indexing.texts import Texts
 from backscroll.settings import Settings
 from backscroll.store import PassageText, Store
-from backscroll.store.local import LocalStore
 
 PASSAGES_AT_ONCE: Final = 2000
 TEXT_AT_ONCE: Final = 4_000_000
@@ -70,7 +69,7 @@ class Updated:
         return not (self.work.records or self.passages or self.removed or self.archived)
 
 
-def look(store: LocalStore, settings: Settings, homes: Sequence[Home]) -> tuple[list[Discovery], bool]:
+def look(store: Store, settings: Settings, homes: Sequence[Home]) -> tuple[list[Discovery], bool]:
     """What is in the homes, and whether a store has anything to do for it."""
     discoveries = [discover(home) for home in homes if home.exists]
     if not store.exists:
@@ -85,7 +84,7 @@ def look(store: LocalStore, settings: Settings, homes: Sequence[Home]) -> tuple[
 
 
 def update(
-    store: LocalStore,
+    store: Store,
     settings: Settings,
     homes: Sequence[Home],
     discoveries: Sequence[Discovery] | None = None,
@@ -97,7 +96,7 @@ def update(
     """Do all that there is to do. Busy if another process is at it."""
     progress = progress or Silent()
     done = Updated()
-    store.writing()
+    store.start_writing()
     if discoveries is None:
         discoveries = [discover(home) for home in homes if home.exists]
     prices = load_prices(settings)
@@ -129,9 +128,9 @@ def update(
         store.note("catalogue", catalogue_stamp(settings) if is_first else stamp)
     if with_text:
         done.passages = index_texts(store, Sources(homes, archive), progress, done.unreadable)
-    store.settle()
+    store.remove_superseded()
     done.unreadable += [*done.work.unreadable, *(item for found in discoveries for item in found.unreadable)]
-    done.notices = store.notices
+    done.notices += store.take_notices()
     return done
 
 
@@ -158,7 +157,7 @@ def _without(found: Discovery, is_left_out: Callable[[HomeFile], bool]) -> Disco
     return rest
 
 
-def _note_forgotten(store: LocalStore, found: Sequence[Discovery], shown: Sequence[Discovery]) -> None:
+def _note_forgotten(store: Store, found: Sequence[Discovery], shown: Sequence[Discovery]) -> None:
     """Remember which files are left out, so that they do not count as new the next time."""
     left_out: set[str] = set()
     for one, rest in zip(found, shown, strict=True):
@@ -176,9 +175,7 @@ def ingest(store: Store, work: Plan, on_bytes: Callable[[int], object]) -> Work:
     return ingest.work
 
 
-def index_texts(
-    store: LocalStore, sources: Sources, progress: Progress, unreadable: list[Unreadable] | None = None
-) -> int:
+def index_texts(store: Store, sources: Sources, progress: Progress, unreadable: list[Unreadable] | None = None) -> int:
     """Make findable what is not yet; how many passages that were. May be stopped at any point, and goes on there.
 
     A file that the system fails to read is added to `unreadable`, and the next update reads all of it again.
@@ -202,21 +199,20 @@ def index_texts(
                     size = 0
             size += _index(store, documents, progress)
             done += len(spots)
-        if size or done or store.needs_flush():
-            _flush(store, texts)
+        _flush(store, texts)
     if unreadable is not None:
         unreadable += [Unreadable(Path(path), reason) for path, reason in texts.failed.items()]
     return done
 
 
-def _index(store: LocalStore, documents: list[PassageText], progress: Progress) -> int:
+def _index(store: Store, documents: list[PassageText], progress: Progress) -> int:
     """Hand over some texts; how many characters that were."""
     store.index(documents)
     progress.add(len(documents))
     return sum(len(document.text) for document in documents)
 
 
-def _flush(store: LocalStore, texts: Texts) -> None:
+def _flush(store: Store, texts: Texts) -> None:
     """Let searches see the words; but first note what could not be read, so that no end of the process loses that."""
     if texts.failed:
         store.read_again(texts.failed)

@@ -12,15 +12,14 @@ from pathlib import Path
 from typing import Final
 
 from backscroll.archive import Archive, verify
-from backscroll.errors import BackscrollError, NewerVersion, storage_error
+from backscroll.errors import BackscrollError, NewerVersion, NothingFound, storage_error
 from backscroll.files import Home
 from backscroll.library.archives import archive_folder
-from backscroll.library.library import Library
+from backscroll.library.local import index_folder, local_library
 from backscroll.library.marks import read_marks
 from backscroll.library.memory.saved_recalls import saved_recalls
 from backscroll.settings import Settings
 from backscroll.store import DamagedStoreError
-from backscroll.store.local.checking import problems_of
 
 LEAST_FREE: Final = 200_000_000
 """Bytes: room for what the next sessions bring."""
@@ -57,7 +56,7 @@ def check_library(
         "index": lambda: _index(settings, homes),
         "marks": lambda: _marks(settings),
         "permissions": lambda: _permissions(settings.library),
-        "free space": lambda: _free_space(settings.library),
+        "free space": lambda: _free_space(settings.library, index_folder(settings)),
     }
     for name, check in checks.items():
         try:
@@ -84,13 +83,12 @@ def _archive(settings: Settings, on_total: Callable[[int], object], on_bytes: Ca
 
 
 def _index(settings: Settings, homes: Sequence[Home]) -> Check:
-    with Library(settings, homes, keeps=False) as library:
-        store = library.store
+    with local_library(settings, homes, keeps=False) as library:
         try:
-            if not store.exists and not any(store.folder.rglob("rows.sqlite")):
-                return Check("index", "there is none yet; backscroll update makes it")
-            problems = problems_of(store) if store.exists else ["it cannot be opened"]
-            told = "" if problems else f"{store.pending().passages:,} passages wait to be indexed"
+            problems = library.store.problems()
+            told = "" if problems else f"{library.store.pending().passages:,} passages wait to be indexed"
+        except NothingFound:
+            return Check("index", "there is none yet; backscroll update makes it")
         except DamagedStoreError as error:
             problems, told = [error.message], ""
         except NewerVersion as error:
@@ -135,9 +133,9 @@ def _below(folder: Path, *, reachable: bool = False) -> Iterator[Path]:
         yield from (path for one in (*folders, *files) if not (path := Path(name, one)).is_symlink())
 
 
-def _free_space(library: Path) -> Check:
+def _free_space(library: Path, index_folder: Path) -> Check:
     folder = next(path for path in (library, *library.parents) if path.is_dir())
-    index = sum(path.lstat().st_size for path in _below(library / "index") if path.is_file())
+    index = sum(path.lstat().st_size for path in _below(index_folder) if path.is_file())
     free = shutil.disk_usage(folder).free
     needed = max(LEAST_FREE, index)
     problems = []

@@ -1,6 +1,5 @@
 """A store on this machine's own disk: SQLite for rows, tantivy for words."""
 
-from backscroll.store.local.counting import Counted, Price
 from backscroll.store.local.store import LocalStore
 
-__all__ = ["Counted", "LocalStore", "Price"]
+__all__ = ["LocalStore"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import apsw
 import tantivy
@@ -13,8 +13,10 @@ from backscroll.store.local.checked import check_sum
 from backscroll.store.local.database import select
 from backscroll.store.local.faults import guarded
 from backscroll.store.local.generations import TEXT
-from backscroll.store.local.store import LocalStore
 from backscroll.store.local.text import SCHEMA, TextIndex
+
+if TYPE_CHECKING:
+    from backscroll.store.local.store import LocalStore
 
 AT_ONCE: Final = 100_000
 """How many passages are compared at once: memory stays small however many there are."""
@@ -30,7 +32,7 @@ ORPHANS: Final = {
 }
 
 
-def problems_of(store: LocalStore) -> list[str]:
+def problems_of(store: "LocalStore") -> list[str]:
     """What is wrong with an index, which must be there; empty if it is sound. Reads all of it, and changes nothing."""
     try:
         found = _rows(store)
@@ -63,7 +65,7 @@ def _is_sound(path: Path) -> bool:
 
 
 @guarded
-def _rows(store: LocalStore) -> list[str]:
+def _rows(store: "LocalStore") -> list[str]:
     connection = store.connection
     said = [str(row[0]) for row in select(connection, f"pragma integrity_check({MOST_TOLD})")]
     found = [] if said == ["ok"] else [f"the rows are damaged: {line}" for line in said]
@@ -74,7 +76,7 @@ def _rows(store: LocalStore) -> list[str]:
     return found
 
 
-def _settled_words(store: LocalStore) -> list[str]:
+def _settled_words(store: "LocalStore") -> list[str]:
     """What is wrong with the words, and stays so: another process may be writing while we compare."""
     for _ in range(ATTEMPTS):
         before = _state(store)
@@ -85,12 +87,12 @@ def _settled_words(store: LocalStore) -> list[str]:
 
 
 @guarded
-def _state(store: LocalStore) -> tuple[object, ...]:
+def _state(store: "LocalStore") -> tuple[object, ...]:
     return store.connection.pragma("data_version"), store.text.opstamp
 
 
 @guarded
-def _words(store: LocalStore) -> list[str]:
+def _words(store: "LocalStore") -> list[str]:
     """Every passage that is findable has its document, and every document its passage."""
     connection, searcher = store.connection, store.text.searcher()
     waiting = store.pending().passages

@@ -5,11 +5,12 @@ the same transaction, at a cost that follows what changed.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable
+from typing import Any, Final
 
 import apsw
 
+from backscroll.store.base import AnswerPrice, CountedAnswer
 from backscroll.store.local.database import array, select
 
 AT_ONCE: Final = 5_000
@@ -17,40 +18,7 @@ QUARTER: Final = 900 * 1_000_000
 """A quarter of an hour: every time zone's days begin with one."""
 
 
-class Counted(NamedTuple):
-    """An answer and what it took: of each field the maximum over its rows, at the time of the first."""
-
-    message: str
-    file: int
-    agent: int
-    time: int | None
-    model: str | None
-    input: int
-    output: int
-    cache_write: int
-    cache_read: int
-    cache_write_5m: int
-    cache_write_1h: int
-    web_searches: int
-    web_fetches: int
-    tier: str | None
-    speed: str | None
-    geo: str | None
-    final: int
-    reported_cost: int | None
-    """In nanodollars, as old rows say."""
-    version: str | None
-    git_branch: str | None
-    cost: int | None
-    """In nanodollars; None where there is no price."""
-    records: int
-    files: int
-
-
-Price = Callable[[Counted], int | None]
-
-
-def unpriced(_: Counted) -> int | None:
+def unpriced(_: CountedAnswer) -> int | None:
     """No price for anything."""
     return None
 
@@ -58,7 +26,7 @@ def unpriced(_: Counted) -> int | None:
 class Counting:
     """Brings the counts up to date inside a transaction that is open."""
 
-    def __init__(self, connection: apsw.Connection, price: Price) -> None:
+    def __init__(self, connection: apsw.Connection, price: AnswerPrice) -> None:
         self._connection = connection
         self._price = price
         self._touched: set[str] = set()
@@ -81,9 +49,9 @@ class Counting:
         for at in range(0, len(touched), AT_ONCE):
             keys = array(touched[at : at + AT_ONCE])
             for row in select(self._connection, f"select * from counted where message in ({LISTED})", (keys,)):  # noqa: S608
-                _add(deltas, Counted(*row), -1)
+                _add(deltas, CountedAnswer(*row), -1)
             self._connection.execute(f"delete from counted where message in ({LISTED})", (keys,))  # noqa: S608
-            fresh = [self._priced(Counted(*row)) for row in select(self._connection, COUNT, (keys,))]
+            fresh = [self._priced(CountedAnswer(*row)) for row in select(self._connection, COUNT, (keys,))]
             self._connection.executemany(INSERT, fresh)
             for counted in fresh:
                 _add(deltas, counted, 1)
@@ -99,7 +67,7 @@ class Counting:
         """Count everything anew, as after prices have changed."""
         self._connection.execute("delete from spent")
         deltas: dict[tuple[Any, ...], list[int]] = defaultdict(lambda: [0] * SUMS)
-        rows = [self._priced(Counted(*row)) for row in select(self._connection, "select * from counted")]
+        rows = [self._priced(CountedAnswer(*row)) for row in select(self._connection, "select * from counted")]
         self._connection.executemany(
             "update counted set cost = ? where message = ?", [(row.cost, row.message) for row in rows]
         )
@@ -107,7 +75,7 @@ class Counting:
             _add(deltas, row, 1)
         self._connection.executemany(ADD, [(*key, *sums) for key, sums in deltas.items()])
 
-    def _priced(self, row: Counted) -> Counted:
+    def _priced(self, row: CountedAnswer) -> CountedAnswer:
         return row._replace(cost=self._price(row))
 
     def _note(self, where: str, value: Any) -> None:  # noqa: ANN401
@@ -115,7 +83,7 @@ class Counting:
         self._touched.update(name for (name,) in select(self._connection, statement, (value,)))
 
 
-def _add(deltas: dict[tuple[Any, ...], list[int]], row: Counted, sign: int) -> None:
+def _add(deltas: dict[tuple[Any, ...], list[int]], row: CountedAnswer, sign: int) -> None:
     key = (
         (row.time or 0) // QUARTER, row.file, row.agent, row.model or "", row.speed or "", row.version or "",
         row.git_branch or "",
@@ -148,7 +116,7 @@ select message, max(case when place = 1 then file end), max(case when place = 1 
   max(case when place = 1 then git_branch end), null, count(*), count(distinct file)
 from rows group by message
 """
-INSERT: Final = f"insert into counted values ({', '.join('?' * len(Counted._fields))})"  # noqa: S608
+INSERT: Final = f"insert into counted values ({', '.join('?' * len(CountedAnswer._fields))})"  # noqa: S608
 SUM_COLUMNS: Final = (
     "messages", "input", "output", "cache_write", "cache_read", "cache_write_5m", "cache_write_1h", "web_searches",
     "web_fetches", "placeholders", "cost", "unpriced", "reported_cost", "records", "copies",

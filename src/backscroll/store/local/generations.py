@@ -47,6 +47,11 @@ def in_use(folder: Path) -> Path | None:
     return folder / match[1].decode()
 
 
+def has_any(folder: Path) -> bool:
+    """Whether there is an index at all, of whatever version and in whatever state."""
+    return any(folder.rglob(ROWS))
+
+
 def new_generation(folder: Path) -> Path:
     """An empty folder for another build."""
     return private_folder(folder / f"{max(map(_number, _all(folder)), default=0) + 1:06}")

@@ -1,5 +1,6 @@
 """An index that is open: to read, or by the one process that writes; and how a new one takes its place."""
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -31,12 +32,11 @@ ATTEMPTS: Final = 20
 
 
 class OpenIndex:
-    """The files of an index, opened when they are needed. To read, until `writing` makes it this process's to write."""
+    """The files of an index, opened when they are needed: to read, and after `start_writing` to write."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.notices: list[str] = []
-        """What the user should know: that the index was rebuilt, and why."""
+        self._notices: list[str] = []
         self._lock: FileLock | None = None
         self._generation: Path | None = None
         self._identity: tuple[int, int] | None = None
@@ -153,11 +153,8 @@ class OpenIndex:
 
     # Writing
 
-    def writing(self) -> Self:
-        """Become the one who writes; Busy if another process is. Makes an index where there is none for this version.
-
-        Raises DamagedStoreError where there is one that cannot be used; `rebuilding` then makes another.
-        """
+    def start_writing(self) -> Self:
+        """Become the one who writes; Busy if another process is. Makes an index if there is none of this version."""
         if self._lock is None:
             self._become_writer()
             with told_apart():
@@ -193,7 +190,7 @@ class OpenIndex:
         self._generation = fresh
         remove_others(self.folder, fresh)
 
-    def settle(self) -> None:
+    def remove_superseded(self) -> None:
         """Remove what an index of an earlier version left, now that this one is complete."""
         if self._lock is not None and self._generation is not None and not self._is_beside:
             remove_others(self.folder, self._generation)
@@ -207,6 +204,16 @@ class OpenIndex:
             if self._lock is not None:
                 self._lock.release()
                 self._lock = None
+
+    def discard(self) -> None:
+        """Close it and delete its folder."""
+        self.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def take_notices(self) -> list[str]:
+        """That the index was made again, and why."""
+        notices, self._notices = self._notices, []
+        return notices
 
     def _become_writer(self) -> None:
         try:
@@ -230,7 +237,7 @@ class OpenIndex:
             self._check_once()
             return
         if state is State.OLDER:
-            self.notices.append("the index is being made again: this version has other tables")
+            self._notices.append("the index is being made again: this version has other tables")
         # Nothing can be read until this one is there, so it is used from the start, and an update that is stopped goes
         # on where it was.
         make_current(self._begin_empty())

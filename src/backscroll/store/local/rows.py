@@ -11,11 +11,11 @@ import msgspec
 
 from backscroll.conversation import Call, Overview, Place, Role, Row, Transcript, restore, saved_row
 from backscroll.records import FILE_TOOLS
-from backscroll.store.base import IndexedFile
+from backscroll.store.base import AnswerPrice, IndexedFile
 from backscroll.store.batches import EPOCH, Batch, Keys, readable
 from backscroll.store.detail import decode_detail
 from backscroll.store.local.chat_writing import write_chats
-from backscroll.store.local.counting import Counting, Price, unpriced
+from backscroll.store.local.counting import Counting, unpriced
 from backscroll.store.local.database import array, plainly, transaction
 
 AT_ONCE: Final = 10_000
@@ -25,7 +25,7 @@ AT_ONCE: Final = 10_000
 class Rows:
     """The tables of a store."""
 
-    def __init__(self, connection: apsw.Connection, price: Price = unpriced) -> None:
+    def __init__(self, connection: apsw.Connection, price: AnswerPrice = unpriced) -> None:
         self._connection = connection
         self._price = price
 

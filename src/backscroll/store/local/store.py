@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from backscroll.conversation import Role, Transcript
+from backscroll.errors import NothingFound
 from backscroll.query import Query
 from backscroll.store.base import (
+    AnswerPrice,
     Hit,
     IndexedFile,
     PassageText,
@@ -19,9 +21,11 @@ from backscroll.store.base import (
 )
 from backscroll.store.batches import Batch, Keys, readable
 from backscroll.store.local.chats import ChatRows
-from backscroll.store.local.counting import Counting, Price, unpriced
+from backscroll.store.local.checking import problems_of
+from backscroll.store.local.counting import Counting, unpriced
 from backscroll.store.local.database import array, select, transaction
 from backscroll.store.local.faults import guarded, guarded_items
+from backscroll.store.local.generations import has_any
 from backscroll.store.local.opening import OpenIndex
 from backscroll.store.local.reports import run_report
 from backscroll.store.local.rows import WAITING, Rows
@@ -37,8 +41,9 @@ class LocalStore(OpenIndex, Shapes):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self._statements = Statements()
-        self._price: Price = unpriced
+        self._price: AnswerPrice = unpriced
         self._marks: list[int] | None = None
+        self._is_unflushed = False
         self._shape: tuple[object, Shape] | None = None
 
     def close(self) -> None:
@@ -46,8 +51,21 @@ class LocalStore(OpenIndex, Shapes):
         self._statements.close()
         super().close()
 
+    def clone(self) -> "LocalStore":
+        """The same store opened once more, for another thread."""
+        return LocalStore(self.folder)
+
+    def problems(self) -> list[str]:
+        """What is wrong with it; empty if it is sound."""
+        if not self.exists:
+            if not has_any(self.folder):
+                raise NothingFound("there is no index yet", "run backscroll update")
+            return ["it cannot be opened"]
+        return problems_of(self)
+
     def _let_go(self) -> None:
         self._marks = self._shape = None
+        self._is_unflushed = False
         super()._let_go()
 
     # Rows
@@ -121,6 +139,7 @@ class LocalStore(OpenIndex, Shapes):
     def index(self, documents: Sequence[PassageText]) -> None:
         """Make passages findable, in the order of `waiting`."""
         self.text.add(documents)
+        self._is_unflushed = True
         marks = self._positions()
         for document in documents:
             stage = 0 if document.spot.role in STAGES[0] else 1
@@ -128,9 +147,11 @@ class LocalStore(OpenIndex, Shapes):
 
     @guarded
     def flush(self) -> None:
-        """Let searches see what was indexed, and forget what was deleted."""
-        marks = self._positions()
+        """Let searches see what was indexed, and no longer what was deleted."""
         deleted = [row[0] for row in self.connection.execute("select block from deleted")]
+        if not deleted and not self._is_unflushed:
+            return
+        marks = self._positions()
         self.text.delete(deleted)
         self._make_lasting()
         stamp = self.text.commit()
@@ -147,6 +168,7 @@ class LocalStore(OpenIndex, Shapes):
                     *((f"stage {number}", str(mark)) for number, mark in enumerate(marks)),
                 ],
             )
+        self._is_unflushed = False
 
     def _make_lasting(self) -> None:
         """Flush the rows: words must never point at rows that a power cut takes, for their ids would be given again."""
@@ -164,11 +186,6 @@ class LocalStore(OpenIndex, Shapes):
             "update files set bookmark = null, modified = -1 where path in (select value from json_each(?))",
             (array(paths),),
         )
-
-    @guarded
-    def needs_flush(self) -> bool:
-        """Whether something was deleted that searches still see."""
-        return bool(self.connection.execute("select 1 from deleted limit 1").fetchall())
 
     @guarded
     def pending(self) -> Pending:
@@ -197,7 +214,7 @@ class LocalStore(OpenIndex, Shapes):
         return found[0][0] if found else None
 
     @guarded
-    def use_prices(self, price: Price, fingerprint: str) -> None:
+    def use_prices(self, price: AnswerPrice, fingerprint: str) -> None:
         """Count costs with these prices; what was counted with others is counted anew."""
         self._price = price
         if self.noted("prices") != fingerprint:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from backscroll.errors import BackscrollError
-from backscroll.library import Home, Library
+from backscroll.library import Home, Library, local_library
 from backscroll.library.analytics.overview import deletion
 from backscroll.render.html.element import Html, el
 from backscroll.render.terminal import plural
@@ -102,7 +102,7 @@ def _counted(library: Library) -> Counted | None:
 
 def _count(settings: Settings, homes: Sequence[Home]) -> Counted:
     try:
-        with Library(settings, homes) as library:  # of its own: it is for one thread at a time
+        with local_library(settings, homes) as library:  # of its own: it is for one thread at a time
             return Counted(deletion(library, datetime.now(UTC)))
     except (BackscrollError, OSError):
         return Counted(None)
