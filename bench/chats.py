@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-from backscroll.conversation import Chat, Chats, Place
+from backscroll.conversation import Chat, Chats, TranscriptPlace
 from backscroll.files import place_of
 from backscroll.files.layout import LeftOut
 from backscroll.records import Record, decode_all
@@ -64,11 +64,15 @@ def records_of(path: Path) -> Iterator[Record]:
                     yield item
 
 
-def place_at(path: Path) -> Place:
+def place_at(path: Path) -> TranscriptPlace:
     """Whose file it is; the name of the folder above the project does not matter."""
     parts = path.parts
     found = place_of(parts[parts.index("projects") :]) if "projects" in parts else LeftOut.OTHER
-    return Place(str(path), None) if isinstance(found, LeftOut) else Place(str(path), found.session_id, found.agent_id)
+    return (
+        TranscriptPlace(str(path), None)
+        if isinstance(found, LeftOut)
+        else TranscriptPlace(str(path), found.session_id, found.agent_id)
+    )
 
 
 def decode_only(paths: Sequence[Path]) -> int:
@@ -141,7 +145,7 @@ def measure_appending(records: int, appends: int) -> list[Appending]:
         "add, chats(), all that a list shows": lambda chats: [ask_for_list(chat) for chat in chats.chats()],
     }
     lines = long_session(records + appends * len(questions))
-    place = Place("long.jsonl", SESSION)
+    place = TranscriptPlace("long.jsonl", SESSION)
     chats = Chats()
     chats.add(place, (_record(next(lines)) for _ in range(records)))
     chats.chats()

@@ -31,7 +31,7 @@ from random import Random
 from typing import Any, Final, NamedTuple
 
 import backscroll
-from backscroll.conversation import HUMAN, Chat, Chats, Kind
+from backscroll.conversation import HUMAN, Chat, Chats, RowKind
 from backscroll.conversation.kinds import kind_of
 from backscroll.conversation.rows import text_of
 from backscroll.files import Home, discover
@@ -143,7 +143,7 @@ class Material:
                 yield Said(owner, "title", moment, title)
         elif isinstance(record, (User, Attachment, System)):
             kind = kind_of(record)
-            name = "prompt" if kind in HUMAN else "summary" if kind is Kind.COMPACT_SUMMARY else "other"
+            name = "prompt" if kind in HUMAN else "summary" if kind is RowKind.COMPACT_SUMMARY else "other"
             yield Said(chat, name, moment, text_of(record))
         if isinstance(record, (User, Assistant)) and record.message and not isinstance(record.message.content, str):
             for block in record.message.content:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from backscroll.archive import Archive, Writer, capture, capture_changed, keys_to_forget
-from backscroll.files import Bookmark, Changed, Home, Reading, discover
+from backscroll.files import Bookmark, ChangedFile, Home, Reading, discover
 from tests.archive.support import MACHINE, Kept, contents
 from tests.support.homes import CANARY, EVERYTHING, FAMILIES, SECRETS, session_path, write_home
 from tests.support.samples import SHARE
@@ -362,10 +362,10 @@ def test_two_homes_and_two_machines_are_kept_side_by_side(kept: Kept, tmp_path: 
     assert all(file.gone_since is None for file in archive.files.values())
 
 
-def told(kept: Kept, *names: str, gone: bool = False) -> list[Changed]:
+def told(kept: Kept, *names: str, gone: bool = False) -> list[ChangedFile]:
     """What a watcher says of these sessions."""
     found = {file.path: file for file in discover(Home(kept.home)).files}
-    return [Changed(found[kept.session(name)], gone) for name in names]
+    return [ChangedFile(found[kept.session(name)], gone) for name in names]
 
 
 def test_what_a_watcher_tells_is_kept_and_nothing_else_is_read(kept: Kept, opened: list[str]) -> None:

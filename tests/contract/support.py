@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from backscroll.conversation import Chats, Place, has_picture, passages_of, save
+from backscroll.conversation import Chats, TranscriptPlace, has_picture, passages_of, save
 from backscroll.query import parse
 from backscroll.records import Record
 from backscroll.store import (
@@ -28,7 +28,7 @@ from tests.conversation.support import records_of
 from tests.support.drawings import session_uuid
 
 NOW: Final = datetime(2026, 3, 1, 12, tzinfo=UTC)
-World = Mapping[Place, Sequence[Record]]
+World = Mapping[TranscriptPlace, Sequence[Record]]
 
 
 class Desk:
@@ -46,7 +46,7 @@ class Desk:
         for name, text in drawings.items():
             session, _, agent = name.partition("/")
             self._names[session_uuid(session)] = session
-            place = Place(name, session_uuid(session), agent or None)
+            place = TranscriptPlace(name, session_uuid(session), agent or None)
             world[place] = records_of(text, **({"session": session} | ({"agent": agent} if agent else {})))
         self.write(world, archived=archived, abandoned=abandoned.split())
         self.index()
@@ -129,7 +129,9 @@ class Desk:
         return self._names.get(session, session)
 
 
-def file_columns(chats: Chats, place: Place, number: int, flags: Flags, *, is_archived: bool = False) -> FileColumns:
+def file_columns(
+    chats: Chats, place: TranscriptPlace, number: int, flags: Flags, *, is_archived: bool = False
+) -> FileColumns:
     transcript = chats.transcript(place.file)
     assert transcript is not None
     return FileColumns(
@@ -153,7 +155,7 @@ def file_columns(chats: Chats, place: Place, number: int, flags: Flags, *, is_ar
     )
 
 
-def withdrawn(chats: Chats, place: Place) -> list[str]:
+def withdrawn(chats: Chats, place: TranscriptPlace) -> list[str]:
     transcript = chats.transcript(place.file)
     assert transcript is not None
     taken = list(transcript.withdrawn)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backscroll.conversation import Chats, Place, overview_of
+from backscroll.conversation import Chats, TranscriptPlace, overview_of
 from backscroll.records import Record
 from backscroll.store import Flags, Keys, Scope, Store, StoredChat, add_record, title_of
 from tests.contract.support import Desk, World, add_chats, file_columns, withdrawn
@@ -35,7 +35,7 @@ def taken_up(store: Store, given: World | None = None) -> Chats:
 @settings(max_examples=300 if TRY_ALL else 100, suppress_health_check=list(HealthCheck))
 @given(world=worlds(), data=st.data())
 def test_a_transcript_that_is_taken_up_goes_on_as_if_it_had_never_been_saved(
-    long_store: Store, world: dict[Place, list[Record]], data: st.DataObject
+    long_store: Store, world: dict[TranscriptPlace, list[Record]], data: st.DataObject
 ) -> None:
     desk = Desk(long_store)
     desk.clear()
@@ -54,7 +54,7 @@ def test_a_transcript_that_is_taken_up_goes_on_as_if_it_had_never_been_saved(
 @settings(max_examples=200 if TRY_ALL else 60, suppress_health_check=list(HealthCheck))
 @given(world=worlds(), data=st.data())
 def test_so_does_one_that_was_saved_again_and_again(
-    long_store: Store, world: dict[Place, list[Record]], data: st.DataObject
+    long_store: Store, world: dict[TranscriptPlace, list[Record]], data: st.DataObject
 ) -> None:
     desk = Desk(long_store)
     desk.clear()
@@ -160,7 +160,7 @@ def test_an_id_is_never_given_twice(desk: Desk) -> None:
 def test_a_batch_that_fails_leaves_nothing(desk: Desk) -> None:
     desk.draw({"S1": "a <- - user: hello"})
     batch, chats = desk.store.begin(), Chats()
-    place = Place("S2", session_uuid("S2"))
+    place = TranscriptPlace("S2", session_uuid("S2"))
     chats.add(place, records_of("b <- - user: else", session="S2"))
     batch.files.append(file_columns(chats, place, batch.new_file(), Flags()))
     batch.files.append(file_columns(chats, place, batch.new_file(), Flags()))  # the same path again
@@ -177,8 +177,8 @@ def test_a_batch_that_fails_leaves_nothing(desk: Desk) -> None:
 def test_a_file_that_is_gone_leaves_the_rest_of_its_chat(desk: Desk) -> None:
     begun = "a <- - user: hello\nb <- a assistant: done"
     chats = desk.write({
-        Place("S1", session_uuid("S1")): records_of(begun, session="S1"),
-        Place("S2", session_uuid("S2")): records_of(begun + "\nc <- b user: go on", session="S2"),
+        TranscriptPlace("S1", session_uuid("S1")): records_of(begun, session="S1"),
+        TranscriptPlace("S2", session_uuid("S2")): records_of(begun + "\nc <- b user: go on", session="S2"),
     })  # fmt: skip
     batch = desk.store.begin()
     batch.removed.append(desk.numbers["S1"])
@@ -196,7 +196,7 @@ def test_a_file_that_is_gone_leaves_the_rest_of_its_chat(desk: Desk) -> None:
 
 def test_a_file_that_was_emptied_has_only_what_is_written_then(desk: Desk) -> None:
     desk.draw({"S1": "a <- - user: hello\nb <- a assistant: a zebra", "S2": "summary b: Named\nc <- - user: else"})
-    batch, chats, place = desk.store.begin(), Chats(), Place("S1", session_uuid("S1"))
+    batch, chats, place = desk.store.begin(), Chats(), TranscriptPlace("S1", session_uuid("S1"))
     number, flags = desk.numbers["S1"], Flags()
     batch.emptied.append(number)
     (record,) = records_of("d <- - user: a horse")

@@ -4,7 +4,7 @@ from typing import Final
 
 import pytest
 
-from backscroll.conversation import Place
+from backscroll.conversation import TranscriptPlace
 from backscroll.errors import UsageError
 from backscroll.query import parse
 from backscroll.store import Scope, Store
@@ -311,8 +311,8 @@ def test_what_is_worth_most_is_made_findable_first(desk: Desk) -> None:
     assert desk.store.waiting(10) == []
 
 
-def place_of(name: str) -> Place:
-    return Place(name, session_uuid(name))
+def place_of(name: str) -> TranscriptPlace:
+    return TranscriptPlace(name, session_uuid(name))
 
 
 def test_a_statement_only_reads(world: Desk) -> None:

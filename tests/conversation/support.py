@@ -8,7 +8,7 @@ turn that begins with a.
 import json
 from collections.abc import Mapping
 
-from backscroll.conversation import Agent, Branch, Chat, Chats, Message, Place, Turn, messages_of, results_of
+from backscroll.conversation import Agent, Branch, Chat, Chats, Message, TranscriptPlace, Turn, messages_of, results_of
 from backscroll.records import AgentMeta, Record, agent_meta, decode_line
 from tests.support.drawings import draw, line, session_uuid
 
@@ -29,7 +29,7 @@ def all_chats(drawing: Drawing, meta: Meta | None = None, *, keep: bool = True) 
     chats = Chats(keep=keep)
     for name, text in ({"S1": drawing} if isinstance(drawing, str) else drawing).items():
         session, _, agent = name.partition("/")
-        place = Place(name, session_uuid(session), agent or None)
+        place = TranscriptPlace(name, session_uuid(session), agent or None)
         defaults = {"session": session} | ({"agent": agent} if agent else {})
         chats.add(place, records_of(text, **defaults), _sidecar(name, meta or {}))
     return chats.chats()

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from backscroll.conversation import Branch, Chat, Chats, Place
+from backscroll.conversation import Branch, Chat, Chats, TranscriptPlace
 from backscroll.records import Record, decode_line
 from tests.conversation.support import check_nothing_is_lost
 from tests.support.drawings import Row, draw, line, session_uuid
@@ -18,7 +18,7 @@ Files = Mapping[str, Sequence[Row]]
 
 def add(chats: Chats, name: str, rows: Iterable[Row]) -> None:
     session, _, agent = name.rpartition(":")[2].partition("/")
-    chats.add(Place(name, session_uuid(session), agent or None), records(rows))
+    chats.add(TranscriptPlace(name, session_uuid(session), agent or None), records(rows))
 
 
 def records(rows: Iterable[Row]) -> list[Record]:

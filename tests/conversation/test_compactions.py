@@ -2,7 +2,7 @@
 
 import pytest
 
-from backscroll.conversation import Chat, Kind
+from backscroll.conversation import Chat, RowKind
 from backscroll.records import System
 from tests.conversation.support import Drawing, check_nothing_is_lost, messages_in, one_chat, written
 
@@ -152,14 +152,14 @@ def test_an_old_summary_is_no_prompt_and_no_title() -> None:
 def test_the_divider_and_the_summary_can_be_read() -> None:
     chat = one_chat(f"{BEFORE}s <- - compact(logical=b)\n{AFTER}")
     found = [(message.kind, message.text) for message in messages_in(chat)][2:4]
-    assert found == [(Kind.COMPACTION, "Conversation compacted"), (Kind.COMPACT_SUMMARY, "what was read")]
+    assert found == [(RowKind.COMPACTION, "Conversation compacted"), (RowKind.COMPACT_SUMMARY, "what was read")]
 
 
 @pytest.mark.parametrize("trigger", ["auto", "manual"])
 def test_the_divider_tells_why_and_how_much(trigger: str) -> None:
     metadata = '{"postTokens": 900, "preservedSegment": {"headUuid": "a", "anchorUuid": "t", "tailUuid": "b"}}'
     chat = one_chat(f'{BEFORE}s <- - compact(logical=b) {trigger} {{"compactMetadata": {metadata}}}\n{AFTER}')
-    (divider,) = (message for message in messages_in(chat) if message.kind is Kind.COMPACTION)
+    (divider,) = (message for message in messages_in(chat) if message.kind is RowKind.COMPACTION)
     record = divider.rows[0].record
     assert isinstance(record, System)
     told = record.compact_metadata
@@ -175,7 +175,7 @@ def test_a_microcompaction_is_noted_and_no_divider() -> None:
         "a b n | c",
         compactions=0,
     )
-    assert Kind.MICROCOMPACTION in {message.kind for message in messages_in(chat)}
+    assert RowKind.MICROCOMPACTION in {message.kind for message in messages_in(chat)}
 
 
 def test_a_rewind_after_a_compaction_leaves_at_its_turn() -> None:

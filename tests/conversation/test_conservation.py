@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from backscroll.conversation import Chat, Chats, Place, Turn, messages_of, results_of
+from backscroll.conversation import Chat, Chats, TranscriptPlace, Turn, messages_of, results_of
 from backscroll.files import TRANSCRIPTS, Home, discover
 from backscroll.records import Assistant, Record, User, agent_meta, decode_all
 from tests.support.cases import for_each
@@ -73,7 +73,7 @@ def chats_in(home: Path) -> list[Chat]:
             records = [item for line in lines for item in decode_all(line) if isinstance(item, Record)]
             sidecar = file.path.with_suffix(".meta.json")
             meta = agent_meta(sidecar.read_bytes()) if sidecar.exists() else None
-            chats.add(Place(str(file.path), file.place.session_id, file.place.agent_id), records, meta)
+            chats.add(TranscriptPlace(str(file.path), file.place.session_id, file.place.agent_id), records, meta)
     return chats.chats()
 
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backscroll.conversation import Chat, Chats, Place, Tree, Turn
+from backscroll.conversation import Chat, Chats, TranscriptPlace, Tree, Turn
 from backscroll.files import Bookmark, Reading
 from backscroll.records import Record, decode_all, decode_line
 from tests.support.drawings import Row, draw, line, session_uuid
 from tests.support.samples import TRY_ALL
 
-World = Mapping[Place, Sequence[Record]]
+World = Mapping[TranscriptPlace, Sequence[Record]]
 
 
 Description = dict[str, object]
@@ -94,8 +94,8 @@ class Author:
         self._draw = draw
         self._now = datetime(2026, 1, 5, 10, tzinfo=UTC)
         self._count = 0
-        self.files: dict[Place, list[Row]] = {}
-        self._place = Place("", None)
+        self.files: dict[TranscriptPlace, list[Row]] = {}
+        self._place = TranscriptPlace("", None)
 
     def choose(self, *options: Any) -> Any:  # noqa: ANN401
         return self._draw(st.sampled_from(options))
@@ -103,10 +103,10 @@ class Author:
     def number(self, least: int, most: int) -> int:
         return self._draw(st.integers(least, most))
 
-    def write_world(self) -> dict[Place, list[Row]]:
+    def write_world(self) -> dict[TranscriptPlace, list[Row]]:
         for number in range(self.number(1, 3)):
             session = session_uuid(f"S{number}")
-            self._place = Place(f"{self.choose('a', 'b')}{number}.jsonl", session)
+            self._place = TranscriptPlace(f"{self.choose('a', 'b')}{number}.jsonl", session)
             history = self._copied_history(session)
             self.files[self._place] = history
             for _ in range(self.number(1, 5)):
@@ -250,7 +250,7 @@ class Author:
             self.answer(first, isSidechain=True)
         else:
             main = self._place
-            self._place = Place(f"{main.file}-{agent}.jsonl", self.choose(main.session_id, None), agent)
+            self._place = TranscriptPlace(f"{main.file}-{agent}.jsonl", self.choose(main.session_id, None), agent)
             self.files[self._place] = []
             first = self.say(None, prompt, isSidechain=True, agentId=agent, sessionId=main.session_id)
             self.answer(first, isSidechain=True, agentId=agent, sessionId=main.session_id)
@@ -295,7 +295,7 @@ ACTIONS: Final[Sequence[Callable[[Author], None]]] = (
 
 
 @st.composite
-def worlds(draw: st.DrawFn) -> dict[Place, list[Record]]:
+def worlds(draw: st.DrawFn) -> dict[TranscriptPlace, list[Record]]:
     return {place: records_of(rows) for place, rows in Author(draw).write_world().items()}
 
 
@@ -311,13 +311,13 @@ class Growing:
 
     def __init__(self) -> None:
         self.chats = Chats()
-        self.given: dict[Place, list[Record]] = {}
+        self.given: dict[TranscriptPlace, list[Record]] = {}
 
-    def add(self, place: Place, records: Sequence[Record]) -> None:
+    def add(self, place: TranscriptPlace, records: Sequence[Record]) -> None:
         self.chats.add(place, records)
         self.given.setdefault(place, []).extend(records)
 
-    def remove(self, place: Place) -> None:
+    def remove(self, place: TranscriptPlace) -> None:
         self.chats.remove(place.file)
         del self.given[place]
 
@@ -332,7 +332,7 @@ SLOW: Final = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.lar
 @settings(max_examples=2000 if TRY_ALL else 120, suppress_health_check=SLOW)
 @given(world=worlds(), data=st.data())
 def test_any_split_of_any_files_gives_the_chats_that_are_built_at_once(
-    world: dict[Place, list[Record]], data: st.DataObject
+    world: dict[TranscriptPlace, list[Record]], data: st.DataObject
 ) -> None:
     growing = Growing()
     waiting = {place: list(records) for place, records in world.items()}
@@ -351,7 +351,9 @@ def test_any_split_of_any_files_gives_the_chats_that_are_built_at_once(
 @pytest.mark.slow
 @settings(max_examples=500 if TRY_ALL else 60, suppress_health_check=SLOW)
 @given(world=worlds(), data=st.data())
-def test_a_file_may_go_and_come_back_at_any_time(world: dict[Place, list[Record]], data: st.DataObject) -> None:
+def test_a_file_may_go_and_come_back_at_any_time(
+    world: dict[TranscriptPlace, list[Record]], data: st.DataObject
+) -> None:
     growing = Growing()
     for place, records in world.items():
         growing.add(place, records)
@@ -373,10 +375,10 @@ def test_which_of_two_like_calls_an_agent_belongs_to_does_not_depend_on_what_cam
     growing = Growing()
     late = draw(asked.format(2), session="S2", time="2026-01-06T10:00")
     late += draw("b <- - user: find it", session="S2", agent="inline", time="2026-01-06T10:01")
-    growing.add(Place("S2", session_uuid("S2")), records_of(late))
-    growing.add(Place("S1", session_uuid("S1")), records_of(draw("c <- - user: hello", session="S2")))
+    growing.add(TranscriptPlace("S2", session_uuid("S2")), records_of(late))
+    growing.add(TranscriptPlace("S1", session_uuid("S1")), records_of(draw("c <- - user: hello", session="S2")))
     growing.check()
-    growing.add(Place("S1", session_uuid("S1")), records_of(draw(asked.format(1), session="S2")))
+    growing.add(TranscriptPlace("S1", session_uuid("S1")), records_of(draw(asked.format(1), session="S2")))
     growing.check()
 
 
@@ -385,7 +387,7 @@ def grow(*steps: tuple[str, str, str]) -> None:
     growing = Growing()
     for session, time, drawing in steps:
         rows = draw(drawing, session=session, time=f"2026-01-05T{time}")
-        growing.add(Place(session, session_uuid(session)), records_of(rows))
+        growing.add(TranscriptPlace(session, session_uuid(session)), records_of(rows))
         growing.check()
 
 
@@ -400,7 +402,7 @@ def test_a_row_that_only_its_copy_tells_of_is_entitled_whether_it_or_its_title_c
     for order in permutations(steps):
         growing = Growing()
         for session, row in order:
-            growing.add(Place(session, session_uuid(session)), records_of([row]))
+            growing.add(TranscriptPlace(session, session_uuid(session)), records_of([row]))
         growing.check()
         assert [chat.title for chat in growing.chats.chats() if chat.messages] == ["Carts"]
 
@@ -465,7 +467,7 @@ def test_a_file_that_comes_back_knows_nothing_of_what_was_taken_from_its_queue_b
         queue-operation remove {"timestamp": "2026-01-05T10:02:00.000Z"}
         """
     growing = Growing()
-    first, second = (Place(name, session_uuid(name)) for name in ("S1", "S2"))
+    first, second = (TranscriptPlace(name, session_uuid(name)) for name in ("S1", "S2"))
     growing.add(second, records_of(draw(f"{begun}\nb <- a user: one\nc <- b user: two", session="S2")))
     growing.add(first, records_of(draw("a <- - user: hello") + long_session(2)))
     growing.remove(second)
@@ -485,7 +487,7 @@ def test_real_sessions_that_grow_are_those_that_are_read_at_once(corpus: Path, t
     for session, step in sorted(steps, key=lambda pair: pair[1].name):
         path = tmp_path / f"{session}.jsonl"
         path.write_bytes(step.read_bytes())
-        place = Place(str(path), session)
+        place = TranscriptPlace(str(path), session)
         with Reading(path, bookmarks.get(path)) as reading:
             if reading.change.starts_over:
                 chats.remove(place.file)
@@ -493,7 +495,7 @@ def test_real_sessions_that_grow_are_those_that_are_read_at_once(corpus: Path, t
                 chats.add(place, decoded(line.data or b""))
             bookmarks[path] = reading.bookmark
         whole = {
-            Place(str(other), other.stem): [
+            TranscriptPlace(str(other), other.stem): [
                 record for line in other.read_bytes()[: mark.offset].split(b"\n") for record in decoded(line)
             ]
             for other, mark in bookmarks.items()
@@ -540,7 +542,7 @@ def test_one_more_record_of_a_long_session_does_not_build_its_tree_anew(
     long_records: list[Record], row: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chats = Chats()
-    place = Place("S1", session_uuid("S1"))
+    place = TranscriptPlace("S1", session_uuid("S1"))
     chats.add(place, long_records)
     (before,) = chats.chats()
     monkeypatch.setattr(Tree, "of", _never)
@@ -554,11 +556,11 @@ def test_a_new_session_beside_a_long_one_does_not_build_its_tree_anew(
     long_records: list[Record], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chats = Chats()
-    chats.add(Place("S1", session_uuid("S1")), long_records)
+    chats.add(TranscriptPlace("S1", session_uuid("S1")), long_records)
     trees = {chat.id: chat.tree for chat in chats.chats()}
     monkeypatch.setattr(Tree, "of", _never)
-    chats.add(Place("S2", session_uuid("S2")), records_of(draw("a <- - user: hello", session="S2")))
-    chats.add(Place("x", None, "x1"), records_of(draw("b <- - user: look", session="S1", agent="x1")))
+    chats.add(TranscriptPlace("S2", session_uuid("S2")), records_of(draw("a <- - user: hello", session="S2")))
+    chats.add(TranscriptPlace("x", None, "x1"), records_of(draw("b <- - user: look", session="S1", agent="x1")))
     assert {chat.id: chat.tree for chat in chats.chats()}.items() >= trees.items()
     assert len(chats.chats()) == 2
 
@@ -568,22 +570,22 @@ def test_one_more_answer_in_a_chat_of_two_sessions_does_not_build_its_tree_anew(
 ) -> None:
     chats = Chats()
     for name in ("S1", "S2"):
-        chats.add(Place(name, session_uuid(name)), long_records)
+        chats.add(TranscriptPlace(name, session_uuid(name)), long_records)
     (before,) = chats.chats()
     monkeypatch.setattr(Tree, "of", _never)
     rows = draw("p <- q2499 user: next\nq <- p assistant: done", session="S2", time="2026-01-06T10:00")
     for record in records_of(rows):
-        chats.add(Place("S2", session_uuid("S2")), [record])
+        chats.add(TranscriptPlace("S2", session_uuid("S2")), [record])
         (after,) = chats.chats()
         assert after.tree is before.tree
 
 
 def test_a_chat_to_which_nothing_was_added_is_the_same_chat() -> None:
     chats = Chats()
-    chats.add(Place("S1", session_uuid("S1")), records_of(draw("a <- - user: one", session="S1")))
-    chats.add(Place("S2", session_uuid("S2")), records_of(draw("b <- - user: two", session="S2")))
+    chats.add(TranscriptPlace("S1", session_uuid("S1")), records_of(draw("a <- - user: one", session="S1")))
+    chats.add(TranscriptPlace("S2", session_uuid("S2")), records_of(draw("b <- - user: two", session="S2")))
     before = {chat.id: chat for chat in chats.chats()}
-    chats.add(Place("S2", session_uuid("S2")), records_of(draw("c <- b assistant: done", session="S2")))
+    chats.add(TranscriptPlace("S2", session_uuid("S2")), records_of(draw("c <- b assistant: done", session="S2")))
     after = {chat.id: chat for chat in chats.chats()}
     assert after[session_uuid("S1")] is before[session_uuid("S1")]
     assert after[session_uuid("S2")] is not before[session_uuid("S2")]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from backscroll.conversation import Kind, Message, State
+from backscroll.conversation import CallState, Message, RowKind
 from backscroll.records import Image, Text, Thinking, ToolUse, User, value_of
 from tests.conversation.support import Drawing, messages_in, one_chat
 
@@ -69,7 +69,7 @@ def test_several_blocks_in_one_row_are_one_message() -> None:
         "prompt: read it",
         "answer: reading Read(t1)",
     )
-    assert messages[1].calls["t1"].state is State.DONE
+    assert messages[1].calls["t1"].state is CallState.DONE
 
 
 def test_an_answer_whose_content_is_a_string_can_be_read() -> None:
@@ -117,7 +117,7 @@ def test_what_was_typed_beside_a_tool_result_is_shown_behind_it() -> None:
         "queued: and test",
         "answer: both",
     )
-    assert messages[1].calls["t1"].state is State.DONE
+    assert messages[1].calls["t1"].state is CallState.DONE
 
 
 def test_commands_hooks_and_notes_can_be_read() -> None:
@@ -203,25 +203,25 @@ def test_a_prompt_has_no_tokens() -> None:
 # Calls and their results.
 
 
-def check_state(rows: str, expected: State, *, is_live: bool = False) -> None:
+def check_state(rows: str, expected: CallState, *, is_live: bool = False) -> None:
     """How the call t1 ended, with these rows after it."""
     messages = messages_in(one_chat(f"a <- - user: build\nb <- a call(m1) t1 Bash {{}}\n{rows}"), is_live=is_live)
     (call,) = (message.calls["t1"] for message in messages if message.calls)
     assert call.state is expected
     assert (call.id, call.name) == ("t1", "Bash")
-    assert (call.result is None) is (expected in (State.RUNNING, State.MISSING) or "t1" not in rows)
+    assert (call.result is None) is (expected in (CallState.RUNNING, CallState.MISSING) or "t1" not in rows)
 
 
 def test_a_call_with_a_result_is_done() -> None:
-    check_state("c <- b result t1: built", State.DONE)
+    check_state("c <- b result t1: built", CallState.DONE)
 
 
 def test_a_call_with_a_result_is_done_while_the_session_lives() -> None:
-    check_state("c <- b result t1: built", State.DONE, is_live=True)
+    check_state("c <- b result t1: built", CallState.DONE, is_live=True)
 
 
 def test_a_call_that_failed_is_an_error() -> None:
-    check_state("c <- b error t1: Exit code 2", State.ERROR)
+    check_state("c <- b error t1: Exit code 2", CallState.ERROR)
 
 
 @pytest.mark.parametrize(
@@ -234,58 +234,58 @@ def test_a_call_that_failed_is_an_error() -> None:
     ],
 )
 def test_a_call_that_was_not_let_happen_is_denied(words: str) -> None:
-    check_state(f"c <- b error t1: {words}", State.DENIED)
+    check_state(f"c <- b error t1: {words}", CallState.DENIED)
 
 
 def test_a_call_whose_row_says_that_it_was_denied_is_denied() -> None:
-    check_state('c <- b error t1: no {"toolDenialKind": "user-rejected"}', State.DENIED)
+    check_state('c <- b error t1: no {"toolDenialKind": "user-rejected"}', CallState.DENIED)
 
 
 def test_a_call_whose_result_says_that_it_was_interrupted_is_interrupted() -> None:
-    check_state("c <- b error t1: [Request interrupted by user for tool use]", State.INTERRUPTED)
+    check_state("c <- b error t1: [Request interrupted by user for tool use]", CallState.INTERRUPTED)
 
 
 def test_a_call_that_was_killed_and_interrupted_is_interrupted() -> None:
     # as 2.0.76 to 2.1.112 write it
     killed = json.dumps("Exit code 137\n[Request interrupted by user for tool use]\nline 1")
-    check_state(f"c <- b error t1: {killed}", State.INTERRUPTED)
+    check_state(f"c <- b error t1: {killed}", CallState.INTERRUPTED)
 
 
 def test_an_error_that_speaks_of_an_interruption_is_an_error() -> None:
-    check_state("c <- b error t1: grep found: [Request interrupted by user] in a transcript", State.ERROR)
+    check_state("c <- b error t1: grep found: [Request interrupted by user] in a transcript", CallState.ERROR)
 
 
 def test_a_call_without_a_result_in_an_interrupted_turn_was_interrupted() -> None:
-    check_state("c <- b user: [Request interrupted by user]", State.INTERRUPTED)
+    check_state("c <- b user: [Request interrupted by user]", CallState.INTERRUPTED)
 
 
 def test_a_call_without_a_result_is_missing() -> None:
-    check_state("", State.MISSING)
+    check_state("", CallState.MISSING)
 
 
 def test_a_call_without_a_result_is_missing_though_the_conversation_went_on() -> None:
-    check_state("c <- b user: and now?", State.MISSING)
+    check_state("c <- b user: and now?", CallState.MISSING)
 
 
 def test_a_call_without_a_result_is_running_while_the_session_lives() -> None:
-    check_state("", State.RUNNING, is_live=True)
+    check_state("", CallState.RUNNING, is_live=True)
 
 
 def test_a_call_that_was_interrupted_is_not_running_while_the_session_lives() -> None:
-    check_state("c <- b user: [Request interrupted by user]", State.INTERRUPTED, is_live=True)
+    check_state("c <- b user: [Request interrupted by user]", CallState.INTERRUPTED, is_live=True)
 
 
 def test_a_result_before_its_call_belongs_to_it() -> None:
     messages = messages_in(one_chat("a <- - user: build\nc <- b result t1: built\nb <- a call(m1) t1 Bash {}"))
-    assert messages[1].calls["t1"].state is State.DONE
+    assert messages[1].calls["t1"].state is CallState.DONE
 
 
 def test_a_result_in_a_later_turn_belongs_to_its_call() -> None:
-    check_state("c <- b user: hurry\nd <- c result t1: built", State.DONE)
+    check_state("c <- b user: hurry\nd <- c result t1: built", CallState.DONE)
 
 
 def test_a_result_in_another_branch_belongs_to_its_call() -> None:
-    check_state("c <- - user: hurry\nd <- c result t1: built", State.DONE)
+    check_state("c <- - user: hurry\nd <- c result t1: built", CallState.DONE)
 
 
 def test_results_go_by_the_id_of_their_call_and_not_by_their_order() -> None:
@@ -304,7 +304,7 @@ def test_results_go_by_the_id_of_their_call_and_not_by_their_order() -> None:
     )
     found = {name: call.result.block.content for name, call in messages[1].calls.items() if call.result}
     assert found == {"t1": "one", "t2": "two", "t3": "three"}
-    assert [call.state for call in messages[1].calls.values()] == [State.DONE, State.ERROR, State.DONE]
+    assert [call.state for call in messages[1].calls.values()] == [CallState.DONE, CallState.ERROR, CallState.DONE]
 
 
 def test_several_results_in_one_row_belong_to_their_calls() -> None:
@@ -328,7 +328,7 @@ def test_what_a_tool_told_the_client_may_be_anything(told: object) -> None:
     result = f"result t1: built {json.dumps({'toolUseResult': told})}"
     drawing = f"a <- - user: build\nb <- a call(m1) t1 mcp__x {{}}\nc <- b {result}"
     call = messages_in(one_chat(drawing))[1].calls["t1"]
-    assert call.state is State.DONE
+    assert call.state is CallState.DONE
     assert call.result is not None
     record = call.result.row.record
     assert isinstance(record, User)
@@ -336,25 +336,25 @@ def test_what_a_tool_told_the_client_may_be_anything(told: object) -> None:
 
 
 def test_a_result_of_blocks_belongs_to_its_call() -> None:
-    check_state('c <- b result t1: [{"type": "text", "text": "built"}]', State.DONE)
+    check_state('c <- b result t1: [{"type": "text", "text": "built"}]', CallState.DONE)
 
 
 def test_an_error_of_blocks_may_be_a_denial() -> None:
     words = "The user doesn't want to proceed with this tool use."
-    check_state(f'c <- b error t1: [{{"type": "text", "text": "{words}"}}]', State.DENIED)
+    check_state(f'c <- b error t1: [{{"type": "text", "text": "{words}"}}]', CallState.DENIED)
 
 
 def test_a_search_of_the_api_itself_is_not_missing_its_result() -> None:
     blocks = """[{"type": "server_tool_use", "id": "t1", "name": "web_search", "input": {"query": "x"}}, \
         {"type": "web_search_tool_result", "tool_use_id": "t1", "content": []}]"""
     messages = messages_in(one_chat(f"a <- - user: search\nb <- a assistant(m1): {blocks}"))
-    assert messages[1].calls["t1"].state is State.DONE
+    assert messages[1].calls["t1"].state is CallState.DONE
 
 
 def test_an_error_of_the_api_is_shown_as_one() -> None:
     drawing = 'a <- - user: hello\nb <- a assistant: API Error: 400 {"isApiErrorMessage": true}'
     chat = one_chat(drawing)
-    assert [message.kind for message in messages_in(chat)] == [Kind.PROMPT, Kind.API_ERROR]
+    assert [message.kind for message in messages_in(chat)] == [RowKind.PROMPT, RowKind.API_ERROR]
     assert (chat.prompts, chat.messages) == (1, 1)
 
 

@@ -1,6 +1,6 @@
 """What was to be done is what the calls say, in their order."""
 
-from backscroll.conversation import Chats, Place
+from backscroll.conversation import Chats, TranscriptPlace
 from backscroll.records import Record, decode_line
 from tests.support.drawings import draw, line
 
@@ -8,7 +8,7 @@ from tests.support.drawings import draw, line
 def check(drawing: str, expected: str) -> None:
     chats = Chats()
     records = [record for row in draw(drawing) if isinstance(record := decode_line(line(row)), Record)]
-    chats.add(Place("f", "s"), records)
+    chats.add(TranscriptPlace("f", "s"), records)
     (chat,) = chats.chats()
     assert " | ".join(f"{todo.content}: {todo.status}" for todo in chat.todos) == expected
 

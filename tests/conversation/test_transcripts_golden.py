@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.conversation import HUMAN, Agent, Chat, Chats, Kind, Place, State, ToolCall, Turn
+from backscroll.conversation import HUMAN, Agent, CallState, Chat, Chats, RowKind, ToolCall, TranscriptPlace, Turn
 from backscroll.conversation.rows import text_of
 from backscroll.files import TRANSCRIPTS, Home, discover
 from backscroll.records import AgentMeta, Record, Text, agent_meta, decode_all
@@ -32,7 +32,7 @@ def chats_of(version: str, scenario: str) -> list[Chat]:
     chats = Chats(keep=True)
     for file in discover(Home(ROOT / version / scenario)).files:
         if file.kind in TRANSCRIPTS:
-            place = Place(str(file.path), file.place.session_id, file.place.agent_id)
+            place = TranscriptPlace(str(file.path), file.place.session_id, file.place.agent_id)
             chats.add(place, records_in(file.path), sidecar_of(file.path))
     return [chat for chat in chats.chats() if chat.tree.nodes]
 
@@ -78,9 +78,9 @@ def asked_agents(chat: Chat) -> list[Agent]:
     return [agent for agent in chat.agents if not agent.is_stub and not agent.is_side_copy]
 
 
-def kinds_in(chat: Chat) -> list[Kind]:
+def kinds_in(chat: Chat) -> list[RowKind]:
     """What a reader sees, without what differs by version and says nothing."""
-    quiet = {Kind.META, Kind.ATTACHMENT, Kind.NOTE}
+    quiet = {RowKind.META, RowKind.ATTACHMENT, RowKind.NOTE}
     return [message.kind for message in messages_in(chat) if message.kind not in quiet]
 
 
@@ -116,9 +116,9 @@ def test_plain(version: str) -> None:
 def test_tools_are_done_or_failed_and_none_is_missing(version: str) -> None:
     chat = check(version, "tools", "Raise the price of apples.", prompts=1, answers=5)
     states = [(call.name, call.state) for call in calls_in(chat)]
-    done = State.DONE
+    done = CallState.DONE
     assert states == [
-        ("Read", done), ("Read", done), ("Bash", done), ("Bash", State.ERROR), ("Edit", done), ("Write", done)
+        ("Read", done), ("Read", done), ("Bash", done), ("Bash", CallState.ERROR), ("Edit", done), ("Write", done)
     ]  # fmt: skip
     assert all(call.result for call in calls_in(chat))
     assert [Path(file).name for file in chat.files_touched] == ["prices.txt", "receipt.txt"]
@@ -135,12 +135,12 @@ def test_the_agent_belongs_to_its_call_and_its_words_are_not_the_chat_s(version:
     assert agent.description == "Count the fruit"
     assert [called.name for called in agent.calls] == ["Bash"]
     assert agent.prompt.startswith("Count the lines of prices.txt")
-    assert call.state is State.DONE
+    assert call.state is CallState.DONE
     own = {message.id for message in messages_in(chat)}
     assert not own & {row.message_id or row.uuid for row in agent.rows}
     # In 2.1.325 the agent works in the background, and its end is told: one more answer.
     assert chat.messages == (4 if version == "2.1.325" else 3)
-    assert (Kind.NOTIFICATION in kinds_in(chat)) is (version == "2.1.325")
+    assert (RowKind.NOTIFICATION in kinds_in(chat)) is (version == "2.1.325")
 
 
 @having("agent")
@@ -158,9 +158,9 @@ def test_a_compaction_is_one_conversation(version: str) -> None:
     assert chat.compactions == 1
     assert chat.title == APPLE
     kinds = kinds_in(chat)
-    assert kinds.count(Kind.COMPACT_SUMMARY) == 1
+    assert kinds.count(RowKind.COMPACT_SUMMARY) == 1
     # The boundary came after 1.0.17.
-    assert kinds.count(Kind.COMPACTION) == (0 if version in ("0.2.126", "1.0.17") else 1)
+    assert kinds.count(RowKind.COMPACTION) == (0 if version in ("0.2.126", "1.0.17") else 1)
 
 
 @having("autocompaction")
@@ -168,7 +168,7 @@ def test_an_autocompaction_is_one_conversation(version: str) -> None:
     chat = check(version, "autocompaction", f"{APPLE} | Fill the context. | {PLUM}", prompts=3, answers=3)
     assert chat.compactions == 1
     assert chat.title == APPLE
-    assert kinds_in(chat).count(Kind.COMPACT_SUMMARY) == 1
+    assert kinds_in(chat).count(RowKind.COMPACT_SUMMARY) == 1
 
 
 @having("resume")
@@ -207,11 +207,11 @@ def test_what_was_interrupted_says_so(version: str) -> None:
     chat = check(version, "interrupt", f"Watch the prices. | Tell me a long story. | {PLUM}", prompts=3)
     (call,) = calls_in(chat)
     # Since 2.1.197 the client writes the same as for a call that was not let happen.
-    assert call.state is (State.DENIED if version in ("2.1.197", "2.1.325") else State.INTERRUPTED)
+    assert call.state is (CallState.DENIED if version in ("2.1.197", "2.1.325") else CallState.INTERRUPTED)
     assert call.result is not None
     # 1.0.17 takes the abort of an answer for an error of the API.
-    assert kinds_in(chat).count(Kind.INTERRUPTION) == (1 if version == "1.0.17" else 2)
-    assert kinds_in(chat).count(Kind.API_ERROR) == (1 if version == "1.0.17" else 0)
+    assert kinds_in(chat).count(RowKind.INTERRUPTION) == (1 if version == "1.0.17" else 2)
+    assert kinds_in(chat).count(RowKind.API_ERROR) == (1 if version == "1.0.17" else 0)
 
 
 @having("slash")
@@ -220,13 +220,13 @@ def test_commands_and_their_output_are_no_prompts(version: str) -> None:
     greet = "/project:greet Ada" if version in ("0.2.126", "1.0.17") else "/greet Ada"
     assert (chat.prompts, chat.title) == (0, greet)
     assert len(chat.branches) == 1
-    cost = [Kind.COMMAND, Kind.COMMAND_OUTPUT]
-    shell = [Kind.SHELL, Kind.SHELL_OUTPUT]
+    cost = [RowKind.COMMAND, RowKind.COMMAND_OUTPUT]
+    shell = [RowKind.SHELL, RowKind.SHELL_OUTPUT]
     # The model answers to what a shell command put out since 2.1.197; 2.1.325 writes nothing of /cost.
-    answered = [Kind.ANSWER] if version in ("2.1.197", "2.1.325") else []
-    expected = [*([] if version == "2.1.325" else cost), *shell, *answered, Kind.COMMAND, Kind.ANSWER]
+    answered = [RowKind.ANSWER] if version in ("2.1.197", "2.1.325") else []
+    expected = [*([] if version == "2.1.325" else cost), *shell, *answered, RowKind.COMMAND, RowKind.ANSWER]
     assert kinds_in(chat) == expected
-    texts = [message.text for message in messages_in(chat) if message.kind in (Kind.SHELL, Kind.SHELL_OUTPUT)]
+    texts = [message.text for message in messages_in(chat) if message.kind in (RowKind.SHELL, RowKind.SHELL_OUTPUT)]
     assert texts == ["echo the shop is open", "the shop is open"]
 
 
@@ -234,7 +234,7 @@ def test_commands_and_their_output_are_no_prompts(version: str) -> None:
 def test_a_picture_that_a_tool_read_is_in_its_result(version: str) -> None:
     chat = check(version, "image", "Look at apple.png.", prompts=1, answers=2)
     (call,) = calls_in(chat)
-    assert (call.name, call.state) == ("Read", State.DONE)
+    assert (call.name, call.state) == ("Read", CallState.DONE)
     assert call.result is not None
     content = call.result.block.content
     assert not isinstance(content, str)
@@ -244,7 +244,7 @@ def test_a_picture_that_a_tool_read_is_in_its_result(version: str) -> None:
 @having("error")
 def test_an_error_of_the_api_is_no_answer(version: str) -> None:
     chat = check(version, "error", f"Fail, please. | {PLUM}", prompts=2, answers=1)
-    assert kinds_in(chat) == [Kind.PROMPT, Kind.API_ERROR, Kind.PROMPT, Kind.ANSWER]
+    assert kinds_in(chat) == [RowKind.PROMPT, RowKind.API_ERROR, RowKind.PROMPT, RowKind.ANSWER]
 
 
 @having("queued")
@@ -252,10 +252,10 @@ def test_the_queued_prompt_counts_where_the_version_wrote_it(version: str) -> No
     (chat,) = chats_of(version, "queued")
     typed = [(message.kind, message.text) for message in messages_in(chat) if message.kind in HUMAN]
     # 1.0 wrote it nowhere; in 2.1.112 the turn had ended before it was taken up.
-    queued = {"1.0.17": [], "1.0.126": [], "2.1.112": [(Kind.PROMPT, PEAR)]}.get(version, [(Kind.QUEUED, PEAR)])
-    assert typed == [(Kind.PROMPT, "Work for a moment."), *queued]
+    queued = {"1.0.17": [], "1.0.126": [], "2.1.112": [(RowKind.PROMPT, PEAR)]}.get(version, [(RowKind.QUEUED, PEAR)])
+    assert typed == [(RowKind.PROMPT, "Work for a moment."), *queued]
     assert chat.prompts == len(typed)
-    assert [call.state for call in calls_in(chat)] == [State.DONE]
+    assert [call.state for call in calls_in(chat)] == [CallState.DONE]
 
 
 @having("rename")

@@ -4,29 +4,29 @@ from datetime import UTC, datetime
 
 import pytest
 
-from backscroll.conversation.versions import FOUND, Touch, Version, apply_hunks, apply_replacements, versions
-from backscroll.records.edits import FileInput, FileResult, Hunk, Replacement
+from backscroll.conversation.versions import FOUND, FileAccess, FileVersion, apply_hunks, apply_replacements, versions
+from backscroll.records.edits import FileInput, FileResult, Hunk, TextReplacement
 
 WHEN = datetime(2026, 1, 5, tzinfo=UTC)
 
 
-def write(text: str, before: str | None = None) -> Touch:
-    return Touch(WHEN, "Write", FileInput(text), FileResult(before=before))
+def write(text: str, before: str | None = None) -> FileAccess:
+    return FileAccess(WHEN, "Write", FileInput(text), FileResult(before=before))
 
 
-def edit(old: str, new: str, before: str | None = None, everywhere: bool = False, **more: object) -> Touch:
-    asked = FileInput(None, (Replacement(old, new, everywhere),))
-    return Touch(WHEN, "Edit", asked, FileResult(before=before, **more))  # type: ignore[arg-type]
+def edit(old: str, new: str, before: str | None = None, everywhere: bool = False, **more: object) -> FileAccess:
+    asked = FileInput(None, (TextReplacement(old, new, everywhere),))
+    return FileAccess(WHEN, "Edit", asked, FileResult(before=before, **more))  # type: ignore[arg-type]
 
 
-def read(text: str, first: int = 1, lines: int | None = None, total: int | None = None) -> Touch:
+def read(text: str, first: int = 1, lines: int | None = None, total: int | None = None) -> FileAccess:
     count = len(text.split("\n")) if lines is None else lines
-    return Touch(
+    return FileAccess(
         WHEN, "Read", FileInput(), FileResult(content=text, first_line=first, lines=count, total_lines=total or count)
     )
 
 
-def check(touches: list[Touch], *expected: tuple[str | None, bool]) -> list[Version]:
+def check(touches: list[FileAccess], *expected: tuple[str | None, bool]) -> list[FileVersion]:
     found = list(versions(touches))
     assert [(version.content, version.certain) for version in found] == list(expected)
     return found
@@ -95,5 +95,5 @@ def test_hunks_fit_or_are_refused(text: str, hunks: list[Hunk], expected: str | 
 
 
 def test_replacements_follow_one_another() -> None:
-    assert apply_replacements("a", [Replacement("a", "b"), Replacement("b", "c")]) == "c"
-    assert apply_replacements("a", [Replacement("", "b")]) is None
+    assert apply_replacements("a", [TextReplacement("a", "b"), TextReplacement("b", "c")]) == "c"
+    assert apply_replacements("a", [TextReplacement("", "b")]) is None

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.files import Bookmark, Changes, Home, Reading, Unreadable, discover, find_changes
+from backscroll.files import Bookmark, Home, HomeChanges, Reading, Unreadable, discover, find_changes
 from backscroll.files import reading as reading_module
 from tests.support.homes import write_home
 
@@ -18,7 +18,7 @@ class Visitor:
         self.root = root
         self.bookmarks: dict[str, Bookmark] = {}
 
-    def look(self) -> Changes:
+    def look(self) -> HomeChanges:
         return find_changes(self.bookmarks, discover(Home(self.root)).files)
 
     def visit(self) -> list[bytes | None]:
@@ -208,7 +208,7 @@ def test_a_file_that_vanishes_between_finding_and_reading_was_not_moved(tmp_path
     (tmp_path / A).rename(tmp_path / B)
     found = discover(Home(tmp_path)).files
     (tmp_path / B).unlink()
-    assert find_changes(visitor.bookmarks, found) == Changes(found, {}, [str(tmp_path / A)])
+    assert find_changes(visitor.bookmarks, found) == HomeChanges(found, {}, [str(tmp_path / A)])
 
 
 def test_a_home_that_is_gone_is_gone_whole(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Final, Self
 
 import pytest
 
-from backscroll.files import Changed, Home, watch
+from backscroll.files import ChangedFile, Home, watch
 from tests.support.homes import EVERYTHING, SECRETS, write_home
 
 A, B, C = "projects/one/agent-a.jsonl", "projects/one/agent-b.jsonl", "projects/two/agent-c.jsonl"
@@ -28,7 +28,7 @@ class Watch:
     ) -> None:
         self.told: list[str] = []
         self._stop = threading.Event()
-        self._batches: queue.Queue[list[Changed] | BaseException] = queue.Queue()
+        self._batches: queue.Queue[list[ChangedFile] | BaseException] = queue.Queue()
         self._watch = watch(
             [Home(home) for home in homes],
             stop=self._stop,

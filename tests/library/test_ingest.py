@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from backscroll.archive import Writer
 from backscroll.archive.forgetting import forget_key
-from backscroll.conversation import Place
+from backscroll.conversation import TranscriptPlace
 from backscroll.files import Home, discover, reading
 from backscroll.library import Updated, find_archive, find_kept, forget, keep
 from backscroll.library.archives import archive_folder, machine_name
@@ -44,7 +44,7 @@ class Mischief:
             self._whole[self._path_of(place)] = text
         self._known = sorted(self._whole)
 
-    def _path_of(self, place: Place) -> Path:
+    def _path_of(self, place: TranscriptPlace) -> Path:
         folder = self.shelf.home / f"projects/-{place.file[0]}-{place.file[1]}"
         if place.agent_id is None:
             return folder / f"{place.session_id}.jsonl"
@@ -178,7 +178,7 @@ EVENTS: Final[Sequence[Callable[[Mischief], None]]] = (
 
 
 @st.composite
-def worlds(draw_: st.DrawFn) -> dict[Place, list[dict[str, object]]]:
+def worlds(draw_: st.DrawFn) -> dict[TranscriptPlace, list[dict[str, object]]]:
     return Author(draw_).write_world()
 
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from backscroll.conversation import Kind, Message
+from backscroll.conversation import Message, RowKind
 from backscroll.library import ChatReader, Library, OpenChats, local_library, open_homes
 from backscroll.library.chats.find_in_chat import find_in
 from backscroll.library.chats.outline import crossings_of, outline_of
@@ -245,8 +245,8 @@ def test_the_outline_says_what_each_turn_took(tmp_path: Path) -> None:
         reader = ChatReader(library, library.chats()[0])
         found = outline_of(library, reader, reader.branch_messages())
         assert [(one.key, one.kind, one.messages, one.calls, one.errors) for one in found] == [
-            ("a", Kind.PROMPT, 3, 1, 0),
-            ("f", Kind.PROMPT, 3, 2, 1),
+            ("a", RowKind.PROMPT, 3, 1, 0),
+            ("f", RowKind.PROMPT, 3, 2, 1),
         ]
 
 

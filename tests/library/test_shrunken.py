@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 
 from backscroll.archive import Writer, capture_changed
-from backscroll.files import Changed, Home, look
+from backscroll.files import ChangedFile, Home, look
 from backscroll.library import find_kept, forget, local_library, open_archive
 from backscroll.library.archives import archive_folder, machine_name
 from backscroll.library.indexing.costs import cost_with
@@ -200,7 +200,7 @@ def test_a_session_that_is_emptied_while_it_is_followed_hides_nothing(shelf: She
             shelf.write({NAME: data})
             file = look(home, shelf.home / NAME)
             assert file is not None
-            batch = [Changed(file, gone=False)]
+            batch = [ChangedFile(file, gone=False)]
             capture_changed(writer, home, machine_name(), batch)
             take_changes(ingest, library, [home], batch, writer)
             index_texts(store, Sources([home], writer), Silent())

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from backscroll.conversation import Chats, Message, Place, messages_of, results_of
+from backscroll.conversation import Chats, Message, TranscriptPlace, messages_of, results_of
 from backscroll.records import Record, decode_line
 from backscroll.render.markdown import markdown
 from backscroll.render.parts import Choice, Part, parts_of
@@ -29,7 +29,7 @@ j <- i assistant(m4): done
 def messages(drawing: str) -> Iterator[Message]:
     chats = Chats(keep=True)
     records = [record for row in draw(drawing) if isinstance(record := decode_line(line(row)), Record)]
-    chats.add(Place("f", "s"), records)
+    chats.add(TranscriptPlace("f", "s"), records)
     (chat,) = chats.chats()
     results = results_of(node.row for node in chat.tree.nodes.values())
     for turn in chat.branches[0].turns:

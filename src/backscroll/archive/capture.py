@@ -6,7 +6,7 @@ from pathlib import Path
 
 from backscroll.archive.archive import KeptFile
 from backscroll.archive.rewriting import Writer
-from backscroll.files import Changed, Discovery, Home, HomeFile, Reading, Unreadable, discover, find_changes
+from backscroll.files import ChangedFile, Discovery, Home, HomeFile, Reading, Unreadable, discover, find_changes
 
 
 @dataclass
@@ -39,7 +39,7 @@ def capture(
     return done
 
 
-def capture_changed(writer: Writer, home: Home, machine: str, batch: Iterable[Changed]) -> Capture:
+def capture_changed(writer: Writer, home: Home, machine: str, batch: Iterable[ChangedFile]) -> Capture:
     """The same for what a watcher has told of, at a cost that follows it and not the home."""
     told = {changed.file.name: changed for changed in batch}
     folder = str(home.path)

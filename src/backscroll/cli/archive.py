@@ -8,7 +8,7 @@ import click
 
 from backscroll.cli.merged import merged_as_json, write_merged
 from backscroll.cli.options import PATH, global_options, request
-from backscroll.cli.output import Progress, heading, open_library, tell, warning, write, write_json
+from backscroll.cli.output import ProgressLine, heading, open_library, tell, warning, write, write_json
 from backscroll.errors import BackscrollError, StorageError, UsageError
 from backscroll.render.terminal import clean_line, moment, plural, size
 
@@ -88,7 +88,7 @@ def archive_verify(quick: bool) -> None:
 
     asked = request()
     settings = asked.settings()
-    with Progress("verifying", quiet=asked.quiet) as progress:
+    with ProgressLine("verifying", quiet=asked.quiet) as progress:
         proof = prove(settings, open_homes(settings), quick=quick, on_total=progress.set_total, on_bytes=progress.add)
     if asked.json:
         write_json(_proof_as_json(proof))
@@ -205,7 +205,10 @@ def archive_forget(name: str, yes: bool) -> None:
             )
         tell(f"{clean_line(chat.id)}  {clean_line(chat.title)}: {plural(len(chat.files), 'file')}")
         click.confirm("Remove it from the archive for ever?", abort=True, err=True)
-    with local_library(settings, open_homes(settings), keeps=False) as library, Progress(quiet=asked.quiet) as progress:
+    with (
+        local_library(settings, open_homes(settings), keeps=False) as library,
+        ProgressLine(quiet=asked.quiet) as progress,
+    ):
         count, recalls = forget_everywhere(library, chat, progress)
     if asked.json:
         write_json({"forgotten": count, "recalls": recalls})

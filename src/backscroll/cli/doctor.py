@@ -8,7 +8,7 @@ import click
 
 from backscroll import __version__
 from backscroll.cli.options import Request, global_options, request
-from backscroll.cli.output import Progress, heading, keep_first, warning, write, write_json
+from backscroll.cli.output import ProgressLine, heading, keep_first, warning, write, write_json
 from backscroll.errors import BackscrollError
 from backscroll.render.terminal import clean_line, moment, plural, size
 
@@ -51,7 +51,7 @@ def command(deep: bool) -> None:
     settings = asked.settings()
     homes = open_homes(settings)
     keep_first(asked)
-    with Progress("reading", quiet=asked.quiet) as progress:
+    with ProgressLine("reading", quiet=asked.quiet) as progress:
         health = examine(homes, progress.set_total, progress.add)
     checks = _check(asked, homes) if deep else None
     now = datetime.now(UTC)
@@ -73,7 +73,7 @@ def command(deep: bool) -> None:
 def _check(asked: Request, homes: "list[Home]") -> "list[Check]":
     from backscroll.library.setup.checkup import check_library
 
-    with Progress("checking what is kept", quiet=asked.quiet) as progress:
+    with ProgressLine("checking what is kept", quiet=asked.quiet) as progress:
         return list(check_library(asked.settings(), homes, progress.set_total, progress.add))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from backscroll.cli.options import PATH, global_options, request
-from backscroll.cli.output import Progress, open_library, tell
+from backscroll.cli.output import ProgressLine, open_library, tell
 from backscroll.errors import NothingFound, UsageError
 from backscroll.render.terminal import clean, clean_line, escaped, plural
 
@@ -140,7 +140,7 @@ def _export_all(
         raise UsageError(f"{plural(len(chats), 'chat')} need a folder", "name one: --out FOLDER")
     make_folder(out, force=force, private=hiding is None)
     entries: list[Listed] = []
-    with Progress("exporting", quiet=quiet) as progress:
+    with ProgressLine("exporting", quiet=quiet) as progress:
         progress.begin("exporting", sum(chat.overview.messages for chat in chats), "messages")
         taken: set[str] = set()
         for stored in chats:

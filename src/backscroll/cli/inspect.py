@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll.cli.options import PATH, global_options, request
-from backscroll.cli.output import Progress, heading, keep_first, warning, write, write_json
+from backscroll.cli.output import ProgressLine, heading, keep_first, warning, write, write_json
 from backscroll.errors import BackscrollError
 from backscroll.render.terminal import clean_line, moment, plural, size
 
@@ -38,7 +38,7 @@ def command(paths: tuple[Path, ...]) -> None:
     if not paths:
         keep_first(asked)
     transcripts = find_transcripts(paths, [] if paths else open_homes(asked.settings()))
-    with Progress("reading", quiet=asked.quiet) as progress:
+    with ProgressLine("reading", quiet=asked.quiet) as progress:
         progress.set_total(sum(path.stat().st_size for path in transcripts if path.exists()))
         inspection = inspect(transcripts, progress.add)
     if asked.json:

@@ -3,7 +3,7 @@
 import click
 
 from backscroll.cli.options import global_options, request
-from backscroll.cli.output import Progress, tell, write_json
+from backscroll.cli.output import ProgressLine, tell, write_json
 from backscroll.errors import BackscrollError
 from backscroll.render.terminal import clean_line, plural, size
 
@@ -30,7 +30,7 @@ def command(watching: bool) -> None:
     homes = open_homes(settings)
     if not any(home.exists for home in homes):
         raise no_history(homes)
-    with Progress("keeping", quiet=asked.quiet) as progress:
+    with ProgressLine("keeping", quiet=asked.quiet) as progress:
         done = keep(settings, homes, progress.set_total, progress.add)
     if asked.json:
         write_json({

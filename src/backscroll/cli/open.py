@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll.cli.options import Request, global_options, request
-from backscroll.cli.output import Progress, read_demo_first, tell, tell_no_history, write, write_json
+from backscroll.cli.output import ProgressLine, read_demo_first, tell, tell_no_history, write, write_json
 from backscroll.cli.token import token_options
 from backscroll.errors import NothingFound
 
@@ -91,7 +91,7 @@ def _address_of(desk: "Desk", name: str, *, quiet: bool) -> str:
 
 
 def _refresh(library: "Library", *, quiet: bool) -> None:
-    with Progress(quiet=quiet) as progress:
+    with ProgressLine(quiet=quiet) as progress:
         library.refresh(with_text=False, progress=progress)
 
 

@@ -104,7 +104,7 @@ def open_library(asked: "Request", *, with_text: bool = False, as_it_is: bool = 
     homes = open_homes(settings)
     library = local_library(settings, homes, keeps=not as_it_is)
     try:
-        with Progress(quiet=asked.quiet) as progress:
+        with ProgressLine(quiet=asked.quiet) as progress:
             told = library.refresh(with_text=with_text, progress=progress)
     except (OSError, StorageError) as error:
         if isinstance(error, DiskFull | TooManyOpenFiles | OutOfMemory):
@@ -116,7 +116,7 @@ def open_library(asked: "Request", *, with_text: bool = False, as_it_is: bool = 
             tell(f"backscroll: nothing could be kept: {clean(str(error))}\n  next: see --library")
         library = local_library(settings, homes, Path(tempfile.mkdtemp(prefix="backscroll-")), keeps=False)
         click.get_current_context().call_on_close(library.discard)
-        with Progress(quiet=asked.quiet) as progress:
+        with ProgressLine(quiet=asked.quiet) as progress:
             told = library.refresh(with_text=with_text, progress=progress)
     click.get_current_context().call_on_close(library.close)
     if told is not None and not asked.quiet:
@@ -130,7 +130,7 @@ def read_demo_first(asked: "Request") -> None:
         from backscroll.library import local_library, open_homes
 
         settings = asked.settings()
-        with local_library(settings, open_homes(settings)) as library, Progress(quiet=asked.quiet) as progress:
+        with local_library(settings, open_homes(settings)) as library, ProgressLine(quiet=asked.quiet) as progress:
             library.update(progress)
 
 
@@ -143,7 +143,7 @@ def keep_first(asked: "Request") -> None:
     homes = open_homes(settings)
     try:
         if is_due(settings, homes, datetime.now(UTC)):
-            with Progress("keeping your sessions", quiet=asked.quiet) as progress:
+            with ProgressLine("keeping your sessions", quiet=asked.quiet) as progress:
                 keep(settings, homes, progress.set_total, progress.add)
     except Busy:
         pass  # somebody else is just doing it
@@ -161,7 +161,7 @@ def tell_updated(told: "Updated", *, verbose: bool) -> None:
             tell(f"cannot be read: {clean(str(item.path))}: {clean(item.reason)}")
 
 
-class Progress:
+class ProgressLine:
     """How far something long has come, on stderr: a line that changes on a terminal, else one line for each step.
 
     Silent for the first second, and elsewhere than on a terminal unless `plain` asks for it.

@@ -140,11 +140,11 @@ def _write(library: "Library", found: "Found", context: int | None) -> None:
                     write(f"  │ {clean(text).expandtabs()}")
 
 
-def _looks() -> "Looks":
-    return Looks(links=sys.stdout.isatty() and click.get_current_context().find_root().color is not False)
+def _looks() -> "LineStyle":
+    return LineStyle(links=sys.stdout.isatty() and click.get_current_context().find_root().color is not False)
 
 
-class Looks:
+class LineStyle:
     """How the pieces of a line look; ids lead to their session where the terminal follows links."""
 
     def __init__(self, *, links: bool) -> None:

@@ -3,7 +3,7 @@
 import click
 
 from backscroll.cli.options import global_options, request
-from backscroll.cli.output import Progress, tell, tell_updated, write_json
+from backscroll.cli.output import ProgressLine, tell, tell_updated, write_json
 from backscroll.render.terminal import plural, size
 
 
@@ -27,7 +27,7 @@ def command(rebuild: bool) -> None:
     homes = open_homes(settings)
     if not any(home.exists for home in homes):
         raise no_history(homes)
-    with local_library(settings, homes) as library, Progress(quiet=asked.quiet, plain=True) as progress:
+    with local_library(settings, homes) as library, ProgressLine(quiet=asked.quiet, plain=True) as progress:
         told = library.rebuild(progress) if rebuild else library.update(progress)
     if not asked.quiet:
         tell_updated(told, verbose=True)

@@ -3,11 +3,11 @@
 from backscroll.conversation.agents import Agent
 from backscroll.conversation.chat import Branch, Chat
 from backscroll.conversation.chats import Chats
-from backscroll.conversation.kinds import HUMAN, Kind
+from backscroll.conversation.kinds import HUMAN, RowKind
 from backscroll.conversation.messages import (
+    CallResult,
+    CallState,
     Message,
-    Result,
-    State,
     ToolCall,
     gather,
     is_shown,
@@ -19,10 +19,10 @@ from backscroll.conversation.messages import (
 from backscroll.conversation.overview import Overview, overview_of
 from backscroll.conversation.passages import Passage, Role, has_picture, passages_of, text_of_block
 from backscroll.conversation.pictures import bytes_of, pictures_of
-from backscroll.conversation.rows import Call, Row
+from backscroll.conversation.rows import Row, RowCall
 from backscroll.conversation.saved import restore, save, saved_row
 from backscroll.conversation.signatures import signature_of
-from backscroll.conversation.transcripts import Place, Transcript, queued_row
+from backscroll.conversation.transcripts import Transcript, TranscriptPlace, queued_row
 from backscroll.conversation.tree import Tree, Turn, walk
 from backscroll.conversation.usage import SYNTHETIC, total
 
@@ -31,20 +31,20 @@ __all__ = [
     "SYNTHETIC",
     "Agent",
     "Branch",
-    "Call",
+    "CallResult",
+    "CallState",
     "Chat",
     "Chats",
-    "Kind",
     "Message",
     "Overview",
     "Passage",
-    "Place",
-    "Result",
     "Role",
     "Row",
-    "State",
+    "RowCall",
+    "RowKind",
     "ToolCall",
     "Transcript",
+    "TranscriptPlace",
     "Tree",
     "Turn",
     "bytes_of",

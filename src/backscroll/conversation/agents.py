@@ -10,8 +10,8 @@ from datetime import datetime
 from functools import cached_property
 from typing import Final
 
-from backscroll.conversation.kinds import Kind
-from backscroll.conversation.rows import LONGEST_TEXT, Call, Row
+from backscroll.conversation.kinds import RowKind
+from backscroll.conversation.rows import LONGEST_TEXT, Row, RowCall
 from backscroll.conversation.transcripts import Transcript
 from backscroll.conversation.tree import FAR, Tree, walk
 from backscroll.conversation.usage import SYNTHETIC, total
@@ -28,7 +28,7 @@ class Agent:
         self.id = agent_id
         self.rows = rows
         self.transcript = transcript
-        self.call: Call | None = None
+        self.call: RowCall | None = None
         """The call that started it."""
         self.parent: Agent | None = None
         """The agent that made the call, if it was not the session itself."""
@@ -42,7 +42,7 @@ class Agent:
     @property
     def prompt(self) -> str:
         """The beginning of what it was asked to do."""
-        return next((row.text for row in self.rows if row.kind is Kind.PROMPT), "")
+        return next((row.text for row in self.rows if row.kind is RowKind.PROMPT), "")
 
     @property
     def type(self) -> str | None:
@@ -64,7 +64,7 @@ class Agent:
         return list(dict.fromkeys(row.model for row in self.rows if row.model and row.model != SYNTHETIC))
 
     @property
-    def calls(self) -> list[Call]:
+    def calls(self) -> list[RowCall]:
         """The tools it called."""
         return [call for row in self.rows for call in row.calls]
 
@@ -96,7 +96,7 @@ def find_agents(sessions: list[Transcript], files: list[Transcript], tree: Tree)
     starting = (node for node in tree.all_nodes() if any(call.agent for call in node.row.calls))
     nodes = sorted(starting, key=lambda node: (node.row.when or FAR, node.position))
     calls = {call.id: (call, None) for node in nodes for call in node.row.calls if call.agent}
-    by_call: dict[str, tuple[Call, Agent | None]] = dict(calls)
+    by_call: dict[str, tuple[RowCall, Agent | None]] = dict(calls)
     for agent in agents:
         if not agent.is_side_copy:
             by_call |= {call.id: (call, agent) for call in agent.calls if call.agent}
@@ -109,7 +109,7 @@ def find_agents(sessions: list[Transcript], files: list[Transcript], tree: Tree)
                 agent.call, agent.parent = by_call[call_id]
                 free.pop(call_id, None)
                 break
-    waiting: dict[str, deque[tuple[Call, Agent | None]]] = {}
+    waiting: dict[str, deque[tuple[RowCall, Agent | None]]] = {}
     for call, parent in free.values():
         asked = (call.agent.prompt if call.agent else None) or ""
         waiting.setdefault(asked[:LONGEST_TEXT].strip(), deque()).append((call, parent))
@@ -119,7 +119,7 @@ def find_agents(sessions: list[Transcript], files: list[Transcript], tree: Tree)
     return sorted(agents, key=lambda agent: (agent.started.timestamp() if agent.started else 0.0, agent.id))
 
 
-def _attach_by_prompt(agent: Agent, waiting: dict[str, deque[tuple[Call, Agent | None]]]) -> None:
+def _attach_by_prompt(agent: Agent, waiting: dict[str, deque[tuple[RowCall, Agent | None]]]) -> None:
     """Attach an agent to the first call with its prompt that has none and is not its own."""
     prompt = agent.prompt.strip()
     calls = waiting.get(prompt) if prompt else None

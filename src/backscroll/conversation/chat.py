@@ -11,8 +11,8 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from backscroll.conversation.agents import Agent, find_agents
-from backscroll.conversation.kinds import HUMAN, Kind
-from backscroll.conversation.rows import Call
+from backscroll.conversation.kinds import HUMAN, RowKind
+from backscroll.conversation.rows import RowCall
 from backscroll.conversation.todos import todos_of
 from backscroll.conversation.transcripts import Transcript
 from backscroll.conversation.tree import Node, Tree, Turn, walk
@@ -40,7 +40,7 @@ class Branch(NamedTuple):
     @property
     def compactions(self) -> int:
         """How often the context was summed up on it."""
-        return sum(node.row.kind is Kind.COMPACTION for turn in self.turns for node in turn.nodes)
+        return sum(node.row.kind is RowKind.COMPACTION for turn in self.turns for node in turn.nodes)
 
 
 class Chat:
@@ -120,7 +120,7 @@ class Chat:
     def first_prompt(self) -> str:
         """What was typed first on the active branch; a command counts if nothing better was."""
         heads = [turn for turn in (self.active.leaf.path() if self.active else ()) if turn.head and turn.head.row.text]
-        asked = (turn for turn in heads if turn.has_answer or (turn.head and turn.head.row.kind is Kind.PROMPT))
+        asked = (turn for turn in heads if turn.has_answer or (turn.head and turn.head.row.kind is RowKind.PROMPT))
         first = next(asked, heads[0] if heads else None)
         return first.head.row.text if first and first.head else ""
 
@@ -154,26 +154,26 @@ class Chat:
         return sum((gap for gap in gaps if gap <= LONGEST_PAUSE), timedelta())
 
     @cached_property
-    def kinds(self) -> Counter[Kind]:
+    def kinds(self) -> Counter[RowKind]:
         """How many rows of each kind there are, copies counted once."""
         return Counter(node.row.kind for node in self.tree.all_nodes())
 
     @property
     def prompts(self) -> int:
         """How often a person typed something to the model, also beside a tool's result."""
-        beside = sum(1 for node in self._rows(Kind.TOOL_RESULT) if node.row.text)
+        beside = sum(1 for node in self._rows(RowKind.TOOL_RESULT) if node.row.text)
         return sum(self.kinds[kind] for kind in HUMAN) + beside
 
     @cached_property
     def messages(self) -> int:
         """Prompts and answers; an answer is one message however many rows it was written in."""
-        answers = {node.row.message_id or node.row.uuid for node in self._rows(Kind.ANSWER)}
+        answers = {node.row.message_id or node.row.uuid for node in self._rows(RowKind.ANSWER)}
         return self.prompts + len(answers)
 
     @property
     def compactions(self) -> int:
         """How often the context was summed up to make room."""
-        return max(self.kinds[Kind.COMPACTION], self.kinds[Kind.COMPACT_SUMMARY])
+        return max(self.kinds[RowKind.COMPACTION], self.kinds[RowKind.COMPACT_SUMMARY])
 
     @property
     def copies(self) -> int:
@@ -217,11 +217,11 @@ class Chat:
         return todos_of(self._calls)
 
     @cached_property
-    def _calls(self) -> list[Call]:
+    def _calls(self) -> list[RowCall]:
         """The calls of tools that change a file or the list of what is to be done, in the order of time."""
         calling = (
             node
-            for node in self._rows(Kind.ANSWER)
+            for node in self._rows(RowKind.ANSWER)
             if any(call.file is not None or call.todo is not None for call in node.row.calls)
         )
         return [call for node in _by_time(calling) for call in node.row.calls]
@@ -256,7 +256,7 @@ class Chat:
             last[turn] = max(number, *(last[child] for child in turn.children)) if turn.children else number
         return {turn: (number, last[turn]) for number, turn in enumerate(order)}
 
-    def _rows(self, kind: Kind | None = None) -> Iterator[Node]:
+    def _rows(self, kind: RowKind | None = None) -> Iterator[Node]:
         return (node for node in self.tree.all_nodes() if kind is None or node.row.kind is kind)
 
 
@@ -294,7 +294,7 @@ def _real_turns(tree: Tree) -> dict[Turn, None]:
     """The turns in which something was asked or answered, and those that lead to one."""
     real: dict[Turn, None] = {}
     for turn in walk(tree.roots):
-        if turn.has_answer or (turn.head is not None and turn.head.row.kind is Kind.PROMPT):
+        if turn.has_answer or (turn.head is not None and turn.head.row.kind is RowKind.PROMPT):
             step: Turn | None = turn
             while step is not None and step not in real:
                 real[step] = None
@@ -378,4 +378,4 @@ def _merged(parts: Iterator[dict[str, None]]) -> list[str]:
     return list(dict.fromkeys(name for part in parts for name in part))
 
 
-SAID: Final = frozenset({Kind.PROMPT, Kind.ANSWER, Kind.TOOL_RESULT, Kind.COMMAND, Kind.COMPACT_SUMMARY})
+SAID: Final = frozenset({RowKind.PROMPT, RowKind.ANSWER, RowKind.TOOL_RESULT, RowKind.COMMAND, RowKind.COMPACT_SUMMARY})

@@ -12,7 +12,7 @@ from typing import Final
 from backscroll.conversation.chat import Chat
 from backscroll.conversation.copies import Copies
 from backscroll.conversation.rows import Row
-from backscroll.conversation.transcripts import Place, Transcript
+from backscroll.conversation.transcripts import Transcript, TranscriptPlace
 from backscroll.conversation.tree import FAR, Tree
 from backscroll.records import AgentMeta, Record
 
@@ -33,7 +33,7 @@ class Chats:
         self._summaries: dict[str, dict[str, str]] = {}
         """The titles that rows were given, by row and by the file that gives it."""
 
-    def add(self, place: Place, records: Iterable[Record], meta: AgentMeta | None = None) -> list[Row | None]:
+    def add(self, place: TranscriptPlace, records: Iterable[Record], meta: AgentMeta | None = None) -> list[Row | None]:
         """Take more records of a file, in their order, or none. Gives the row of each, if it is one."""
         transcript = self._transcripts.get(place.file)
         if transcript is None:
@@ -71,7 +71,7 @@ class Chats:
         """The transcript of a file, if it was added."""
         return self._transcripts.get(file)
 
-    def entitle(self, place: Place, title: str | None) -> None:
+    def entitle(self, place: TranscriptPlace, title: str | None) -> None:
         """Set the title that stands in a file beside the session's own."""
         self.add(place, ())
         self._transcripts[place.file].title_beside = title

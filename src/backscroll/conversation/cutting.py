@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from backscroll.conversation.kinds import Kind
+from backscroll.conversation.kinds import RowKind
 from backscroll.conversation.turns import Node, Turn, children_in
 
 MOST_LOOKED_AT: Final = 1000
@@ -19,7 +19,7 @@ def answered_past(node: Node, turn: Turn) -> bool:
             return False
         if count > MOST_LOOKED_AT:
             return True
-        if other.row.kind is Kind.ANSWER:
+        if other.row.kind is RowKind.ANSWER:
             return len(turn.nodes) > MOST_LOOKED_AT or _continues(node, children_in(turn))
     return False
 
@@ -29,7 +29,7 @@ def _continues(node: Node, children: dict[int, list[Node]]) -> bool:
     waiting = list(children.get(id(node), ()))
     while waiting:
         step = waiting.pop()
-        if step.row.kind is Kind.ANSWER and not _is_same_message(step, node):
+        if step.row.kind is RowKind.ANSWER and not _is_same_message(step, node):
             return True
         waiting.extend(children.get(id(step), ()))
     return False
@@ -66,7 +66,7 @@ def _cut_turn(turn: Turn) -> list[Turn]:
     known: dict[int, tuple[_Piece, Node | None, Node | None]] = {}
     for node in nodes:
         piece, first, second = known.get(id(node.parent), (kept, None, None))
-        if node.row.kind is Kind.ANSWER and first is not None:
+        if node.row.kind is RowKind.ANSWER and first is not None:
             behind = second if _is_same_message(node, first) else first
             if behind is not None:
                 piece = pieces.setdefault(id(behind), _Piece(number[id(behind)]))
@@ -89,7 +89,7 @@ def _cut_turn(turn: Turn) -> list[Turn]:
         for node in piece.nodes:
             cut_off[-1].take(node)
     turn.nodes = [node for node in turn.nodes if node.turn is turn]
-    turn.has_answer = any(node.row.kind is Kind.ANSWER for node in turn.nodes)
+    turn.has_answer = any(node.row.kind is RowKind.ANSWER for node in turn.nodes)
     below: dict[Turn | None, list[Turn]] = {}
     for child in children:
         child.parent = child.after.turn if child.after else None

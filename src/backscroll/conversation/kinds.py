@@ -13,7 +13,7 @@ from backscroll.records import (
     Attachment,
     ChainRecord,
     Content,
-    Progress,
+    ProgressRecord,
     System,
     Text,
     ToolResult,
@@ -21,7 +21,7 @@ from backscroll.records import (
 )
 
 
-class Kind(StrEnum):
+class RowKind(StrEnum):
     """What a row is to a reader."""
 
     PROMPT = "prompt"
@@ -49,27 +49,27 @@ class Kind(StrEnum):
     UNKNOWN = "unknown"
 
 
-HUMAN: Final = frozenset({Kind.PROMPT, Kind.QUEUED})
+HUMAN: Final = frozenset({RowKind.PROMPT, RowKind.QUEUED})
 """What a person typed to the model."""
-TURNS: Final = frozenset({Kind.PROMPT, Kind.COMMAND, Kind.SHELL})
+TURNS: Final = frozenset({RowKind.PROMPT, RowKind.COMMAND, RowKind.SHELL})
 """What begins a turn."""
-SILENT: Final = frozenset({Kind.PROGRESS})
+SILENT: Final = frozenset({RowKind.PROGRESS})
 """What stands in the chain and says nothing."""
 
 
-def kind_of(record: ChainRecord) -> Kind:
+def kind_of(record: ChainRecord) -> RowKind:
     """What this row is."""
     if isinstance(record, Assistant):
-        return Kind.API_ERROR if record.is_api_error_message else Kind.ANSWER
+        return RowKind.API_ERROR if record.is_api_error_message else RowKind.ANSWER
     if isinstance(record, User):
         return _kind_of_user(record)
-    if isinstance(record, Progress):
-        return Kind.PROGRESS
+    if isinstance(record, ProgressRecord):
+        return RowKind.PROGRESS
     if isinstance(record, System):
         return _kind_of_system(record)
     if isinstance(record, Attachment):
         return _kind_of_attachment(record)
-    return Kind.UNKNOWN
+    return RowKind.UNKNOWN
 
 
 def typed_text(content: Content) -> str:
@@ -118,90 +118,90 @@ def _inside(text: str, tag: str) -> str | None:
 
 def inside_tags(text: str) -> str:
     """The text without the tags around its parts, such as a command's output."""
-    if kind_of_text(text) is Kind.NOTIFICATION:
+    if kind_of_text(text) is RowKind.NOTIFICATION:
         return TAG.sub("", text).strip()
     return OWN_TAG.sub("", text).strip()
 
 
-def _kind_of_user(record: User) -> Kind:
+def _kind_of_user(record: User) -> RowKind:
     content = record.message.content if record.message else ""
     if not isinstance(content, str) and any(isinstance(block, ToolResult) for block in content):
-        return Kind.TOOL_RESULT
+        return RowKind.TOOL_RESULT
     if record.is_compact_summary:
-        return Kind.COMPACT_SUMMARY
+        return RowKind.COMPACT_SUMMARY
     origin = record.origin.kind if record.origin else None
     if origin is not None and origin != "human":
-        return Kind.NOTIFICATION
+        return RowKind.NOTIFICATION
     text = typed_text(content).lstrip()
     kind = kind_of_text(text)
-    if kind is not Kind.PROMPT:
+    if kind is not RowKind.PROMPT:
         return kind
     if record.is_meta:
-        return Kind.HOOK if HOOK_FEEDBACK.match(text) else Kind.META
+        return RowKind.HOOK if HOOK_FEEDBACK.match(text) else RowKind.META
     if not text and (isinstance(content, str) or all(isinstance(block, Text) for block in content)):
-        return Kind.META  # nothing but what the client put around a prompt that was not there
+        return RowKind.META  # nothing but what the client put around a prompt that was not there
     if COMPACT_SUMMARY.match(text):  # 1.0.98 to 1.0.120 often do not mark it
-        return Kind.COMPACT_SUMMARY
-    return Kind.PROMPT
+        return RowKind.COMPACT_SUMMARY
+    return RowKind.PROMPT
 
 
-def kind_of_text(text: str) -> Kind:
+def kind_of_text(text: str) -> RowKind:
     """What a text is by how it begins: a prompt, unless it is written as the client writes something else."""
     text = text.lstrip()
     first = text[:1]
     if first == "[" and text.startswith("[Request interrupted"):
-        return Kind.INTERRUPTION
+        return RowKind.INTERRUPTION
     if first == "<" and (tag := OPENING.match(text)):
-        return TAGS.get(tag[1], Kind.META if tag[1] in CLIENT_TAGS else Kind.PROMPT)
-    return Kind.PROMPT
+        return TAGS.get(tag[1], RowKind.META if tag[1] in CLIENT_TAGS else RowKind.PROMPT)
+    return RowKind.PROMPT
 
 
-def _kind_of_system(record: System) -> Kind:
+def _kind_of_system(record: System) -> RowKind:
     if record.subtype == "local_command":
         kind = kind_of_text((record.content or "").lstrip())
-        return kind if kind is not Kind.PROMPT else Kind.COMMAND_OUTPUT
-    return SUBTYPES.get(record.subtype or "", Kind.NOTE)
+        return kind if kind is not RowKind.PROMPT else RowKind.COMMAND_OUTPUT
+    return SUBTYPES.get(record.subtype or "", RowKind.NOTE)
 
 
-def _kind_of_attachment(record: Attachment) -> Kind:
+def _kind_of_attachment(record: Attachment) -> RowKind:
     body = record.attachment
     name = (body.type if body else None) or ""
     if name == "queued_command":
         text = typed_text(body.prompt) if body and body.prompt else ""
         kind = kind_of_text(text.lstrip())
-        if kind is not Kind.PROMPT:
+        if kind is not RowKind.PROMPT:
             return kind
         origin = body.origin.kind if body and body.origin else None
         is_human = origin in (None, "human") and (body is None or body.command_mode in (None, "prompt"))
-        return Kind.QUEUED if is_human else Kind.NOTIFICATION
-    return Kind.HOOK if name.startswith("hook_") else Kind.ATTACHMENT
+        return RowKind.QUEUED if is_human else RowKind.NOTIFICATION
+    return RowKind.HOOK if name.startswith("hook_") else RowKind.ATTACHMENT
 
 
 TAGS: Final = {
-    "command-name": Kind.COMMAND,
-    "command-message": Kind.COMMAND,
-    "command-args": Kind.COMMAND,
-    "local-command-stdout": Kind.COMMAND_OUTPUT,
-    "local-command-stderr": Kind.COMMAND_OUTPUT,
-    "local-command-caveat": Kind.META,
-    "bash-input": Kind.SHELL,
-    "bash-stdout": Kind.SHELL_OUTPUT,
-    "bash-stderr": Kind.SHELL_OUTPUT,
-    "task-notification": Kind.NOTIFICATION,
-    "bash-notification": Kind.NOTIFICATION,
-    "agent-notification": Kind.NOTIFICATION,
-    "teammate-message": Kind.NOTIFICATION,
-    "channel": Kind.NOTIFICATION,
-    "user-prompt-submit-hook": Kind.HOOK,
-    "session-start-hook": Kind.HOOK,
+    "command-name": RowKind.COMMAND,
+    "command-message": RowKind.COMMAND,
+    "command-args": RowKind.COMMAND,
+    "local-command-stdout": RowKind.COMMAND_OUTPUT,
+    "local-command-stderr": RowKind.COMMAND_OUTPUT,
+    "local-command-caveat": RowKind.META,
+    "bash-input": RowKind.SHELL,
+    "bash-stdout": RowKind.SHELL_OUTPUT,
+    "bash-stderr": RowKind.SHELL_OUTPUT,
+    "task-notification": RowKind.NOTIFICATION,
+    "bash-notification": RowKind.NOTIFICATION,
+    "agent-notification": RowKind.NOTIFICATION,
+    "teammate-message": RowKind.NOTIFICATION,
+    "channel": RowKind.NOTIFICATION,
+    "user-prompt-submit-hook": RowKind.HOOK,
+    "session-start-hook": RowKind.HOOK,
 }
 CLIENT_TAGS: Final = frozenset({"system-reminder", "ide_opened_file", "ide_selection", "persisted-output"})
 SUBTYPES: Final = {
-    "compact_boundary": Kind.COMPACTION,
-    "microcompact_boundary": Kind.MICROCOMPACTION,
-    "api_error": Kind.API_ERROR,
-    "stop_hook_summary": Kind.HOOK,
-    "voice_call_talk": Kind.PROMPT,
+    "compact_boundary": RowKind.COMPACTION,
+    "microcompact_boundary": RowKind.MICROCOMPACTION,
+    "api_error": RowKind.API_ERROR,
+    "stop_hook_summary": RowKind.HOOK,
+    "voice_call_talk": RowKind.PROMPT,
 }
 OPENING: Final = re.compile(r"<([a-z][a-z_-]*)")
 TAG: Final = re.compile(r"</?[a-z][a-z_-]*>")

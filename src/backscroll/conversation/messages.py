@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Raw
 
-from backscroll.conversation.kinds import SILENT, Kind, typed_text
+from backscroll.conversation.kinds import SILENT, RowKind, typed_text
 from backscroll.conversation.pictures import pictures_of
 from backscroll.conversation.rows import Row, text_of
 from backscroll.conversation.tree import Turn
@@ -33,7 +33,7 @@ from backscroll.records import (
 )
 
 
-class State(StrEnum):
+class CallState(StrEnum):
     """How a tool call ended."""
 
     DONE = "done"
@@ -46,7 +46,7 @@ class State(StrEnum):
     """There is no result, and nothing says why."""
 
 
-class Result(NamedTuple):
+class CallResult(NamedTuple):
     """What a tool gave back, and the row it stands in."""
 
     block: ToolResult
@@ -64,8 +64,8 @@ class ToolCall(NamedTuple):
     """A call with what came of it."""
 
     block: ToolUse
-    result: Result | None
-    state: State
+    result: CallResult | None
+    state: CallState
 
     @property
     def id(self) -> str:
@@ -81,7 +81,7 @@ class ToolCall(NamedTuple):
 class Message:
     """One prompt, one answer, or one thing that the client did."""
 
-    def __init__(self, message_id: str, kind: Kind, row: Row) -> None:
+    def __init__(self, message_id: str, kind: RowKind, row: Row) -> None:
         self.id = message_id
         self.kind = kind
         self.rows = [row]
@@ -95,7 +95,7 @@ class Message:
         """What tells it from all other messages of its chat: its first row. Ids are given twice by some APIs."""
         return self.rows[0].uuid
 
-    def settle(self, results: Mapping[str, Result], *, was_interrupted: bool, is_live: bool) -> None:
+    def settle(self, results: Mapping[str, CallResult], *, was_interrupted: bool, is_live: bool) -> None:
         """Find out what came of its calls. In a turn that was interrupted, or still goes on, some have no result."""
         # What the API carried out itself is answered in the same message.
         answered = {block.tool_use_id for block in self.blocks if isinstance(block, WebSearchResult)}
@@ -103,7 +103,7 @@ class Message:
             if isinstance(block, ToolUse):
                 result = results.get(block.id or "")
                 state = _state(result, was_interrupted=was_interrupted, is_live=is_live)
-                state = State.DONE if block.id in answered else state
+                state = CallState.DONE if block.id in answered else state
                 self.calls[block.id or ""] = ToolCall(block, result, state)
 
     @cached_property
@@ -161,21 +161,21 @@ class Message:
         return None
 
 
-def results_of(rows: Iterable[Row]) -> dict[str, Result]:
+def results_of(rows: Iterable[Row]) -> dict[str, CallResult]:
     """Every tool result among these rows by the call it belongs to, wherever it stands."""
-    results: dict[str, Result] = {}
+    results: dict[str, CallResult] = {}
     for row in rows:
         for block in _blocks(row.record) if row.results else ():
             if isinstance(block, ToolResult) and block.tool_use_id:
-                results[block.tool_use_id] = Result(block, row)
+                results[block.tool_use_id] = CallResult(block, row)
     return results
 
 
-def messages_of(turn: Turn, results: Mapping[str, Result], *, is_live: bool = False) -> list[Message]:
+def messages_of(turn: Turn, results: Mapping[str, CallResult], *, is_live: bool = False) -> list[Message]:
     """The messages of a turn in their order. `is_live` says that the client may still be at work on it."""
     gathered = gather(node.row for node in turn.in_order())
     messages = [message for rows in gathered if (message := message_of(rows)) is not None]
-    was_interrupted = any(message.kind is Kind.INTERRUPTION for message in messages)
+    was_interrupted = any(message.kind is RowKind.INTERRUPTION for message in messages)
     for message in messages:
         message.settle(results, was_interrupted=was_interrupted, is_live=is_live)
     return messages
@@ -199,7 +199,7 @@ def gather(rows: Iterable[Row]) -> list[list[Row]]:
 
 def is_shown(row: Row) -> bool:
     """Whether a row is a message, or part of one: the result of a tool is shown with its call."""
-    return row.kind not in SILENT and (row.kind is not Kind.TOOL_RESULT or bool(row.text))
+    return row.kind not in SILENT and (row.kind is not RowKind.TOOL_RESULT or bool(row.text))
 
 
 def message_of(rows: Sequence[Row]) -> Message | None:
@@ -208,7 +208,7 @@ def message_of(rows: Sequence[Row]) -> Message | None:
     if not rows or (first := rows[0].record) is None:
         return None
     row = rows[0]
-    if row.kind is Kind.TOOL_RESULT:
+    if row.kind is RowKind.TOOL_RESULT:
         return _said_with_result(row)
     message = Message(row.message_id or row.uuid, row.kind, row)
     if isinstance(first, Assistant):
@@ -223,7 +223,7 @@ def message_of(rows: Sequence[Row]) -> Message | None:
 def _said_with_result(row: Row) -> Message:
     """What a person typed while a tool ran: some versions put it into the row of the tool's result."""
     record = row.record
-    message = Message(row.uuid, Kind.QUEUED, row)
+    message = Message(row.uuid, RowKind.QUEUED, row)
     message.text = typed_text(record.message.content) if isinstance(record, User) and record.message else ""
     return message
 
@@ -249,23 +249,23 @@ def _attachment_text(record: ChainRecord) -> str:
     return next((text for text in texts if isinstance(text, str) and text), "")
 
 
-def _state(result: Result | None, *, was_interrupted: bool, is_live: bool) -> State:
+def _state(result: CallResult | None, *, was_interrupted: bool, is_live: bool) -> CallState:
     if result is None:
-        return State.INTERRUPTED if was_interrupted else State.RUNNING if is_live else State.MISSING
+        return CallState.INTERRUPTED if was_interrupted else CallState.RUNNING if is_live else CallState.MISSING
     return state_of(result.block, result.row.record)
 
 
-def state_of(block: ToolResult, record: Record | None) -> State:
+def state_of(block: ToolResult, record: Record | None) -> CallState:
     """How the call of a result ended."""
     if not block.is_error:
-        return State.DONE
+        return CallState.DONE
     content = block.content
     text = content if isinstance(content, str) else typed_text(content)
     if INTERRUPTED.match(text):
-        return State.INTERRUPTED
+        return CallState.INTERRUPTED
     if (isinstance(record, User) and record.tool_denial_kind) or text.startswith(DENIED):
-        return State.DENIED
-    return State.ERROR
+        return CallState.DENIED
+    return CallState.ERROR
 
 
 NO_DETAILS: Final = Raw(b"null")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any, Final
 
-from backscroll.conversation.kinds import HUMAN, Kind, kind_of, without_around
+from backscroll.conversation.kinds import HUMAN, RowKind, kind_of, without_around
 from backscroll.records import (
     AiTitle,
     Assistant,
@@ -64,7 +64,7 @@ class Passage:
         return text_of_block(source) if isinstance(source, Block) else _text_of_record(source)
 
 
-def passages_of(record: Record, kind: Kind | None = None) -> Iterator[Passage]:
+def passages_of(record: Record, kind: RowKind | None = None) -> Iterator[Passage]:
     """The passages of a record in their order; `kind`, of a row, saves finding it out again."""
     if isinstance(record, Assistant):
         content = record.message.content if record.message else ""
@@ -199,7 +199,12 @@ def _inner(block: ToolResult) -> list[Block]:
     return [] if isinstance(block.content, str) else block.content
 
 
-ROLES: Final = {Kind.PROMPT: Role.PROMPT, Kind.QUEUED: Role.PROMPT, Kind.COMMAND: Role.PROMPT, Kind.SHELL: Role.PROMPT}
+ROLES: Final = {
+    RowKind.PROMPT: Role.PROMPT,
+    RowKind.QUEUED: Role.PROMPT,
+    RowKind.COMMAND: Role.PROMPT,
+    RowKind.SHELL: Role.PROMPT,
+}
 BOOKKEEPING: Final = frozenset({
     "uuid", "parentUuid", "logicalParentUuid", "sessionId", "timestamp", "type", "version", "cwd", "userType",
     "gitBranch", "isSidechain", "requestId", "leafUuid", "messageId",

@@ -8,7 +8,7 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
-from backscroll.conversation.kinds import HUMAN, Kind, command_of, inside_tags, kind_of, kind_of_text, typed_text
+from backscroll.conversation.kinds import HUMAN, RowKind, command_of, inside_tags, kind_of, kind_of_text, typed_text
 from backscroll.records import (
     AGENT_TOOLS,
     FILE_TOOLS,
@@ -32,7 +32,7 @@ LONGEST_TEXT: Final = 200
 """How much of what was typed is kept, for titles."""
 
 
-class Call(NamedTuple):
+class RowCall(NamedTuple):
     """A call of a tool, as far as its place is concerned."""
 
     id: str
@@ -82,19 +82,19 @@ class Row:
         self.forked_from = record.forked_from
         self.record: ChainRecord | None = record if keep else None
         self.parent: str | None = record.parent_uuid
-        if self.parent is None and self.kind is Kind.COMPACTION:
+        if self.parent is None and self.kind is RowKind.COMPACTION:
             self.parent = record.logical_parent_uuid
         self.message_id: str | None = None
         self.model: str | None = None
         self.usage: Usage | None = None
-        self.calls: tuple[Call, ...] = ()
+        self.calls: tuple[RowCall, ...] = ()
         self.results: tuple[str, ...] = ()
         self.text = ""
         if isinstance(record, Assistant):
             self._take_message(record)
         elif isinstance(record, User):
             self._take_prompt(record)
-        elif self.kind in HUMAN or self.kind is Kind.COMMAND:
+        elif self.kind in HUMAN or self.kind is RowKind.COMMAND:
             self.text = _shorten(text_of(record))
 
     def _take_message(self, record: Assistant) -> None:
@@ -108,21 +108,21 @@ class Row:
             self.calls = tuple(_call(block) for block in message.content if isinstance(block, ToolUse))
 
     def _take_prompt(self, record: User) -> None:
-        if self.kind is Kind.TOOL_RESULT:
+        if self.kind is RowKind.TOOL_RESULT:
             content = record.message.content if record.message else ()
             self.results = tuple(
                 block.tool_use_id for block in content if isinstance(block, ToolResult) and block.tool_use_id
             )
-            if len(content) > len(self.results) and kind_of_text(text := text_of(record)) is Kind.PROMPT:
+            if len(content) > len(self.results) and kind_of_text(text := text_of(record)) is RowKind.PROMPT:
                 self.text = _shorten(text)
-        elif self.kind is Kind.PROMPT or self.kind is Kind.COMMAND:
+        elif self.kind is RowKind.PROMPT or self.kind is RowKind.COMMAND:
             self.text = _shorten(text_of(record))
 
 
-def _call(block: ToolUse) -> Call:
+def _call(block: ToolUse) -> RowCall:
     name = block.name or ""
     # Only what is asked for is taken out: the block itself would hold on to the bytes of the whole line.
-    return Call(
+    return RowCall(
         block.id or "",
         name,
         file_of_call(block) if name in FILE_TOOLS else None,
@@ -141,7 +141,7 @@ def text_of(record: ChainRecord) -> str:
         text = record.content or ""
     else:
         return ""
-    return text if kind_of_text(text) is Kind.PROMPT else command_of(text) or inside_tags(text)
+    return text if kind_of_text(text) is RowKind.PROMPT else command_of(text) or inside_tags(text)
 
 
 def _shorten(text: str) -> str:

@@ -10,14 +10,14 @@ from datetime import datetime
 from msgspec import Struct, field
 from msgspec.json import Decoder, encode
 
-from backscroll.conversation.kinds import Kind
-from backscroll.conversation.rows import Call, Row
-from backscroll.conversation.transcripts import Checkpoint, Place, Queue, Transcript
+from backscroll.conversation.kinds import RowKind
+from backscroll.conversation.rows import Row, RowCall
+from backscroll.conversation.transcripts import Checkpoint, Queue, Transcript, TranscriptPlace
 from backscroll.records import AgentMeta, ForkContextRef, PrLink
 from backscroll.records.kinds import ForkedFrom
 
 
-class Saved(Struct, kw_only=True, omit_defaults=True):
+class SavedTranscript(Struct, kw_only=True, omit_defaults=True):
     """What a transcript knows apart from its rows."""
 
     position: int = 0
@@ -52,7 +52,7 @@ def save(transcript: Transcript) -> bytes:
     """The transcript without its rows."""
     checkpoint = transcript.checkpoint
     return encode(
-        Saved(
+        SavedTranscript(
             position=transcript.position,
             meta=transcript.meta,
             title_beside=transcript.title_beside,
@@ -98,7 +98,7 @@ def saved_row(
     model: str | None,
     text: str,
     results: tuple[str, ...],
-    calls: tuple[Call, ...],
+    calls: tuple[RowCall, ...],
     forked_session: str | None,
     forked_uuid: str | None,
 ) -> Row:
@@ -124,7 +124,7 @@ def saved_row(
     return row
 
 
-def restore(place: Place, saved: bytes, rows: Iterable[Row]) -> Transcript:
+def restore(place: TranscriptPlace, saved: bytes, rows: Iterable[Row]) -> Transcript:
     """The transcript as it was saved, with its rows in their order."""
     known = DECODER.decode(saved)
     transcript = Transcript(place, meta=known.meta)
@@ -177,5 +177,5 @@ def _light(context: ForkContextRef | None) -> ForkContextRef | None:
     )
 
 
-DECODER = Decoder(Saved)
-KINDS = {str(kind): kind for kind in Kind}
+DECODER = Decoder(SavedTranscript)
+KINDS = {str(kind): kind for kind in RowKind}

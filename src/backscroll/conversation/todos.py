@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from backscroll.conversation.rows import Call
+from backscroll.conversation.rows import RowCall
 from backscroll.records import Todo
 
 
-def todos_of(calls: Iterable[Call]) -> list[Todo]:
+def todos_of(calls: Iterable[RowCall]) -> list[Todo]:
     """The list after all these calls, in their order.
 
     The client numbers tasks in the order they are made; what came before the first call that we see is not known.

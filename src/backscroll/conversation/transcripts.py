@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
-from backscroll.conversation.kinds import TURNS, Kind
+from backscroll.conversation.kinds import TURNS, RowKind
 from backscroll.conversation.rows import LONGEST_TEXT, Row
 from backscroll.conversation.usage import SYNTHETIC
 from backscroll.records import (
@@ -36,7 +36,7 @@ from backscroll.records import (
 )
 
 
-class Place(NamedTuple):
+class TranscriptPlace(NamedTuple):
     """Which file a transcript is: `file` is any name that tells it from the others."""
 
     file: str
@@ -94,7 +94,7 @@ class Queue:
 class Transcript:
     """A session's own file, or an agent's."""
 
-    def __init__(self, place: Place, *, keep: bool = False, meta: AgentMeta | None = None) -> None:
+    def __init__(self, place: TranscriptPlace, *, keep: bool = False, meta: AgentMeta | None = None) -> None:
         self.place = place
         self.meta = meta
         self.rows: list[Row] = []
@@ -231,7 +231,7 @@ class Transcript:
             named = [call for call in row.results if call in self._agent_calls or call not in self._calls]
             if named and (agent := agent_result(record.tool_use_result).agent_id):
                 self.agents_named |= dict.fromkeys(named, agent)
-        if row.kind is Kind.COMPACTION and not row.is_sidechain:
+        if row.kind is RowKind.COMPACTION and not row.is_sidechain:
             self.checkpoint = None
 
     def _see_repeated(self, row: Row, record: ChainRecord) -> None:

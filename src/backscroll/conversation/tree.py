@@ -11,13 +11,13 @@ from itertools import pairwise
 from typing import Final
 
 from backscroll.conversation.cutting import answered_past, cut_turns
-from backscroll.conversation.kinds import TURNS, Kind
+from backscroll.conversation.kinds import TURNS, RowKind
 from backscroll.conversation.rows import Row
 from backscroll.conversation.turns import FAR, Node, Turn, walk
 
 __all__ = ["FAR", "Node", "Tree", "Turn", "walk"]
 
-GOES_ON: Final = frozenset({Kind.COMPACTION, Kind.COMPACT_SUMMARY})
+GOES_ON: Final = frozenset({RowKind.COMPACTION, RowKind.COMPACT_SUMMARY})
 """What stands where the client began anew, and the conversation did not."""
 
 
@@ -165,7 +165,7 @@ class Tree:
                 self.roots.append(turn)
             if not self.stale and parent and parent.turn and answered_past(parent, parent.turn):
                 self.stale = True  # the turn before it has to be cut
-        elif turn.children and node.row.kind is Kind.ANSWER:
+        elif turn.children and node.row.kind is RowKind.ANSWER:
             self.stale = True  # perhaps this goes on past where a prompt hangs
         turn.take(node)
 
@@ -189,7 +189,9 @@ class Tree:
     def _cut(self, circle: list[Node], before: dict[int, Row]) -> None:
         """Place one of the rows that hang on one another: where the client began anew, else where we came in."""
         # Not where we came in: that depends on what else hangs there.
-        cut = min(circle, key=lambda node: (node.row.kind is not Kind.COMPACTION, node.row.when or FAR, node.position))
+        cut = min(
+            circle, key=lambda node: (node.row.kind is not RowKind.COMPACTION, node.row.when or FAR, node.position)
+        )
         for node in circle:
             node.is_in_circle = True
         earlier = self._before(cut, before)

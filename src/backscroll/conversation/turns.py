@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Final
 
-from backscroll.conversation.kinds import Kind
+from backscroll.conversation.kinds import RowKind
 from backscroll.conversation.rows import Row
 
 FAR: Final = datetime.max.replace(tzinfo=UTC)
@@ -64,7 +64,7 @@ class Turn:
         """Make the node part of this turn."""
         node.turn = self
         self.nodes.append(node)
-        self.has_answer |= node.row.kind is Kind.ANSWER
+        self.has_answer |= node.row.kind is RowKind.ANSWER
 
     def path(self) -> list["Turn"]:
         """All turns from the first one to this one."""

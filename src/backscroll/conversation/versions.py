@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from backscroll.records.edits import FileInput, FileResult, Hunk, Replacement, line_count
+from backscroll.records.edits import FileInput, FileResult, Hunk, TextReplacement, line_count
 from backscroll.records.tools import READING_TOOLS
 
 
-class Touch(NamedTuple):
+class FileAccess(NamedTuple):
     """A call that read or changed a file, and went well; or a copy that the client made (`tool` is empty)."""
 
     when: datetime | None
@@ -19,7 +19,7 @@ class Touch(NamedTuple):
     """Where it stands: whatever the caller wants to find it by."""
 
 
-class Version(NamedTuple):
+class FileVersion(NamedTuple):
     """A file from one moment on."""
 
     when: datetime | None
@@ -31,10 +31,10 @@ class Version(NamedTuple):
     """What it is based on, in a few words."""
     added: int | None
     removed: int | None
-    touch: Touch
+    touch: FileAccess
 
 
-def versions(touches: Iterable[Touch]) -> Iterator[Version]:
+def versions(touches: Iterable[FileAccess]) -> Iterator[FileVersion]:
     """What the file looked like after each of them, in their order. One that tells nothing new makes no version.
 
     A version is certain until something shows that the file was changed by others in between; what a shell command
@@ -59,7 +59,7 @@ def versions(touches: Iterable[Touch]) -> Iterator[Version]:
         content = fresh
 
 
-def apply_replacements(text: str, replacements: Iterable[Replacement]) -> str | None:
+def apply_replacements(text: str, replacements: Iterable[TextReplacement]) -> str | None:
     """The text after them; None where one does not fit."""
     for old, new, everywhere in replacements:
         if not old:
@@ -89,7 +89,7 @@ def apply_hunks(text: str, hunks: Iterable[Hunk]) -> str | None:
     return "\n".join(lines)
 
 
-def _seen(touch: Touch, content: str | None, certain: bool) -> tuple[str | None, bool, str] | None:
+def _seen(touch: FileAccess, content: str | None, certain: bool) -> tuple[str | None, bool, str] | None:
     """What reading it tells, if that is anything new."""
     got = touch.got
     if got.content is None:
@@ -110,7 +110,7 @@ def _seen(touch: Touch, content: str | None, certain: bool) -> tuple[str | None,
     return None
 
 
-def _changed(touch: Touch, content: str | None, certain: bool) -> tuple[str | None, bool, str]:
+def _changed(touch: FileAccess, content: str | None, certain: bool) -> tuple[str | None, bool, str]:
     """What changing it made of it."""
     asked, got = touch.asked, touch.got
     if touch.tool == "Write":
@@ -137,15 +137,15 @@ def _changed(touch: Touch, content: str | None, certain: bool) -> tuple[str | No
 
 
 def _version(
-    touch: Touch, before: str | None, content: str | None, certain: bool, basis: str, *, keep_counts: bool
-) -> Version:
+    touch: FileAccess, before: str | None, content: str | None, certain: bool, basis: str, *, keep_counts: bool
+) -> FileVersion:
     got = touch.got
     counts: tuple[int | None, int | None] = (None, None)
     if keep_counts:
         counts = (got.added, got.removed)
         if touch.tool == "Write" and before is None and content is not None and not got.hunks:
             counts = (line_count(content), 0)
-    return Version(touch.when, content, certain, basis, *counts, touch)
+    return FileVersion(touch.when, content, certain, basis, *counts, touch)
 
 
 FOUND: Final = "the file as the change found it"

@@ -1,6 +1,6 @@
 """Where lines come from. Reads the disk, and never writes to it."""
 
-from backscroll.files.changes import Changes, find_changes
+from backscroll.files.changes import HomeChanges, find_changes
 from backscroll.files.discovery import Discovery, HomeFile, Omission, Unreadable, discover, look
 from backscroll.files.homes import Home, find_homes
 from backscroll.files.layout import TRANSCRIPTS, FileKind, LeftOut, Place, is_session_id, place_of
@@ -9,19 +9,19 @@ from backscroll.files.names import project_folder
 from backscroll.files.opening import open_regular, opened_folder, read_small
 from backscroll.files.reading import LONGEST_LINE, Bookmark, Change, Line, Reading, lines_of, pieces_of, read_lines
 from backscroll.files.retention import Deletion, deletions, retention_days
-from backscroll.files.watching import Changed, watch
+from backscroll.files.watching import ChangedFile, watch
 
 __all__ = [
     "LONGEST_LINE",
     "TRANSCRIPTS",
     "Bookmark",
     "Change",
-    "Changed",
-    "Changes",
+    "ChangedFile",
     "Deletion",
     "Discovery",
     "FileKind",
     "Home",
+    "HomeChanges",
     "HomeFile",
     "LeftOut",
     "Line",

@@ -8,7 +8,7 @@ from backscroll.files.discovery import HomeFile, Unreadable
 from backscroll.files.reading import Bookmark, Reading
 
 
-class Changes(NamedTuple):
+class HomeChanges(NamedTuple):
     """What to look at, and what to forget about."""
 
     to_read: list[HomeFile]
@@ -20,13 +20,13 @@ class Changes(NamedTuple):
 
 def find_changes(
     known: Mapping[str, Bookmark], found: Iterable[HomeFile], unreadable: Iterable[Unreadable] = ()
-) -> Changes:
+) -> HomeChanges:
     """Compare what was found with the bookmarks of the last visit, by path, without reading what did not change.
 
     What lies in a folder that could not be listed this time is not gone: a disk may be away for a moment. After each
     reading keep its bookmark, also where nothing had changed.
     """
-    changes = Changes([], {}, [])
+    changes = HomeChanges([], {}, [])
     fresh = []
     missing = dict(known)
     for file in found:

@@ -21,7 +21,7 @@ DEBOUNCE_MILLISECONDS: Final = 50
 DELETED: Final = 3  # as watchfiles numbers its events
 
 
-class Changed(NamedTuple):
+class ChangedFile(NamedTuple):
     """A file that is new or other than before, or is gone."""
 
     file: HomeFile
@@ -35,7 +35,7 @@ def watch(
     polling: bool = False,
     sweep_seconds: float = SWEEP_SECONDS,
     poll_seconds: float = POLL_SECONDS,
-) -> Iterator[list[Changed]]:
+) -> Iterator[list[ChangedFile]]:
     """Yield the files that changed, in batches, until `stop` is set.
 
     The first batch is every file that there is: a caller who takes each batch the same way misses nothing between
@@ -81,7 +81,7 @@ class _Seen:
         self._homes = homes
         self._files: dict[Path, HomeFile] = {}
 
-    def sweep(self) -> list[Changed]:
+    def sweep(self) -> list[ChangedFile]:
         """Look through all homes."""
         batch = []
         present = set()
@@ -94,9 +94,9 @@ class _Seen:
                 elif isinstance(found, Unreadable):
                     hidden.append(found.path)  # what is in there may only be away for a moment
         gone = [path for path in self._files if path not in present and not _is_in(path, hidden)]
-        return batch + [Changed(self._files.pop(path), gone=True) for path in gone]
+        return batch + [ChangedFile(self._files.pop(path), gone=True) for path in gone]
 
-    def look(self, paths: set[Path]) -> list[Changed]:
+    def look(self, paths: set[Path]) -> list[ChangedFile]:
         """Look at these paths only; at all that is in them where they are folders."""
         batch = []
         for path in sorted(paths):
@@ -115,19 +115,19 @@ class _Seen:
                 batch += self._forget(path)
         return batch
 
-    def _forget(self, path: Path, still_there: Collection[Path] = ()) -> list[Changed]:
+    def _forget(self, path: Path, still_there: Collection[Path] = ()) -> list[ChangedFile]:
         """Tell of what is gone with this path: a file, or all that was in a folder."""
         if path in self._files:
-            return [Changed(self._files.pop(path), gone=True)]
+            return [ChangedFile(self._files.pop(path), gone=True)]
         inside = f"{path}{os.sep}"
         gone = [known for known in self._files if str(known).startswith(inside) and known not in still_there]
-        return [Changed(self._files.pop(known), gone=True) for known in gone]
+        return [ChangedFile(self._files.pop(known), gone=True) for known in gone]
 
-    def _compare(self, file: HomeFile) -> list[Changed]:
+    def _compare(self, file: HomeFile) -> list[ChangedFile]:
         if self._files.get(file.path) == file:
             return []
         self._files[file.path] = file
-        return [Changed(file)]
+        return [ChangedFile(file)]
 
 
 def _roots(homes: Sequence[Home]) -> list[tuple[str, tuple[int, int]]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from backscroll.archive import Archive
-from backscroll.conversation import Agent, Branch, Chat, Chats, Message, Result, messages_of, results_of, walk
+from backscroll.conversation import Agent, Branch, CallResult, Chat, Chats, Message, messages_of, results_of, walk
 from backscroll.errors import BackscrollError, Busy, NothingFound, UsageError
 from backscroll.files import TRANSCRIPTS, Discovery, FileKind, Home, discover, is_running, read_small
 from backscroll.library.archives import find_archive
@@ -52,7 +52,7 @@ class OpenedChat:
         return sorted({Path(source.origin) for source in sessions if source.is_kept})
 
     @cached_property
-    def _results(self) -> dict[str, Result]:
+    def _results(self) -> dict[str, CallResult]:
         return results_of(node.row for node in self.chat.tree.all_nodes())
 
     def messages(self, branch: Branch) -> list[Message]:

@@ -3,6 +3,6 @@
 from backscroll.pricing.money import Price, Rates, cost_of, microdollars
 from backscroll.pricing.names import plain_name
 from backscroll.pricing.prices import Prices
-from backscroll.pricing.snapshot import Snapshot, snapshot
+from backscroll.pricing.snapshot import PriceSnapshot, snapshot
 
-__all__ = ["Price", "Prices", "Rates", "Snapshot", "cost_of", "microdollars", "plain_name", "snapshot"]
+__all__ = ["Price", "PriceSnapshot", "Prices", "Rates", "cost_of", "microdollars", "plain_name", "snapshot"]

@@ -11,7 +11,7 @@ from backscroll.pricing.money import Price, Rates
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class PriceSnapshot:
     """What was taken down, of which version of the package, and when."""
 
     package: str
@@ -22,7 +22,7 @@ class Snapshot:
 
 
 @cache
-def snapshot() -> Snapshot:
+def snapshot() -> PriceSnapshot:
     """The snapshot that comes with this version of backscroll."""
     # Part of the code, and read like it: once, from wherever the code is, a zip file too.
     data = pkgutil.get_data("backscroll.pricing", "snapshot.json")
@@ -30,7 +30,7 @@ def snapshot() -> Snapshot:
     return read_snapshot(data)
 
 
-def read_snapshot(data: bytes) -> Snapshot:
+def read_snapshot(data: bytes) -> PriceSnapshot:
     """A snapshot from its JSON."""
     written = json.loads(data)
     source = f"{written['package']} {written['version']}"
@@ -39,7 +39,7 @@ def read_snapshot(data: bytes) -> Snapshot:
         for name, model in written["models"].items()
         for price in model["prices"]
     )
-    return Snapshot(written["package"], written["version"], date.fromisoformat(written["made"]), prices)
+    return PriceSnapshot(written["package"], written["version"], date.fromisoformat(written["made"]), prices)
 
 
 def _price(model: str, source: str, is_retired: bool, written: dict[str, Any]) -> Price:

@@ -2,7 +2,7 @@
 
 from backscroll.query.completion import Completion, complete, completions
 from backscroll.query.errors import QueryError
-from backscroll.query.fields import BY_NAME, FIELDS, Choice, FieldInfo, distance, help_lines
+from backscroll.query.fields import BY_NAME, FIELDS, FieldChoice, FieldInfo, distance, help_lines
 from backscroll.query.parse import parse
 from backscroll.query.snippets import Highlighter, Snippet, fold
 from backscroll.query.times import parse_moment
@@ -15,10 +15,10 @@ __all__ = [
     "FIELDS",
     "LONGEST_WORD",
     "All",
-    "Choice",
     "Completion",
     "Either",
     "Field",
+    "FieldChoice",
     "FieldInfo",
     "Highlighter",
     "Not",

@@ -7,7 +7,7 @@ Kind: TypeAlias = Literal["text", "choice", "time", "number", "id"]
 About: TypeAlias = Literal["chat", "message"]
 
 
-class Choice(NamedTuple):
+class FieldChoice(NamedTuple):
     """One value that a field can have. `about` is given where it differs from the field's."""
 
     name: str
@@ -24,10 +24,10 @@ class FieldInfo(NamedTuple):
     about: About
     help: str
     example: str
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[FieldChoice, ...] = ()
     same_as: str = ""
 
-    def choice(self, value: str) -> Choice | None:
+    def choice(self, value: str) -> FieldChoice | None:
         """The choice that this value means, whatever its case; also by an alias."""
         wanted = value.lower()
         return next((choice for choice in self.choices if wanted in (choice.name, *choice.aliases)), None)
@@ -39,26 +39,26 @@ class FieldInfo(NamedTuple):
 
 
 ROLES: Final = (
-    Choice("title", "the title of the chat"),
-    Choice("prompt", "what you typed", aliases=("user", "human")),
-    Choice("answer", "what Claude answered", aliases=("assistant",)),
-    Choice("thinking", "what Claude thought"),
-    Choice("input", "what a tool was called with"),
-    Choice("output", "what a tool gave back"),
-    Choice("other", "what the client wrote by itself"),
+    FieldChoice("title", "the title of the chat"),
+    FieldChoice("prompt", "what you typed", aliases=("user", "human")),
+    FieldChoice("answer", "what Claude answered", aliases=("assistant",)),
+    FieldChoice("thinking", "what Claude thought"),
+    FieldChoice("input", "what a tool was called with"),
+    FieldChoice("output", "what a tool gave back"),
+    FieldChoice("other", "what the client wrote by itself"),
 )
 STATES: Final = (
-    Choice("error", "a tool failed"),
-    Choice("agent", "said by or to a sub-agent"),
-    Choice("abandoned", "on a branch that is no longer the active one"),
-    Choice("archived", "only in the archive any more", about="chat"),
-    Choice("live", "being written just now", about="chat"),
-    Choice("pinned", "pinned by you", about="chat"),
+    FieldChoice("error", "a tool failed"),
+    FieldChoice("agent", "said by or to a sub-agent"),
+    FieldChoice("abandoned", "on a branch that is no longer the active one"),
+    FieldChoice("archived", "only in the archive any more", about="chat"),
+    FieldChoice("live", "being written just now", about="chat"),
+    FieldChoice("pinned", "pinned by you", about="chat"),
 )
 CONTENTS: Final = (
-    Choice("image", "a picture"),
-    Choice("diff", "a change of a file"),
-    Choice("thinking", "thinking"),
+    FieldChoice("image", "a picture"),
+    FieldChoice("diff", "a change of a file"),
+    FieldChoice("thinking", "thinking"),
 )
 
 FIELDS: Final = (

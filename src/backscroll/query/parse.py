@@ -31,7 +31,7 @@ from backscroll.query.tree import (
     leaves,
     not_,
 )
-from backscroll.query.values import Refused, meaning
+from backscroll.query.values import InvalidValue, meaning
 
 MAX_LENGTH: Final = 10_000
 MAX_DEPTH: Final = 50
@@ -181,7 +181,7 @@ class _Parser:
             typed = self.text[where : self.position]
         try:
             comparison, value = meaning(info, typed, self.now)
-        except Refused as refused:
+        except InvalidValue as refused:
             # Of a value that is not there one can only show where it should be: at its field.
             raise self.error(refused.problem, where if typed else min(start, where - 1), refused.hint) from None
         return Field(info.same_as or info.name, comparison, value, start, self.position, typed)

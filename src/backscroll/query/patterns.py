@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 MAX_PATTERN: Final = 1000
 
 
-class Fault(NamedTuple):
+class PatternFault(NamedTuple):
     """What is wrong with a pattern, and at which of its characters."""
 
     problem: str
@@ -49,13 +49,13 @@ def escaped(pattern: str) -> str:
     return PAIR.sub(lambda pair: "\\/" if pair[0] == "/" else pair[0], pattern)
 
 
-def find_fault(pattern: str) -> Fault | None:
+def find_fault(pattern: str) -> PatternFault | None:
     """What is wrong with the pattern, as far as one can tell: it will be run by RE2, which we do not have here."""
     if len(pattern) > MAX_PATTERN:
-        return Fault("this regular expression is too long", 0, f"use at most {MAX_PATTERN:,} characters")
+        return PatternFault("this regular expression is too long", 0, f"use at most {MAX_PATTERN:,} characters")
     for match in PIECES.finditer(pattern):
         if match["foreign"]:
-            return Fault("this cannot be used in a regular expression here", match.start(), FOREIGN_HINT)
+            return PatternFault("this cannot be used in a regular expression here", match.start(), FOREIGN_HINT)
     # Without ignoring case: that takes Python a second for wide ranges, and changes nothing about what is valid.
     harmless = FLAGS.sub(lambda flags: flags[0].replace("i", "s"), pattern)
     try:
@@ -65,9 +65,9 @@ def find_fault(pattern: str) -> Fault | None:
     except re.error as error:
         if RE2_ONLY.match(error.msg):
             return None
-        return Fault(f"this regular expression is not valid: {error.msg}", error.pos or 0, HINT)
+        return PatternFault(f"this regular expression is not valid: {error.msg}", error.pos or 0, HINT)
     except (OverflowError, RecursionError):
-        return Fault("this regular expression is too much", 0, HINT)
+        return PatternFault("this regular expression is too much", 0, HINT)
     return None
 
 

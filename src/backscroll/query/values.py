@@ -13,7 +13,7 @@ from backscroll.query.times import parse_moment
 from backscroll.query.tree import Comparison
 
 
-class Refused(Exception):  # noqa: N818 - it never leaves the package: the parser knows the place, and makes it an error
+class InvalidValue(Exception):  # noqa: N818 - it never leaves the package: the parser knows the place, and makes it an error
     """A value that makes no sense for its field."""
 
     def __init__(self, problem: str, hint: str) -> None:
@@ -22,24 +22,24 @@ class Refused(Exception):  # noqa: N818 - it never leaves the package: the parse
         self.hint = hint
 
 
-class Meaning(NamedTuple):
+class FieldValue(NamedTuple):
     """What a typed value means."""
 
     comparison: Comparison
     value: str | datetime | float
 
 
-def meaning(info: FieldInfo, typed: str, now: datetime) -> Meaning:
+def meaning(info: FieldInfo, typed: str, now: datetime) -> FieldValue:
     """What the value means in this field; raises Refused."""
     if not typed.strip():
-        raise Refused(f"{info.name}: has no value", f"write it without a space, as in {info.example}")
+        raise InvalidValue(f"{info.name}: has no value", f"write it without a space, as in {info.example}")
     if info.kind == "choice":
         return _choice(info, typed)
     if info.kind == "time":
         return _time(info, typed, now)
     if info.kind == "number":
         return _number(info, typed)
-    return Meaning("=", typed)
+    return FieldValue("=", typed)
 
 
 def number_text(value: float) -> str:
@@ -47,38 +47,38 @@ def number_text(value: float) -> str:
     return f"{Decimal(repr(value)):f}"
 
 
-def _choice(info: FieldInfo, typed: str) -> Meaning:
+def _choice(info: FieldInfo, typed: str) -> FieldValue:
     choice = info.choice(typed)
     if choice is None:
         names = [known.name for known in info.choices]
         meant = nearest(typed.lower(), [*names, *(alias for known in info.choices for alias in known.aliases)])
         guess = f"did you mean {info.name}:{meant}? " if meant else ""
-        raise Refused(f"{info.name}: does not know this value", f"{guess}It can be {', '.join(names)}")
-    return Meaning("=", choice.name)
+        raise InvalidValue(f"{info.name}: does not know this value", f"{guess}It can be {', '.join(names)}")
+    return FieldValue("=", choice.name)
 
 
-def _time(info: FieldInfo, typed: str, now: datetime) -> Meaning:
+def _time(info: FieldInfo, typed: str, now: datetime) -> FieldValue:
     if typed[0] in "<>=":
-        raise Refused(f"{info.name}: needs no comparison", "write after:2026-01-05, or before:2026-01-05")
+        raise InvalidValue(f"{info.name}: needs no comparison", "write after:2026-01-05, or before:2026-01-05")
     try:
         # A day is its beginning for both: after:2026-01-05 before:2026-01-06 is one whole day.
         moment = parse_moment(typed, now).astimezone(UTC)
     except (UsageError, ValueError, OverflowError):  # the latter two where a number is beyond all measure
-        raise Refused("this is no time", TIME_HINT) from None
-    return Meaning("<" if info.name == "before" else ">=", moment)
+        raise InvalidValue("this is no time", TIME_HINT) from None
+    return FieldValue("<" if info.name == "before" else ">=", moment)
 
 
-def _number(info: FieldInfo, typed: str) -> Meaning:
+def _number(info: FieldInfo, typed: str) -> FieldValue:
     match = NUMBER.fullmatch(typed)
     if match is None:
-        raise Refused("this is no number", f"write it as in {info.example}")
+        raise InvalidValue("this is no number", f"write it as in {info.example}")
     suffix = match["suffix"].lower()
     if suffix and info.name != "tokens":
-        raise Refused(f"{info.name}: takes a plain number", f"write it as in {info.example}")
+        raise InvalidValue(f"{info.name}: takes a plain number", f"write it as in {info.example}")
     value = float(Decimal(re.sub("[_,]", "", match["number"])) * SUFFIXES[suffix])
     if isinf(value):
-        raise Refused("this number is too large", f"write it as in {info.example}")
-    return Meaning(cast(Comparison, match["comparison"] or "="), value)
+        raise InvalidValue("this number is too large", f"write it as in {info.example}")
+    return FieldValue(cast(Comparison, match["comparison"] or "="), value)
 
 
 NUMBER: Final = re.compile(

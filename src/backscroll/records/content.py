@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from msgspec import Raw, Struct
 
 
-class Part(Struct, frozen=True, gc=False, kw_only=True):
+class RecordPart(Struct, frozen=True, gc=False, kw_only=True):
     """Anything inside a record.
 
     `also` names fields that we know of and do not decode; `free` says that any field may stand there.
@@ -18,7 +18,7 @@ class Part(Struct, frozen=True, gc=False, kw_only=True):
     free: ClassVar[bool] = False
 
 
-class Block(Part, frozen=True, gc=False, kw_only=True, tag_field="type"):
+class Block(RecordPart, frozen=True, gc=False, kw_only=True, tag_field="type"):
     """One piece of a message's content."""
 
 
@@ -55,7 +55,7 @@ class ServerToolUse(ToolUse, frozen=True, gc=False, kw_only=True, tag="server_to
     """A call that the API itself carried out, such as a web search."""
 
 
-class Source(Part, frozen=True, gc=False, kw_only=True):
+class MediaSource(RecordPart, frozen=True, gc=False, kw_only=True):
     """Where an image or document is: `data` is the JSON string of its base64, not decoded until somebody looks."""
 
     type: str | None = None
@@ -68,14 +68,14 @@ class Source(Part, frozen=True, gc=False, kw_only=True):
 class Image(Block, frozen=True, gc=False, kw_only=True, tag="image"):
     """A picture that was pasted, or that a tool returned."""
 
-    source: Source | None = None
+    source: MediaSource | None = None
     also: ClassVar[frozenset[str]] = frozenset({"cache_control"})
 
 
 class Document(Block, frozen=True, gc=False, kw_only=True, tag="document"):
     """A PDF or text file given to the model."""
 
-    source: Source | None = None
+    source: MediaSource | None = None
     title: str | None = None
     also: ClassVar[frozenset[str]] = frozenset({"cache_control", "citations", "context"})
 
@@ -124,14 +124,14 @@ else:
     Content = str | list[KnownBlock]
 
 
-class CacheCreation(Part, frozen=True, gc=False, kw_only=True):
+class CacheCreation(RecordPart, frozen=True, gc=False, kw_only=True):
     """Tokens written to the prompt cache, by how long they live there."""
 
     ephemeral_5m_input_tokens: int = 0
     ephemeral_1h_input_tokens: int = 0
 
 
-class ServerToolCounts(Part, frozen=True, gc=False, kw_only=True):
+class ServerToolCounts(RecordPart, frozen=True, gc=False, kw_only=True):
     """How often the API ran tools of its own."""
 
     web_search_requests: int = 0
@@ -139,13 +139,13 @@ class ServerToolCounts(Part, frozen=True, gc=False, kw_only=True):
     also: ClassVar[frozenset[str]] = frozenset({"code_execution_requests", "tool_search_requests"})
 
 
-class OutputDetails(Part, frozen=True, gc=False, kw_only=True):
+class OutputDetails(RecordPart, frozen=True, gc=False, kw_only=True):
     """What the output tokens were spent on."""
 
     thinking_tokens: int = 0
 
 
-class Usage(Part, frozen=True, gc=False, kw_only=True):
+class Usage(RecordPart, frozen=True, gc=False, kw_only=True):
     """The tokens of one API response, as its row tells them.
 
     Each row of a response repeats this, and up to about 2.1.96 the earlier rows hold placeholders: only the maximum
@@ -165,14 +165,14 @@ class Usage(Part, frozen=True, gc=False, kw_only=True):
     also: ClassVar[frozenset[str]] = frozenset({"iterations", "cache_deleted_input_tokens", "fallback_credit"})
 
 
-class UserMessage(Part, frozen=True, gc=False, kw_only=True):
+class UserMessage(RecordPart, frozen=True, gc=False, kw_only=True):
     """What a user row sends to the model: a prompt, tool results, or text made by the client."""
 
     role: str | None = None
     content: Content = ""
 
 
-class AssistantMessage(Part, frozen=True, gc=False, kw_only=True):
+class AssistantMessage(RecordPart, frozen=True, gc=False, kw_only=True):
     """An API response, or one block of it: rows with one `id` are one message."""
 
     id: str | None = None

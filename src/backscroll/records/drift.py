@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 
 import msgspec
 
-from backscroll.records.content import Block, Part, UnknownBlock
+from backscroll.records.content import Block, RecordPart, UnknownBlock
 from backscroll.records.decode import FAST, fields_of
 from backscroll.records.kinds import UnknownRecord, type_of
 from backscroll.records.record import Record
@@ -46,7 +46,7 @@ def _lost(record: Record, fields: dict[str, Any]) -> list[str]:
     return lost
 
 
-def _unknown(part: Record | Part, fields: dict[str, Any], where: str) -> Iterator[Drift]:
+def _unknown(part: Record | RecordPart, fields: dict[str, Any], where: str) -> Iterator[Drift]:
     if isinstance(part, UnknownBlock):
         yield Drift("block type", f"{where}:{part.name}")
         return
@@ -59,7 +59,7 @@ def _unknown(part: Record | Part, fields: dict[str, Any], where: str) -> Iterato
 
 
 def _unknown_inside(value: object, json: object, where: str) -> Iterator[Drift]:
-    if isinstance(value, Part) and isinstance(json, dict):
+    if isinstance(value, RecordPart) and isinstance(json, dict):
         kind = f":{value.__struct_config__.tag}" if isinstance(value, Block) else ""
         yield from _unknown(value, json, where if isinstance(value, UnknownBlock) else where + kind)
     elif isinstance(value, list) and isinstance(json, list) and len(value) == len(json):
@@ -71,7 +71,7 @@ def _unknown_inside(value: object, json: object, where: str) -> Iterator[Drift]:
 
 
 @cache
-def _names(kind: type[Record] | type[Part]) -> tuple[list[tuple[str, str]], frozenset[str]]:
+def _names(kind: type[Record] | type[RecordPart]) -> tuple[list[tuple[str, str]], frozenset[str]]:
     """The attributes of a class with their wire names, and all wire names that are known there."""
     fields = msgspec.structs.fields(kind)
     tag = kind.__struct_config__.tag_field
@@ -80,7 +80,7 @@ def _names(kind: type[Record] | type[Part]) -> tuple[list[tuple[str, str]], froz
 
 
 def _holds_parts(hint: object) -> bool:
-    if isinstance(hint, type) and issubclass(hint, Part):
+    if isinstance(hint, type) and issubclass(hint, RecordPart):
         return not hint.free
     return any(map(_holds_parts, get_args(hint)))
 

@@ -8,7 +8,7 @@ from backscroll.records.content import ToolUse
 from backscroll.records.decode import value_of
 
 
-class Replacement(NamedTuple):
+class TextReplacement(NamedTuple):
     """A text of a file that is to be put in the place of another."""
 
     old: str
@@ -28,7 +28,7 @@ class FileInput(NamedTuple):
 
     content: str | None = None
     """All of the file, as `Write` has it."""
-    replacements: tuple[Replacement, ...] = ()
+    replacements: tuple[TextReplacement, ...] = ()
 
 
 class FileResult(NamedTuple):
@@ -40,7 +40,7 @@ class FileResult(NamedTuple):
     """What was read or written."""
     is_new: bool = False
     hunks: tuple[Hunk, ...] = ()
-    replacements: tuple[Replacement, ...] = ()
+    replacements: tuple[TextReplacement, ...] = ()
     by_user: bool = False
     """Whether the user changed what was proposed."""
     first_line: int = 1
@@ -113,11 +113,11 @@ def _hunks(value: Any) -> tuple[Hunk, ...]:  # noqa: ANN401 - whatever JSON hold
     return tuple(hunks)
 
 
-def _replacement(fields: dict[str, Any], old: str, new: str, everywhere: str) -> Replacement | None:
+def _replacement(fields: dict[str, Any], old: str, new: str, everywhere: str) -> TextReplacement | None:
     before, after = _text(fields.get(old)), _text(fields.get(new))
     if before is None or after is None:
         return None
-    return Replacement(before, after, fields.get(everywhere) is True)
+    return TextReplacement(before, after, fields.get(everywhere) is True)
 
 
 def _fields(value: Any) -> dict[str, Any]:  # noqa: ANN401

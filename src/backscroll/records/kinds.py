@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final, get_args
 
 from msgspec import Raw, field
 
-from backscroll.records.content import AssistantMessage, Content, Part, UserMessage
+from backscroll.records.content import AssistantMessage, Content, RecordPart, UserMessage
 from backscroll.records.outside import (
     AgentColor,
     AgentName,
@@ -41,7 +41,7 @@ from backscroll.records.outside import (
 from backscroll.records.record import ABSENT, Record
 
 
-class ForkedFrom(Part, frozen=True, gc=False, kw_only=True, rename="camel"):
+class ForkedFrom(RecordPart, frozen=True, gc=False, kw_only=True, rename="camel"):
     """The row that this one is a copy of."""
 
     session_id: str | None = None
@@ -68,7 +68,7 @@ class ChainRecord(Record, frozen=True, gc=False, kw_only=True):
     also: ClassVar[frozenset[str]] = frozenset({"userType", "slug", "sessionKind", "session_id"})
 
 
-class Origin(Part, frozen=True, gc=False, kw_only=True, rename="camel"):
+class Origin(RecordPart, frozen=True, gc=False, kw_only=True, rename="camel"):
     """Who sent a user row: `human`, `task-notification`, `plugin`, `peer`, `channel` …"""
 
     kind: str | None = None
@@ -114,7 +114,7 @@ class Assistant(ChainRecord, frozen=True, gc=False, kw_only=True, tag="assistant
     }  # fmt: skip
 
 
-class PreservedSegment(Part, frozen=True, gc=False, kw_only=True, rename="camel"):
+class PreservedSegment(RecordPart, frozen=True, gc=False, kw_only=True, rename="camel"):
     """The rows before a compaction that stay in the context, as a run."""
 
     head_uuid: str | None = None
@@ -122,7 +122,7 @@ class PreservedSegment(Part, frozen=True, gc=False, kw_only=True, rename="camel"
     tail_uuid: str | None = None
 
 
-class PreservedMessages(Part, frozen=True, gc=False, kw_only=True, rename="camel"):
+class PreservedMessages(RecordPart, frozen=True, gc=False, kw_only=True, rename="camel"):
     """The rows before a compaction that stay in the context, one by one."""
 
     anchor_uuid: str | None = None
@@ -130,7 +130,7 @@ class PreservedMessages(Part, frozen=True, gc=False, kw_only=True, rename="camel
     also: ClassVar[frozenset[str]] = frozenset({"allUuids"})
 
 
-class CompactMetadata(Part, frozen=True, gc=False, kw_only=True, rename="camel"):
+class CompactMetadata(RecordPart, frozen=True, gc=False, kw_only=True, rename="camel"):
     """Why a conversation was compacted, and what of it stays."""
 
     trigger: str | None = None
@@ -167,7 +167,7 @@ class System(ChainRecord, frozen=True, gc=False, kw_only=True, tag="system"):
     }  # fmt: skip
 
 
-class AttachmentBody(Part, frozen=True, gc=False, kw_only=True, rename="camel"):
+class AttachmentBody(RecordPart, frozen=True, gc=False, kw_only=True, rename="camel"):
     """What sort of attachment it is, of about 93, and for `queued_command` the prompt. For the rest see `fields_of`."""
 
     type: str | None = None
@@ -184,7 +184,7 @@ class Attachment(ChainRecord, frozen=True, gc=False, kw_only=True, tag="attachme
     also: ClassVar[frozenset[str]] = ChainRecord.also | {"rendered", "renderedBesideToolResult", "renderedRole"}
 
 
-class ProgressData(Part, frozen=True, gc=False, kw_only=True, rename="camel"):
+class ProgressData(RecordPart, frozen=True, gc=False, kw_only=True, rename="camel"):
     """What kind of tool is at work; the rest differs by type."""
 
     type: str | None = None
@@ -193,7 +193,7 @@ class ProgressData(Part, frozen=True, gc=False, kw_only=True, rename="camel"):
     free: ClassVar[bool] = True
 
 
-class Progress(ChainRecord, frozen=True, gc=False, kw_only=True, tag="progress"):
+class ProgressRecord(ChainRecord, frozen=True, gc=False, kw_only=True, tag="progress"):
     """A tool at work (2.1.12 to 2.1.83). Stands in the chain and says nothing: its children go past it."""
 
     data: ProgressData | None = None
@@ -212,7 +212,7 @@ class UnknownRecord(ChainRecord, frozen=True, gc=False, kw_only=True, tag="backs
 
 
 KnownRecord = (
-    (User | Assistant | System | Attachment | Progress)
+    (User | Assistant | System | Attachment | ProgressRecord)
     | (Summary | CustomTitle | AiTitle | Tag | LastPrompt | AgentName | AgentColor | AgentSetting | Mode)
     | (FileHistorySnapshot | FileHistoryDelta | AttributionSnapshot | QueueOperation | ContentReplacement)
     | (PermissionMode | PrLink | WorktreeState | ForkContextRef | Relocated | ContinuedIn | DerivedFrom)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from msgspec import Raw, field
 
-from backscroll.records.content import Content, Part, Text
+from backscroll.records.content import Content, RecordPart, Text
 from backscroll.records.record import ABSENT, Record, Timestamp
 
 
@@ -47,7 +47,7 @@ class LastPrompt(Record, frozen=True, gc=False, kw_only=True, tag="last-prompt")
     rewound: bool = False
 
 
-class FileBackup(Part, frozen=True, gc=False, kw_only=True, rename="camel"):
+class FileBackup(RecordPart, frozen=True, gc=False, kw_only=True, rename="camel"):
     """A copy of a file from before an edit, under `file-history/`; no name means that there was no file."""
 
     backup_file_name: str | None = None
@@ -55,7 +55,7 @@ class FileBackup(Part, frozen=True, gc=False, kw_only=True, rename="camel"):
     backup_time: Timestamp | None = None
 
 
-class Snapshot(Part, frozen=True, gc=False, kw_only=True, rename="camel"):
+class FileSnapshot(RecordPart, frozen=True, gc=False, kw_only=True, rename="camel"):
     """The copies that belong to one prompt, by path."""
 
     message_id: str | None = None
@@ -68,7 +68,7 @@ class FileHistorySnapshot(Record, frozen=True, gc=False, kw_only=True, tag="file
 
     message_id: str | None = None
     is_snapshot_update: bool = False
-    snapshot: Snapshot | None = None
+    snapshot: FileSnapshot | None = None
 
 
 class FileHistoryDelta(Record, frozen=True, gc=False, kw_only=True, tag="file-history-delta"):
@@ -139,7 +139,7 @@ class WorktreeState(Record, frozen=True, gc=False, kw_only=True, tag="worktree-s
     worktree_session: Raw = ABSENT
 
 
-class Replacement(Part, frozen=True, gc=False, kw_only=True, rename="camel"):
+class OutputReplacement(RecordPart, frozen=True, gc=False, kw_only=True, rename="camel"):
     """What stands in the context instead of a tool's output."""
 
     tool_use_id: str | None = None
@@ -151,7 +151,7 @@ class ContentReplacement(Record, frozen=True, gc=False, kw_only=True, tag="conte
     """Tool outputs that were taken out of the context to save room."""
 
     agent_id: str | None = None
-    replacements: list[Replacement] = field(default_factory=list)
+    replacements: list[OutputReplacement] = field(default_factory=list)
 
 
 class AttributionSnapshot(Record, frozen=True, gc=False, kw_only=True, tag="attribution-snapshot"):

@@ -7,7 +7,7 @@ from msgspec import Raw, Struct, field
 
 from backscroll.records.content import ToolUse, Usage
 from backscroll.records.decode import value_of
-from backscroll.records.kinds import Progress
+from backscroll.records.kinds import ProgressRecord
 
 AnyStruct = TypeVar("AnyStruct", bound=Struct)
 AGENT_TOOLS: Final = frozenset({"Task", "Agent"})
@@ -78,7 +78,7 @@ class AgentProgress(Struct, frozen=True, kw_only=True):
     message: AgentAnswer | None = None
 
 
-def agent_answer(progress: Progress) -> AgentProgress | None:
+def agent_answer(progress: ProgressRecord) -> AgentProgress | None:
     """The answer of a sub-agent that a progress row repeats, if it does and says what it took."""
     if progress.data is None or progress.data.type != "agent_progress":
         return None

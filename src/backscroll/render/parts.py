@@ -7,7 +7,7 @@ text is as it was; whoever shows it cleans it.
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, Literal, NamedTuple
 
-from backscroll.conversation import Kind, Message, State, ToolCall
+from backscroll.conversation import CallState, Message, RowKind, ToolCall
 from backscroll.records import (
     Block,
     Document,
@@ -30,7 +30,7 @@ class Part(NamedTuple):
     kind: Literal["prompt", "answer", "thinking", "tool", "diff", "output", "note", "divider"]
     text: str = ""
     title: str = ""
-    state: State | None = None
+    state: CallState | None = None
 
 
 class Choice(NamedTuple):
@@ -45,7 +45,7 @@ class Choice(NamedTuple):
 def parts_of(messages: Iterable[Message], choice: Choice) -> Iterator[Part]:
     """The parts of some messages, in order."""
     for message in messages:
-        if message.kind is Kind.ANSWER or (message.kind is Kind.API_ERROR and message.blocks):
+        if message.kind is RowKind.ANSWER or (message.kind is RowKind.API_ERROR and message.blocks):
             yield from _answer(message, choice)
         else:
             yield from _said(message, choice)
@@ -80,7 +80,7 @@ def diff_of(call: ToolCall) -> str:
 def _answer(message: Message, choice: Choice) -> Iterator[Part]:
     for block in message.blocks:
         if isinstance(block, Text):
-            kind: Literal["answer", "note"] = "note" if message.kind is Kind.API_ERROR else "answer"
+            kind: Literal["answer", "note"] = "note" if message.kind is RowKind.API_ERROR else "answer"
             if block.text.strip():
                 yield Part(kind, block.text)
         elif isinstance(block, Thinking):
@@ -107,33 +107,33 @@ def _call(call: ToolCall, choice: Choice) -> Iterator[Part]:
             yield Part("output", "\n".join(f"{name}: {_plain(item)}" for name, item in value.items()), title="input")
         if output and not diff:
             yield Part("output", output, title="output")
-    elif call.state in (State.ERROR, State.DENIED) and output:
+    elif call.state in (CallState.ERROR, CallState.DENIED) and output:
         yield Part("output", _first_line(output), title=str(call.state))
 
 
 def _said(message: Message, choice: Choice) -> Iterator[Part]:
     kind, text = message.kind, message.text
     pictures = "".join(f"\n{_block_name(block)}" for block in message.blocks)
-    if kind in (Kind.PROMPT, Kind.QUEUED, Kind.COMMAND):
-        yield Part("prompt", (text + pictures).strip(), title="queued" if kind is Kind.QUEUED else "")
-    elif kind is Kind.SHELL:
+    if kind in (RowKind.PROMPT, RowKind.QUEUED, RowKind.COMMAND):
+        yield Part("prompt", (text + pictures).strip(), title="queued" if kind is RowKind.QUEUED else "")
+    elif kind is RowKind.SHELL:
         yield Part("prompt", f"! {text}")
-    elif kind in (Kind.COMMAND_OUTPUT, Kind.SHELL_OUTPUT):
+    elif kind in (RowKind.COMMAND_OUTPUT, RowKind.SHELL_OUTPUT):
         if text.strip():
             yield Part("output", text)
-    elif kind is Kind.INTERRUPTION:
+    elif kind is RowKind.INTERRUPTION:
         yield Part("note", "interrupted by the user")
-    elif kind is Kind.COMPACTION:
+    elif kind is RowKind.COMPACTION:
         yield Part("divider", title=_compaction(message))
-    elif kind is Kind.COMPACT_SUMMARY:
+    elif kind is RowKind.COMPACT_SUMMARY:
         yield Part(
             "note",
             text if choice.everything else "",
             title=f"summary of what was said before ({len(text):,} characters)",
         )
-    elif kind is Kind.NOTIFICATION:
+    elif kind is RowKind.NOTIFICATION:
         yield Part("note", text if choice.everything else _first_line(text), title="notification")
-    elif kind is Kind.API_ERROR:
+    elif kind is RowKind.API_ERROR:
         yield Part("note", text or "the API did not answer", title="API error")
     elif choice.everything:
         yield Part("note", text, title=str(kind))

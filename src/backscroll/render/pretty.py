@@ -12,17 +12,17 @@ from rich.padding import Padding
 from rich.rule import Rule
 from rich.text import Text
 
-from backscroll.conversation import State
+from backscroll.conversation import CallState
 from backscroll.render.parts import Part
 from backscroll.render.terminal import clean, clean_line, for_terminal
 
 STATES = {
-    State.DONE: "green",
-    State.ERROR: "red",
-    State.DENIED: "yellow",
-    State.INTERRUPTED: "yellow",
-    State.RUNNING: "cyan",
-    State.MISSING: "dim",
+    CallState.DONE: "green",
+    CallState.ERROR: "red",
+    CallState.DENIED: "yellow",
+    CallState.INTERRUPTED: "yellow",
+    CallState.RUNNING: "cyan",
+    CallState.MISSING: "dim",
 }
 
 

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from backscroll.conversation import (
-    Call,
+    CallState,
     Chat,
-    Kind,
     Passage,
     Role,
     Row,
-    State,
+    RowCall,
+    RowKind,
     overview_of,
     passages_of,
     signature_of,
@@ -23,7 +23,7 @@ from backscroll.records import (
     AgentAnswer,
     Assistant,
     AssistantMessage,
-    Progress,
+    ProgressRecord,
     Record,
     Summary,
     Text,
@@ -78,7 +78,12 @@ def add_record(
             if record.message and row.usage is not None:
                 key = row.message_id or row.uuid
                 batch.usage.append(_usage(name, key, record.message, row.usage, record, is_agent=row.is_sidechain))
-        elif isinstance(record, Progress) and (told := agent_answer(record)) and told.message and told.message.usage:
+        elif (
+            isinstance(record, ProgressRecord)
+            and (told := agent_answer(record))
+            and told.message
+            and told.message.usage
+        ):
             key = told.message.id or told.uuid or row.uuid
             batch.usage.append(_usage(name, key, told.message, told.message.usage, record, is_agent=True))
     batch.records.append(columns)
@@ -92,7 +97,7 @@ def add_record(
         elif isinstance(source, (ToolResult, WebSearchResult)):
             batch.blocks.append(_result(block, name, passage.number, source, record))
         else:
-            state = State.ERROR if row is not None and row.kind is Kind.API_ERROR else None
+            state = CallState.ERROR if row is not None and row.kind is RowKind.API_ERROR else None
             size = len(source) if isinstance(source, str) else _length(source)
             batch.blocks.append(
                 BlockColumns(block, name, passage.number, passage.role, None, None, None, None, state, size)
@@ -100,7 +105,7 @@ def add_record(
             flags.thinking |= passage.role is Role.THINKING
 
 
-def _call(block: int, record: int, number: int, source: ToolUse, call: Call | None, flags: Flags) -> BlockColumns:
+def _call(block: int, record: int, number: int, source: ToolUse, call: RowCall | None, flags: Flags) -> BlockColumns:
     touched = call.file if call else None
     flags.diff |= touched is not None
     if touched is None and source.name in READING_TOOLS:
@@ -115,9 +120,9 @@ def _call(block: int, record: int, number: int, source: ToolUse, call: Call | No
 def _result(block: int, record: int, number: int, source: ToolResult | WebSearchResult, found: Record) -> BlockColumns:
     if isinstance(source, ToolResult):
         state, size = state_of(source, found), _size(source)
-        detail = signature_of(text_of_block(source)) if state is State.ERROR else None
+        detail = signature_of(text_of_block(source)) if state is CallState.ERROR else None
     else:
-        state, size, detail = State.DONE, len(source.content), None
+        state, size, detail = CallState.DONE, len(source.content), None
     return BlockColumns(block, record, number, Role.OUTPUT, source.tool_use_id, None, None, detail, state, size)
 
 
@@ -145,7 +150,7 @@ def _usage(
     key: str,
     message: AssistantMessage | AgentAnswer,
     usage: Usage,
-    record: Assistant | Progress,
+    record: Assistant | ProgressRecord,
     *,
     is_agent: bool,
 ) -> UsageColumns:

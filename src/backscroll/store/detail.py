@@ -3,7 +3,7 @@
 import msgspec
 from msgspec import Struct
 
-from backscroll.conversation import Call
+from backscroll.conversation import RowCall
 from backscroll.conversation.rows import LONGEST_TEXT
 from backscroll.records import AgentCall, TodoCall
 
@@ -15,7 +15,7 @@ class Detail(Struct, omit_defaults=True):
     todo: TodoCall | None = None
 
 
-def detail_of(call: Call) -> str | None:
+def detail_of(call: RowCall) -> str | None:
     """The same as text; None for most calls."""
     if call.agent is None and call.todo is None:
         return None

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import Any
 
-from backscroll.conversation import Chats, Message, Place, messages_of, results_of
+from backscroll.conversation import Chats, Message, TranscriptPlace, messages_of, results_of
 from backscroll.records import Record, decode_line
 from backscroll.render.html.messages import messages_html
 from backscroll.render.html.shown import View
@@ -134,7 +134,9 @@ def page(markup: str) -> Element:
 def messages(rows: list[dict[str, Any]], *, is_live: bool = False) -> list[Message]:
     """What some rows say, all branches."""
     chats = Chats(keep=True)
-    chats.add(Place("f", "s"), [record for row in rows if isinstance(record := decode_line(line(row)), Record)])
+    chats.add(
+        TranscriptPlace("f", "s"), [record for row in rows if isinstance(record := decode_line(line(row)), Record)]
+    )
     found = []
     for chat in chats.chats():
         results = results_of(node.row for node in chat.tree.nodes.values())

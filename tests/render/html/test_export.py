@@ -13,7 +13,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backscroll.conversation import Agent, Branch, Chat, Chats, Message, Overview, Place, messages_of, overview_of, walk
+from backscroll.conversation import (
+    Agent,
+    Branch,
+    Chat,
+    Chats,
+    Message,
+    Overview,
+    TranscriptPlace,
+    messages_of,
+    overview_of,
+    walk,
+)
 from backscroll.conversation import results_of as results
 from backscroll.records import Problem, decode_all
 from backscroll.render.html.export import Assets, Format, checksum, exported
@@ -66,7 +77,7 @@ def opened(drawing: str, agents: str = "") -> Opened:
     chats = Chats(keep=True)
     for name, text in (("S1", drawing), ("a1", agents)):
         if text:
-            place = Place(f"{name}.jsonl", session_uuid("S1"), "a1" if name == "a1" else None)
+            place = TranscriptPlace(f"{name}.jsonl", session_uuid("S1"), "a1" if name == "a1" else None)
             items = [item for line in jsonl(draw(text)).splitlines() for item in decode_all(line)]
             chats.add(place, [item for item in items if not isinstance(item, Problem)])
     return Opened(chats.chats()[0])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from backscroll.conversation import Chats, Kind, Place, messages_of, results_of, walk
+from backscroll.conversation import Chats, RowKind, TranscriptPlace, messages_of, results_of, walk
 from backscroll.files import TRANSCRIPTS, Home, discover
 from backscroll.records import Record, decode_all
 from backscroll.render.html.messages import message_html, messages_html
@@ -173,9 +173,12 @@ def test_every_kind_is_shown_as_what_it_is(line: str, kind: str, words: str) -> 
 
 def test_there_is_something_for_every_kind() -> None:
     message = messages(draw("a <- - user: hi"))[0]
-    for kind in Kind:
+    for kind in RowKind:
         message.kind = kind
-        assert "hi" in page(message_html(message, View(Addresses()))).text or kind in (Kind.INTERRUPTION, Kind.ANSWER)
+        assert "hi" in page(message_html(message, View(Addresses()))).text or kind in (
+            RowKind.INTERRUPTION,
+            RowKind.ANSWER,
+        )
 
 
 def test_a_compaction_says_what_it_took_out() -> None:
@@ -290,7 +293,7 @@ def test_every_real_chat_can_be_shown(corpus: Path) -> None:
         if file.kind in TRANSCRIPTS:
             lines = file.path.read_bytes().split(b"\n")
             records = [item for line in lines for item in decode_all(line) if isinstance(item, Record)]
-            chats.add(Place(str(file.path), file.place.session_id, file.place.agent_id), records)
+            chats.add(TranscriptPlace(str(file.path), file.place.session_id, file.place.agent_id), records)
     count = 0
     for chat in chats.chats():
         view = View(Addresses(), agents={agent.call.id: agent for agent in chat.agents if agent.call})

@@ -5,14 +5,14 @@ from datetime import timedelta
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
-from backscroll.conversation import State
+from backscroll.conversation import CallState
 from backscroll.library.analytics.reports import Asked
 from backscroll.library.library import Library
 from backscroll.store import EPOCH, microseconds
 
-ANSWERED: Final = frozenset({State.DONE, State.ERROR})
+ANSWERED: Final = frozenset({CallState.DONE, CallState.ERROR})
 """How a call ends that was carried out; one that was denied or interrupted was not, or not to its end."""
-FAILED: Final = frozenset({State.ERROR, State.DENIED})
+FAILED: Final = frozenset({CallState.ERROR, CallState.DENIED})
 
 
 class Call(NamedTuple):

@@ -9,7 +9,7 @@ because of the error, or whether the error was solved in another way.
 from collections import defaultdict
 from typing import Final
 
-from backscroll.conversation import State
+from backscroll.conversation import CallState
 from backscroll.conversation.signatures import command_kind
 from backscroll.library.analytics.calls import Call, calls_of, threads_of, told
 from backscroll.library.analytics.reports import Asked, Report, share
@@ -50,7 +50,7 @@ class Pattern:
         calls = [call for call, _ in self.errors]
         times = sorted(call.time for call in calls if call.time is not None)
         tries = [state for call, following in self.errors if (state := kinds.next_try(call, following)) is not None]
-        solved = tries.count(State.DONE)
+        solved = tries.count(CallState.DONE)
         latest = max(calls, key=lambda call: (call.time or 0, call.path, call.number, call.block))
         return (
             self.signature,
@@ -83,7 +83,7 @@ class Kinds:
                 continue
             wanted = wanted if wanted is not None else self._kind(call)
             if self._kind(other) == wanted:
-                return other.state or State.MISSING
+                return other.state or CallState.MISSING
         return None
 
     def _kind(self, call: Call) -> str:
@@ -113,8 +113,8 @@ def errors(library: Library, asked: Asked, limit: int | None = None, tool: str |
                 continue
             if tool is not None and call.name != tool:
                 continue
-            if call.state != State.ERROR:
-                others[call.state or State.MISSING] += 1
+            if call.state != CallState.ERROR:
+                others[call.state or CallState.MISSING] += 1
                 continue
             key = (call.signature or "", call.name)
             pattern = patterns.setdefault(key, Pattern(*key))
@@ -132,8 +132,8 @@ def errors(library: Library, asked: Asked, limit: int | None = None, tool: str |
         "counted": counted,
         "copies": copies,
         "patterns": len(ordered),
-        "denied": others[State.DENIED],
-        "interrupted": others[State.INTERRUPTED],
+        "denied": others[CallState.DENIED],
+        "interrupted": others[CallState.INTERRUPTED],
         "within_calls": WITHIN,
     }
     return Report(COLUMNS, rows, facts, _notes(facts, rows), bar="count")

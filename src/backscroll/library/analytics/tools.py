@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any, Final
 
-from backscroll.conversation import State
+from backscroll.conversation import CallState
 from backscroll.library.analytics.calls import ANSWERED, Call, calls_of, server_of
 from backscroll.library.analytics.reports import Asked, Report, percentile, share, top
 from backscroll.library.library import Library
@@ -47,7 +47,7 @@ class Sums:
         self.copies += call.copies - 1
         self.input += call.size or 0
         self.output += call.result_size or 0
-        self.states[call.state or State.MISSING] += 1
+        self.states[call.state or CallState.MISSING] += 1
         if call.state not in ANSWERED:
             return
         if call.time is None or call.result_time is None:
@@ -63,14 +63,14 @@ class Sums:
 
     def row(self) -> tuple[Any, ...]:
         """The measures."""
-        errors = self.states[State.ERROR]
+        errors = self.states[CallState.ERROR]
         return (
             self.calls,
             errors,
-            share(errors, errors + self.states[State.DONE]),
-            self.states[State.DENIED],
-            self.states[State.INTERRUPTED],
-            self.states[State.MISSING],
+            share(errors, errors + self.states[CallState.DONE]),
+            self.states[CallState.DENIED],
+            self.states[CallState.INTERRUPTED],
+            self.states[CallState.MISSING],
             percentile(self.seconds, 0.5),
             percentile(self.seconds, 0.9),
             max(self.seconds, default=None),

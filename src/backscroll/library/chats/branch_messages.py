@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import NamedTuple
 
-from backscroll.conversation import Kind, Row, Tree, Turn, is_shown
+from backscroll.conversation import Row, RowKind, Tree, Turn, is_shown
 
 
 class MessageEntry(NamedTuple):
@@ -149,7 +149,7 @@ class BranchMessages:
     def _add(self, row: Row, turn: Turn) -> str | None:
         """Put a row where it belongs; the message that it is part of, if it is."""
         self._rows += 1
-        if row.kind is Kind.INTERRUPTION:
+        if row.kind is RowKind.INTERRUPTION:
             self.interrupted.add(turn)
         if not is_shown(row):
             return None

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
-from backscroll.conversation import Agent, Chat, Chats, Message, Place, Row, Tree, Turn, walk
+from backscroll.conversation import Agent, Chat, Chats, Message, Row, TranscriptPlace, Tree, Turn, walk
 from backscroll.conversation.tree import Node
 from backscroll.errors import BackscrollError, NothingFound
 from backscroll.files import Bookmark, Change
@@ -270,7 +270,7 @@ class ChatReader:
         except OSError:
             return None
 
-    def _place(self, library: Library, path: str) -> Place | None:
+    def _place(self, library: Library, path: str) -> TranscriptPlace | None:
         transcript = self._chats.transcript(path)
         if transcript is not None:
             return transcript.place

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from backscroll.conversation.versions import FOUND, Touch, Version, versions
+from backscroll.conversation.versions import FOUND, FileAccess, FileVersion, versions
 from backscroll.errors import BackscrollError, NothingFound, UsageError
 from backscroll.files import FileKind, is_session_id, open_regular, opened_folder
 from backscroll.library.analytics.reports import Asked, ask
@@ -32,7 +32,7 @@ class History(NamedTuple):
     """Every version of a file that is known, in the order of time, each with the call that tells of it."""
 
     file: str
-    versions: list[tuple[Version, FileCall | None]]
+    versions: list[tuple[FileVersion, FileCall | None]]
 
 
 class Seen(NamedTuple):
@@ -41,7 +41,7 @@ class Seen(NamedTuple):
     file: str
     number: int
     """Which version, from 1."""
-    version: Version
+    version: FileVersion
     call: FileCall | None
     certain: bool
     basis: str
@@ -66,7 +66,7 @@ def history(library: Library, path: str, asked: Asked | None = None) -> History:
     touches = []
     with reading(library) as texts:
         for key, call in done.items():
-            touches.append(Touch(call.when, call.tool, input_of(texts, call), result_of(texts, call), key))
+            touches.append(FileAccess(call.when, call.tool, input_of(texts, call), result_of(texts, call), key))
     touches += _copies(library, names[0], list(done.values()))
     touches.sort(key=lambda touch: touch.when or START)
     return History(names[0], [(version, done.get(version.touch.source)) for version in versions(touches)])
@@ -121,7 +121,7 @@ def _moment(library: Library, found: History, at: str, now: datetime) -> datetim
     return moment_of(max([*later, *(times[uuid] for uuid in uuids)])) or START
 
 
-def _copies(library: Library, file: str, calls: list[FileCall]) -> Iterator[Touch]:
+def _copies(library: Library, file: str, calls: list[FileCall]) -> Iterator[FileAccess]:
     """The copies that the client made of a file before it changed it, at the times that they were made."""
     claimed = {Path(call.path).stem for call in calls} | {call.chat for call in calls if call.chat}
     sessions = {name for name in claimed if is_session_id(name)}
@@ -154,7 +154,7 @@ def _copy_name(path: str) -> str:
     return hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _live_copies(folder: Path, names: set[str]) -> Iterator[tuple[str, Touch]]:
+def _live_copies(folder: Path, names: set[str]) -> Iterator[tuple[str, FileAccess]]:
     """The copies in a folder whose names begin so. Neither the folder nor a copy is reached through a link."""
     try:
         with opened_folder(folder) as descriptor:
@@ -166,7 +166,7 @@ def _live_copies(folder: Path, names: set[str]) -> Iterator[tuple[str, Touch]]:
         return
 
 
-def _live_copy(name: str, folder: int) -> Touch | None:
+def _live_copy(name: str, folder: int) -> FileAccess | None:
     try:
         with os.fdopen(open_regular(Path(name), folder=folder), "rb") as file:
             data = file.read(LONGEST_COPY + 1)
@@ -175,12 +175,12 @@ def _live_copy(name: str, folder: int) -> Touch | None:
         return None
 
 
-def _copy(data: bytes, modified_ns: int) -> Touch:
+def _copy(data: bytes, modified_ns: int) -> FileAccess:
     try:
         when = datetime.fromtimestamp(modified_ns / 1e9, tz=UTC)
     except (ValueError, OverflowError, OSError):  # some clock has gone mad
         when = START
-    return Touch(when, "", FileInput(), FileResult(content=data.decode("utf-8", "replace")), "")
+    return FileAccess(when, "", FileInput(), FileResult(content=data.decode("utf-8", "replace")), "")
 
 
 START = datetime.fromtimestamp(0, tz=UTC)

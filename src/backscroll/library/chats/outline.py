@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from backscroll.conversation import Kind, Row, Turn, gather
+from backscroll.conversation import Row, RowKind, Turn, gather
 from backscroll.library.chats.branch_messages import BranchMessages
 from backscroll.library.chats.chat_reader import ChatReader
 from backscroll.library.library import Library
 
-HEADS: Final = frozenset({Kind.PROMPT, Kind.COMMAND, Kind.SHELL, Kind.COMPACTION})
+HEADS: Final = frozenset({RowKind.PROMPT, RowKind.COMMAND, RowKind.SHELL, RowKind.COMPACTION})
 
 
 @dataclass
@@ -18,7 +18,7 @@ class Heading:
     """A prompt, or a compaction, with what came of it until the next."""
 
     key: str
-    kind: Kind
+    kind: RowKind
     text: str
     when: datetime | None
     at: int
@@ -50,7 +50,9 @@ class Crossing(NamedTuple):
 def outline_of(library: Library, reader: ChatReader, branch_messages: BranchMessages) -> list[Heading]:
     """The headings of a branch."""
     names = {
-        entry.rows[0].message_id or entry.key for entry in branch_messages.entries if entry.rows[0].kind is Kind.ANSWER
+        entry.rows[0].message_id or entry.key
+        for entry in branch_messages.entries
+        if entry.rows[0].kind is RowKind.ANSWER
     }
     took = library.store.answers(names)
     failed = library.store.failed(reader.stored.key)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from backscroll.archive import Archive, Writer, capture_changed
-from backscroll.files import TRANSCRIPTS, Changed, FileKind, Home, HomeFile, discover, look, watch
+from backscroll.files import TRANSCRIPTS, ChangedFile, FileKind, Home, HomeFile, discover, look, watch
 from backscroll.library.archives import archive_folder, machine_name
 from backscroll.library.indexing.costs import cost_with
 from backscroll.library.indexing.ingest import Ingest
@@ -94,7 +94,7 @@ def observe(library: "Library", stop: threading.Event) -> Iterator[Followed]:
 
 
 def _take(
-    ingest: Ingest, library: "Library", homes: Sequence[Home], batch: Sequence[Changed], archive: Archive
+    ingest: Ingest, library: "Library", homes: Sequence[Home], batch: Sequence[ChangedFile], archive: Archive
 ) -> None:
     tracked = [
         changed

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from backscroll.conversation import Chat, Chats, Place, Transcript, has_picture, save
+from backscroll.conversation import Chat, Chats, Transcript, TranscriptPlace, has_picture, save
 from backscroll.files import TRANSCRIPTS, Bookmark, FileKind, Unreadable
 from backscroll.library.indexing.sources import (
     Item,
@@ -216,7 +216,7 @@ class Ingest:
         return number
 
     def _read(
-        self, task: Task, place: Place, bookmark: Bookmark | None, flags: Flags
+        self, task: Task, place: TranscriptPlace, bookmark: Bookmark | None, flags: Flags
     ) -> tuple[int, int, Bookmark | None]:
         """Take what is new of a transcript; its id, how many lines it has now, and where to go on."""
         with reading_of(task.source):
@@ -247,7 +247,7 @@ class Ingest:
             elif item.kind != "blank":
                 self._batch.problems.append(ProblemColumns(number, line, start, item.kind, item.detail))
 
-    def _add(self, place: Place, chunk: list[tuple[Record, int, int]], number: int, flags: Flags) -> None:
+    def _add(self, place: TranscriptPlace, chunk: list[tuple[Record, int, int]], number: int, flags: Flags) -> None:
         transcript = self._transcript(place)
         position = transcript.position
         had_begun = bool(transcript.first_typed)
@@ -376,7 +376,7 @@ class Ingest:
         self._uuids.pop(path, None)
         self._written.pop(path, None)
 
-    def _transcript(self, place: Place) -> Transcript:
+    def _transcript(self, place: TranscriptPlace) -> Transcript:
         if self._chats.transcript(place.file) is None:
             self._chats.add(place, ())
         transcript = self._chats.transcript(place.file)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from backscroll.errors import NothingFound
-from backscroll.pricing import Price, Prices, Snapshot, plain_name, snapshot
+from backscroll.pricing import Price, Prices, PriceSnapshot, plain_name, snapshot
 from backscroll.settings import Settings
 
 
@@ -20,7 +20,7 @@ class PriceList:
     """Prices by model, and the snapshot that most of them are from."""
 
     prices: list[ListedPrice]
-    snapshot: Snapshot
+    snapshot: PriceSnapshot
 
 
 def load_prices(settings: Settings) -> Prices:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar, Final, TypeVar
 
 from backscroll.archive import Archive, KeptFile, KeptReading, Version
-from backscroll.conversation import Chats, Place, Transcript
+from backscroll.conversation import Chats, Transcript, TranscriptPlace
 from backscroll.errors import BackscrollError
 from backscroll.files import TRANSCRIPTS, Bookmark, FileKind, Home, HomeFile, Line, Reading, look
 from backscroll.files import Place as FilePlace
@@ -130,11 +130,11 @@ class Sources:
         return None
 
 
-def conversation_place(source: Source) -> Place:
+def conversation_place(source: Source) -> TranscriptPlace:
     """What a source is to the conversation."""
     place = source.place
     path = source.name
-    return Place(path, place.session_id, place.agent_id, source.origin if source.origin != path else None)
+    return TranscriptPlace(path, place.session_id, place.agent_id, source.origin if source.origin != path else None)
 
 
 def earlier_versions(archive: Archive, file: KeptFile, live: HomeFile | None) -> list[Kept]:
@@ -246,7 +246,7 @@ def beside_paths(path: Path) -> tuple[Path, Path]:
 
 
 def take_beside(
-    chats: Chats, place: Place, beside: Iterable[Source], before: Transcript | None = None
+    chats: Chats, place: TranscriptPlace, beside: Iterable[Source], before: Transcript | None = None
 ) -> list[SourceError]:
     """Take what the small files beside a transcript say; without them, it has no title but its own.
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from backscroll.conversation import Role, State
+from backscroll.conversation import CallState, Role
 from backscroll.conversation.signatures import command_kind, signature_of
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.library import Library
@@ -124,7 +124,7 @@ def _way_out(texts: Texts, course: Aftermath) -> Resolution:
     inputs = [tried for tried in course.following if tried.step.role == "input"][:WITHIN]
     for tried in inputs:
         result = results.get(tried.call)
-        is_done = result is not None and result.state == State.DONE
+        is_done = result is not None and result.state == CallState.DONE
         if tried.tool == call.tool and _kind(texts, tried) == wanted:
             was_tried = True
             if is_done:

@@ -3,7 +3,7 @@
 import re
 from typing import Any, Final, NamedTuple
 
-from backscroll.conversation import Kind, Message
+from backscroll.conversation import Message, RowKind
 from backscroll.records import Attachment, ChainRecord, System, User, fields_of, type_of, value_of
 from backscroll.render.html.ansi import terminal
 from backscroll.render.html.element import NOTHING, Html, el, join
@@ -26,18 +26,18 @@ def aside_of(message: Message, view: View) -> Aside:
     """What a message that is neither prompt nor answer says."""
     record = message.rows[0].record
     kind = message.kind
-    if kind is Kind.INTERRUPTION:
+    if kind is RowKind.INTERRUPTION:
         return Aside("Interrupted by the user", detail="normal", tone="warn")
-    if kind in (Kind.COMPACTION, Kind.MICROCOMPACTION) and isinstance(record, System):
+    if kind in (RowKind.COMPACTION, RowKind.MICROCOMPACTION) and isinstance(record, System):
         return _compaction(record)
-    if kind is Kind.COMPACT_SUMMARY:
+    if kind is RowKind.COMPACT_SUMMARY:
         line = f"Summary of what was said before ({len(message.text):,} characters)"
         return Aside(line, _cut(message.text, view, prose), "normal")
-    if kind is Kind.NOTIFICATION:
+    if kind is RowKind.NOTIFICATION:
         return _notification(message, view)
-    if kind is Kind.API_ERROR and isinstance(record, System):
+    if kind is RowKind.API_ERROR and isinstance(record, System):
         return _api_error(record, view)
-    if kind is Kind.HOOK:
+    if kind is RowKind.HOOK:
         return _hook(message, record, view)
     if isinstance(record, System):
         return _note(message, record, view)
@@ -45,7 +45,7 @@ def aside_of(message: Message, view: View) -> Aside:
         name = (record.attachment.type if record.attachment else None) or "attachment"
         shown = _cut(message.text, view) if message.text else json_of(fields_of(record).get("attachment"), view.whole)
         return Aside(join(["Attached for the model: ", el("code", name), _hint(message.text)]), shown)
-    if kind is Kind.META or isinstance(record, User):
+    if kind is RowKind.META or isinstance(record, User):
         text = message.text if message.text.strip() else _raw_text(record)
         return Aside(join(["Told to the model by the client", _hint(text)]), _cut(text, view))
     name = type_of(record) if record is not None else "record"

@@ -12,7 +12,7 @@ from hashlib import sha256
 from itertools import islice
 from typing import Final, Literal
 
-from backscroll.conversation import Agent, Branch, Chat, Kind, Message
+from backscroll.conversation import Agent, Branch, Chat, Message, RowKind
 from backscroll.records import Image, Record, Text, value_of
 from backscroll.render.html.element import NOTHING, Html, el, text, trusted
 from backscroll.render.html.export_branches import MOST_TOLD_APART, Segment, forks_of, outline_of, segments_of
@@ -320,7 +320,7 @@ def _only(messages: Iterable[Message], detail: Detail) -> list[Message]:
     kept = []
     for message in messages:
         if message.kind in TALK:
-            if message.kind is Kind.ANSWER:
+            if message.kind is RowKind.ANSWER:
                 said = Message(message.id, message.kind, message.rows[0])
                 said.rows = message.rows
                 said.blocks = [block for block in message.blocks if isinstance(block, Text) and block.text.strip()]
@@ -331,6 +331,10 @@ def _only(messages: Iterable[Message], detail: Detail) -> list[Message]:
     return kept
 
 
-QUIET: Final = frozenset({Kind.HOOK, Kind.META, Kind.NOTE, Kind.ATTACHMENT, Kind.PROGRESS, Kind.UNKNOWN})
-TALK: Final = frozenset({Kind.PROMPT, Kind.QUEUED, Kind.COMMAND, Kind.SHELL, Kind.ANSWER, Kind.COMPACTION})
+QUIET: Final = frozenset(
+    {RowKind.HOOK, RowKind.META, RowKind.NOTE, RowKind.ATTACHMENT, RowKind.PROGRESS, RowKind.UNKNOWN}
+)
+TALK: Final = frozenset(
+    {RowKind.PROMPT, RowKind.QUEUED, RowKind.COMMAND, RowKind.SHELL, RowKind.ANSWER, RowKind.COMPACTION}
+)
 MOST_AGENTS: Final = 10_000

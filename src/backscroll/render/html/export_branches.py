@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from backscroll.conversation import Branch, Chat, Kind, Message, State, Turn
+from backscroll.conversation import Branch, CallState, Chat, Message, RowKind, Turn
 from backscroll.render.html.shown import Fork, OutlineItem
 
-HEADS: Final = frozenset({Kind.PROMPT, Kind.COMMAND, Kind.SHELL, Kind.COMPACTION})
+HEADS: Final = frozenset({RowKind.PROMPT, RowKind.COMMAND, RowKind.SHELL, RowKind.COMPACTION})
 
 
 @dataclass
@@ -125,7 +125,7 @@ def _item(turn: Sequence[Message], costs: Mapping[str, int | None]) -> OutlineIt
         chunk=0,
         messages=len(turn),
         calls=len(calls),
-        errors=sum(call.state is State.ERROR for call in calls),
+        errors=sum(call.state is CallState.ERROR for call in calls),
         context=last.input_tokens + last.cache_read_input_tokens + last.cache_creation_input_tokens if last else None,
         cost=known if spent and None not in spent else None,
     )

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from backscroll.conversation import SYNTHETIC, Kind, Message
+from backscroll.conversation import SYNTHETIC, Message, RowKind
 from backscroll.records import Assistant, ChainRecord, Usage
 from backscroll.render.html.ansi import terminal
 from backscroll.render.html.answers import answer_detail, answer_parts
@@ -57,14 +57,14 @@ def messages_html(messages: Iterable[Message], view: View, before: Message | Non
 
 
 def _behind(message: Message, known: Before) -> Before:
-    is_answer = message.kind is Kind.ANSWER or (message.kind in UNSEEN and known.is_answer)
+    is_answer = message.kind is RowKind.ANSWER or (message.kind in UNSEEN and known.is_answer)
     model = message.model if message.model and message.model != SYNTHETIC else known.model
     return Before(is_answer, model, _version(message) or known.version)
 
 
 def _message(message: Message, view: View, before: Before) -> Html:
     told = _told(message, view)
-    is_continued = message.kind is Kind.ANSWER and before.is_answer
+    is_continued = message.kind is RowKind.ANSWER and before.is_answer
     classes = ["message", str(message.kind), told.tone, "continued" if is_continued else ""]
     return el(
         "article",
@@ -82,27 +82,27 @@ def _message(message: Message, view: View, before: Before) -> Html:
 def _told(message: Message, view: View) -> Told:
     kind, text = message.kind, message.text
     row = message.rows[0]
-    if kind is Kind.ANSWER or (kind is Kind.API_ERROR and message.blocks):
+    if kind is RowKind.ANSWER or (kind is RowKind.API_ERROR and message.blocks):
         is_own = message.model == SYNTHETIC
-        detail = "normal" if kind is Kind.API_ERROR else answer_detail(message)
+        detail = "normal" if kind is RowKind.API_ERROR else answer_detail(message)
         return Told(
             "Claude Code" if is_own else "Claude",
             answer_parts(message, view),
             detail,
-            "error" if kind is Kind.API_ERROR else "",
+            "error" if kind is RowKind.API_ERROR else "",
         )
-    if kind in (Kind.PROMPT, Kind.QUEUED):
+    if kind in (RowKind.PROMPT, RowKind.QUEUED):
         is_task = row.is_sidechain
         shown = prose(text) if is_task or is_document(text) else _typed(text, view)
         who = "Task" if is_task else "You"
         return Told(who, [shown if text.strip() else NOTHING, *media(message.blocks, row.uuid, view)], "talk")
-    if kind is Kind.COMMAND:
+    if kind is RowKind.COMMAND:
         name, _, arguments = text.partition(" ")
         shown = el("p", el("code", name, class_="command-name"), " ", arguments, class_="typed-text")
         return Told("You", [shown, *media(message.blocks, row.uuid, view)], "talk")
-    if kind is Kind.SHELL:
+    if kind is RowKind.SHELL:
         return Told("You", [command_line(text)], "talk")
-    if kind in (Kind.COMMAND_OUTPUT, Kind.SHELL_OUTPUT):
+    if kind in (RowKind.COMMAND_OUTPUT, RowKind.SHELL_OUTPUT):
         return Told("Output", [_output(text, view)], "normal" if _says_something(text) else "everything")
     aside = aside_of(message, view)
     line = el("summary", aside.line) if aside.folded else el("p", aside.line, class_="aside-line")
@@ -141,7 +141,7 @@ def _says_something(text: str) -> bool:
 def _head(message: Message, view: View, before: Before, who: str) -> Html:
     model, version = message.model, _version(message)
     facts = []
-    if message.kind is Kind.QUEUED:
+    if message.kind is RowKind.QUEUED:
         facts.append(el("span", "while Claude was at work", class_="badge"))
     if model and model not in (SYNTHETIC, before.model):
         facts.append(el("span", _model_name(model), class_="model", title=_model_title(message, before)))
@@ -252,7 +252,9 @@ def _model_title(message: Message, before: Before) -> str:
     return " → ".join(told) + (f", effort {effort}" if effort else "")
 
 
-UNSEEN: Final = frozenset({Kind.HOOK, Kind.META, Kind.NOTE, Kind.ATTACHMENT, Kind.PROGRESS, Kind.UNKNOWN})
+UNSEEN: Final = frozenset(
+    {RowKind.HOOK, RowKind.META, RowKind.NOTE, RowKind.ATTACHMENT, RowKind.PROGRESS, RowKind.UNKNOWN}
+)
 """What stands between two answers without parting them."""
 MOST_WAYS: Final = 50
 MOST_TYPED_LINES: Final = 40

@@ -9,7 +9,7 @@ from typing import Any, Final
 import apsw
 import msgspec
 
-from backscroll.conversation import Call, Overview, Place, Role, Row, Transcript, restore, saved_row
+from backscroll.conversation import Overview, Role, Row, RowCall, Transcript, TranscriptPlace, restore, saved_row
 from backscroll.records import FILE_TOOLS
 from backscroll.store.base import AnswerPrice, IndexedFile
 from backscroll.store.batches import EPOCH, Batch, Keys, readable
@@ -121,7 +121,7 @@ class Rows:
             )
             for number, path, session, agent, state in found:
                 path = readable(path)
-                yield number, restore(Place(path, session, agent), state, self._rows(number, path))
+                yield number, restore(TranscriptPlace(path, session, agent), state, self._rows(number, path))
 
     def titled_by(self, file: int) -> set[int]:
         """The chats of rows that a file gives titles to."""
@@ -153,7 +153,7 @@ class Rows:
         return titles
 
     def _rows(self, file: int, path: str) -> Iterator[Row]:
-        calls: dict[int, list[Call]] = defaultdict(list)
+        calls: dict[int, list[RowCall]] = defaultdict(list)
         results: dict[int, list[str]] = defaultdict(list)
         for record, role, call, tool, touched, detail in self._connection.execute(
             "select b.record, b.role, b.call, b.tool, b.file, b.detail from blocks b join records r on r.id = b.record"
@@ -163,7 +163,7 @@ class Rows:
             if role == Role.INPUT:
                 known = decode_detail(detail)
                 changed = touched if tool in FILE_TOOLS else None
-                calls[record].append(Call(call or "", tool or "", changed, known.agent, known.todo))
+                calls[record].append(RowCall(call or "", tool or "", changed, known.agent, known.todo))
             elif call:
                 results[record].append(call)
         for (

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from backscroll.conversation import Message, State, ToolCall
+from backscroll.conversation import CallState, Message, ToolCall
 from backscroll.records import FILE_TOOLS, SHELL_TOOLS
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.patience import timed
@@ -31,7 +31,7 @@ def section(call: ToolCall, message: Message, view: View, *, is_open: bool = Fal
     seen = VIEWS.get(call.name, generic.generic)(called)
     error = NOTHING if seen.says_error else _error(called)
     body = el("div", seen.parts, error, _foot(called, seen), class_="tool-body")
-    is_wrong = call.state is State.ERROR and call.name in OPEN_WHEN_WRONG and not CANCELLED.match(called.output)
+    is_wrong = call.state is CallState.ERROR and call.name in OPEN_WHEN_WRONG and not CANCELLED.match(called.output)
     is_open = is_open or seen.is_open or is_wrong
     return el(
         "section",
@@ -40,13 +40,13 @@ def section(call: ToolCall, message: Message, view: View, *, is_open: bool = Fal
         id=f"t-{call.id}",
         data_tool=call.name,
         data_detail="normal",
-        data_since=moment(called.row.when) if call.state is State.RUNNING and called.row.when else None,
+        data_since=moment(called.row.when) if call.state is CallState.RUNNING and called.row.when else None,
     )
 
 
 def user_words(call: ToolCall) -> str:
     """What the user said when they did not let a call happen."""
-    words = SAID.search(result_text(call)) if call.state is State.DENIED else None
+    words = SAID.search(result_text(call)) if call.state is CallState.DENIED else None
     return words[1].strip() if words else ""
 
 
@@ -82,7 +82,9 @@ def _error(called: Called) -> Html:
     if not called.has_failed or not called.output.strip():
         return NOTHING
     said = (
-        DENIAL.sub("", SAID.sub("", called.output)).strip() if called.state is State.DENIED else called.output.strip()
+        DENIAL.sub("", SAID.sub("", called.output)).strip()
+        if called.state is CallState.DENIED
+        else called.output.strip()
     )
     if not said:
         return NOTHING
@@ -129,8 +131,8 @@ GLYPHS: Final = {
     "EnterPlanMode": "¶", "Skill": "✦", "SlashCommand": "✦",
 }  # fmt: skip
 WORDS: Final = {
-    State.ERROR: "failed", State.DENIED: "denied", State.INTERRUPTED: "interrupted", State.RUNNING: "running",
-    State.MISSING: "no result",
+    CallState.ERROR: "failed", CallState.DENIED: "denied", CallState.INTERRUPTED: "interrupted",
+    CallState.RUNNING: "running", CallState.MISSING: "no result",
 }  # fmt: skip
 """How a call ended, where it did not simply do what it was asked."""
 OPEN_WHEN_WRONG: Final = FILE_TOOLS | SHELL_TOOLS

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
-from backscroll.conversation import Message, Row, State, ToolCall
+from backscroll.conversation import CallState, Message, Row, ToolCall
 from backscroll.records import Block, ChainRecord, Image, readable_value
 from backscroll.render.html.code import code
 from backscroll.render.html.element import NOTHING, Html, el, join
@@ -85,7 +85,7 @@ class Called:
     @property
     def has_failed(self) -> bool:
         """Whether it did not do what it was asked."""
-        return self.state in (State.ERROR, State.DENIED, State.INTERRUPTED)
+        return self.state in (CallState.ERROR, CallState.DENIED, CallState.INTERRUPTED)
 
     @property
     def about(self) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from backscroll.records import Image
-from backscroll.records.edits import FileResult, Hunk, Replacement, file_input, file_result, line_count
+from backscroll.records.edits import FileResult, Hunk, TextReplacement, file_input, file_result, line_count
 from backscroll.render.html.code import code
 from backscroll.render.html.diffs import DiffHunk, diff, diff_of_texts
 from backscroll.render.html.element import NOTHING, Html, el, join
@@ -51,7 +51,7 @@ def _asked_for(called: Called, path: str) -> tuple[int, str, Html]:
     return lines, "", join([*shown, everywhere])
 
 
-def _replaced(called: Called, one: Replacement, path: str) -> Html:
+def _replaced(called: Called, one: TextReplacement, path: str) -> Html:
     if called.view.whole:
         return diff_of_texts(one.old, one.new, path)
     (old, old_lines), (new, new_lines) = cut(one.old), cut(one.new)

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from backscroll.conversation import State
+from backscroll.conversation import CallState
 from backscroll.render.html.ansi import terminal
 from backscroll.render.html.code import code
 from backscroll.render.html.element import NOTHING, Html, el
@@ -16,7 +16,7 @@ def run(called: Called) -> Seen:
     command = called.asked("command")
     description = called.asked("description")
     output, failed_with = _output(called)
-    is_denied = called.state is State.DENIED
+    is_denied = called.state is CallState.DENIED
     said_at_once = called.told("stdout") if called.fields else "" if is_denied else output
     errors = called.told("stderr")
     facts = []
