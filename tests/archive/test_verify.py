@@ -32,6 +32,13 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Kept:
     return kept
 
 
+def test_an_archive_that_is_started_while_it_is_verified_is_not_damaged(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    empty = Archive(kept.folder)
+    kept.write(a=b"one\n").capture()
+    assert verify(empty).damages == []
+
+
 def whole(archive: Archive) -> dict[int, list[bytes]]:
     """What can be read, by the number of the file; nothing of a file that cannot be read entirely."""
     found = {}

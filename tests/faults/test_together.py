@@ -3,7 +3,9 @@
 import multiprocessing
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
+from threading import BrokenBarrierError, Thread
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,51 +17,60 @@ from backscroll.files import Home, discover
 
 if TYPE_CHECKING:
     from multiprocessing.queues import Queue
+    from multiprocessing.synchronize import Barrier
 
 MACHINE = "together"
-SECONDS = 4.0
+ROUNDS = 10
+"""Every process does its work this often while the others work."""
 
 
-def write(folder: Path, home: Path, ends: float) -> int:
-    done = 0
-    while time.time() < ends:
-        try:
-            with Writer(folder) as writer:
-                capture(writer, Home(home), MACHINE)
-            done += 1
-            time.sleep(0.002)
-        except Busy:
-            time.sleep(0.001)
-    return done
-
-
-def read(folder: Path, home: Path, ends: float) -> int:  # noqa: ARG001
-    done = 0
-    while time.time() < ends:
-        archive = Archive(folder)
-        assert archive.bad_lines == []
-        for file in archive.files.values():
-            for version in file.versions:
-                assert sum(line.end - line.start for line in KeptReading(archive, version)) <= version.size
-        done += 1
-    return done
-
-
-def look(folder: Path, home: Path, ends: float) -> int:  # noqa: ARG001
-    done = 0
-    while time.time() < ends:
-        damages = [damage.what for damage in verify(Archive(folder)).damages]
-        assert damages == []
-        done += 1
-    return done
-
-
-def work(role: str, folder: Path, home: Path, ends: float, answers: "Queue[tuple[str, int, str | None]]") -> None:
+def write(folder: Path, home: Path) -> bool:
     try:
-        answers.put((role, {"write": write, "read": read, "verify": look}[role](folder, home, ends), None))
+        with Writer(folder) as writer:
+            capture(writer, Home(home), MACHINE)
+    except Busy:
+        return False
+    return True
+
+
+def read(folder: Path, home: Path) -> bool:  # noqa: ARG001
+    archive = Archive(folder)
+    assert not archive.bad_lines, archive.bad_lines
+    for file in archive.files.values():
+        for version in file.versions:
+            assert sum(line.end - line.start for line in KeptReading(archive, version)) <= version.size
+    return True
+
+
+def look(folder: Path, home: Path) -> bool:  # noqa: ARG001
+    damages = [damage.what for damage in verify(Archive(folder)).damages]
+    assert not damages, damages
+    return True
+
+
+WORK = {"write": write, "read": read, "verify": look}
+
+
+def work(role: str, folder: Path, home: Path, all_done: "Barrier", errors: "Queue[str]") -> None:
+    """Work until every process has worked often enough; a process that fails stops all of them."""
+    done = 0
+    waiting: Thread | None = None
+    try:
+        while waiting is None or waiting.is_alive():
+            done += WORK[role](folder, home)
+            if done >= ROUNDS and waiting is None:
+                waiting = Thread(target=wait_at, args=(all_done,))
+                waiting.start()
+            time.sleep(0.001)  # lets the others have the lock
     except BaseException as error:
-        answers.put((role, 0, repr(error)))
+        errors.put(repr(error))
+        all_done.abort()
         raise
+
+
+def wait_at(barrier: "Barrier") -> None:
+    with suppress(BrokenBarrierError):
+        barrier.wait()
 
 
 @pytest.mark.parametrize("writers", [2, 4])
@@ -69,21 +80,16 @@ def test_writers_readers_and_verifiers_at_once(tmp_path: Path, writers: int) -> 
     player = Player(home, seed=3, tear=0.2)
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["backscroll.archive", "bench.generate"])
-    answers: Queue[tuple[str, int, str | None]] = context.Queue()
+    errors: Queue[str] = context.Queue()
     roles = ["write"] * writers + ["read", "verify"]
-    ends = time.time() + SECONDS
-    workers = [context.Process(target=work, args=(role, folder, home, ends, answers)) for role in roles]
+    all_done = context.Barrier(len(roles))
+    workers = [context.Process(target=work, args=(role, folder, home, all_done, errors)) for role in roles]
     for worker in workers:
         worker.start()
-    while time.time() < ends:
+    while any(worker.is_alive() for worker in workers):
         player.step()
-        time.sleep(0.002)
-    found = [answers.get(timeout=30) for _ in workers]
-    for worker in workers:
-        worker.join(30)
-    assert [error for _, _, error in found if error] == []
-    assert all(done > 0 for role, done, _ in found if role != "write")
-    assert sum(done for role, done, _ in found if role == "write") > 5
+        time.sleep(0.002)  # leaves the processors to the others
+    assert [worker.exitcode for worker in workers] == [0] * len(roles), errors.get()
     with Writer(folder) as writer:
         capture(writer, Home(home), MACHINE)
     archive = Archive(folder)

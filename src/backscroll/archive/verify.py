@@ -44,7 +44,7 @@ def verify(archive: Archive, *, quick: bool = False, on_bytes: Callable[[int], o
     report = Report(files=len(archive.files))
     if archive.lost_end is not None:
         report.damages.append(Damage(f"the end of the catalogue is lost: {archive.lost_end}; {REPAIR}", []))
-    if not archive.has_header and not archive.bad_lines and _has_packs(archive):
+    if not archive.has_header and not archive.bad_lines and _has_lost_its_catalogue(archive):
         report.damages.append(Damage("the catalogue is lost, and its packs are there", []))
     for bad in archive.bad_lines:
         what = f"line {bad.number} of the catalogue is not what was written"
@@ -131,9 +131,11 @@ class _Looker:
         return data, None
 
 
-def _has_packs(archive: Archive) -> bool:
-    with suppress(OSError):  # said where the chunks are looked at
-        return any(archive.pack(number).stat().st_size for number in archive.packs_on_disk())
+def _has_lost_its_catalogue(archive: Archive) -> bool:
+    """Whether there are packs and still no catalogue: a writer may have started since the archive was opened."""
+    with suppress(OSError):  # reported for each chunk
+        has_packs = any(archive.pack(number).stat().st_size for number in archive.packs_on_disk())
+        return has_packs and not Archive(archive.folder).has_header
     return False
 
 
