@@ -92,13 +92,13 @@ RULES: Final[tuple[Rule, ...]] = (
         extend=key_end,
     ),
     Rule(
-        "private-key", "a private key without its first lines, or in the format of PuTTY",
+        "private-key", "a private key without its first lines, or in PuTTY's format",
         (HEADLESS, UNFRAMED, PUTTY, PUTTY_SUM),
         ("private key", "b3blbnnzac1rzxktdje", "aqiba", "private-lines", "private-mac"),
     ),
     *TOKENS,
     Rule(
-        "url-password", "a password in an address, as of a database",
+        "url-password", "a password in a URL, such as a database URL",
         (
             r"(?i:[a-z][a-z0-9+.-]*://)[^\s/:@\"'<>\\\xff]*:([^\s/\"'<>\xff]{4,})@",
             r"(?i:[a-z][a-z0-9+.-]*://)[^\s/:@\"'<>\\?#\xff]*:([^\s@\"'<>\\?#\xff]{4,})@[A-Za-z0-9\[]",
@@ -114,7 +114,7 @@ RULES: Final[tuple[Rule, ...]] = (
         ("password", "pwd"), check=is_password,
     ),
     Rule(
-        "authorization", "what an authorization header carries",
+        "authorization", "the value of an authorization header",
         (
             rf"(?i:authorization){QUOTE}?\s*(?:=>|[:=,])\s*{QUOTE}?"
             r"(?i:(?:bearer|basic|token|digest|apikey|api-key|key|negotiate|bot)\s+)?"
@@ -127,7 +127,7 @@ RULES: Final[tuple[Rule, ...]] = (
         (r"(?i:bearer)\s+([A-Za-z0-9._~+/=-]{16,})",), ("bearer",), check=is_bearer, wraps=True,
     ),
     Rule(
-        "basic-account", "a name and password in base64, for basic authentication or a registry",
+        "basic-account", "a user name and password in base64, for basic authentication or a registry",
         (
             r"(?i:basic)\s+([A-Za-z0-9+/]{8,}={0,2})",
             rf"(?:{START}|_)auth{QUOTE}?\s*[:=]\s*{QUOTE}?([A-Za-z0-9+/]{{8,}}={{0,2}})",
@@ -135,15 +135,15 @@ RULES: Final[tuple[Rule, ...]] = (
         ("basic", "auth"), check=is_account,
     ),
     Rule(
-        "command-password", "a name and password given to a command", ACCOUNT_COMMANDS, ACCOUNT_HINTS, check=is_password
+        "command-password", "a name and password for a command", ACCOUNT_COMMANDS, ACCOUNT_HINTS, check=is_password
     ),
-    Rule("command-password", "a password given to a command", PASSWORD_COMMANDS, PASSWORD_HINTS, check=is_argument),
+    Rule("command-password", "a password passed to a command", PASSWORD_COMMANDS, PASSWORD_HINTS, check=is_argument),
     Rule(
-        "command-key", "a key or token given to a command",
+        "command-key", "a key or token passed to a command",
         KEY_COMMANDS, (*DRAWN_HINTS, r"mc\s"), check=is_drawn, unless=PUBLIC, wraps=True,
     ),
     Rule(
-        "cookie", "the cookies of a request or an answer",
+        "cookie", "the cookies of a request or response",
         (
             rf"(?i:cookie){QUOTE}?\s*(?:[:=,]|\s)\s*{QUOTE}?"
             r"([A-Za-z0-9_.$-]+=[^\s;,\"'\\<>(){}\[\]\xff]{8,}(?:;\s*[^\s;,\"'\\<>\xff]+)*)",
@@ -163,7 +163,7 @@ RULES: Final[tuple[Rule, ...]] = (
         (r":54\d\d:", ":6432:", r":\*:", r"machine\s", r"machine\\"), check=is_told,
     ),
     Rule(
-        "sql-password", "a password in a statement of SQL",
+        "sql-password", "a password in an SQL statement",
         (
             rf"{START}(?i:password|identified(?:\s+with\s+\S+)?\s+by)\s*[\s(]\s*(?:[NE]?\\*')([^'\n\\\xff]{{4,}})'",
             rf"{START}(?i:identified(?:\s+with\s+\S+)?\s+by)\s*\\*\"([^\"\n\\\xff]{{4,}})",
@@ -171,23 +171,23 @@ RULES: Final[tuple[Rule, ...]] = (
         ("password", "identified"), check=is_chosen,
     ),
     Rule(
-        "assigned-secret", "what is set as a passphrase, in quotation marks",
+        "assigned-secret", "a quoted value assigned to a passphrase",
         _in_quotes(PHRASE), CHOSEN_HINTS, check=is_words,
     ),
     Rule(
-        "assigned-secret", "what is set as a password, in quotation marks",
+        "assigned-secret", "a quoted value assigned to a password",
         _in_quotes(CHOSEN), CHOSEN_HINTS, check=is_phrase,
     ),
     Rule(
-        "assigned-secret", "what is set as a password",
+        "assigned-secret", "a value assigned to a password",
         (*_beside(CHOSEN, 6), SET_CHOSEN), CHOSEN_HINTS, check=is_chosen,
     ),
     Rule(
-        "assigned-secret", "what is set as a secret, token or key",
+        "assigned-secret", "a value assigned to a secret, token or key",
         (*_beside(DRAWN, 12, "&"), SET_DRAWN), DRAWN_HINTS, check=is_drawn, unless=PUBLIC, wraps=True,
     ),
     Rule(
-        "said-password", "a password or token that a sentence tells",
+        "said-password", "a password or token stated in a sentence",
         (
             rf"{START}(?i:(?:password|passphrase|passwd|pwd|passcode)(?:\s+for\s+\S+)?\s+(?:is|was|to|will be)[: ]\s*)"
             r"[\"'`]?([^\s\"'`\\,;<>\[\](){}\xff]{7,}[^\s\"'`\\,;.<>\[\](){}\xff])",
