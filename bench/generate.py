@@ -15,7 +15,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backscroll.demo.player import Step
 from bench.generator.homes import Maker, Summary
 from bench.generator.margins import Mix
 from bench.generator.play import Player, play
@@ -23,7 +22,7 @@ from bench.generator.play import Player, play
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Mix", "Player", "Step", "Summary", "generate", "play"]
+__all__ = ["Mix", "Player", "Summary", "generate", "play"]
 
 _MEAN_SESSION = 1_100_000
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}

@@ -24,7 +24,7 @@ from backscroll.library.chats.outline import crossings_of, outline_of
 from backscroll.library.sharing.share import redactor, share
 from backscroll.render.html.export import Assets, Format, exported
 from backscroll.render.html.messages import messages_html
-from backscroll.render.html.shown import View
+from backscroll.render.html.page_data import View
 from backscroll.settings import Settings
 from backscroll.store import StoredChat
 from bench.hostile_shapes import SHAPES, text_shapes

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from backscroll.render.html import patience
+from backscroll.render.html import time_limit
 from backscroll.render.html.code import DELICATE, LANGUAGES, coloured, known, made
 
 SOON: Final = 0.05
@@ -59,7 +59,7 @@ def attempt(language: str, size: int, skip: int, limit: int, out: int) -> None:
         used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
         resource.setrlimit(resource.RLIMIT_CPU, (int(used) + limit, resource.RLIM_INFINITY))
         begun = time.process_time()
-        with patience.timed(time.thread_time):
+        with time_limit.timed(time.thread_time):
             coloured(text, word)
         os.write(out, json.dumps(time.process_time() - begun).encode() + b"\n")
 
@@ -92,7 +92,7 @@ def main() -> int:
     parser.add_argument("--size", type=int, default=39_000)
     parser.add_argument("--limit", type=int, default=10)
     asked = parser.parse_args()
-    patience.LONGEST_BLOCK = SOON  # type: ignore[misc]
+    time_limit.LONGEST_BLOCK = SOON  # type: ignore[misc]
     is_slow = False
     for language in asked.languages or sorted(LANGUAGES):
         made(language)  # loaded here, so that loading it is not measured

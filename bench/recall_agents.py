@@ -48,7 +48,7 @@ from backscroll.library.memory.questions import STOP_WORDS
 from backscroll.library.memory.recall import recall
 from backscroll.records import FILE_TOOLS, Assistant, Attachment, ChainRecord, Record, Text, ToolResult, ToolUse, User
 from backscroll.records import value_of as value
-from backscroll.render.recalled import recalled_text
+from backscroll.render.recall import recalled_text
 from backscroll.settings import Settings
 from bench.chats import place_at, records_of
 from bench.decode import find_corpus

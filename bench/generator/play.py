@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 
 from backscroll.demo import player
-from backscroll.demo.player import Line, Script, Step
+from backscroll.demo.player import Line, PlayedStep, SessionScript
 from bench.generator.margins import Mix, World
 from bench.generator.rows import Sink, Tally, Transcript, client
 from bench.generator.stories import Story
@@ -59,7 +59,7 @@ class Player(player.Player):
 
 def play(
     root: Path, *, seed: int = 1, sessions: int = 3, tear: float = 0.0, now: Callable[[], int] | None = None
-) -> Iterator[Step]:
+) -> Iterator[PlayedStep]:
     """The endless steps of a `Player`."""
     return Player(root, seed=seed, sessions=sessions, tear=tear, now=now)
 
@@ -77,7 +77,7 @@ class _Queue:
         self._waiting.append((self._path, line))
 
 
-class _Session(Script):
+class _Session(SessionScript):
     """One session that goes on, and the Home its story writes to."""
 
     def __init__(

@@ -22,7 +22,7 @@ import pytest
 from backscroll.cli.finding import Latest, while_typing
 from backscroll.query import Word, parse
 from backscroll.render.cells import cells
-from backscroll.render.picker import Entry, Picker, draw, layout_of
+from backscroll.render.picker import Picker, PickerEntry, draw, layout_of
 from tests.support.cases import for_each
 from tests.support.command import run_command
 from tests.support.drawings import draw as drawn
@@ -32,8 +32,8 @@ from tests.support.homes import session_path, write_home
 # What was typed and chosen
 
 
-def entries(count: int) -> list[Entry]:
-    return [Entry(f"id{n}", f"title {n}", "shop", "3 d ago", (("plain", f"snippet {n}"),)) for n in range(count)]
+def entries(count: int) -> list[PickerEntry]:
+    return [PickerEntry(f"id{n}", f"title {n}", "shop", "3 d ago", (("plain", f"snippet {n}"),)) for n in range(count)]
 
 
 def filled(count: int = 30, **fields: str) -> Picker:
@@ -123,7 +123,7 @@ def test_every_screen_is_as_high_and_no_wider_than_the_terminal() -> None:
 def check_screen(size: tuple[int, int]) -> None:
     width, height = size
     picker = filled(40, text="日本語 and a query that is rather long for a terminal")
-    picker.entries[0] = Entry(
+    picker.entries[0] = PickerEntry(
         "x", "日本語のタイトル" * 9, "프로젝트" * 9, "now", (("match", "👍" * 99),), is_pinned=True
     )
     picker.preview, picker.preview_of = [(("plain", "made for another width " * 9),)] * 99, "x"

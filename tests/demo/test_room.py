@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.demo import Room, open_room
+from backscroll.demo import Sandbox, open_sandbox
 from backscroll.library import Library, local_library, open_homes
 from backscroll.settings import load_settings
 
@@ -30,7 +30,7 @@ def open_library() -> Library:
     return local_library(settings, open_homes(settings))
 
 
-def newest_day(room: Room) -> date:
+def newest_day(room: Sandbox) -> date:
     rows = [json.loads(line) for path in room.home.glob("projects/*/*.jsonl") for line in path.read_text().splitlines()]
     return max(datetime.fromisoformat(row["timestamp"]) for row in rows if "timestamp" in row).date()
 
@@ -38,14 +38,14 @@ def newest_day(room: Room) -> date:
 @pytest.mark.parametrize("today", ["2026-11-15", "2027-03-01", "2028-02-29", "2031-01-01", "2026-01-01"])
 def test_the_newest_session_was_yesterday(today: str) -> None:
     now = datetime.fromisoformat(f"{today}T12:00:00Z")
-    with open_room(now) as room:
+    with open_sandbox(now) as room:
         assert newest_day(room) == now.date() - timedelta(days=1)
         for path in room.home.glob("projects/*/*.jsonl"):
             assert path.stat().st_mtime < now.timestamp()
 
 
 def test_a_session_is_as_old_as_its_last_row() -> None:
-    with open_room(NOW) as room:
+    with open_sandbox(NOW) as room:
         for path in room.home.glob("projects/*/*.jsonl"):
             rows = [json.loads(line) for line in path.read_text().splitlines()]
             last = max(datetime.fromisoformat(row["timestamp"]) for row in rows if "timestamp" in row)
@@ -53,7 +53,7 @@ def test_a_session_is_as_old_as_its_last_row() -> None:
 
 
 def test_what_claude_code_deleted_is_found_in_the_archive_only() -> None:
-    with open_room(NOW) as room, open_library() as library:
+    with open_sandbox(NOW) as room, open_library() as library:
         library.update()
         assert room.sample.deleted
         archived = {session for chat in library.chats() if chat.archived for session in chat.overview.sessions}
@@ -63,7 +63,7 @@ def test_what_claude_code_deleted_is_found_in_the_archive_only() -> None:
 
 
 def test_the_live_session_is_not_there_yet() -> None:
-    with open_room(NOW) as room, open_library() as library:
+    with open_sandbox(NOW) as room, open_library() as library:
         library.update()
         assert not room.live.exists()
         assert room.script.stat().st_size > 0
@@ -72,7 +72,7 @@ def test_the_live_session_is_not_there_yet() -> None:
 
 def test_only_the_user_can_enter_and_the_environment_leads_there_and_back() -> None:
     before = dict(os.environ)
-    with open_room(NOW) as room:
+    with open_sandbox(NOW) as room:
         assert stat.S_IMODE(room.folder.stat().st_mode) == 0o700
         settings = load_settings()
         assert settings.library == room.folder / "library"
@@ -84,7 +84,7 @@ def test_only_the_user_can_enter_and_the_environment_leads_there_and_back() -> N
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, OSError, MemoryError])
 def test_it_is_removed_whatever_happens(error: type[BaseException]) -> None:
-    with pytest.raises(error), open_room(NOW):
+    with pytest.raises(error), open_sandbox(NOW):
         raise error
 
 
@@ -92,7 +92,7 @@ def test_a_sample_that_cannot_be_read_leaves_nothing_behind(temporary: Path) -> 
     damaged = temporary / "damaged.tar.xz"
     damaged.write_bytes(b"no archive")
     try:
-        with pytest.raises(Exception, match="could not be opened"), open_room(NOW, damaged):
+        with pytest.raises(Exception, match="could not be opened"), open_sandbox(NOW, damaged):
             pass
     finally:
         damaged.unlink()
@@ -101,7 +101,7 @@ def test_a_sample_that_cannot_be_read_leaves_nothing_behind(temporary: Path) -> 
 def test_a_folder_that_was_left_behind_is_removed_and_one_in_use_is_not(temporary: Path) -> None:
     left = temporary / "backscroll-demo-left"
     (left / "home").mkdir(parents=True)
-    with open_room(NOW) as first, open_room(NOW) as second:
+    with open_sandbox(NOW) as first, open_sandbox(NOW) as second:
         assert not left.exists()
         assert first.folder.exists()
         assert second.folder.exists()
@@ -114,7 +114,7 @@ def test_a_link_in_its_place_is_neither_followed_nor_removed(
     (elsewhere / "precious").write_text("mine")
     link = temporary / "backscroll-demo-link"
     link.symlink_to(elsewhere)
-    with open_room(NOW):
+    with open_sandbox(NOW):
         pass
     assert link.is_symlink()
     assert (elsewhere / "precious").read_text() == "mine"

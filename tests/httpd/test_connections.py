@@ -16,7 +16,7 @@ from backscroll.httpd.connections import (
     is_other_machine,
     room_for_connections,
 )
-from backscroll.web.serving import Served
+from backscroll.web.server import StartedViewer
 from tests.library.support import Shelf
 from tests.web.served import ask, parser_shelf, serving
 
@@ -29,7 +29,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
 
 
 @contextmanager
-def connected(served: Served, count: int, *sent: bytes, buffer: int = 0) -> Iterator[list[socket.socket]]:
+def connected(served: StartedViewer, count: int, *sent: bytes, buffer: int = 0) -> Iterator[list[socket.socket]]:
     """So many clients, each of which has sent this."""
     with ExitStack() as stack:
         clients = []
@@ -45,7 +45,7 @@ def connected(served: Served, count: int, *sent: bytes, buffer: int = 0) -> Iter
         yield clients
 
 
-def head(served: Served, line: str = "GET / HTTP/1.1", more: str = "") -> bytes:
+def head(served: StartedViewer, line: str = "GET / HTTP/1.1", more: str = "") -> bytes:
     return f"{line}\r\nHost: 127.0.0.1:{served.running.port}\r\n{more}".encode()
 
 
@@ -88,7 +88,7 @@ UNFINISHED = {
 }
 
 
-def unfinished(served: Served, what: str) -> bytes:
+def unfinished(served: StartedViewer, what: str) -> bytes:
     line, more = UNFINISHED[what]
     return head(served, line, f"Origin: {served.url}\r\n{more}") if line else b""
 
@@ -175,11 +175,11 @@ def test_two_thousand_streams_are_told_and_pages_answer(shelf: Shelf) -> None:
     if connections.most_streams < 2000:
         pytest.skip("this system has too few file descriptors")
     with serving(shelf, connections=connections) as served:
-        news = served.server.config.app.app.state.live.news  # type: ignore[union-attr]
+        feed = served.server.config.app.app.state.live.feed  # type: ignore[union-attr]
         with connected(served, 2000, head(served, "GET /api/v1/events HTTP/1.1", "\r\n")):
-            wait_for(lambda: len(news.streams) == 2000)
+            wait_for(lambda: len(feed.streams) == 2000)
             assert ask(served, "/").status == 200
-        wait_for(lambda: not news.streams)
+        wait_for(lambda: not feed.streams)
         assert ask(served, "/").status == 200
 
 
@@ -209,13 +209,13 @@ def flood(client: socket.socket, asked: bytes) -> bool:
 def test_what_waits_for_slow_readers_is_limited(shelf: Shelf) -> None:
     limits = Connections(most_unread=1_000_000)
     with serving(shelf, connections=limits) as served:
-        news = served.server.config.app.app.state.live.news  # type: ignore[union-attr]
+        feed = served.server.config.app.app.state.live.feed  # type: ignore[union-attr]
         with connected(served, 30, head(served, "GET /api/v1/events HTTP/1.1", "\r\n"), buffer=1024) as clients:
-            wait_for(lambda: len(news.streams) == 30)
-            news._loop = served.server.servers[0].get_loop()
+            wait_for(lambda: len(feed.streams) == 30)
+            feed._loop = served.server.servers[0].get_loop()
 
             def is_limited() -> bool:
-                news.tell([f"chat-{number}" for number in range(5000)])
+                feed.tell([f"chat-{number}" for number in range(5000)])
                 return len(served.server.server_state.connections) < 30
 
             wait_for(is_limited)

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import BackscrollError, UsageError
-from backscroll.httpd.keys import Keys, chosen_token
+from backscroll.httpd.keys import AccessKeys, chosen_token
 
 CHOSEN = "correct-horse-battery"
 
 
 def test_a_code_is_good_once() -> None:
-    keys = Keys()
+    keys = AccessKeys()
     code = keys.new_code()
     assert keys.take(code)
     assert not keys.take(code)
@@ -24,14 +24,14 @@ def test_a_code_is_good_once() -> None:
 
 @pytest.mark.parametrize("token", [None, CHOSEN])
 def test_a_token_stands_in_no_link(token: str | None) -> None:
-    keys = Keys(token)
+    keys = AccessKeys(token)
     assert keys.token not in keys.new_code()
     assert not keys.take(keys.token)
     assert keys.is_token(keys.token)
 
 
 def test_code_cookie_token_secret_and_proof_cannot_stand_for_one_another() -> None:
-    keys = Keys(CHOSEN)
+    keys = AccessKeys(CHOSEN)
     made = {keys.cookie, keys.secret, keys.proof(""), keys.proof("x"), keys.new_code(), keys.fingerprint("")}
     assert len({*made, keys.token}) == 7
     for value in made - {keys.cookie}:
@@ -41,14 +41,14 @@ def test_code_cookie_token_secret_and_proof_cannot_stand_for_one_another() -> No
 
 
 def test_who_knows_the_secret_makes_codes_and_who_does_not_makes_none() -> None:
-    keys = Keys()
-    assert keys.take(Keys(secret=keys.secret).new_code())
-    assert not keys.take(Keys().new_code())
+    keys = AccessKeys()
+    assert keys.take(AccessKeys(secret=keys.secret).new_code())
+    assert not keys.take(AccessKeys().new_code())
 
 
 @given(st.text())
 def test_nothing_else_is_good(text: str) -> None:
-    keys = Keys()
+    keys = AccessKeys()
     assert not keys.take(text)
     assert not keys.is_cookie(text)
     assert not keys.is_token(text)
@@ -58,7 +58,7 @@ def test_nothing_else_is_good(text: str) -> None:
 
 
 def test_a_code_with_a_character_changed_is_not_good() -> None:
-    keys = Keys()
+    keys = AccessKeys()
     code = keys.new_code()
     for at, character in enumerate(code):
         assert not keys.take(code[:at] + ("x" if character != "x" else "y") + code[at + 1 :])
@@ -70,11 +70,11 @@ def test_a_code_with_a_character_changed_is_not_good() -> None:
 )
 def test_a_token_must_be_hard_to_guess_and_fit_into_a_header(token: str) -> None:
     with pytest.raises(UsageError):
-        Keys(token)
+        AccessKeys(token)
 
 
 def test_every_server_has_a_secret_of_its_own() -> None:
-    assert len({Keys().secret for _ in range(50)} | {Keys().token for _ in range(50)}) == 100
+    assert len({AccessKeys().secret for _ in range(50)} | {AccessKeys().token for _ in range(50)}) == 100
     assert len(secrets.token_urlsafe(16)) == 22
 
 

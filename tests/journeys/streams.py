@@ -6,7 +6,7 @@ import socket
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from backscroll.web.serving import Served
+from backscroll.web.server import StartedViewer
 from tests.web.served import address_of
 
 REQUEST = "GET /api/v1/events HTTP/1.1\r\nHost: {host}\r\n{more}\r\n"
@@ -31,7 +31,7 @@ class Client:
     """All that it was told of."""
 
     @classmethod
-    async def connect(cls, served: Served, last: str = "", *, buffer: int | None = None) -> "Client":
+    async def connect(cls, served: StartedViewer, last: str = "", *, buffer: int | None = None) -> "Client":
         """With `last`, as one who was here before; a small buffer is full soon if nobody reads."""
         opened = socket.socket()
         opened.setblocking(False)

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Dialog, Page
 
 from backscroll.library.sharing.share import redactor, share
 from backscroll.render.html.export import exported
-from backscroll.render.html.export_site import index_page, listed
+from backscroll.render.html.export_site import exported_chat, index_page
 from backscroll.web.export_assets import export_assets
 from tests.library.support import Shelf
 from tests.library.test_sharing import AGENT, DRAWN, META, files, places, put
@@ -218,7 +218,7 @@ def test_a_folder_of_chats_is_searched_without_a_server(watched: Callable[..., W
     with shelf.open() as library:
         library.update()
         shared = share(library, library.chats()[0], redactor())
-        entry = listed("chat.html", shared, shared.overview)
+        entry = exported_chat("chat.html", shared, shared.overview)
         other = entry._replace(
             file="other.html", title="Überall <b>Tee</b>", prompts=("</script><script>window.hit=1",)
         )

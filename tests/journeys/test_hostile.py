@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from playwright.sync_api import Browser, Page, expect
 
 from backscroll.cli.main import backscroll
-from backscroll.web.pages.stats_kinds import KINDS
+from backscroll.web.pages.stats_reports import KINDS
 from tests.journeys.visitor import Site, enter
 from tests.journeys.witness import Witness, unfold
 from tests.library.support import Shelf

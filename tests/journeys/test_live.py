@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
 from backscroll.library import Followed, follow
-from backscroll.web import live
+from backscroll.web import live_updates
 from tests.journeys.visitor import NARROW, WIDE, Site, Visitor, doubled, ids_of, keep_picture, too_wide, wait_in_window
 from tests.journeys.writer import Writer
 from tests.library.support import Shelf
@@ -199,8 +199,8 @@ def test_a_page_says_why_nothing_new_appears_and_catches_up(
             raise RuntimeError("the disk with the index is gone")
         yield from follow(*arguments)
 
-    monkeypatch.setattr(live, "follow", failing)
-    monkeypatch.setattr(live, "LONGEST_WAIT", 1.0)
+    monkeypatch.setattr(live_updates, "follow", failing)
+    monkeypatch.setattr(live_updates, "LONGEST_WAIT", 1.0)
     with serving(shelf, follows=True, require_key="always") as served:
         page = visitor.page(Site.of(served), f"/chats/{writer.chat}", color_scheme=scheme, viewport=size)
         notice = page.locator(".live-trouble")

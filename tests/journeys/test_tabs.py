@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from backscroll.web.news import News
-from backscroll.web.serving import Served
+from backscroll.web.events import ChangeFeed
+from backscroll.web.server import StartedViewer
 from tests.journeys.streams import Client
 from tests.journeys.visitor import Site, Visitor, ids_of
 from tests.journeys.writer import Writer
@@ -32,19 +32,19 @@ def writer(shelf: Shelf) -> Writer:
 
 
 @pytest.fixture
-def served(visitor: Visitor, shelf: Shelf, writer: Writer) -> Iterator[Served]:
+def served(visitor: Visitor, shelf: Shelf, writer: Writer) -> Iterator[StartedViewer]:
     del writer  # was there before
     with serving(shelf, follows=True, require_key="always") as served:
         yield served
         visitor.leave()
 
 
-def news_of(served: Served) -> News:
-    news: News = served.server.config.app.app.state.live.news  # type: ignore[union-attr]
-    return news
+def news_of(served: StartedViewer) -> ChangeFeed:
+    feed: ChangeFeed = served.server.config.app.app.state.live.feed  # type: ignore[union-attr]
+    return feed
 
 
-def test_eight_tabs_load_and_follow(visitor: Visitor, served: Served, writer: Writer) -> None:
+def test_eight_tabs_load_and_follow(visitor: Visitor, served: StartedViewer, writer: Writer) -> None:
     context = visitor.context(Site.of(served))
     pages = []
     for _ in range(TABS):
@@ -73,8 +73,8 @@ def run(work: Callable[[], Awaitable[None]]) -> None:
         pool.submit(lambda: asyncio.run(limited())).result()
 
 
-def test_slow_readers_delay_nobody_and_leave_nothing_behind(served: Served, writer: Writer) -> None:
-    state, news = served.server.server_state, news_of(served)
+def test_slow_readers_delay_nobody_and_leave_nothing_behind(served: StartedViewer, writer: Writer) -> None:
+    state, feed = served.server.server_state, news_of(served)
 
     async def work() -> None:
         slow = [await Client.connect(served, buffer=2048) for _ in range(CLIENTS // 2)]
@@ -83,7 +83,7 @@ def test_slow_readers_delay_nobody_and_leave_nothing_behind(served: Served, writ
             assert (await client.event()).name == "hello"
         assert len(state.connections) >= CLIENTS
         for number in range(10):  # more than the buffers of those who do not read can hold
-            news.tell([f"chat-{number}-{place}" for place in range(3000)])
+            feed.tell([f"chat-{number}-{place}" for place in range(3000)])
             await asyncio.gather(*(client.until(f"chat-{number}-0") for client in quick))
         writer.turn("and a real one")
         writer.flush()
@@ -99,13 +99,13 @@ def test_slow_readers_delay_nobody_and_leave_nothing_behind(served: Served, writ
     before = len(state.connections), len(state.tasks)
     run(work)
     assert before == (0, 0) == (len(state.connections), len(state.tasks))
-    assert not news.streams
+    assert not feed.streams
     key = ("Authorization", f"Bearer {served.access.keys.token}")
     assert ask(served, "/api/v1/status", headers=[key]).status == 200
 
 
-def test_who_comes_back_is_told_of_everything_since(served: Served, writer: Writer) -> None:
-    news = news_of(served)
+def test_who_comes_back_is_told_of_everything_since(served: StartedViewer, writer: Writer) -> None:
+    feed = news_of(served)
 
     async def work() -> None:
         clients = [await Client.connect(served) for _ in range(20)]
@@ -114,7 +114,7 @@ def test_who_comes_back_is_told_of_everything_since(served: Served, writer: Writ
         expected: set[str] = set()
         for number in range(200):
             told = {f"chat-{number}", f"often-{number % 7}"}
-            news.tell(sorted(told))
+            feed.tell(sorted(told))
             expected |= told
             gone = clients[number % len(clients)]  # one after the other goes, and comes back
             await gone.leave()

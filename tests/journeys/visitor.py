@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, Dialog, Page, ViewportSize, expect
 
-from backscroll.web.serving import Served
+from backscroll.web.server import StartedViewer
 
 WIDE: Final = ViewportSize(width=1280, height=900)
 NARROW: Final = ViewportSize(width=390, height=844)
@@ -22,10 +22,10 @@ expect.set_options(timeout=PATIENCE)
 class Site(str):
     """The address of a server, which makes links to it with a key."""
 
-    served: Served
+    served: StartedViewer
 
     @classmethod
-    def of(cls, served: Served) -> "Site":
+    def of(cls, served: StartedViewer) -> "Site":
         """The address of a server that runs."""
         site = cls(served.url)
         site.served = served

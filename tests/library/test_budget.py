@@ -11,7 +11,7 @@ from backscroll.library.memory.budget import cut_to, excerpt, in_lines, tokens_o
 from backscroll.library.memory.citations import FEWEST_TOKENS, HEADING, Recalled, Source, cost_of, is_project
 from backscroll.library.memory.recall import Recall
 from backscroll.query import All, Highlighter, Query, Word
-from backscroll.render.recalled import recalled_text
+from backscroll.render.recall import recalled_text
 from backscroll.render.terminal import clean
 
 ANY = st.one_of(

@@ -14,7 +14,7 @@ from backscroll.library import Library
 from backscroll.library.memory.budget import tokens_of
 from backscroll.library.memory.questions import STOP_WORDS, Term, stem_of, terms_of, variants_of
 from backscroll.library.memory.recall import Recall, recall
-from backscroll.render.recalled import recalled_text
+from backscroll.render.recall import recalled_text
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from backscroll.library.sharing.share import redactor, rows_of, share, told
 from backscroll.render.html.export import Assets, exported
-from backscroll.render.html.export_site import index_page, listed
+from backscroll.render.html.export_site import exported_chat, index_page
 from tests.library.support import Shelf
 from tests.redaction.planting import Planted, planted
 from tests.support.drawings import Row, draw, jsonl, session_uuid
@@ -98,7 +98,7 @@ def everything(shelf: Shelf) -> Iterator[str]:
                 yield "".join(exported(shared, "md", ASSETS, detail=detail))
             yield "".join(exported(shared, "json", ASSETS))
             yield b"".join(rows_of(library, stored, hiding)).decode()
-            entries.append(listed("x.html", shared, shared.overview))
+            entries.append(exported_chat("x.html", shared, shared.overview))
         yield "".join(index_page(entries, ASSETS, title="all", is_redacted=True))
 
 

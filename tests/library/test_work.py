@@ -14,7 +14,7 @@ from backscroll.library.chats.outline import crossings_of, outline_of
 from backscroll.library.sharing.share import redactor, share
 from backscroll.render.html.export import Assets, Format, exported
 from backscroll.render.html.messages import messages_html
-from backscroll.render.html.shown import View
+from backscroll.render.html.page_data import View
 from backscroll.store import StoredChat
 from tests.library.support import Shelf
 from tests.support.homes import SHOP

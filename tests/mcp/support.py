@@ -20,11 +20,11 @@ from backscroll.library.memory.asking_session import NOBODY, Caller
 from backscroll.library.memory.budget import tokens_of
 from backscroll.mcp.answers import plain_of, text_of
 from backscroll.mcp.arguments import read_arguments
-from backscroll.mcp.asking import Asking
-from backscroll.mcp.desk import Desk
+from backscroll.mcp.call_context import CallContext
+from backscroll.mcp.pool import RefreshedPool
 from backscroll.mcp.quoting import Frame
-from backscroll.mcp.serving import Served, serve_http
 from backscroll.mcp.tools import TOOLS
+from backscroll.mcp.transports import StartedMcpServer, serve_http
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path
@@ -95,14 +95,14 @@ CALLS: Final[Mapping[str, dict[str, Any]]] = {
 
 def answer(shelf: Shelf, tool: str, caller: Caller = NOBODY, /, **arguments: Any) -> dict[str, Any]:  # noqa: ANN401
     """What a tool answers, as plain data, checked as every answer is."""
-    desk = Desk(shelf.settings, shelf.open().homes)
+    pool = RefreshedPool(shelf.settings, shelf.open().homes)
     try:
-        with desk.library() as library:
-            wanted = read_arguments(TOOLS[tool].wanted, arguments)
+        with pool.library() as library:
+            wanted = read_arguments(TOOLS[tool].arguments, arguments)
             frame = Frame()
-            plain = plain_of(TOOLS[tool].run(Asking(desk, library, caller, frame), wanted))
+            plain = plain_of(TOOLS[tool].run(CallContext(pool, library, caller, frame), wanted))
     finally:
-        desk.close()
+        pool.close()
     check(tool, plain, text_of(plain), wanted.max_tokens)
     return plain
 
@@ -187,22 +187,22 @@ async def over_stdio(
 
 
 @contextmanager
-def serving(shelf: Shelf, **options: Any) -> Iterator[Served]:  # noqa: ANN401
+def serving(shelf: Shelf, **options: Any) -> Iterator[StartedMcpServer]:  # noqa: ANN401
     """A server over HTTP in a thread, on a port that is free."""
-    desk = Desk(shelf.settings, shelf.open().homes)
+    pool = RefreshedPool(shelf.settings, shelf.open().homes)
     ready = threading.Event()
-    found: list[Served] = []
+    found: list[StartedMcpServer] = []
     failed: list[BaseException] = []
 
     def run() -> None:
         try:
-            serve_http(desk, **{"port": free_port(), "token": TOKEN, "on_ready": ready_with, **options})
+            serve_http(pool, **{"port": free_port(), "token": TOKEN, "on_ready": ready_with, **options})
         except BaseException as error:
             failed.append(error)
         finally:
             ready.set()
 
-    def ready_with(served: Served) -> None:
+    def ready_with(served: StartedMcpServer) -> None:
         found.append(served)
         ready.set()
 
@@ -217,12 +217,12 @@ def serving(shelf: Shelf, **options: Any) -> Iterator[Served]:  # noqa: ANN401
         if found:
             found[0].stop()
         thread.join(30)
-        desk.close()
+        pool.close()
         assert not thread.is_alive()
 
 
 @asynccontextmanager
-async def over_http(served: Served, token: str = TOKEN, **options: Any) -> AsyncIterator[Client]:  # noqa: ANN401
+async def over_http(served: StartedMcpServer, token: str = TOKEN, **options: Any) -> AsyncIterator[Client]:  # noqa: ANN401
     """The SDK's client with a server that runs."""
     headers = {"Authorization": f"Bearer {token}"}
     async with (

@@ -9,7 +9,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from backscroll.errors import BackscrollError, UsageError
-from backscroll.mcp.serving import Served
+from backscroll.mcp.transports import StartedMcpServer
 from tests.library.support import Shelf
 from tests.mcp.support import TOKEN, over_http, serving, story
 
@@ -22,13 +22,13 @@ KEY = ("Authorization", f"Bearer {TOKEN}")
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartedMcpServer]:
     with serving(story(tmp_path_factory.mktemp("story"))) as found:
         yield found
 
 
 def ask(
-    served: Served, headers: Sequence[tuple[str, str]], path: str = "/mcp", hosts: Sequence[str] | None = None
+    served: StartedMcpServer, headers: Sequence[tuple[str, str]], path: str = "/mcp", hosts: Sequence[str] | None = None
 ) -> tuple[int, dict[str, str]]:
     """The status of a request with exactly these headers."""
     address = served.url.removeprefix("http://").removesuffix("/mcp")
@@ -51,7 +51,7 @@ def ask(
         connection.close()
 
 
-def test_who_has_the_token_comes_in(served: Served) -> None:
+def test_who_has_the_token_comes_in(served: StartedMcpServer) -> None:
     status, headers = ask(served, [KEY])
     assert status == 200
     assert not any(name.startswith("access-control") for name in headers)
@@ -73,13 +73,13 @@ def test_who_has_the_token_comes_in(served: Served) -> None:
         [("Cookie", f"token={TOKEN}")],
     ],
 )
-def test_nobody_comes_in_without_it(served: Served, path: str, headers: list[tuple[str, str]]) -> None:
+def test_nobody_comes_in_without_it(served: StartedMcpServer, path: str, headers: list[tuple[str, str]]) -> None:
     status, answered = ask(served, headers, path)
     assert status == 401
     assert answered["www-authenticate"] == "Bearer"
 
 
-def test_a_token_in_the_address_is_none(served: Served) -> None:
+def test_a_token_in_the_address_is_none(served: StartedMcpServer) -> None:
     assert ask(served, [], f"/mcp?token={TOKEN}")[0] == 401
 
 
@@ -97,7 +97,7 @@ def test_a_token_in_the_address_is_none(served: Served) -> None:
         ["127.0.0.1:80", "evil.com"],
     ],
 )
-def test_another_name_leads_nowhere(served: Served, path: str, hosts: list[str]) -> None:
+def test_another_name_leads_nowhere(served: StartedMcpServer, path: str, hosts: list[str]) -> None:
     assert ask(served, [KEY], path, hosts=hosts)[0] in (400, 421)
 
 
@@ -111,11 +111,11 @@ def test_another_name_leads_nowhere(served: Served, path: str, hosts: list[str])
         ("Sec-Fetch-Site", "cross-site"),
     ],
 )
-def test_pages_of_others_do_not_come_in(served: Served, header: tuple[str, str]) -> None:
+def test_pages_of_others_do_not_come_in(served: StartedMcpServer, header: tuple[str, str]) -> None:
     assert ask(served, [KEY, header])[0] == 403
 
 
-def test_what_is_too_long_is_not_read(served: Served) -> None:
+def test_what_is_too_long_is_not_read(served: StartedMcpServer) -> None:
     address = served.url.removeprefix("http://").removesuffix("/mcp")
     connection = http.client.HTTPConnection(address, timeout=30)
     connection.request(
@@ -125,7 +125,7 @@ def test_what_is_too_long_is_not_read(served: Served) -> None:
     connection.close()
 
 
-def test_the_client_without_the_token_is_told_so(served: Served) -> None:
+def test_the_client_without_the_token_is_told_so(served: StartedMcpServer) -> None:
     async def talk() -> None:
         async with over_http(served, "wrong", mode="legacy") as client:
             await client.list_tools()
@@ -134,7 +134,7 @@ def test_the_client_without_the_token_is_told_so(served: Served) -> None:
         anyio.run(talk)
 
 
-def test_the_token_is_in_no_log(served: Served, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_token_is_in_no_log(served: StartedMcpServer, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
         for headers in ([KEY], [("Authorization", "Bearer wrong-token-of-somebody")]):
             ask(served, headers)
@@ -142,7 +142,7 @@ def test_the_token_is_in_no_log(served: Served, caplog: pytest.LogCaptureFixture
     assert "wrong-token-of-somebody" not in caplog.text
 
 
-def test_a_port_that_is_taken_is_told(served: Served, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_port_that_is_taken_is_told(served: StartedMcpServer, tmp_path_factory: pytest.TempPathFactory) -> None:
     port = int(served.url.rpartition(":")[2].removesuffix("/mcp"))
     shelf = Shelf(tmp_path_factory.mktemp("empty"))
     with pytest.raises(BackscrollError, match="in use"), serving(shelf, port=port):

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backscroll.mcp.answers import Answer, fit, fits
+from backscroll.mcp.answers import ToolAnswer, fit, fits
 from backscroll.mcp.arguments import LEAST_TOKENS
 from backscroll.mcp.quoting import Frame
 from tests.library.support import Shelf
@@ -24,7 +24,7 @@ TEXTS = st.one_of(
 BUDGETS = st.integers(LEAST_TOKENS, 3_000)
 
 
-class Listed(Answer, kw_only=True):
+class Listed(ToolAnswer, kw_only=True):
     """An answer of some texts."""
 
     texts: list[str]

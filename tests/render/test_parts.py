@@ -7,7 +7,7 @@ import pytest
 from backscroll.conversation import Chats, Message, TranscriptPlace, messages_of, results_of
 from backscroll.records import Record, decode_line
 from backscroll.render.markdown import markdown
-from backscroll.render.parts import Choice, Part, parts_of
+from backscroll.render.parts import ChatPart, PartFilter, parts_of
 from backscroll.render.pretty import pretty
 from tests.support.drawings import draw, line
 
@@ -37,7 +37,7 @@ def messages(drawing: str) -> Iterator[Message]:
 
 
 def shown(drawing: str, **choice: object) -> list[tuple[str, str]]:
-    parts = parts_of(messages(drawing), Choice(**choice))  # type: ignore[arg-type]
+    parts = parts_of(messages(drawing), PartFilter(**choice))  # type: ignore[arg-type]
     return [(part.kind, part.title or part.text) for part in parts]
 
 
@@ -59,9 +59,9 @@ def test_tools_can_be_left_out() -> None:
 
 
 def test_tools_can_be_shown_in_full() -> None:
-    parts = list(parts_of(messages(WORK), Choice(tools="full")))
-    assert Part("output", "def parse(): ...", "output") in parts
-    assert Part("output", "command: pytest\n-q", "input") in parts
+    parts = list(parts_of(messages(WORK), PartFilter(tools="full")))
+    assert ChatPart("output", "def parse(): ...", "output") in parts
+    assert ChatPart("output", "command: pytest\n-q", "input") in parts
 
 
 def test_thinking_is_shown_to_who_asks() -> None:
@@ -88,18 +88,18 @@ def test_what_the_client_says_to_the_model_is_shown_to_who_asks() -> None:
 
 
 def test_as_markdown_nothing_can_end_its_fence() -> None:
-    text = "".join(markdown([Part("output", "```\nrm\n````")]))
+    text = "".join(markdown([ChatPart("output", "```\nrm\n````")]))
     assert text == "`````\n```\nrm\n````\n`````\n\n"
 
 
 def test_as_markdown_a_chat_reads_from_prompt_to_answer() -> None:
-    text = "".join(markdown(parts_of(messages(WORK), Choice())))
+    text = "".join(markdown(parts_of(messages(WORK), PartFilter())))
     assert text.startswith("## ❯ fix the parser\n\n- `Read(src/parser.py)` done\n\nNow I **edit** it.\n\n")
     assert "```diff\n@@ -1,1 +1,1 @@\n" in text
 
 
 def test_in_a_terminal_there_are_colours_or_none() -> None:
-    parts = list(parts_of(messages(WORK), Choice()))
+    parts = list(parts_of(messages(WORK), PartFilter()))
     coloured = "".join(pretty(parts, 80))
     assert "\x1b[" in coloured
     plain = "".join(pretty(parts, 80, color=False))
@@ -110,7 +110,7 @@ def test_in_a_terminal_there_are_colours_or_none() -> None:
 @pytest.mark.parametrize("kind", ["prompt", "answer", "thinking", "tool", "diff", "output", "note", "divider"])
 def test_no_part_can_command_the_terminal(kind: str) -> None:
     evil = "\x1b]0;owned\x07 \x1b[2J \r \u202e [red]x[/red]"
-    part = Part(kind, evil, evil)  # type: ignore[arg-type]
+    part = ChatPart(kind, evil, evil)  # type: ignore[arg-type]
     for text in ("".join(markdown([part])), "".join(pretty([part], 80, color=False))):
         assert not set(text) & {"\x07", "\r", "\u202e"}
         assert "\x1b]0" not in text

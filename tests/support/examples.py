@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from backscroll.demo import open_room
+from backscroll.demo import open_sandbox
 from tests.support.command import run_command
 
 ROOT: Final = Path(__file__).parents[2]
@@ -130,7 +130,7 @@ def _with_output(block: str) -> Iterator[Example]:
 @contextmanager
 def on_sample() -> Iterator[Run]:
     """Runs commands on the sample, all in one demo: that is made once, and not for each command."""
-    with open_room(datetime.now(UTC)) as room:
+    with open_sandbox(datetime.now(UTC)) as room:
         own = os.environ | room.environment | OUTSIDE
 
         def run(arguments: Sequence[str]) -> Answer:

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
-from backscroll.demo import open_room
+from backscroll.demo import open_sandbox
 from tests.journeys.visitor import be_ready
 from tests.support.command import run_command
 
@@ -169,7 +169,7 @@ def keep(name: str, content: bytes) -> None:
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    with open_room(datetime.now(UTC)) as room:
+    with open_sandbox(datetime.now(UTC)) as room:
         own = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
         own |= {**room.environment, "TZ": "UTC"}
         for theme in THEMES:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from backscroll.settings import RequireKey
-from backscroll.web.desk import Desk
-from backscroll.web.serving import Served, serve
+from backscroll.web.server import StartedViewer, serve
+from backscroll.web.state import ViewerState
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl
 from tests.support.homes import session_path
@@ -51,20 +51,20 @@ def serving(
     follows: bool = False,
     require_key: RequireKey = "never",
     **options: Any,  # noqa: ANN401
-) -> Iterator[Served]:
+) -> Iterator[StartedViewer]:
     """A server of a shelf in a thread, on a port that is free; it asks for no key, whoever uses this machine."""
-    desk = Desk(replace(shelf.settings, require_key=require_key), shelf.open().homes)
+    state = ViewerState(replace(shelf.settings, require_key=require_key), shelf.open().homes)
     ready = threading.Event()
-    found: list[Served] = []
+    found: list[StartedViewer] = []
     failed: list[BaseException] = []
 
-    def on_ready(served: Served) -> None:
+    def on_ready(served: StartedViewer) -> None:
         found.append(served)
         ready.set()
 
     def run() -> None:
         try:
-            serve(desk, follows=follows, on_ready=on_ready, **{"port": free_port(), **options})
+            serve(state, follows=follows, on_ready=on_ready, **{"port": free_port(), **options})
         except BaseException as error:
             failed.append(error)
         finally:
@@ -81,12 +81,12 @@ def serving(
         if found:
             found[0].stop()
         thread.join(30)
-        desk.close()
+        state.close()
         assert not thread.is_alive()
 
 
 def ask(
-    served: Served,
+    served: StartedViewer,
     path: str,
     method: str = "GET",
     *,
@@ -112,7 +112,7 @@ def ask(
         connection.close()
 
 
-def send(served: Served, text: bytes) -> Answered:
+def send(served: StartedViewer, text: bytes) -> Answered:
     """A request as it is written."""
     with socket.create_connection(address_of(served), timeout=30) as connection:
         connection.sendall(text)
@@ -122,7 +122,7 @@ def send(served: Served, text: bytes) -> Answered:
         return Answered(answer.status, told, answer.read())
 
 
-def address_of(served: Served) -> tuple[str, int]:
+def address_of(served: StartedViewer) -> tuple[str, int]:
     """Where it listens."""
     running = served.running
     return ("127.0.0.1" if running.host == "0.0.0.0" else running.host), running.port

@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote, urlencode, urlsplit
 
 from backscroll.files import Home
 from backscroll.web.app import make_app
-from backscroll.web.desk import Desk
+from backscroll.web.state import ViewerState
 from tests.library.support import Shelf
 
 VOID = frozenset("br hr img input link meta".split())
@@ -85,7 +85,7 @@ class Viewer:
     """The viewer of a shelf, and a browser without scripts."""
 
     def __init__(self, shelf: Shelf) -> None:
-        self._app = make_app(Desk(shelf.settings, [Home(shelf.home)]))
+        self._app = make_app(ViewerState(shelf.settings, [Home(shelf.home)]))
 
     def get(self, path: str, status: int = 200) -> Page:
         answer = self.ask("GET", path)

@@ -16,7 +16,7 @@ from backscroll.errors import NothingFound
 from backscroll.library.analytics.kinds import KINDS
 from backscroll.web.api.endpoints import ENDPOINTS, encode
 from backscroll.web.api.parameters import ReportName
-from backscroll.web.serving import Served
+from backscroll.web.server import StartedViewer
 from tests.library.support import Shelf
 from tests.support.drawings import session_uuid
 from tests.support.homes import EVERYTHING
@@ -33,12 +33,12 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
 
 
 @pytest.fixture(scope="module")
-def served(shelf: Shelf) -> Iterator[Served]:
+def served(shelf: Shelf) -> Iterator[StartedViewer]:
     with serving(shelf) as served:
         yield served
 
 
-def get(served: Served, path: str, status: int = 200) -> Any:  # noqa: ANN401 - whatever JSON says
+def get(served: StartedViewer, path: str, status: int = 200) -> Any:  # noqa: ANN401 - whatever JSON says
     answer = ask(served, API + path)
     assert answer.status == status, answer.body
     assert answer.headers["content-type"] == "application/json"
@@ -54,11 +54,11 @@ def printed(shelf: Shelf, *arguments: str) -> Any:  # noqa: ANN401
     return json.loads(output.getvalue())
 
 
-def ids(served: Served) -> list[str]:
+def ids(served: StartedViewer) -> list[str]:
     return [chat["id"] for chat in get(served, "/chats")["chats"]]
 
 
-def test_chats_are_those_of_list(served: Served, shelf: Shelf) -> None:
+def test_chats_are_those_of_list(served: StartedViewer, shelf: Shelf) -> None:
     found = get(served, "/chats")
     assert found == {**printed(shelf, "list"), "more": False}
     assert len(found["chats"]) > 10
@@ -67,7 +67,7 @@ def test_chats_are_those_of_list(served: Served, shelf: Shelf) -> None:
     assert get(served, "/chats?q=project%3Ashop")["chats"] == printed(shelf, "list", "project:shop")["chats"]
 
 
-def test_chats_come_page_by_page(served: Served) -> None:
+def test_chats_come_page_by_page(served: StartedViewer) -> None:
     everything = ids(served)
     paged: list[str] = []
     more = True
@@ -79,7 +79,7 @@ def test_chats_come_page_by_page(served: Served) -> None:
     assert get(served, "/chats?offset=1000000") == {"chats": [], "more": False}
 
 
-def test_a_chat_with_branches_agents_and_messages_is_that_of_show(served: Served, shelf: Shelf) -> None:
+def test_a_chat_with_branches_agents_and_messages_is_that_of_show(served: StartedViewer, shelf: Shelf) -> None:
     for name in ids(served):
         shown = printed(shelf, "show", name)
         assert get(served, f"/chats/{name}") == {"chat": shown["chat"]}
@@ -95,7 +95,7 @@ def test_a_chat_with_branches_agents_and_messages_is_that_of_show(served: Served
             assert (own["messages"], own["total"]) == (agent["messages"], len(agent["messages"]))
 
 
-def test_messages_come_page_by_page(served: Served) -> None:
+def test_messages_come_page_by_page(served: StartedViewer) -> None:
     name = max(get(served, "/chats")["chats"], key=lambda chat: int(chat["messages"]))["id"]
     whole = get(served, f"/chats/{name}/messages")
     paged = []
@@ -107,7 +107,7 @@ def test_messages_come_page_by_page(served: Served) -> None:
     assert len(paged) > 3
 
 
-def test_a_chat_is_found_by_the_beginning_of_what_is_in_it(served: Served) -> None:
+def test_a_chat_is_found_by_the_beginning_of_what_is_in_it(served: StartedViewer) -> None:
     name = ids(served)[0]
     whole = get(served, f"/chats/{name}")
     assert get(served, f"/chats/{name[:13]}") == whole == get(served, f"/chats/{name.upper()}")
@@ -115,7 +115,7 @@ def test_a_chat_is_found_by_the_beginning_of_what_is_in_it(served: Served) -> No
     assert get(served, f"/chats/{message}") == whole
 
 
-def test_search_finds_what_the_command_finds(served: Served, shelf: Shelf) -> None:
+def test_search_finds_what_the_command_finds(served: StartedViewer, shelf: Shelf) -> None:
     for query in ("cart", "the OR a", "role:prompt", "/c[aeiou]rt/", "nowhere-to-be-found"):
         told = printed(shelf, "search", query)  # first, for it makes findable what other commands left for later
         assert get(served, f"/search?{urlencode({'q': query})}") == told
@@ -125,7 +125,7 @@ def test_search_finds_what_the_command_finds(served: Served, shelf: Shelf) -> No
 
 
 @pytest.mark.parametrize("report", sorted(KINDS))
-def test_reports_are_those_of_stats(served: Served, shelf: Shelf, report: str) -> None:
+def test_reports_are_those_of_stats(served: StartedViewer, shelf: Shelf, report: str) -> None:
     assert get(served, f"/stats/{report}?limit=20") == printed(shelf, "stats", report, *LIMITS.get(report, ()))
     for by in KINDS[report].by:
         if by != "turn":
@@ -139,12 +139,12 @@ def test_reports_are_those_of_stats(served: Served, shelf: Shelf, report: str) -
 LIMITS = {"usage": ("-n", "20"), "blocks": ("-n", "20"), "tools": ("-n", "20"), "cache": ("-n", "20")}
 
 
-def test_the_overview_is_that_of_stats(served: Served, shelf: Shelf) -> None:
+def test_the_overview_is_that_of_stats(served: StartedViewer, shelf: Shelf) -> None:
     assert get(served, "/stats/overview") == printed(shelf, "stats")
     assert set(get_args(ReportName)) == {*KINDS, "overview"}
 
 
-def test_a_report_is_of_the_time_and_the_chats_that_were_asked_for(served: Served, shelf: Shelf) -> None:
+def test_a_report_is_of_the_time_and_the_chats_that_were_asked_for(served: StartedViewer, shelf: Shelf) -> None:
     of_month = get(served, "/stats/usage?period=2026-01")
     assert of_month == get(served, "/stats/usage?since=2026-01-01&until=2026-01-31")
     assert of_month == printed(shelf, "stats", "usage", "--since", "2026-01-01", "--until", "2026-01-31")
@@ -152,7 +152,7 @@ def test_a_report_is_of_the_time_and_the_chats_that_were_asked_for(served: Serve
     assert get(served, "/stats/tools?q=project%3Ashop") == printed(shelf, "stats", "tools", "project:shop")
 
 
-def test_projects_add_up(served: Served) -> None:
+def test_projects_add_up(served: StartedViewer) -> None:
     chats, projects = get(served, "/chats")["chats"], get(served, "/projects")["projects"]
     assert sum(project["chats"] for project in projects) == len(chats)
     assert sum(project["messages"] for project in projects) == sum(chat["messages"] for chat in chats)
@@ -160,7 +160,7 @@ def test_projects_add_up(served: Served) -> None:
     assert times == sorted(times, reverse=True)
 
 
-def test_the_status_says_what_is_served(served: Served, shelf: Shelf) -> None:
+def test_the_status_says_what_is_served(served: StartedViewer, shelf: Shelf) -> None:
     status = get(served, "/status")
     assert (status["library"], status["homes"]) == (str(shelf.folder), [str(shelf.home)])
     assert (status["indexed"], status["pending"], status["live"]) == (True, 0, [])
@@ -219,7 +219,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("path", "status", "message"), WRONG)
-def test_what_is_wrong_is_said_in_one_shape(served: Served, path: str, status: int, message: str) -> None:
+def test_what_is_wrong_is_said_in_one_shape(served: StartedViewer, path: str, status: int, message: str) -> None:
     told = get(served, path, status)
     assert list(told) == ["error"]
     assert list(told["error"]) == ["kind", "message", "hint"]
@@ -228,20 +228,20 @@ def test_what_is_wrong_is_said_in_one_shape(served: Served, path: str, status: i
     assert told["error"]["hint"]
 
 
-def test_the_beginning_of_several_chats_is_too_little(served: Served) -> None:
+def test_the_beginning_of_several_chats_is_too_little(served: StartedViewer) -> None:
     firsts = [name[0] for name in ids(served)]
     common = max(firsts, key=firsts.count)
     assert get(served, f"/chats/{common}", 400)["error"]["kind"] == "usage"
 
 
-def test_a_branch_or_an_agent_that_is_not_there_is_not_found(served: Served) -> None:
+def test_a_branch_or_an_agent_that_is_not_there_is_not_found(served: StartedViewer) -> None:
     name = ids(served)[0]
     assert "branch 99" in get(served, f"/chats/{name}/messages?branch=99", 404)["error"]["message"]
     assert "no agent zzz" in get(served, f"/chats/{name}/messages?agent=zzz", 404)["error"]["message"]
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
-def test_nothing_is_changed_here(served: Served, method: str) -> None:
+def test_nothing_is_changed_here(served: StartedViewer, method: str) -> None:
     for endpoint in ENDPOINTS:
         path = API + endpoint.path.replace("{id}", "abc").replace("{report}", "usage")
         answer = ask(served, path, method, headers=[("Sec-Fetch-Site", "same-origin")])
@@ -253,7 +253,7 @@ def test_nothing_is_changed_here(served: Served, method: str) -> None:
 def test_a_mistake_of_ours_has_the_shape_too_and_tells_nothing(shelf: Shelf) -> None:
     with serving(shelf) as served:
         app = served.server.config.app
-        app.app.state.desk = None  # type: ignore[union-attr]
+        app.app.state.viewer = None  # type: ignore[union-attr]
         assert get(served, "/chats", 500)["error"]["kind"] == "failure"
         page = ask(served, "/chats")
         assert page.status == 500
@@ -261,7 +261,7 @@ def test_a_mistake_of_ours_has_the_shape_too_and_tells_nothing(shelf: Shelf) -> 
         assert page.headers["x-content-type-options"] == "nosniff"
 
 
-def test_every_answer_has_the_shape_that_is_described_and_nothing_else(served: Served) -> None:
+def test_every_answer_has_the_shape_that_is_described_and_nothing_else(served: StartedViewer) -> None:
     for endpoint in ENDPOINTS:
         path = endpoint.path.replace("{report}", "usage") + ("?q=the" if endpoint.path == "/search" else "")
         for name in ids(served) if "{id}" in path else [""]:
@@ -281,7 +281,7 @@ def test_whatever_a_transcript_holds_becomes_json(value: object, text: str) -> N
     assert encode(value).decode() == text
 
 
-def test_a_session_is_a_chat_of_its_own_name(served: Served) -> None:
+def test_a_session_is_a_chat_of_its_own_name(served: StartedViewer) -> None:
     assert session_uuid("old-begun") in {
         session for chat in get(served, "/chats")["chats"] for session in chat["sessions"]
     }

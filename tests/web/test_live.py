@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from backscroll.library import Followed, follow
-from backscroll.web import live
-from backscroll.web.serving import Served
+from backscroll.web import live_updates
+from backscroll.web.server import StartedViewer
 from tests.journeys.writer import Writer
 from tests.library.support import Shelf
 from tests.web.served import ask, serving
@@ -68,7 +68,7 @@ class Stream:
 
 
 @contextmanager
-def listening(served: Served) -> Iterator[Stream]:
+def listening(served: StartedViewer) -> Iterator[Stream]:
     connection = http.client.HTTPConnection("127.0.0.1", served.running.port, timeout=GUARD)
     try:
         connection.request("GET", "/api/v1/events")
@@ -77,7 +77,7 @@ def listening(served: Served) -> Iterator[Stream]:
         connection.close()
 
 
-def changed(served: Served, stream: Stream, writer: Writer, text: str) -> None:
+def changed(served: StartedViewer, stream: Stream, writer: Writer, text: str) -> None:
     """Append something, and ask for it each time that the chat is said to have changed."""
 
     def write() -> None:
@@ -89,7 +89,7 @@ def changed(served: Served, stream: Stream, writer: Writer, text: str) -> None:
         pass
 
 
-def last_messages(served: Served, writer: Writer) -> str:
+def last_messages(served: StartedViewer, writer: Writer) -> str:
     return ask(served, f"/api/v1/chats/{writer.chat}/messages?limit=200").body.decode()
 
 
@@ -105,7 +105,7 @@ def test_an_error_while_following_is_told_and_following_goes_on(
                 raise left.pop()
             yield followed
 
-    monkeypatch.setattr(live, "follow", failing_once)
+    monkeypatch.setattr(live_updates, "follow", failing_once)
     with serving(shelf, follows=True) as served, listening(served) as stream:
         assert "the first question" in last_messages(served, writer)  # the chat is open
         stream.until("hello")
@@ -117,7 +117,7 @@ def test_an_error_while_following_is_told_and_following_goes_on(
         write()
         trouble = stream.until("trouble", write)
         assert str(error) in trouble["reason"]
-        assert trouble["seconds"] == live.FIRST_WAIT
+        assert trouble["seconds"] == live_updates.FIRST_WAIT
         assert stream.until("hello") == {"again": True}
         assert stream.until("trouble") == {}
         assert "lost with the error" in last_messages(served, writer)
@@ -133,8 +133,8 @@ def test_a_page_that_comes_while_nothing_is_followed_is_told_why(
     def failing(*_: object) -> Iterator[Followed]:
         raise RuntimeError("never again")
 
-    monkeypatch.setattr(live, "follow", failing)
-    monkeypatch.setattr(live, "FIRST_WAIT", 600.0)
+    monkeypatch.setattr(live_updates, "follow", failing)
+    monkeypatch.setattr(live_updates, "FIRST_WAIT", 600.0)
     with serving(shelf, follows=True) as served:
         for _ in range(2):
             with listening(served) as stream:
@@ -177,6 +177,6 @@ def test_a_line_of_very_many_blocks_holds_up_no_other_chat(shelf: Shelf, writer:
         assert "part 0" in page.body.decode()  # of such a long prompt, the beginning
 
 
-def found(served: Served, word: str) -> bool:
+def found(served: StartedViewer, word: str) -> bool:
     answer = ask(served, f"/api/v1/search?q={word}")
     return answer.status == 200 and bool(answer.json["chats"])

@@ -14,10 +14,10 @@ from schemathesis.checks import positive_data_acceptance
 from backscroll.httpd.guard import Access
 from backscroll.web.api.endpoints import ENDPOINTS
 from backscroll.web.api.openapi import BASE, description
-from backscroll.web.api.parameters import Nothing
+from backscroll.web.api.parameters import NoParameters
 from backscroll.web.api.routes import ROUTES
 from backscroll.web.app import make_app
-from backscroll.web.desk import Desk
+from backscroll.web.state import ViewerState
 from tests.library.support import Shelf
 from tests.support.homes import EVERYTHING
 
@@ -25,29 +25,29 @@ EXAMPLES = settings(
     max_examples=25, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
 )
 # What takes nothing cannot be asked wrongly.
-WRONGLY = [(endpoint.path, GenerationMode.NEGATIVE) for endpoint in ENDPOINTS if endpoint.takes is not Nothing]
+WRONGLY = [(endpoint.path, GenerationMode.NEGATIVE) for endpoint in ENDPOINTS if endpoint.takes is not NoParameters]
 ASKED = [*((path, GenerationMode.POSITIVE) for path in description()["paths"] if path != "/events"), *WRONGLY]
 OWN_PAGE = {"Sec-Fetch-Site": "same-origin"}
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ViewerState]:
     shelf = Shelf(tmp_path_factory.mktemp("shelf")).write(EVERYTHING)
     shelf.update()
-    desk = Desk(shelf.settings, shelf.open().homes)
-    yield desk
-    desk.close()
+    state = ViewerState(shelf.settings, shelf.open().homes)
+    yield state
+    state.close()
 
 
 @pytest.fixture(scope="module")
-def chats(desk: Desk) -> list[str]:
-    with desk.library() as library:
+def chats(state: ViewerState) -> list[str]:
+    with state.library() as library:
         return [chat.overview.id for chat in library.chats()]
 
 
 @pytest.fixture(scope="module")
-def described(desk: Desk) -> Any:  # noqa: ANN401 - schemathesis names no type for it
-    app = make_app(desk, Access(names=frozenset({"testserver"})))
+def described(state: ViewerState) -> Any:  # noqa: ANN401 - schemathesis names no type for it
+    app = make_app(state, Access(names=frozenset({"testserver"})))
     return schemathesis.openapi.from_asgi(f"{BASE}/openapi.json", app)
 
 

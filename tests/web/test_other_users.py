@@ -15,8 +15,8 @@ from backscroll.disk import open_private
 from backscroll.library import change_marks
 from backscroll.library.memory.saved_recalls import save_recall
 from backscroll.library.setup.plugin import plan_plugin
-from backscroll.web.desk import MOST_CHANGES, MOST_WAITING
-from backscroll.web.running import FILE
+from backscroll.web.running_server import FILE
+from backscroll.web.state import MOST_CHANGES, MOST_WAITING
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path

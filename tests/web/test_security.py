@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message
 from backscroll.httpd.guard import HEADERS, LARGEST_BODY, OPENER, Access, Guard
 from backscroll.web.app import ROUTES
 from backscroll.web.assets import KnownFiles
-from backscroll.web.serving import Served
+from backscroll.web.server import StartedViewer
 from tests.library.support import Shelf
 from tests.support.drawings import session_uuid
 from tests.web.served import ask, parser_shelf, send, serving
@@ -30,7 +30,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
 
 
 @pytest.fixture(scope="module")
-def served(shelf: Shelf) -> Iterator[Served]:
+def served(shelf: Shelf) -> Iterator[StartedViewer]:
     with serving(shelf) as served:
         yield served
 
@@ -67,7 +67,7 @@ def test_every_route_is_among_the_addresses() -> None:
     assert len(paths) > 20
 
 
-def strangers(served: Served) -> list[str]:
+def strangers(served: StartedViewer) -> list[str]:
     port = served.running.port
     return [
         "evil.com", f"evil.com:{port}", f"127.0.0.1.evil.com:{port}", f"localhost.evil.com:{port}",
@@ -80,7 +80,7 @@ def strangers(served: Served) -> list[str]:
 
 
 @pytest.mark.parametrize(("method", "path"), EVERY_ADDRESS)
-def test_by_another_name_nothing_is_answered(served: Served, method: str, path: str) -> None:
+def test_by_another_name_nothing_is_answered(served: StartedViewer, method: str, path: str) -> None:
     for host in strangers(served):
         answer = ask(served, path, method, host=host, headers=[("Sec-Fetch-Site", "same-origin")])
         assert answer.status == 421, host
@@ -89,7 +89,7 @@ def test_by_another_name_nothing_is_answered(served: Served, method: str, path: 
 
 
 @pytest.mark.parametrize(("method", "path"), EVERY_ADDRESS)
-def test_by_our_own_names_every_route_answers_with_every_header(served: Served, method: str, path: str) -> None:
+def test_by_our_own_names_every_route_answers_with_every_header(served: StartedViewer, method: str, path: str) -> None:
     port = served.running.port
     for host in (f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}", f"LocalHost:{port}"):
         answer = ask(served, path, method, host=host, headers=[("Sec-Fetch-Site", "same-origin")])
@@ -102,7 +102,7 @@ def test_by_our_own_names_every_route_answers_with_every_header(served: Served, 
 
 
 @pytest.mark.parametrize("path", ["/", "/static/base.css", "/api/v1/events", "/api/v1/chats", "/none"])
-def test_a_missing_or_doubled_host_is_refused(served: Served, path: str) -> None:
+def test_a_missing_or_doubled_host_is_refused(served: StartedViewer, path: str) -> None:
     ours = f"Host: 127.0.0.1:{served.running.port}\r\n"
     for version, lines in (
         ("1.1", ""), ("1.0", ""), ("1.1", ours * 2), ("1.0", ours * 2), ("1.1", ours + "Host: evil.com\r\n"),
@@ -111,7 +111,7 @@ def test_a_missing_or_doubled_host_is_refused(served: Served, path: str) -> None
         assert send(served, f"GET {path} HTTP/{version}\r\n{lines}\r\n".encode()).status in (400, 421)
 
 
-def test_the_address_in_the_first_line_does_not_count_as_a_name(served: Served) -> None:
+def test_the_address_in_the_first_line_does_not_count_as_a_name(served: StartedViewer) -> None:
     lines = f"Host: evil.com:{served.running.port}\r\n\r\n"
     target = f"http://127.0.0.1:{served.running.port}/api/v1/chats"
     assert send(served, f"GET {target} HTTP/1.1\r\n{lines}".encode()).status == 421
@@ -144,7 +144,7 @@ CHANGING += [(method, "/api/v1/chats") for method in ("PUT", "PATCH", "DELETE", 
 
 
 @pytest.mark.parametrize(("method", "path"), sorted(set(CHANGING)))
-def test_only_our_own_pages_change_anything(served: Served, method: str, path: str) -> None:
+def test_only_our_own_pages_change_anything(served: StartedViewer, method: str, path: str) -> None:
     ours = served.url
     port = served.running.port
     refused: list[list[tuple[str, str]]] = [
@@ -190,7 +190,7 @@ def test_only_our_own_pages_change_anything(served: Served, method: str, path: s
 @pytest.mark.parametrize(
     "path", ["/", "/static/base.css", "/api/v1/chats", "/api/v1/search?q=a", "/api/v1/events", "/none"]
 )
-def test_another_site_can_follow_a_link_and_not_even_look(served: Served, path: str) -> None:
+def test_another_site_can_follow_a_link_and_not_even_look(served: StartedViewer, path: str) -> None:
     for site in ("cross-site", "same-site"):
         for mode, dest in (
             ("no-cors", "image"),
@@ -209,7 +209,7 @@ def test_another_site_can_follow_a_link_and_not_even_look(served: Served, path: 
     assert not [name for name in asked.headers if name.startswith("access-control-")]
 
 
-def test_a_body_that_is_too_large_is_refused_by_what_it_says_and_by_what_it_is(served: Served) -> None:
+def test_a_body_that_is_too_large_is_refused_by_what_it_says_and_by_what_it_is(served: StartedViewer) -> None:
     ours = [("Origin", served.url)]
     said = [*ours, ("Content-Length", str(LARGEST_BODY + 1))]
     assert ask(served, "/searches", "POST", headers=said).status == 413
@@ -220,7 +220,7 @@ def test_a_body_that_is_too_large_is_refused_by_what_it_says_and_by_what_it_is(s
 
 
 @pytest.mark.parametrize("target", ["/api/v1/events", "/", "/none"])
-def test_there_are_no_web_sockets(served: Served, target: str) -> None:
+def test_there_are_no_web_sockets(served: StartedViewer, target: str) -> None:
     host = served.url.removeprefix("http://")
     text = (
         f"GET {target} HTTP/1.1\r\nHost: {host}\r\nSec-Fetch-Site: cross-site\r\nOrigin: http://evil.com\r\n"
@@ -247,7 +247,7 @@ PLACES = [
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_no_path_of_a_request_touches_the_disk(served: Served, place: str, touched: "Touched") -> None:
+def test_no_path_of_a_request_touches_the_disk(served: StartedViewer, place: str, touched: "Touched") -> None:
     for text in HOSTILE:
         with touched:
             answer = ask(served, place.format(text.replace("/", "%2f") if "?" in place else text))
@@ -266,7 +266,7 @@ def test_no_path_of_a_request_touches_the_disk(served: Served, place: str, touch
     assert [path for path in touched.paths if "passwd" in path or "\0" in path or ".." in path] == []
 
 
-def test_what_is_static_is_known_by_name_and_kept_by_its_tag(served: Served) -> None:
+def test_what_is_static_is_known_by_name_and_kept_by_its_tag(served: StartedViewer) -> None:
     first = ask(served, "/static/base.css")
     assert (first.status, first.headers["content-type"]) == (200, "text/css; charset=utf-8")
     again = ask(served, "/static/base.css", headers=[("If-None-Match", first.headers["etag"])])

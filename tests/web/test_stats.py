@@ -15,8 +15,8 @@ from backscroll.library.analytics.reports import Asked
 from backscroll.library.analytics.tools import tools
 from backscroll.library.analytics.usage import usage
 from backscroll.render.reports import dollars, short
-from backscroll.web.pages.stats_kinds import KINDS
 from backscroll.web.pages.stats_periods import axis_of, bounds_of, fitting
+from backscroll.web.pages.stats_reports import KINDS
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import EVERYTHING, session_file, session_path

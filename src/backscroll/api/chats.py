@@ -184,10 +184,10 @@ class Chat(Item):
     ) -> str:
         """A Markdown document, the same as `backscroll show` writes into a file."""
         from backscroll.render.documents import markdown_of
-        from backscroll.render.parts import Choice
+        from backscroll.render.parts import PartFilter
 
         opened = self._open()
-        return "".join(markdown_of(opened, _chosen(opened, branch), Choice(tools, thinking), agents=agents))
+        return "".join(markdown_of(opened, _chosen(opened, branch), PartFilter(tools, thinking), agents=agents))
 
     def _open(self, *, with_records: bool = True) -> "OpenedChat":
         return self._library._opened(self.id, with_records=with_records)

@@ -5,7 +5,7 @@ from datetime import datetime
 from html import escape
 from typing import Any, Final, NamedTuple
 
-from backscroll.render.found import highlighted
+from backscroll.render.search_results import highlighted
 from backscroll.render.terminal import clean_line, moment
 
 LONGEST: Final = 120

@@ -132,7 +132,7 @@ def results_of(library: "Library", found: "Found") -> Results:
 
 
 def _passage(library: "Library", chat: Chat, found: "FoundPassage") -> Passage:
-    from backscroll.render.found import moment_of
+    from backscroll.render.search_results import moment_of
 
     hit = found.hit
     return Passage(

@@ -13,7 +13,7 @@ from backscroll.render.terminal import clean_line
 
 if TYPE_CHECKING:
     from backscroll.demo.live import LivePlayer
-    from backscroll.web.serving import Served
+    from backscroll.web.server import StartedViewer
 
 PROMPT_CELLS = 60
 
@@ -41,8 +41,8 @@ def command(port: int | None, no_browser: bool, speed: float) -> None:
     """
     from backscroll.demo.live import LivePlayer
     from backscroll.library import open_homes
-    from backscroll.web.desk import Desk
-    from backscroll.web.serving import serve
+    from backscroll.web.server import serve
+    from backscroll.web.state import ViewerState
 
     asked = request()
     asked.demo = True
@@ -50,9 +50,9 @@ def command(port: int | None, no_browser: bool, speed: float) -> None:
     settings = asked.settings()
     homes = open_homes(settings)
     read_demo_first(asked)
-    desk = Desk(settings, homes)
+    state = ViewerState(settings, homes)
 
-    def on_ready(served: "Served") -> None:
+    def on_ready(served: "StartedViewer") -> None:
         token = served.access.keys.token if served.access.needs_key else None
         tell_address(
             asked,
@@ -67,10 +67,10 @@ def command(port: int | None, no_browser: bool, speed: float) -> None:
         player.start()
 
     try:
-        serve(desk, port=port, on_ready=on_ready)
+        serve(state, port=port, on_ready=on_ready)
     finally:
         player.stop()
-        desk.close()
+        state.close()
 
 
 def _told(player: "LivePlayer") -> str:

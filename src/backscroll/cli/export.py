@@ -16,8 +16,8 @@ from backscroll.render.terminal import clean, clean_line, escaped, plural
 if TYPE_CHECKING:
     from backscroll.library import Library, StoredChat
     from backscroll.library.sharing.share import Redactor
-    from backscroll.render.html.export_site import Listed
-    from backscroll.render.html.shown import Detail
+    from backscroll.render.html.export_site import ExportedChat
+    from backscroll.render.html.page_data import Detail
 
 Form = Literal["html", "md", "json", "jsonl"]
 FORMS = ("html", "md", "json", "jsonl")
@@ -139,7 +139,7 @@ def _export_all(
     if out is None or str(out) == "-":
         raise UsageError(f"{plural(len(chats), 'chat')} need a folder", "name one: --out FOLDER")
     make_folder(out, force=force, private=hiding is None)
-    entries: list[Listed] = []
+    entries: list[ExportedChat] = []
     with ProgressLine("exporting", quiet=quiet) as progress:
         progress.begin("exporting", sum(chat.overview.messages for chat in chats), "messages")
         taken: set[str] = set()
@@ -172,13 +172,13 @@ def _pieces(
     detail: "Detail | None",
     hiding: "Redactor | None",
     *,
-    entries: "list[Listed] | None" = None,
+    entries: "list[ExportedChat] | None" = None,
     name: str = "",
 ) -> Iterator[str | bytes]:
     """The file; where there is a list of them, it gets its entry."""
     from backscroll.library.sharing.share import rows_of, share
     from backscroll.render.html.export import exported
-    from backscroll.render.html.export_site import listed
+    from backscroll.render.html.export_site import exported_chat
     from backscroll.web.export_assets import export_assets
 
     if form == "jsonl":
@@ -186,7 +186,7 @@ def _pieces(
         return
     shared = share(library, stored, hiding)
     if entries is not None and form == "html":
-        entries.append(listed(name, shared, shared.overview))
+        entries.append(exported_chat(name, shared, shared.overview))
     back = "index.html" if entries is not None else None
     yield from exported(shared, form, export_assets(), detail=detail, back=back)
 

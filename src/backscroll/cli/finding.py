@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from backscroll.errors import BackscrollError
 from backscroll.render.cells import cut
-from backscroll.render.found import ago, passage_line
-from backscroll.render.picker import Entry, Line
+from backscroll.render.picker import Line, PickerEntry
+from backscroll.render.search_results import ago, passage_line
 from backscroll.render.terminal import clean_line, plural
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Asked(NamedTuple):
 class Listed(NamedTuple):
     """The chats that were found."""
 
-    entries: list[Entry]
+    entries: list[PickerEntry]
     amount: str
     chats: "dict[str, StoredChat]"
 
@@ -156,7 +156,7 @@ class Finder:
         """The lines that show a chat."""
         from backscroll.library.marked_chats import marked_chat
         from backscroll.query import All, Field, Query
-        from backscroll.render.preview import Said, preview_of
+        from backscroll.render.preview import PreviewMessage, preview_of
 
         library = self._fresh(looked.round)
         here = Field("chat", "=", looked.chat.overview.id)
@@ -169,7 +169,7 @@ class Finder:
             ]
         talk = library.parse("role:prompt|answer -is:agent -is:abandoned")
         begun = _passages(library, Query(talk.text, All((here, *talk.root.parts))), 30, "oldest")
-        said = (Said(str(item.hit.role) == "prompt", library.text(item.hit)[:LONGEST]) for item in begun)
+        said = (PreviewMessage(str(item.hit.role) == "prompt", library.text(item.hit)[:LONGEST]) for item in begun)
         mark = marked_chat(library, looked.chat).mark
         marks = (
             ["pinned"] * mark.pinned
@@ -192,7 +192,7 @@ class Finder:
             self._library, self._round = self._open(), round_
         return self._library
 
-    def _entry(self, library: "Library", stored: "StoredChat", snippet: Line, now: datetime) -> Entry:
+    def _entry(self, library: "Library", stored: "StoredChat", snippet: Line, now: datetime) -> PickerEntry:
         from backscroll.library.marked_chats import sessions_of
 
         chat = stored.overview
@@ -200,7 +200,7 @@ class Finder:
         when = ago(chat.last_active, now) if chat.last_active else "-"
         when += " · archived" if stored.archived else ""
         pinned = not library.scope.pinned.isdisjoint(sessions_of(stored))
-        return Entry(chat.id, clean_line(chat.title), cut(name, 20), when, snippet, is_pinned=pinned)
+        return PickerEntry(chat.id, clean_line(chat.title), cut(name, 20), when, snippet, is_pinned=pinned)
 
 
 def while_typing(query: "Query") -> "Query":

@@ -13,7 +13,7 @@ from backscroll.render.terminal import clean
 
 if TYPE_CHECKING:
     from backscroll.library import Home
-    from backscroll.mcp.serving import Served
+    from backscroll.mcp.transports import StartedMcpServer
     from backscroll.settings import Settings
 
 
@@ -35,27 +35,27 @@ def command(over_http: bool, port: int | None, token: str | None) -> None:
       backscroll mcp --http
       backscroll mcp --http --port 9000 --json | jq -r .token
     """
-    from backscroll.mcp.desk import Desk
-    from backscroll.mcp.serving import PORT, serve_child, serve_http
+    from backscroll.mcp.pool import RefreshedPool
+    from backscroll.mcp.transports import PORT, serve_child, serve_http
 
     asked = request()
     if port is not None and not over_http:
         raise UsageError("--port is for --http", "write backscroll mcp --http --port NUMBER")
     settings = asked.settings()
-    desk = Desk(settings, _homes(settings))
+    pool = RefreshedPool(settings, _homes(settings))
     tell_no_history(asked)
     read_demo_first(asked)
     try:
         if over_http:
-            serve_http(desk, port=port or PORT, token=token, on_ready=lambda served: _tell(asked, served))
+            serve_http(pool, port=port or PORT, token=token, on_ready=lambda served: _tell(asked, served))
         else:
             if sys.stdin.isatty() and not asked.quiet:
                 tell(
                     "This is for a client to start, as in: claude mcp add backscroll -- backscroll mcp. Ctrl-D ends it."
                 )
-            serve_child(desk, asked.end_at_once if asked.demo else None)
+            serve_child(pool, asked.end_at_once if asked.demo else None)
     finally:
-        desk.close()
+        pool.close()
 
 
 def _homes(settings: "Settings") -> "list[Home]":
@@ -69,7 +69,7 @@ def _homes(settings: "Settings") -> "list[Home]":
         return [Home(path.expanduser().resolve()) for path in settings.homes]
 
 
-def _tell(asked: Request, served: "Served") -> None:
+def _tell(asked: Request, served: "StartedMcpServer") -> None:
     if asked.json:
         write_json({"url": served.url, "token": served.token})
     else:

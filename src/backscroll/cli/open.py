@@ -15,7 +15,7 @@ from backscroll.errors import NothingFound
 
 if TYPE_CHECKING:
     from backscroll.library import Library
-    from backscroll.web.desk import Desk
+    from backscroll.web.state import ViewerState
 
 
 @click.command("open", short_help="Read in the browser, live.")
@@ -45,23 +45,23 @@ def command(name: str, port: int | None, host: str | None, token: str | None, no
     """
     from backscroll.httpd.listening import LOOPBACK
     from backscroll.library import open_homes
-    from backscroll.web.desk import Desk
-    from backscroll.web.running import find_running
-    from backscroll.web.serving import needs_key_on_loopback, serve
+    from backscroll.web.running_server import find_running_server
+    from backscroll.web.server import needs_key_on_loopback, serve
+    from backscroll.web.state import ViewerState
 
     asked = request()
     settings = asked.settings()
-    desk = Desk(settings, open_homes(settings))
+    state = ViewerState(settings, open_homes(settings))
     tell_no_history(asked)
     read_demo_first(asked)
     try:
-        path = _address_of(desk, name, quiet=asked.quiet) if name else "/"
-        running = find_running(desk, host, port, token, needs_key=needs_key_on_loopback(settings))
+        path = _address_of(state, name, quiet=asked.quiet) if name else "/"
+        running = find_running_server(state, host, port, token, needs_key=needs_key_on_loopback(settings))
         if running is not None:
             tell_address(asked, running.url, running.link(path), running.pid, None, browser=not no_browser)
             return
         serve(
-            desk,
+            state,
             host=host or LOOPBACK,
             port=port,
             token=token,
@@ -75,14 +75,14 @@ def command(name: str, port: int | None, host: str | None, token: str | None, no
             ),
         )
     finally:
-        desk.close()
+        state.close()
 
 
-def _address_of(desk: "Desk", name: str, *, quiet: bool) -> str:
+def _address_of(state: "ViewerState", name: str, *, quiet: bool) -> str:
     """Where a chat is shown. What is not known yet may have been written since the library was last used."""
     from backscroll.web.addresses import chat_address
 
-    with desk.library() as library:
+    with state.library() as library:
         try:
             return chat_address(library.find(name).overview.id)
         except NothingFound:

@@ -14,7 +14,7 @@ from backscroll.errors import UsageError
 from backscroll.settings import Settings, load_settings
 
 if TYPE_CHECKING:
-    from backscroll.demo import Room
+    from backscroll.demo import Sandbox
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Request:
     """Whether the command answers from conversations: then it says so if there are none."""
     closing: ExitStack = field(default_factory=ExitStack)
     """What to do when the command has ended, however it ended."""
-    _room: "Room | None" = None
+    _room: "Sandbox | None" = None
 
     @property
     def quiet(self) -> bool:
@@ -45,11 +45,11 @@ class Request:
             return replace(load_settings(), is_demo=True)
         return load_settings(self.homes, self.library)
 
-    def room(self, notice: str = "demo: sample conversations, not your own") -> "Room":
+    def room(self, notice: str = "demo: sample conversations, not your own") -> "Sandbox":
         """The demo, made when it is first asked for; from then on the environment leads there."""
         if self._room is None:
             from backscroll.cli.output import tell
-            from backscroll.demo import open_room
+            from backscroll.demo import open_sandbox
 
             if self.homes or self.library:
                 raise UsageError(
@@ -58,7 +58,7 @@ class Request:
                 )
             if notice and not self.quiet and not self.json:
                 tell(notice)
-            self._room = self.closing.enter_context(open_room(datetime.now().astimezone()))
+            self._room = self.closing.enter_context(open_sandbox(datetime.now().astimezone()))
         return self._room
 
     def answer_from_sample(self) -> None:

@@ -10,7 +10,7 @@ import click
 from backscroll.cli.options import Request, global_options, request
 from backscroll.cli.output import open_library, tell, write, write_json
 from backscroll.errors import NothingFound, UsageError
-from backscroll.render.recalled import citation, recalled_text, source_as_json
+from backscroll.render.recall import citation, recalled_text, source_as_json
 from backscroll.render.terminal import clean, clean_line, moment, plural
 
 if TYPE_CHECKING:

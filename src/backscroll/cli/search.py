@@ -122,7 +122,7 @@ def _may_answer_from_sample(asked: "Request", *, remembers: bool) -> bool:
 
 
 def _write(library: "Library", found: "Found", context: int | None) -> None:
-    from backscroll.render.found import heading_of, passage_line
+    from backscroll.render.search_results import heading_of, passage_line
 
     now = datetime.now().astimezone()
     looks = _looks()
@@ -169,7 +169,7 @@ def _quoted(path: str) -> str:
 
 def _write_json(library: "Library", found: "Found", context: int | None) -> None:
     from backscroll.library.marked_chats import marked_chat
-    from backscroll.render.found import found_as_json
+    from backscroll.render.search_results import found_as_json
 
     marks = [marked_chat(library, chat.chat).mark for chat in found.chats]
 

@@ -14,7 +14,7 @@ from backscroll.render.terminal import clean, escaped, plural
 
 if TYPE_CHECKING:
     from backscroll.library import Branch, Chat, OpenedChat
-    from backscroll.render.parts import Choice
+    from backscroll.render.parts import PartFilter
 
 
 @click.command("show", short_help="Read a chat.")
@@ -49,7 +49,7 @@ def command(
       backscroll show 4f8c --branch all > chat.md
       backscroll show 4f8c --json | jq -r '.messages[] | select(.kind == "prompt") | .text'
     """
-    from backscroll.render.parts import Choice
+    from backscroll.render.parts import PartFilter
 
     asked = request()
     library = open_library(asked)
@@ -61,7 +61,7 @@ def command(
         for piece in json_document(share(library, stored, None)):
             click.echo(escaped(piece), nl=False)
     else:
-        choice = Choice(tools, thinking, everything=asked.verbosity > 0)
+        choice = PartFilter(tools, thinking, everything=asked.verbosity > 0)
         _show(library.open(stored), choice, branch, raw=raw, agents=agents, no_pager=no_pager)
     if missing := library.missing_from(stored):
         count = plural(len(missing), "file")
@@ -69,7 +69,7 @@ def command(
         raise BackscrollError(f"{count} of this chat cannot be found, so part of it is missing above", hint)
 
 
-def _show(reading: "OpenedChat", choice: "Choice", branch: str, *, raw: bool, agents: bool, no_pager: bool) -> None:
+def _show(reading: "OpenedChat", choice: "PartFilter", branch: str, *, raw: bool, agents: bool, no_pager: bool) -> None:
     for path in reading.from_archive:
         now = "is shorter now" if path.exists() else "is gone"
         tell(f"read from the archive: {clean(str(path))} {now}")
@@ -99,7 +99,7 @@ def _branches(chat: "Chat", wanted: str) -> "list[Branch]":
     return [chat.branches[number - 1]]
 
 
-def _pages(reading: "OpenedChat", branches: "list[Branch]", choice: "Choice", *, agents: bool) -> Iterator[str]:
+def _pages(reading: "OpenedChat", branches: "list[Branch]", choice: "PartFilter", *, agents: bool) -> Iterator[str]:
     from backscroll.render.documents import document_parts, markdown_of
 
     if sys.stdout.isatty():

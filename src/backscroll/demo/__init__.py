@@ -1,5 +1,5 @@
 """Sample conversations to try backscroll on: unpacked into a folder of their own, which is removed afterwards."""
 
-from backscroll.demo.room import Room, open_room
+from backscroll.demo.sandbox import Sandbox, open_sandbox
 
-__all__ = ["Room", "open_room"]
+__all__ = ["Sandbox", "open_sandbox"]

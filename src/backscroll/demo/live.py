@@ -11,8 +11,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
-from backscroll.demo.player import Player, Script
-from backscroll.demo.room import Room
+from backscroll.demo.player import Player, SessionScript
+from backscroll.demo.sandbox import Sandbox
 
 FIRST_PAUSE: Final = 1.0
 """Seconds until the first row: it is there when the page opens, and the rest appears while you watch."""
@@ -29,7 +29,7 @@ WHOLE: Final = 150.0
 class LivePlayer:
     """Plays the live session in a thread of its own, from the beginning to the end of the block."""
 
-    def __init__(self, room: Room, *, speed: float = 1.0) -> None:
+    def __init__(self, room: Sandbox, *, speed: float = 1.0) -> None:
         self._room = room
         self._lines = in_time(room.script.read_bytes().splitlines(keepends=True))
         self._pauses = [pause / speed for pause in pauses_of(self._lines)]
@@ -62,7 +62,7 @@ class LivePlayer:
 
     def _play(self) -> None:
         player = Player(
-            [Script((self._room.live, line) for line in self._lines)],
+            [SessionScript((self._room.live, line) for line in self._lines)],
             most=1,
             now=lambda: time.time_ns() // 1_000_000,
         )

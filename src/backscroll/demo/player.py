@@ -1,7 +1,7 @@
 """Write sessions as Claude Code does: line by line, at the caller's pace, each step with one append.
 
-`Player` takes the lines from `Script`s. The demo has one that was recorded, the benchmarks have endless ones that are
-generated; how long to wait between two steps is up to the caller.
+`Player` takes the lines from `SessionScript`s: the demo has a recorded one, the benchmarks have endless generated ones.
+The caller decides how long to wait between two steps.
 """
 
 import os
@@ -22,7 +22,7 @@ MOST_LINES: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PlayedStep:
     """What one step appended, and where. `lines` counts the newlines; a torn step ends inside a line."""
 
     path: Path
@@ -31,7 +31,7 @@ class Step:
     torn: bool = False
 
 
-class Script:
+class SessionScript:
     """The lines of one session that are still to be written."""
 
     def __init__(self, lines: Iterable[Line] = ()) -> None:
@@ -53,7 +53,7 @@ class Player:
 
     def __init__(
         self,
-        scripts: Sequence[Script],
+        scripts: Sequence[SessionScript],
         *,
         random: Random | None = None,
         most: int = MOST_LINES,
@@ -66,13 +66,13 @@ class Player:
         self._tear = tear
         self._now = now
 
-    def __iter__(self) -> Iterator[Step]:
+    def __iter__(self) -> Iterator[PlayedStep]:
         return self
 
-    def __next__(self) -> Step:
+    def __next__(self) -> PlayedStep:
         return self.step()
 
-    def step(self) -> Step:
+    def step(self) -> PlayedStep:
         """Append some complete lines to one file, or half a line, or the rest of one; StopIteration at the end."""
         script = self._next_script()
         if script.rest:
@@ -94,7 +94,7 @@ class Player:
             return append(path, content[:cut], torn=True)
         return append(path, content)
 
-    def _next_script(self) -> Script:
+    def _next_script(self) -> SessionScript:
         while self._scripts:
             script = self._random.choice(self._scripts)
             if not script.waiting and not script.rest:
@@ -105,7 +105,7 @@ class Player:
         raise StopIteration
 
 
-def append(path: Path, content: bytes, *, torn: bool = False) -> Step:
+def append(path: Path, content: bytes, *, torn: bool = False) -> PlayedStep:
     """Append this to a file, which is made if it is not there."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # One write on an O_APPEND descriptor, as the client does it: a reader never sees a hole.
@@ -116,7 +116,7 @@ def append(path: Path, content: bytes, *, torn: bool = False) -> Step:
             raise OSError(f"only {written} of {len(content)} bytes fit into {path}")
     finally:
         os.close(descriptor)
-    return Step(path, content.count(b"\n"), len(content), torn)
+    return PlayedStep(path, content.count(b"\n"), len(content), torn)
 
 
 def stamp(milliseconds: int) -> str:

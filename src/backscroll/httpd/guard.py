@@ -16,7 +16,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from backscroll.errors import UsageError
-from backscroll.httpd.keys import Keys
+from backscroll.httpd.keys import AccessKeys
 from backscroll.httpd.listening import LOOPBACK_NAMES
 from backscroll.httpd.users import is_other_user
 
@@ -66,7 +66,7 @@ class Access:
     any_address: bool = False
     """Also by any numeric address: where we listen on all of them. Rebinding needs a name, so these are safe."""
     needs_key: bool = False
-    keys: Keys = field(default_factory=Keys)
+    keys: AccessKeys = field(default_factory=AccessKeys)
     takes_links: bool = True
     """Whether the code of a link and the cookie count as a key too, or only the token."""
 
@@ -100,7 +100,7 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
             return
         request = RequestHead(scope)
-        leave = _Leaving(request, self.access, send)
+        leave = _SecuredSend(request, self.access, send)
         try:
             answer = self._check(request)
         except Refusal as refusal:
@@ -108,7 +108,7 @@ class Guard:
         if answer is not None:
             await answer(scope, receive, leave)
         else:
-            await self.app(scope, _Capped(receive), leave)
+            await self.app(scope, _LimitedBody(receive), leave)
 
     def _check(self, request: "RequestHead") -> Response | None:
         """Nothing if the application may answer; else the answer."""
@@ -240,7 +240,7 @@ def _check_site(request: RequestHead, *, has_token: bool) -> None:
         )
 
 
-def _with_cookie(request: "RequestHead", keys: Keys) -> Response:
+def _with_cookie(request: "RequestHead", keys: AccessKeys) -> Response:
     answer = RedirectResponse(request.address_without_code, HTTPStatus.SEE_OTHER)
     answer.set_cookie(request.cookie_name, keys.cookie, httponly=True, samesite="strict", path="/")
     return answer
@@ -252,7 +252,7 @@ def refuse_in_plain_text(_: "RequestHead", refusal: Refusal) -> Response:
     return PlainTextResponse(text, refusal.status, refusal.headers)
 
 
-class _Leaving:
+class _SecuredSend:
     """The way out: the headers that every answer has."""
 
     def __init__(self, request: RequestHead, access: Access, send: Send) -> None:
@@ -282,7 +282,7 @@ class _Leaving:
             yield PROOF.encode(), self._access.keys.proof(challenge).encode()
 
 
-class _Capped:
+class _LimitedBody:
     """A body that ends with an error where it goes on for too long, whatever it said of its length."""
 
     def __init__(self, receive: Receive) -> None:

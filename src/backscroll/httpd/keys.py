@@ -28,7 +28,7 @@ NONCE: Final = 22
 """How long the random part of a code is, in characters: 128 bits."""
 
 
-class Keys:
+class AccessKeys:
     """The secret of one server, and what is made from it."""
 
     def __init__(self, token: str | None = None, secret: str | None = None) -> None:

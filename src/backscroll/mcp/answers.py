@@ -18,7 +18,7 @@ Quoted = Annotated[str, Meta(description="A quotation, framed; a simple name sta
 Time = Annotated[str, Meta(description="UTC.")]
 
 
-class Answer(Struct, kw_only=True, omit_defaults=True):
+class ToolAnswer(Struct, kw_only=True, omit_defaults=True):
     """What all answers share."""
 
     note: Annotated[str, Meta(description="How quotations are framed.")]
@@ -27,7 +27,7 @@ class Answer(Struct, kw_only=True, omit_defaults=True):
     pending: Annotated[str, Meta(description="What the index does not have yet.")] = ""
 
 
-Made = TypeVar("Made", bound=Answer)
+Made = TypeVar("Made", bound=ToolAnswer)
 
 
 def rest_of(reached: int, total: int, what: str = "more") -> str:
@@ -80,7 +80,7 @@ def _bare(answer: Made) -> Made:
     return msgspec.structs.replace(answer, cut=True, rest=rest, pending="", **empty)
 
 
-def fits(answer: Answer, max_tokens: int) -> bool:
+def fits(answer: ToolAnswer, max_tokens: int) -> bool:
     """Whether both forms of an answer keep to so many tokens: a client shows its model one or the other."""
     plain = plain_of(answer)
     text = msgspec.json.encode(plain).decode()
@@ -89,7 +89,7 @@ def fits(answer: Answer, max_tokens: int) -> bool:
     return tokens_of(text) <= max_tokens and tokens_of(text_of(plain)) <= max_tokens
 
 
-def plain_of(answer: Answer) -> dict[str, Any]:
+def plain_of(answer: ToolAnswer) -> dict[str, Any]:
     """An answer as plain data."""
     return msgspec.to_builtins(answer)  # type: ignore[no-any-return]
 

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from backscroll.errors import UsageError
-from backscroll.render.refusals import plainly
+from backscroll.render.validation import validation_message
 
 LEAST_TOKENS: Final = 600
 MOST_TOKENS: Final = 50_000
@@ -22,16 +22,16 @@ Until = Annotated[str, Meta(max_length=64, description="Up to the end of that da
 IncludeCurrent = Annotated[bool, Meta(description="Also the chat that you are in.")]
 
 
-class Wanted(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+class ToolArguments(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """What every tool can be asked."""
 
     max_tokens: MaxTokens = USUAL_TOKENS
 
 
-Asked = TypeVar("Asked", bound=Wanted)
+Arguments = TypeVar("Arguments", bound=ToolArguments)
 
 
-def read_arguments(kind: type[Asked], given: dict[str, Any] | None) -> Asked:
+def read_arguments(kind: type[Arguments], given: dict[str, Any] | None) -> Arguments:
     """The arguments of a call, or an error that says which one is wrong."""
     # Some clients send null for what is left out.
     named = {name: value for name, value in (given or {}).items() if value is not None}
@@ -39,5 +39,5 @@ def read_arguments(kind: type[Asked], given: dict[str, Any] | None) -> Asked:
         return msgspec.convert(named, kind, strict=False)
     except msgspec.ValidationError as error:
         names = ", ".join(kind.__struct_fields__)
-        problem = plainly(str(error), missing="is missing", unknown="is no argument of this tool")
+        problem = validation_message(str(error), missing="is missing", unknown="is no argument of this tool")
         raise UsageError(problem, f"the arguments are {names}; see the tool's input schema") from error

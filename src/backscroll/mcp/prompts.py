@@ -7,7 +7,7 @@ from backscroll.errors import UsageError
 from backscroll.mcp.quoting import one_line
 
 
-class Argument(NamedTuple):
+class PromptParameter(NamedTuple):
     """What a prompt takes."""
 
     name: str
@@ -15,16 +15,16 @@ class Argument(NamedTuple):
     is_required: bool = False
 
 
-class Prompt(NamedTuple):
+class PromptTemplate(NamedTuple):
     """A prompt."""
 
     title: str
     description: str
-    arguments: tuple[Argument, ...]
+    arguments: tuple[PromptParameter, ...]
     write: Callable[[dict[str, str]], str]
 
 
-def written(name: str, given: dict[str, str]) -> str:
+def prompt_text(name: str, given: dict[str, str]) -> str:
     """The text of a prompt."""
     prompt = PROMPTS.get(name)
     if prompt is None:
@@ -81,22 +81,25 @@ DATA: Final = (
     "because a quotation says so."
 )
 PROMPTS: Final = {
-    "recall": Prompt(
+    "recall": PromptTemplate(
         "Recall",
         "Answer a question from earlier conversations, with sources.",
-        (Argument("question", "what you want to know", is_required=True),),
+        (PromptParameter("question", "what you want to know", is_required=True),),
         _recall,
     ),
-    "retrospective": Prompt(
+    "retrospective": PromptTemplate(
         "Retrospective",
         "What went wrong in a project's conversations: error patterns, loops, rework, with evidence.",
-        (Argument("project", "part of the project's path; this one if left out"), Argument("since", "a time: 30d")),
+        (
+            PromptParameter("project", "part of the project's path; this one if left out"),
+            PromptParameter("since", "a time: 30d"),
+        ),
         _retrospective,
     ),
-    "handover": Prompt(
+    "handover": PromptTemplate(
         "Handover",
         "Sum up a conversation so that somebody can go on with it.",
-        (Argument("chat", "the id of a chat; the latest here if left out"),),
+        (PromptParameter("chat", "the id of a chat; the latest here if left out"),),
         _handover,
     ),
 }

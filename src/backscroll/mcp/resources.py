@@ -5,9 +5,9 @@ from typing import Final, NamedTuple
 
 from backscroll.errors import NothingFound
 from backscroll.mcp.answers import plain_of, text_of
-from backscroll.mcp.asking import Asking, told
+from backscroll.mcp.call_context import CallContext, utc_minutes
 from backscroll.mcp.quoting import name_of, one_line
-from backscroll.mcp.tools.read import ReadWanted, read
+from backscroll.mcp.tools.read import ReadArguments, read
 
 MOST_LISTED: Final = 30
 MOST_TOKENS: Final = 10_000
@@ -15,7 +15,7 @@ CHAT: Final = "backscroll://chat/{id}"
 MESSAGE: Final = "backscroll://chat/{id}/message/{uuid}"
 
 
-class Listed(NamedTuple):
+class ChatResource(NamedTuple):
     """A chat that can be read."""
 
     uri: str
@@ -24,31 +24,31 @@ class Listed(NamedTuple):
     description: str
 
 
-def recent(at: Asking) -> list[Listed]:
+def recent_chats(context: CallContext) -> list[ChatResource]:
     """The latest chats, those of the caller's project first."""
-    if not at.library.store.exists:
+    if not context.library.store.exists:
         return []
-    chats = at.library.chats(limit=MOST_LISTED * 4)
-    chats.sort(key=lambda stored: not at.caller.is_at(stored.overview.project))
+    chats = context.library.chats(limit=MOST_LISTED * 4)
+    chats.sort(key=lambda stored: not context.caller.is_at(stored.overview.project))
     found = []
     for stored in chats:
         about = stored.overview
         if name_of(about.id) is not None:
             title = one_line(about.title.translate(QUOTES))
             project = one_line((about.project or "-").translate(QUOTES))
-            description = f"a chat in “{project}”, last active {told(about.last_active) or 'some time'}"
-            found.append(Listed(CHAT.format(id=about.id), f"chat {about.id[:8]}", f"“{title}”", description))
+            description = f"a chat in “{project}”, last active {utc_minutes(about.last_active) or 'some time'}"
+            found.append(ChatResource(CHAT.format(id=about.id), f"chat {about.id[:8]}", f"“{title}”", description))
     return found[:MOST_LISTED]
 
 
-def read_address(at: Asking, uri: str) -> str:
+def read_address(context: CallContext, uri: str) -> str:
     """What stands at an address, as framed text."""
     match = ADDRESS.fullmatch(uri)
     if match is None:
         raise NothingFound("there is no such resource", f"addresses are {CHAT} and {MESSAGE}")
     message = match["message"] or ""
-    wanted = ReadWanted(chat=match["chat"], message=message, around=0, max_tokens=MOST_TOKENS)
-    return text_of(plain_of(read(at, wanted)))
+    wanted = ReadArguments(chat=match["chat"], message=message, around=0, max_tokens=MOST_TOKENS)
+    return text_of(plain_of(read(context, wanted)))
 
 
 ADDRESS: Final = re.compile(

@@ -17,13 +17,13 @@ from mcp.shared.exceptions import MCPError
 from backscroll import __version__
 from backscroll.errors import BackscrollError, NothingFound
 from backscroll.library.memory.asking_session import NOBODY, PROJECT, Caller, client_that_started_us
-from backscroll.mcp.answers import Answer, plain_of, text_of
+from backscroll.mcp.answers import ToolAnswer, plain_of, text_of
 from backscroll.mcp.arguments import read_arguments
-from backscroll.mcp.asking import Asking
-from backscroll.mcp.desk import Desk
-from backscroll.mcp.prompts import PROMPTS, written
+from backscroll.mcp.call_context import CallContext
+from backscroll.mcp.pool import RefreshedPool
+from backscroll.mcp.prompts import PROMPTS, prompt_text
 from backscroll.mcp.quoting import Frame, one_line
-from backscroll.mcp.resources import CHAT, MESSAGE, read_address, recent
+from backscroll.mcp.resources import CHAT, MESSAGE, read_address, recent_chats
 from backscroll.mcp.tools import TOOLS
 
 Page = types.PaginatedRequestParams | None
@@ -44,11 +44,11 @@ INSTRUCTIONS: Final = (
 log = logging.getLogger(__name__)
 
 
-class Answering:
+class RequestHandlers:
     """Answers a client. `is_child` says that the client started us, so that its session and folder can be known."""
 
-    def __init__(self, desk: Desk, *, is_child: bool) -> None:
-        self._desk = desk
+    def __init__(self, pool: RefreshedPool, *, is_child: bool) -> None:
+        self._pool = pool
         self._is_child = is_child
         self._roots: dict[str | None, str | None] = {}
 
@@ -73,8 +73,8 @@ class Answering:
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"there is no tool {one_line(params.name)}: {', '.join(TOOLS)}")
 
-        def answer(at: Asking) -> Answer:
-            return tool.run(at, read_arguments(tool.wanted, params.arguments))
+        def answer(call: CallContext) -> ToolAnswer:
+            return tool.run(call, read_arguments(tool.arguments, params.arguments))
 
         try:
             made = plain_of(await self._ask(context, answer))
@@ -86,7 +86,7 @@ class Answering:
         return types.CallToolResult(content=[types.TextContent(text=text_of(made))], structured_content=made)
 
     async def _list_resources(self, context: Context, _: Page) -> types.ListResourcesResult:
-        listed = await self._ask(context, recent)
+        listed = await self._ask(context, recent_chats)
         return types.ListResourcesResult(
             resources=[
                 types.Resource(
@@ -101,7 +101,7 @@ class Answering:
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
         try:
-            text = await self._ask(context, lambda at: read_address(at, uri))
+            text = await self._ask(context, lambda call: read_address(call, uri))
         except NothingFound as error:
             raise MCPError(NOT_FOUND, f"{one_line(error.message, 200)}: {error.hint}") from error
         except BackscrollError as error:
@@ -110,16 +110,16 @@ class Answering:
             contents=[types.TextResourceContents(uri=uri, text=text, mime_type="text/plain")]
         )
 
-    async def _ask(self, context: Context, answer: Callable[[Asking], Made]) -> Made:
+    async def _ask(self, context: Context, answer: Callable[[CallContext], Made]) -> Made:
         """Ask the library, in a thread of its own."""
         root = await self._root(context)
 
         def run() -> Made:
-            with self._desk.library() as library:
+            with self._pool.library() as library:
                 caller = client_that_started_us(library, os.environ, str(Path.cwd())) if self._is_child else NOBODY
                 if root is not None:
                     caller = Caller(caller.sessions, root)
-                return answer(Asking(self._desk, library, caller, Frame()))
+                return answer(CallContext(self._pool, library, caller, Frame()))
 
         return await anyio.to_thread.run_sync(run, abandon_on_cancel=True)
 
@@ -215,7 +215,7 @@ async def _list_prompts(_: Context, __: Page) -> types.ListPromptsResult:
 
 async def _get_prompt(_: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
     try:
-        text = written(params.name, params.arguments or {})
+        text = prompt_text(params.name, params.arguments or {})
     except BackscrollError as error:
         raise MCPError(types.INVALID_PARAMS, f"{error.message}: {error.hint}") from error
     message = types.PromptMessage(role="user", content=types.TextContent(text=text))

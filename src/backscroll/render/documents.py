@@ -5,7 +5,7 @@ from typing import Protocol
 
 from backscroll.conversation import Agent, Branch, Chat, Message
 from backscroll.render.markdown import markdown
-from backscroll.render.parts import Choice, Part, parts_of
+from backscroll.render.parts import ChatPart, PartFilter, parts_of
 from backscroll.render.terminal import clean_line, moment
 
 
@@ -27,25 +27,27 @@ class Readable(Protocol):
         """What a sub-agent was told and said."""
 
 
-def document_parts(opened: Readable, branches: Sequence[Branch], choice: Choice, *, agents: bool) -> Iterator[Part]:
+def document_parts(
+    opened: Readable, branches: Sequence[Branch], choice: PartFilter, *, agents: bool
+) -> Iterator[ChatPart]:
     """The parts of some branches, and of the agents if they are wanted."""
     chat = opened.chat
     title = clean_line(opened.title)
-    yield Part("divider", title=title if len(title) <= 70 else title[:69] + "…")
+    yield ChatPart("divider", title=title if len(title) <= 70 else title[:69] + "…")
     told = [chat.id, chat.project, " – ".join(moment(when) for when in (chat.started, chat.last_active) if when)]
     told += [", ".join(chat.models), f"{len(chat.branches)} branches" if len(chat.branches) > 1 else ""]
-    yield Part("output", " · ".join(word for word in told if word))
+    yield ChatPart("output", " · ".join(word for word in told if word))
     for branch in branches:
         if len(branches) > 1:
-            yield Part("divider", title=f"branch {branch.number} of {len(chat.branches)}")
+            yield ChatPart("divider", title=f"branch {branch.number} of {len(chat.branches)}")
         yield from parts_of(opened.messages(branch), choice)
     for agent in chat.agents if agents else ():
         if not agent.is_stub and not agent.is_side_copy:
-            yield Part("divider", title=f"agent {agent.id}: {agent.type or ''} {agent.description or ''}")
+            yield ChatPart("divider", title=f"agent {agent.id}: {agent.type or ''} {agent.description or ''}")
             yield from parts_of(opened.agent_messages(agent), choice)
 
 
-def markdown_of(opened: Readable, branches: Sequence[Branch], choice: Choice, *, agents: bool) -> Iterator[str]:
+def markdown_of(opened: Readable, branches: Sequence[Branch], choice: PartFilter, *, agents: bool) -> Iterator[str]:
     """The document as Markdown, piece by piece."""
     yield f"# {clean_line(opened.title)}\n\n"
     yield from markdown(document_parts(opened, branches, choice, agents=agents))

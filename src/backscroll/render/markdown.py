@@ -4,17 +4,17 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from backscroll.render.parts import Part
+from backscroll.render.parts import ChatPart
 from backscroll.render.terminal import clean, clean_line
 
 
-def markdown(parts: Iterable[Part]) -> Iterator[str]:
+def markdown(parts: Iterable[ChatPart]) -> Iterator[str]:
     """Each part as a piece of Markdown, with an empty line behind it."""
     for part in parts:
         yield _piece(part) + "\n\n"
 
 
-def _piece(part: Part) -> str:
+def _piece(part: ChatPart) -> str:
     title, text = clean_line(part.title), clean(part.text)
     if part.kind == "prompt":
         return (

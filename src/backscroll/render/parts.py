@@ -24,7 +24,7 @@ from backscroll.records import (
 Tools = Literal["full", "short", "none"]
 
 
-class Part(NamedTuple):
+class ChatPart(NamedTuple):
     """One thing to show. `title` is its one line, `text` what stands below it."""
 
     kind: Literal["prompt", "answer", "thinking", "tool", "diff", "output", "note", "divider"]
@@ -33,7 +33,7 @@ class Part(NamedTuple):
     state: CallState | None = None
 
 
-class Choice(NamedTuple):
+class PartFilter(NamedTuple):
     """How much is shown."""
 
     tools: Tools = "short"
@@ -42,7 +42,7 @@ class Choice(NamedTuple):
     """Also what the client said to the model, and to itself."""
 
 
-def parts_of(messages: Iterable[Message], choice: Choice) -> Iterator[Part]:
+def parts_of(messages: Iterable[Message], choice: PartFilter) -> Iterator[ChatPart]:
     """The parts of some messages, in order."""
     for message in messages:
         if message.kind is RowKind.ANSWER or (message.kind is RowKind.API_ERROR and message.blocks):
@@ -77,66 +77,68 @@ def diff_of(call: ToolCall) -> str:
     return "\n".join(lines)
 
 
-def _answer(message: Message, choice: Choice) -> Iterator[Part]:
+def _answer(message: Message, choice: PartFilter) -> Iterator[ChatPart]:
     for block in message.blocks:
         if isinstance(block, Text):
             kind: Literal["answer", "note"] = "note" if message.kind is RowKind.API_ERROR else "answer"
             if block.text.strip():
-                yield Part(kind, block.text)
+                yield ChatPart(kind, block.text)
         elif isinstance(block, Thinking):
             if choice.thinking and block.thinking.strip():
-                yield Part("thinking", block.thinking)
+                yield ChatPart("thinking", block.thinking)
         elif isinstance(block, ToolUse):
             if choice.tools != "none" and (block.id or "") in message.calls:
                 call = message.calls[block.id or ""]
                 # Of an id that was given twice the result is shown once, with the last.
                 yield from _call(call if call.block is block else ToolCall(block, None, call.state), choice)
         elif not isinstance(block, ToolResult):
-            yield Part("note", _block_name(block))
+            yield ChatPart("note", _block_name(block))
 
 
-def _call(call: ToolCall, choice: Choice) -> Iterator[Part]:
-    yield Part("tool", title=call_title(call), state=call.state)
+def _call(call: ToolCall, choice: PartFilter) -> Iterator[ChatPart]:
+    yield ChatPart("tool", title=call_title(call), state=call.state)
     diff = diff_of(call)
     if diff:
-        yield Part("diff", diff)
+        yield ChatPart("diff", diff)
     output = result_text(call)
     if choice.tools == "full":
         value = readable_value(call.block.input)
         if not diff and isinstance(value, dict):
-            yield Part("output", "\n".join(f"{name}: {_plain(item)}" for name, item in value.items()), title="input")
+            yield ChatPart(
+                "output", "\n".join(f"{name}: {_plain(item)}" for name, item in value.items()), title="input"
+            )
         if output and not diff:
-            yield Part("output", output, title="output")
+            yield ChatPart("output", output, title="output")
     elif call.state in (CallState.ERROR, CallState.DENIED) and output:
-        yield Part("output", _first_line(output), title=str(call.state))
+        yield ChatPart("output", _first_line(output), title=str(call.state))
 
 
-def _said(message: Message, choice: Choice) -> Iterator[Part]:
+def _said(message: Message, choice: PartFilter) -> Iterator[ChatPart]:
     kind, text = message.kind, message.text
     pictures = "".join(f"\n{_block_name(block)}" for block in message.blocks)
     if kind in (RowKind.PROMPT, RowKind.QUEUED, RowKind.COMMAND):
-        yield Part("prompt", (text + pictures).strip(), title="queued" if kind is RowKind.QUEUED else "")
+        yield ChatPart("prompt", (text + pictures).strip(), title="queued" if kind is RowKind.QUEUED else "")
     elif kind is RowKind.SHELL:
-        yield Part("prompt", f"! {text}")
+        yield ChatPart("prompt", f"! {text}")
     elif kind in (RowKind.COMMAND_OUTPUT, RowKind.SHELL_OUTPUT):
         if text.strip():
-            yield Part("output", text)
+            yield ChatPart("output", text)
     elif kind is RowKind.INTERRUPTION:
-        yield Part("note", "interrupted by the user")
+        yield ChatPart("note", "interrupted by the user")
     elif kind is RowKind.COMPACTION:
-        yield Part("divider", title=_compaction(message))
+        yield ChatPart("divider", title=_compaction(message))
     elif kind is RowKind.COMPACT_SUMMARY:
-        yield Part(
+        yield ChatPart(
             "note",
             text if choice.everything else "",
             title=f"summary of what was said before ({len(text):,} characters)",
         )
     elif kind is RowKind.NOTIFICATION:
-        yield Part("note", text if choice.everything else _first_line(text), title="notification")
+        yield ChatPart("note", text if choice.everything else _first_line(text), title="notification")
     elif kind is RowKind.API_ERROR:
-        yield Part("note", text or "the API did not answer", title="API error")
+        yield ChatPart("note", text or "the API did not answer", title="API error")
     elif choice.everything:
-        yield Part("note", text, title=str(kind))
+        yield ChatPart("note", text, title=str(kind))
 
 
 def _compaction(message: Message) -> str:

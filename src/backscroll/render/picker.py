@@ -15,7 +15,7 @@ Piece = tuple[str, str]
 Line = tuple[Piece, ...]
 
 
-class Entry(NamedTuple):
+class PickerEntry(NamedTuple):
     """A chat in the list."""
 
     id: str
@@ -26,7 +26,7 @@ class Entry(NamedTuple):
     is_pinned: bool = False
 
 
-class Layout(NamedTuple):
+class PickerLayout(NamedTuple):
     """Where things are on a screen of some size."""
 
     width: int
@@ -44,17 +44,17 @@ class Layout(NamedTuple):
         return max(1, self.list_height // self.entry_height)
 
 
-def layout_of(width: int, height: int) -> Layout:
+def layout_of(width: int, height: int) -> PickerLayout:
     """The list beside the preview where there is room, above it where there is less, and alone where there is none."""
     body = max(1, height - 3)
     entry = 1 if body < 6 or width < 24 else 2
     if width >= WIDE and body >= 6:
         list_width = min(max(44, width * 2 // 5), 90)
-        return Layout(width, height, list_width, body, entry, width - list_width - 3, body, is_beside=True)
+        return PickerLayout(width, height, list_width, body, entry, width - list_width - 3, body, is_beside=True)
     if body >= 14:
         list_height = body // 2 // entry * entry
-        return Layout(width, height, width, list_height, entry, width, body - list_height - 1, is_beside=False)
-    return Layout(width, height, width, body, entry, 0, 0, is_beside=False)
+        return PickerLayout(width, height, width, list_height, entry, width, body - list_height - 1, is_beside=False)
+    return PickerLayout(width, height, width, body, entry, 0, 0, is_beside=False)
 
 
 @dataclass
@@ -64,7 +64,7 @@ class Picker:
     text: str = ""
     cursor: int = 0
     sort: str = "relevance"
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[PickerEntry] = field(default_factory=list)
     amount: str = ""
     """How many were found, as people say it."""
     chosen: int = 0
@@ -84,7 +84,7 @@ class Picker:
         self.cursor = len(self.text)
 
     @property
-    def selected(self) -> Entry | None:
+    def selected(self) -> PickerEntry | None:
         """The chosen entry."""
         return self.entries[self.chosen] if self.chosen < len(self.entries) else None
 
@@ -125,7 +125,7 @@ class Picker:
         orders = SORTS if self.text.strip() else SORTS[1:]
         self.sort = orders[(orders.index(self.sort) + 1) % len(orders)] if self.sort in orders else orders[-1]
 
-    def take(self, entries: Sequence[Entry], amount: str, *, keep: bool) -> None:
+    def take(self, entries: Sequence[PickerEntry], amount: str, *, keep: bool) -> None:
         """What was found; `keep` holds on to the chosen chat, else the first one is chosen."""
         before = self.selected.id if keep and self.selected else None
         self.entries, self.amount, self.is_searching, self.problem = list(entries), amount, False, ""
@@ -137,7 +137,7 @@ class Picker:
         self.scrolled = max(0, self.scrolled + count)
 
 
-def draw(picker: Picker, layout: Layout) -> tuple[list[Line], int]:
+def draw(picker: Picker, layout: PickerLayout) -> tuple[list[Line], int]:
     """The whole screen, line by line, and the column of the cursor in the first of them."""
     room = layout.entries
     if picker.chosen < picker.first:
@@ -211,7 +211,7 @@ def _head(picker: Picker, width: int) -> tuple[Line, int]:
     return fitted([("prompt", "❯ "), ("plain", shown + " " * (room + 1 - cells(shown))), ("dim", right)], width), cursor
 
 
-def _body(picker: Picker, layout: Layout) -> Iterator[Line]:
+def _body(picker: Picker, layout: PickerLayout) -> Iterator[Line]:
     listed = list(_list(picker, layout))
     if picker.shows_help:
         yield from (fitted([("plain", line)], layout.width) for line in HELP)
@@ -235,7 +235,7 @@ def _body(picker: Picker, layout: Layout) -> Iterator[Line]:
         yield (*left, ("rule", " │ "), *(seen[number] if number < len(seen) else ()))
 
 
-def _list(picker: Picker, layout: Layout) -> Iterator[Line]:
+def _list(picker: Picker, layout: PickerLayout) -> Iterator[Line]:
     width = layout.list_width
     if not picker.entries and not picker.is_searching:
         yield fitted([("dim", "  nothing found" if picker.text.strip() else "  no chats")], width)

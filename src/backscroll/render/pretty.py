@@ -13,7 +13,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from backscroll.conversation import CallState
-from backscroll.render.parts import Part
+from backscroll.render.parts import ChatPart
 from backscroll.render.terminal import clean, clean_line, for_terminal
 
 STATES = {
@@ -26,7 +26,7 @@ STATES = {
 }
 
 
-def pretty(parts: Iterable[Part], width: int, *, color: bool = True) -> Iterator[str]:
+def pretty(parts: Iterable[ChatPart], width: int, *, color: bool = True) -> Iterator[str]:
     """Each part as text with its colours, ready to be written."""
     for part in parts:
         page = io.StringIO()
@@ -37,7 +37,7 @@ def pretty(parts: Iterable[Part], width: int, *, color: bool = True) -> Iterator
         yield for_terminal(page.getvalue())
 
 
-def _shown(part: Part) -> RenderableType:
+def _shown(part: ChatPart) -> RenderableType:
     title, text = clean_line(part.title), clean(part.text)
     if part.kind == "prompt":
         mark = f"❯ ({title}) " if title else "❯ "

@@ -9,7 +9,7 @@ from backscroll.render.picker import Line, Piece, wrapped
 from backscroll.render.terminal import clean, clean_line, plural
 
 
-class Said(NamedTuple):
+class PreviewMessage(NamedTuple):
     """Something that was said in it."""
 
     is_prompt: bool
@@ -20,7 +20,7 @@ def preview_of(
     chat: Overview,
     marks: Sequence[str],
     matches: Iterable[Iterable[Piece]],
-    said: Iterable[Said],
+    said: Iterable[PreviewMessage],
     width: int,
 ) -> Iterator[Line]:
     """The lines, each no wider than the pane."""
@@ -42,7 +42,7 @@ def preview_of(
             yield from lines
 
 
-def _said(item: Said, width: int) -> Iterator[Line]:
+def _said(item: PreviewMessage, width: int) -> Iterator[Line]:
     look, mark = ("prompt", "❯ ") if item.is_prompt else ("plain", "")
     lines = [
         line for text in clean(item.text).splitlines() for line in wrapped([(look, text.expandtabs(4))], width - 2)

@@ -10,20 +10,20 @@ from starlette.routing import BaseRoute, Mount, Route
 from backscroll.httpd.guard import Access, Guard
 from backscroll.web.api.errors import HANDLERS
 from backscroll.web.api.routes import ROUTES as API
-from backscroll.web.asking import page
 from backscroll.web.assets import KnownFiles
-from backscroll.web.desk import Desk
-from backscroll.web.live import Live
+from backscroll.web.live_updates import LiveUpdates
 from backscroll.web.pages import chat, chats, export, home, palette, projects, search, settings, stats
 from backscroll.web.pages import files as file_pages
 from backscroll.web.refusals import refuse
+from backscroll.web.requests import page
+from backscroll.web.state import ViewerState
 
 
-def make_app(desk: Desk, access: Access | None = None, live: Live | None = None) -> Guard:
-    """The application over what the desk holds, behind its guard; without `access` for this machine alone."""
+def make_app(state: ViewerState, access: Access | None = None, live: LiveUpdates | None = None) -> Guard:
+    """The application over what the state holds, behind its guard; without `access` for this machine alone."""
     app = Starlette(routes=ROUTES, exception_handlers=HANDLERS)
-    app.state.desk = desk
-    app.state.live = live or Live(desk)
+    app.state.viewer = state
+    app.state.live = live or LiveUpdates(state)
     return Guard(app, access or Access(), refuse)
 
 

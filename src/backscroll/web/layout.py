@@ -26,13 +26,13 @@ def document(
 
     `bar_search` is False where the page has a larger box for the same.
     """
-    begin, end = around(
+    begin, end = page_frame(
         title, here=here, query=query, scripts=scripts, styles=styles, body_class=body_class, bar_search=bar_search
     )
     return join([begin, main, end])
 
 
-def around(
+def page_frame(
     title: str,
     *,
     here: str = "",
@@ -73,14 +73,14 @@ def error_page(error: BackscrollError) -> Html:
     told = el(
         "section",
         el("h1", "That did not work"),
-        error_told(error),
+        error_html(error),
         el("p", el("a", "To the first page", href="/", class_="button")),
         class_="failure",
     )
     return document("That did not work", told, body_class="error")
 
 
-def error_told(error: BackscrollError) -> Html:
+def error_html(error: BackscrollError) -> Html:
     """An error as a page tells it: of a query, with a mark under the place that was not understood."""
     if isinstance(error, QueryError):
         problem, _, shown = error.message.partition("\n")

@@ -8,7 +8,7 @@ from typing import Any
 from backscroll.conversation import Chats, Message, TranscriptPlace, messages_of, results_of
 from backscroll.records import Record, decode_line
 from backscroll.render.html.messages import messages_html
-from backscroll.render.html.shown import View
+from backscroll.render.html.page_data import View
 from tests.support.drawings import draw, line
 
 BAD = (

@@ -12,7 +12,7 @@ from backscroll.conversation import Chat, overview_of
 from backscroll.render.html.chat import agent_page, chat_page, state_line
 from backscroll.render.html.element import Html, el
 from backscroll.render.html.outline import MOST_BARS, gauge, minimap, outline_list
-from backscroll.render.html.shown import Chunk, OutlineItem, Shown
+from backscroll.render.html.page_data import ChatPageData, MessageChunk, OutlineItem
 from tests.conversation.support import one_chat
 from tests.render.html.drawn import Addresses, Element, page
 
@@ -43,15 +43,15 @@ def item(name: str, kind: str = "prompt", **more: Any) -> OutlineItem:  # noqa: 
     return OutlineItem(name, kind, more.pop("text", f"prompt {name}"), None, more.pop("chunk", 0), **more)
 
 
-def shown_of(chat: Chat, **more: Any) -> Shown:  # noqa: ANN401 - any of its fields
+def shown_of(chat: Chat, **more: Any) -> ChatPageData:  # noqa: ANN401 - any of its fields
     overview = overview_of(chat)
     given: dict[str, Any] = {
         "branch": 1,
         "outline": [item("a")],
-        "chunks": [Chunk(0, "a", 2)],
+        "chunks": [MessageChunk(0, "a", 2)],
         "filled": {0: el("article", "hello", id="m-a")},
     }
-    return Shown(
+    return ChatPageData(
         overview=overview, title=overview.title, branches=chat.branches, agents=chat.agents, links=Addresses(),
         **given | more,
     )  # fmt: skip
@@ -95,7 +95,7 @@ def test_where_nothing_has_a_price_no_cost_is_told() -> None:
 
 
 def test_a_chunk_that_is_not_loaded_is_a_link_to_its_messages() -> None:
-    chunks = [Chunk(0, "a", 100), Chunk(1, "n x", 100), Chunk(2, "z", 7)]
+    chunks = [MessageChunk(0, "a", 100), MessageChunk(1, "n x", 100), MessageChunk(2, "z", 7)]
     shown = read(chunks=chunks, branch=3)
     sections = shown.all("section.chunk")
     assert [section.attributes["data-chunk"] for section in sections] == ["0", "1", "2"]

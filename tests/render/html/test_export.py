@@ -29,8 +29,8 @@ from backscroll.conversation import results_of as results
 from backscroll.records import Problem, decode_all
 from backscroll.render.html.export import Assets, Format, checksum, exported
 from backscroll.render.html.export_branches import outline_of, segments_of, turn_of
-from backscroll.render.html.export_site import index_page, listed
-from backscroll.render.html.shown import Detail
+from backscroll.render.html.export_site import exported_chat, index_page
+from backscroll.render.html.page_data import Detail
 from backscroll.web.export_assets import export_assets
 from tests.conversation.test_incremental import Author
 from tests.support.drawings import draw, jsonl, session_uuid
@@ -269,7 +269,7 @@ HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'><!-
 
 def test_a_list_of_chats_shows_and_finds_them_by_what_was_asked() -> None:
     chat = opened(f"a <- - user: {json.dumps('find me ' + HOSTILE)}\nb <- a assistant: ok\ncustom-title: T {HOSTILE}")
-    entry = listed("2026-01.html", chat, chat.overview)
+    entry = exported_chat("2026-01.html", chat, chat.overview)
     page = "".join(index_page([entry, entry], Assets("body {}", "0"), title=f"all {HOSTILE}", is_redacted=False))
     assert page.count('href="2026-01.html"') == 2
     assert "2 chats" in page

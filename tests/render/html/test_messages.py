@@ -10,7 +10,7 @@ from backscroll.conversation import Chats, RowKind, TranscriptPlace, messages_of
 from backscroll.files import TRANSCRIPTS, Home, discover
 from backscroll.records import Record, decode_all
 from backscroll.render.html.messages import message_html, messages_html
-from backscroll.render.html.shown import Fork, View
+from backscroll.render.html.page_data import Fork, View
 from tests.render.html.drawn import BAD, Addresses, Element, Nowhere, check, messages, page, shown
 from tests.support.drawings import draw
 

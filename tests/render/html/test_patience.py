@@ -20,8 +20,8 @@ from backscroll.render.html.code import (
     lexer_of,
     made,
 )
-from backscroll.render.html.patience import LONGEST_BLOCK, LONGEST_PAGE, Clock, timed
 from backscroll.render.html.prose import prose
+from backscroll.render.html.time_limit import LONGEST_BLOCK, LONGEST_PAGE, Clock, timed
 from tests.render.html.looked import look
 from tests.support.cases import for_each
 

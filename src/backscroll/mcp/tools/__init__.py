@@ -4,9 +4,9 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
-from backscroll.mcp.answers import Answer, schema_of
-from backscroll.mcp.arguments import Wanted
-from backscroll.mcp.asking import Asking
+from backscroll.mcp.answers import ToolAnswer, schema_of
+from backscroll.mcp.arguments import ToolArguments
+from backscroll.mcp.call_context import CallContext
 
 
 class Tool(NamedTuple):
@@ -25,23 +25,23 @@ class Tool(NamedTuple):
         return "".join(word.capitalize() for word in self.name.split("_"))
 
     @property
-    def wanted(self) -> type[Wanted]:
+    def arguments(self) -> type[ToolArguments]:
         """What it takes."""
-        return getattr(self._module, f"{self._stem}Wanted")  # type: ignore[no-any-return]
+        return getattr(self._module, f"{self._stem}Arguments")  # type: ignore[no-any-return]
 
     @property
-    def answer(self) -> type[Answer]:
+    def answer(self) -> type[ToolAnswer]:
         """What it answers with."""
         return getattr(self._module, f"{self._stem}Answer")  # type: ignore[no-any-return]
 
     @property
-    def run(self) -> Callable[[Asking, Any], Answer]:
+    def run(self) -> Callable[[CallContext, Any], ToolAnswer]:
         """What it does."""
         return getattr(self._module, self.name)  # type: ignore[no-any-return]
 
     def schemas(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """What it takes and answers, as JSON Schema."""
-        takes = schema_of(self.wanted)
+        takes = schema_of(self.arguments)
         takes["properties"]["max_tokens"] = takes["properties"].pop("max_tokens")  # what matters least comes last
         return takes, schema_of(self.answer)
 

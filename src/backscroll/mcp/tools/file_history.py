@@ -6,13 +6,13 @@ from msgspec import Meta, Struct
 
 from backscroll.errors import NothingFound
 from backscroll.library.analytics.blame import Touched, blame
-from backscroll.mcp.answers import Answer, Quoted, Time, fit, rest_of
-from backscroll.mcp.arguments import IncludeCurrent, Offset, Since, Until, Wanted
-from backscroll.mcp.asking import Asking, told
+from backscroll.mcp.answers import Quoted, Time, ToolAnswer, fit, rest_of
+from backscroll.mcp.arguments import IncludeCurrent, Offset, Since, ToolArguments, Until
+from backscroll.mcp.call_context import CallContext, utc_minutes
 from backscroll.mcp.quoting import name_of
 
 
-class FileHistoryWanted(Wanted, frozen=True, kw_only=True):
+class FileHistoryArguments(ToolArguments, frozen=True, kw_only=True):
     """Which file."""
 
     path: Annotated[
@@ -26,7 +26,7 @@ class FileHistoryWanted(Wanted, frozen=True, kw_only=True):
     include_current: IncludeCurrent = False
 
 
-class Turn(Struct, kw_only=True, omit_defaults=True):
+class FileHistoryTurn(Struct, kw_only=True, omit_defaults=True):
     """What one turn did to a file."""
 
     chat: str | None
@@ -45,26 +45,26 @@ class Turn(Struct, kw_only=True, omit_defaults=True):
     text: Annotated[Quoted, Meta(description="How what was typed begins.")] = ""
 
 
-class FileHistoryAnswer(Answer, kw_only=True):
+class FileHistoryAnswer(ToolAnswer, kw_only=True):
     """Turns, the newest first."""
 
     file: Annotated[Quoted | None, Meta(description="The file, where it is one.")] = None
     total: int
-    turns: list[Turn]
+    turns: list[FileHistoryTurn]
 
 
-def file_history(at: Asking, wanted: FileHistoryWanted) -> FileHistoryAnswer:
+def file_history(context: CallContext, wanted: FileHistoryArguments) -> FileHistoryAnswer:
     """What was done to a file."""
-    at.must_exist()
+    context.must_exist()
     try:
-        rows = blame(at.library, wanted.path, at.asked("", wanted.since, wanted.until), reads=wanted.reads)
+        rows = blame(context.library, wanted.path, context.asked("", wanted.since, wanted.until), reads=wanted.reads)
     except NothingFound as error:
         hint = "give less of its path, or find the name with stats, report=files"
         raise NothingFound(error.message, hint) from error
-    own = frozenset() if wanted.include_current else at.own_chats()
+    own = frozenset() if wanted.include_current else context.own_chats()
     rows = [row for row in rows if row.chat not in own]
     # Of several files that are called so, those where the caller is come first.
-    rows.sort(key=lambda row: not at.caller.is_at(row.project))
+    rows.sort(key=lambda row: not context.caller.is_at(row.project))
     page = rows[wanted.offset : wanted.offset + wanted.limit]
     files = {row.file for row in rows}
 
@@ -73,11 +73,11 @@ def file_history(at: Asking, wanted: FileHistoryWanted) -> FileHistoryAnswer:
         met: set[str | None] = set()
         turns = []
         for row in page[:count]:
-            turns.append(_turn(at, row, with_file=len(files) > 1, with_title=row.chat not in met))
+            turns.append(_turn(context, row, with_file=len(files) > 1, with_title=row.chat not in met))
             met.add(row.chat)
         return FileHistoryAnswer(
-            note=at.frame.note,
-            file=at.frame.line(files.copy().pop(), 80) if len(files) == 1 else None,
+            note=context.frame.note,
+            file=context.frame.line(files.copy().pop(), 80) if len(files) == 1 else None,
             total=len(rows),
             turns=turns,
             cut=bool(rest),
@@ -87,14 +87,14 @@ def file_history(at: Asking, wanted: FileHistoryWanted) -> FileHistoryAnswer:
     return fit(make, len(page), wanted.max_tokens)
 
 
-def _turn(at: Asking, row: Touched, *, with_file: bool, with_title: bool) -> Turn:
-    return Turn(
+def _turn(context: CallContext, row: Touched, *, with_file: bool, with_title: bool) -> FileHistoryTurn:
+    return FileHistoryTurn(
         chat=name_of(row.chat),
-        title=at.frame.line_or_none(row.title) if with_title else None,
+        title=context.frame.line_or_none(row.title) if with_title else None,
         prompt=name_of(row.prompt_uuid),
         message=name_of(next(iter(row.messages), None)),
-        when=told(row.last),
-        file=at.frame.line(row.file, 60) if with_file else None,
+        when=utc_minutes(row.last),
+        file=context.frame.line(row.file, 60) if with_file else None,
         edits=row.edits,
         added=row.added,
         removed=row.removed,
@@ -102,5 +102,5 @@ def _turn(at: Asking, row: Touched, *, with_file: bool, with_title: bool) -> Tur
         failed=row.failed,
         agent=name_of(row.agent),
         abandoned=row.abandoned,
-        text=at.frame.line(row.prompt, 80) if row.prompt else "",
+        text=context.frame.line(row.prompt, 80) if row.prompt else "",
     )

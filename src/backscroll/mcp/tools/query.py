@@ -5,9 +5,9 @@ from typing import Annotated, Any, Final
 from msgspec import Meta
 
 from backscroll.errors import UsageError
-from backscroll.mcp.answers import Answer, Quoted, fit
-from backscroll.mcp.arguments import Wanted
-from backscroll.mcp.asking import Asking
+from backscroll.mcp.answers import Quoted, ToolAnswer, fit
+from backscroll.mcp.arguments import ToolArguments
+from backscroll.mcp.call_context import CallContext
 from backscroll.mcp.quoting import one_line
 from backscroll.render.tables import plain_value
 
@@ -18,7 +18,7 @@ SCHEMA: Final = (
 SECONDS: Final = 10.0
 
 
-class QueryWanted(Wanted, frozen=True, kw_only=True):
+class QueryArguments(ToolArguments, frozen=True, kw_only=True):
     """A statement."""
 
     sql: Annotated[
@@ -32,29 +32,29 @@ class QueryWanted(Wanted, frozen=True, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=1000, description="At most so many rows.")] = 100
 
 
-class QueryAnswer(Answer, kw_only=True):
+class QueryAnswer(ToolAnswer, kw_only=True):
     """A table."""
 
     columns: list[Quoted]
     rows: list[list[Quoted | int | float | None]]
 
 
-def query(at: Asking, wanted: QueryWanted) -> QueryAnswer:
+def query(context: CallContext, wanted: QueryArguments) -> QueryAnswer:
     """Run a statement."""
-    at.must_exist()
+    context.must_exist()
     statement = wanted.sql if wanted.sql.strip() else SCHEMA
     try:
-        found = at.library.sql(statement, limit=wanted.limit, seconds=SECONDS)
+        found = context.library.sql(statement, limit=wanted.limit, seconds=SECONDS)
     except UsageError as error:
         raise UsageError(error.message, "only reading is possible; call query without sql for the views") from error
     is_schema = statement is SCHEMA
-    rows = [[cell(at, plain_value(value), is_ours=is_schema) for value in row] for row in found.rows]
-    columns = [at.frame.line(name) for name in found.columns[:200]]
+    rows = [[cell(context, plain_value(value), is_ours=is_schema) for value in row] for row in found.rows]
+    columns = [context.frame.line(name) for name in found.columns[:200]]
 
     def make(count: int, _: int | None) -> QueryAnswer:
         is_more = count < len(rows) or found.is_cut
         return QueryAnswer(
-            note=at.frame.note,
+            note=context.frame.note,
             columns=columns,
             rows=rows[:count],
             cut=is_more,
@@ -64,8 +64,8 @@ def query(at: Asking, wanted: QueryWanted) -> QueryAnswer:
     return fit(make, len(rows), wanted.max_tokens)
 
 
-def cell(at: Asking, value: Any, *, is_ours: bool = False) -> str | int | float | None:  # noqa: ANN401 - of any column
+def cell(context: CallContext, value: Any, *, is_ours: bool = False) -> str | int | float | None:  # noqa: ANN401 - of any column
     """A value of a table."""
     if value is None or isinstance(value, (int, float)):
         return value
-    return one_line(str(value), 400) if is_ours else at.frame.line(str(value), 120)
+    return one_line(str(value), 400) if is_ours else context.frame.line(str(value), 120)

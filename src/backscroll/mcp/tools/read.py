@@ -5,14 +5,14 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from backscroll.errors import NothingFound
-from backscroll.mcp.answers import Answer, Quoted, Time, fit
-from backscroll.mcp.arguments import Id, IdOrNone, Offset, Wanted
-from backscroll.mcp.asking import Asking, told
+from backscroll.mcp.answers import Quoted, Time, ToolAnswer, fit
+from backscroll.mcp.arguments import Id, IdOrNone, Offset, ToolArguments
+from backscroll.mcp.call_context import CallContext, utc_minutes
+from backscroll.mcp.message_texts import MessageText, ReadTarget, message_texts, open_chat, output_of
 from backscroll.mcp.quoting import name_of
-from backscroll.mcp.reading import Place, Said, open_chat, output_of, said
 
 
-class ReadWanted(Wanted, frozen=True, kw_only=True):
+class ReadArguments(ToolArguments, frozen=True, kw_only=True):
     """What to read."""
 
     chat: Annotated[
@@ -28,7 +28,7 @@ class ReadWanted(Wanted, frozen=True, kw_only=True):
     thinking: Annotated[bool, Meta(description="Also what the model thought.")] = False
 
 
-class MessageRead(Struct, kw_only=True, omit_defaults=True):
+class ReadMessage(Struct, kw_only=True, omit_defaults=True):
     """A message."""
 
     number: int
@@ -40,7 +40,7 @@ class MessageRead(Struct, kw_only=True, omit_defaults=True):
     shortened: bool = False
 
 
-class ReadAnswer(Answer, kw_only=True):
+class ReadAnswer(ToolAnswer, kw_only=True):
     """Part of a chat."""
 
     chat: str | None
@@ -50,17 +50,21 @@ class ReadAnswer(Answer, kw_only=True):
     branches: int = 0
     agent: str | None = None
     total: Annotated[int, Meta(description="How many messages there are.")]
-    messages: list[MessageRead]
+    messages: list[ReadMessage]
 
 
-def read(at: Asking, wanted: ReadWanted) -> ReadAnswer:
+def read(context: CallContext, wanted: ReadArguments) -> ReadAnswer:
     """Read."""
-    at.must_exist()
-    place = open_chat(at, wanted.chat, branch=wanted.branch, agent=wanted.agent, message=wanted.call or wanted.message)
+    context.must_exist()
+    place = open_chat(
+        context, wanted.chat, branch=wanted.branch, agent=wanted.agent, message=wanted.call or wanted.message
+    )
     if wanted.call:
-        items = [_output(at, place, wanted)]
+        items = [_output(context, place, wanted)]
     else:
-        items = said(at, place, _numbers(place, wanted), thinking=wanted.thinking, most=wanted.max_tokens * 8)
+        items = message_texts(
+            context, place, _numbers(place, wanted), thinking=wanted.thinking, most=wanted.max_tokens * 8
+        )
     skip = wanted.skip
     if place.key is None and items and wanted.skip > len(items[0].text):
         raise NothingFound(
@@ -76,22 +80,22 @@ def read(at: Asking, wanted: ReadWanted) -> ReadAnswer:
             is_cut = step == count - 1 and last is not None
             text = texts[step][:last] + "…" if is_cut else texts[step]
             made.append(
-                MessageRead(
+                ReadMessage(
                     number=item.number,
                     message=item.uuid,
-                    when=told(item.message.when),
+                    when=utc_minutes(item.message.when),
                     role=str(item.message.kind),
-                    text=at.frame.quote(text),
+                    text=context.frame.quote(text),
                     skipped=skip if step == 0 else 0,
                     shortened=is_cut,
                 )
             )
         rest = _rest(wanted, place, items, count, last, total)
         return ReadAnswer(
-            note=at.frame.note,
+            note=context.frame.note,
             chat=name_of(about.id),
-            title=at.frame.line(about.title),
-            project=at.frame.line_or_none(about.project),
+            title=context.frame.line(about.title),
+            project=context.frame.line_or_none(about.project),
             branch=place.branch,
             branches=len(place.reader.chat.branches),
             agent=name_of(place.agent.id) if place.agent else None,
@@ -104,7 +108,7 @@ def read(at: Asking, wanted: ReadWanted) -> ReadAnswer:
     return fit(make, len(items), wanted.max_tokens, lambda step: len(texts[step]))
 
 
-def _numbers(place: Place, wanted: ReadWanted) -> list[int]:
+def _numbers(place: ReadTarget, wanted: ReadArguments) -> list[int]:
     """The messages that are asked for, the most important first."""
     total = len(place.branch_messages.entries)
     if place.key is None:
@@ -118,17 +122,19 @@ def _numbers(place: Place, wanted: ReadWanted) -> list[int]:
     return around
 
 
-def _output(at: Asking, place: Place, wanted: ReadWanted) -> Said:
+def _output(context: CallContext, place: ReadTarget, wanted: ReadArguments) -> MessageText:
     """What came of a call, as the one message that there is to read."""
     if place.key is not None:
         number = place.branch_messages.at[place.key]
-        for message in place.reader.messages(at.library, place.branch_messages, [place.key]):
+        for message in place.reader.messages(context.library, place.branch_messages, [place.key]):
             if (text := output_of(message, wanted.call)) is not None:
-                return Said(number, name_of(message.key), message, text)
+                return MessageText(number, name_of(message.key), message, text)
     raise NothingFound(f"there is no call {wanted.call} in this chat", "calls stand in brackets behind a message")
 
 
-def _rest(wanted: ReadWanted, place: Place, items: list[Said], count: int, last: int | None, total: int) -> str:
+def _rest(
+    wanted: ReadArguments, place: ReadTarget, items: list[MessageText], count: int, last: int | None, total: int
+) -> str:
     """How to read on; nothing where that was all."""
     if wanted.call or place.key is not None:
         if count and last is not None:

@@ -5,13 +5,13 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from backscroll.errors import UsageError
-from backscroll.mcp.answers import LARGER, Answer, Quoted, Time, fit
-from backscroll.mcp.arguments import IncludeCurrent, Since, Until, Wanted
-from backscroll.mcp.asking import Asking, told, window_of
+from backscroll.mcp.answers import LARGER, Quoted, Time, ToolAnswer, fit
+from backscroll.mcp.arguments import IncludeCurrent, Since, ToolArguments, Until
+from backscroll.mcp.call_context import CallContext, utc_minutes, window_of
 from backscroll.mcp.quoting import name_of
 
 
-class RecallWanted(Wanted, frozen=True, kw_only=True):
+class RecallArguments(ToolArguments, frozen=True, kw_only=True):
     """What to remember."""
 
     question: Annotated[
@@ -25,7 +25,7 @@ class RecallWanted(Wanted, frozen=True, kw_only=True):
     include_current: IncludeCurrent = False
 
 
-class Passage(Struct, kw_only=True, omit_defaults=True):
+class RecalledQuote(Struct, kw_only=True, omit_defaults=True):
     """Something that was said, and where."""
 
     chat: str | None
@@ -39,35 +39,35 @@ class Passage(Struct, kw_only=True, omit_defaults=True):
     shortened: Annotated[bool, Meta(description="Read all of it with read, by its message.")] = False
 
 
-class RecallAnswer(Answer, kw_only=True):
+class RecallAnswer(ToolAnswer, kw_only=True):
     """What is remembered."""
 
-    passages: list[Passage]
+    passages: list[RecalledQuote]
     hint: Quoted = ""
 
 
-def recall(at: Asking, wanted: RecallWanted) -> RecallAnswer:
+def recall(context: CallContext, wanted: RecallArguments) -> RecallAnswer:
     """Remember."""
     from backscroll.library.memory.recall import recall as recalled
 
     if not wanted.question.strip():
         raise UsageError("nothing to remember", "write a question")
-    at.must_exist()
+    context.must_exist()
     since, until = window_of(wanted.since, wanted.until)
     found = recalled(
-        at.library,
+        context.library,
         wanted.question,
         max_tokens=wanted.max_tokens,
-        project=wanted.project or at.caller.project,
-        without=at.left_out(include_current=wanted.include_current),
+        project=wanted.project or context.caller.project,
+        without=context.left_out(include_current=wanted.include_current),
         since=since,
         until=until,
     )
-    pending = at.pending()
+    pending = context.pending()
     passages = found.passages
 
     def make(count: int, last: int | None) -> RecallAnswer:
-        made: list[Passage] = []
+        made: list[RecalledQuote] = []
         met: set[str] = set()
         for step, passage in enumerate(passages[:count]):
             source = passage.source
@@ -75,25 +75,28 @@ def recall(at: Asking, wanted: RecallWanted) -> RecallAnswer:
             # What was said of a chat already is not said again.
             about: dict[str, Any] = {}
             if source.chat not in met:
-                about = {"title": at.frame.line(source.title), "project": at.frame.line_or_none(source.project)}
+                about = {
+                    "title": context.frame.line(source.title),
+                    "project": context.frame.line_or_none(source.project),
+                }
             met.add(source.chat)
             made.append(
-                Passage(
+                RecalledQuote(
                     chat=name_of(source.chat),
                     message=name_of(source.message),
-                    when=told(source.when),
+                    when=utc_minutes(source.when),
                     role=str(source.role),
                     agent=name_of(source.agent),
-                    text=at.frame.quote(passage.text[:last] + "…" if is_cut else passage.text),
+                    text=context.frame.quote(passage.text[:last] + "…" if is_cut else passage.text),
                     shortened=passage.is_cut or is_cut,
                     **about,
                 )
             )
         is_more = count < len(passages) or last is not None or found.is_cut
         return RecallAnswer(
-            note=at.frame.note,
+            note=context.frame.note,
             passages=made,
-            hint=at.frame.line_or_none(found.hint) or "",
+            hint=context.frame.line_or_none(found.hint) or "",
             cut=is_more,
             rest=LARGER if is_more else "",
             pending=pending,

@@ -6,17 +6,17 @@ from msgspec import Meta, Struct
 
 from backscroll.errors import UsageError
 from backscroll.library import FoundChat, FoundPassage, Hit
-from backscroll.mcp.answers import Answer, Quoted, Time, fit
-from backscroll.mcp.arguments import IncludeCurrent, Offset, Query, Wanted
-from backscroll.mcp.asking import Asking, told
+from backscroll.mcp.answers import Quoted, Time, ToolAnswer, fit
+from backscroll.mcp.arguments import IncludeCurrent, Offset, Query, ToolArguments
+from backscroll.mcp.call_context import CallContext, utc_minutes
 from backscroll.mcp.quoting import name_of
-from backscroll.render.found import moment_of
+from backscroll.render.search_results import moment_of
 
 NEARNESS = 1.25
 """How much better a chat of the caller's own project counts."""
 
 
-class SearchWanted(Wanted, frozen=True, kw_only=True):
+class SearchArguments(ToolArguments, frozen=True, kw_only=True):
     """What to look for."""
 
     query: Annotated[
@@ -38,7 +38,7 @@ class SearchWanted(Wanted, frozen=True, kw_only=True):
     include_current: IncludeCurrent = False
 
 
-class Passage(Struct, kw_only=True, omit_defaults=True):
+class SearchMatch(Struct, kw_only=True, omit_defaults=True):
     """A place where it was found."""
 
     message: str | None
@@ -51,7 +51,7 @@ class Passage(Struct, kw_only=True, omit_defaults=True):
     text: Quoted = ""
 
 
-class ChatFound(Struct, kw_only=True, omit_defaults=True):
+class MatchedChat(Struct, kw_only=True, omit_defaults=True):
     """A chat with the best of what was found in it."""
 
     chat: str | None
@@ -59,49 +59,49 @@ class ChatFound(Struct, kw_only=True, omit_defaults=True):
     project: Quoted | None
     last_active: Time | None
     found: Annotated[int, Meta(description="How many passages of it.")]
-    passages: list[Passage]
+    passages: list[SearchMatch]
 
 
-class SearchAnswer(Answer, kw_only=True):
+class SearchAnswer(ToolAnswer, kw_only=True):
     """What was found."""
 
     total_chats: int
-    chats: list[ChatFound]
+    chats: list[MatchedChat]
 
 
-def search(at: Asking, wanted: SearchWanted) -> SearchAnswer:
+def search(context: CallContext, wanted: SearchArguments) -> SearchAnswer:
     """Find chats."""
     if not wanted.query.strip():
         raise UsageError("nothing to search for", "write words or fields into query")
-    at.must_exist()
+    context.must_exist()
     is_ids = wanted.detail == "ids"
-    query = at.query(wanted.query, include_current=wanted.include_current)
-    found = at.library.search(
+    query = context.query(wanted.query, include_current=wanted.include_current)
+    found = context.library.search(
         query, limit=wanted.limit, offset=wanted.offset, sort=wanted.sort, hits=1 if is_ids else 3, width=280
     )
     chats = [chat._replace(passages=_telling(chat.passages)) for chat in found.chats]
     if wanted.sort == "relevance":  # their own project's first, where it is about as good
-        chats.sort(key=lambda one: -one.score * (NEARNESS if at.caller.is_at(one.chat.overview.project) else 1))
-    texts = [[_text(at, passage, wanted) for passage in chat.passages] for chat in chats]
+        chats.sort(key=lambda one: -one.score * (NEARNESS if context.caller.is_at(one.chat.overview.project) else 1))
+    texts = [[_text(context, passage, wanted) for passage in chat.passages] for chat in chats]
     flat = [(number, place) for number, chat in enumerate(chats) for place in range(len(chat.passages))]
-    pending = at.pending()
+    pending = context.pending()
 
     def make(count: int, last: int | None) -> SearchAnswer:
-        made: list[ChatFound] = []
+        made: list[MatchedChat] = []
         for step, (number, place) in enumerate(flat[:count]):
             if place == 0:
-                made.append(_chat(at, chats[number]))
+                made.append(_chat(context, chats[number]))
             text = texts[number][place]
             is_cut = step == count - 1 and last is not None
             text = text[:last] + "…" if is_cut else text
-            made[-1].passages.append(_passage(at, chats[number].passages[place], text))
+            made[-1].passages.append(_passage(context, chats[number].passages[place], text))
         whole_chats = (
             len(chats) if count == len(flat) else flat[count][0] if flat[count][1] == 0 else flat[count][0] + 1
         )
         reached = wanted.offset + whole_chats
         is_more = count < len(flat) or last is not None or reached < found.total_chats or not found.is_whole
         return SearchAnswer(
-            note=at.frame.note,
+            note=context.frame.note,
             total_chats=found.total_chats,
             chats=made,
             cut=is_more,
@@ -117,37 +117,37 @@ def _telling(passages: list[FoundPassage]) -> list[FoundPassage]:
     return [passage for passage in passages if passage.hit.role != "title"] or passages[:1]
 
 
-def _text(at: Asking, passage: FoundPassage, wanted: SearchWanted) -> str:
+def _text(context: CallContext, passage: FoundPassage, wanted: SearchArguments) -> str:
     if wanted.detail == "ids" or passage.hit.role == "title":
         return ""
     if wanted.detail == "snippets":
         return passage.snippet.text
-    return at.library.text(passage.hit)[: wanted.max_tokens * 8]
+    return context.library.text(passage.hit)[: wanted.max_tokens * 8]
 
 
-def _chat(at: Asking, found: FoundChat) -> ChatFound:
+def _chat(context: CallContext, found: FoundChat) -> MatchedChat:
     about = found.chat.overview
-    return ChatFound(
+    return MatchedChat(
         chat=name_of(about.id),
-        title=at.frame.line(about.title),
-        project=at.frame.line_or_none(about.project),
-        last_active=told(about.last_active),
+        title=context.frame.line(about.title),
+        project=context.frame.line_or_none(about.project),
+        last_active=utc_minutes(about.last_active),
         found=found.found,
         passages=[],
     )
 
 
-def _passage(at: Asking, passage: FoundPassage, text: str) -> Passage:
-    return Passage(**place_of(at, passage.hit), text=at.frame.quote(text) if text else "")
+def _passage(context: CallContext, passage: FoundPassage, text: str) -> SearchMatch:
+    return SearchMatch(**place_of(context, passage.hit), text=context.frame.quote(text) if text else "")
 
 
-def place_of(at: Asking, hit: Hit) -> dict[str, Any]:
+def place_of(context: CallContext, hit: Hit) -> dict[str, Any]:
     """Where a passage stands, to be cited."""
     return {
         "message": name_of(hit.uuid),
-        "when": told(moment_of(hit.time)),
+        "when": utc_minutes(moment_of(hit.time)),
         "role": str(hit.role),
-        "tool": at.frame.line_or_none(hit.tool),
+        "tool": context.frame.line_or_none(hit.tool),
         "agent": name_of(hit.agent),
         "error": hit.is_error,
         "abandoned": hit.is_abandoned,

@@ -7,13 +7,13 @@ from msgspec import Meta, Struct, field
 from backscroll.errors import UsageError
 from backscroll.library.memory.similar_errors import SimilarError
 from backscroll.library.memory.similar_errors import similar_errors as errors_met
-from backscroll.mcp.answers import LARGER, Answer, Quoted, Time, fit
-from backscroll.mcp.arguments import IncludeCurrent, Since, Until, Wanted
-from backscroll.mcp.asking import Asking, told, window_of
+from backscroll.mcp.answers import LARGER, Quoted, Time, ToolAnswer, fit
+from backscroll.mcp.arguments import IncludeCurrent, Since, ToolArguments, Until
+from backscroll.mcp.call_context import CallContext, utc_minutes, window_of
 from backscroll.mcp.quoting import name_of
 
 
-class SimilarErrorsWanted(Wanted, frozen=True, kw_only=True):
+class SimilarErrorsArguments(ToolArguments, frozen=True, kw_only=True):
     """An error."""
 
     error: Annotated[
@@ -24,7 +24,7 @@ class SimilarErrorsWanted(Wanted, frozen=True, kw_only=True):
     include_current: IncludeCurrent = False
 
 
-class Step(Struct, kw_only=True, omit_defaults=True):
+class SolutionStep(Struct, kw_only=True, omit_defaults=True):
     """Something that was done."""
 
     kind: Annotated[str, Meta(description="edit, command, call; worked: what then went well; answer: what was said.")]
@@ -33,7 +33,7 @@ class Step(Struct, kw_only=True, omit_defaults=True):
     text: Quoted
 
 
-class ErrorMet(Struct, kw_only=True, omit_defaults=True):
+class EarlierError(Struct, kw_only=True, omit_defaults=True):
     """An error that was met."""
 
     chat: str | None
@@ -47,45 +47,47 @@ class ErrorMet(Struct, kw_only=True, omit_defaults=True):
         bool | None, Meta(description="Whether the same thing went well later; null: it was not tried again.")
     ]
     error: Quoted
-    steps: Annotated[list[Step], Meta(description="What was done until it went well, or last.")] = field(
+    steps: Annotated[list[SolutionStep], Meta(description="What was done until it went well, or last.")] = field(
         default_factory=list
     )
     shortened: Annotated[bool, Meta(description="Read all of it with read, by its messages.")] = False
 
 
-class SimilarErrorsAnswer(Answer, kw_only=True):
+class SimilarErrorsAnswer(ToolAnswer, kw_only=True):
     """Errors, the most useful first."""
 
     found: Annotated[int, Meta(description="How many are like it.")]
     chats: Annotated[int, Meta(description="In how many chats.")]
-    errors: list[ErrorMet]
+    errors: list[EarlierError]
     hint: str = ""
 
 
-def similar_errors(at: Asking, wanted: SimilarErrorsWanted) -> SimilarErrorsAnswer:
+def similar_errors(context: CallContext, wanted: SimilarErrorsArguments) -> SimilarErrorsAnswer:
     """Find where an error was met before."""
     if not wanted.error.strip():
         raise UsageError("no error to look for", "give what the tool or program said")
-    at.must_exist()
+    context.must_exist()
     since, until = window_of(wanted.since, wanted.until)
     met = errors_met(
-        at.library,
+        context.library,
         wanted.error,
         max_tokens=wanted.max_tokens,
-        project=at.caller.project,
-        without=at.left_out(include_current=wanted.include_current),
+        project=context.caller.project,
+        without=context.left_out(include_current=wanted.include_current),
         since=since,
         until=until,
     )
-    pending = at.pending()
+    pending = context.pending()
 
     def make(count: int, last: int | None) -> SimilarErrorsAnswer:
         is_more = count < len(met.errors) or last is not None or met.is_cut
         return SimilarErrorsAnswer(
-            note=at.frame.note,
+            note=context.frame.note,
             found=met.found,
             chats=met.chats,
-            errors=[_told(at, one, last if step == count - 1 else None) for step, one in enumerate(met.errors[:count])],
+            errors=[
+                _told(context, one, last if step == count - 1 else None) for step, one in enumerate(met.errors[:count])
+            ],
             hint="" if met.found else met.hint,
             cut=is_more,
             rest=LARGER if is_more else "",
@@ -95,26 +97,26 @@ def similar_errors(at: Asking, wanted: SimilarErrorsWanted) -> SimilarErrorsAnsw
     return fit(make, len(met.errors), wanted.max_tokens, lambda step: len(met.errors[step].text))
 
 
-def _told(at: Asking, one: SimilarError, last: int | None) -> ErrorMet:
+def _told(context: CallContext, one: SimilarError, last: int | None) -> EarlierError:
     """One error; where room is short, without the steps, and with the beginning of its text."""
     source = one.source
     is_cut = last is not None
-    return ErrorMet(
+    return EarlierError(
         chat=name_of(source.chat),
         message=name_of(source.message),
-        when=told(source.when),
-        title=at.frame.line_or_none(source.title),
-        project=at.frame.line_or_none(source.project),
+        when=utc_minutes(source.when),
+        title=context.frame.line_or_none(source.title),
+        project=context.frame.line_or_none(source.project),
         agent=name_of(source.agent),
         same=one.is_same,
         solved=one.is_solved,
-        error=at.frame.quote(one.text[:last] + "…" if is_cut else one.text),
+        error=context.frame.quote(one.text[:last] + "…" if is_cut else one.text),
         steps=[
-            Step(
+            SolutionStep(
                 kind=step.kind,
                 message=name_of(step.source.message),
-                when=told(step.source.when),
-                text=at.frame.quote(step.text),
+                when=utc_minutes(step.source.when),
+                text=context.frame.quote(step.text),
             )
             for step in ([] if is_cut else one.solution)
         ],

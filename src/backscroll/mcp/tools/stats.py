@@ -11,9 +11,9 @@ from backscroll.library.analytics.compare import compare
 from backscroll.library.analytics.kinds import report_of
 from backscroll.library.analytics.overview import overview
 from backscroll.library.analytics.reports import Report
-from backscroll.mcp.answers import Answer, Quoted, fit, rest_of
-from backscroll.mcp.arguments import Offset, Query, Since, Until, Wanted
-from backscroll.mcp.asking import Asking
+from backscroll.mcp.answers import Quoted, ToolAnswer, fit, rest_of
+from backscroll.mcp.arguments import Offset, Query, Since, ToolArguments, Until
+from backscroll.mcp.call_context import CallContext
 from backscroll.mcp.quoting import one_line
 from backscroll.mcp.tools.query import cell
 from backscroll.render.tables import plain_value
@@ -21,7 +21,7 @@ from backscroll.render.tables import plain_value
 MOST_ROWS: Final = 1000
 
 
-class StatsWanted(Wanted, frozen=True, kw_only=True):
+class StatsArguments(ToolArguments, frozen=True, kw_only=True):
     """Which report, of what."""
 
     report: Annotated[
@@ -52,7 +52,7 @@ class StatsWanted(Wanted, frozen=True, kw_only=True):
     offset: Offset = 0
 
 
-class StatsAnswer(Answer, kw_only=True):
+class StatsAnswer(ToolAnswer, kw_only=True):
     """A table, and what was counted."""
 
     columns: list[str]
@@ -62,18 +62,18 @@ class StatsAnswer(Answer, kw_only=True):
     )
 
 
-def stats(at: Asking, wanted: StatsWanted) -> StatsAnswer:
+def stats(context: CallContext, wanted: StatsArguments) -> StatsAnswer:
     """Make a report."""
-    at.must_exist()
-    report = _report(at, wanted)
+    context.must_exist()
+    report = _report(context, wanted)
     rows = report.rows[wanted.offset : wanted.offset + wanted.limit]
-    cells = [[cell(at, _value(value)) for value in row] for row in rows]
-    counted = [at.frame.line(note, 60) for note in report.notes[:4]]
+    cells = [[cell(context, _value(value)) for value in row] for row in rows]
+    counted = [context.frame.line(note, 60) for note in report.notes[:4]]
 
     def make(count: int, _: int | None) -> StatsAnswer:
         rest = rest_of(wanted.offset + count, len(report.rows), "more rows")
         return StatsAnswer(
-            note=at.frame.note,
+            note=context.frame.note,
             columns=list(report.columns),
             rows=cells[:count],
             counted=counted,
@@ -84,19 +84,19 @@ def stats(at: Asking, wanted: StatsWanted) -> StatsAnswer:
     return fit(make, len(cells), wanted.max_tokens)
 
 
-def _report(at: Asking, wanted: StatsWanted) -> Report:
+def _report(context: CallContext, wanted: StatsArguments) -> Report:
     now = datetime.now().astimezone()
     if wanted.report == "compare":
         if not wanted.query or not wanted.versus:
             raise UsageError("compare needs two sides", "write one into query and the other into versus")
-        return compare(at.library, at.asked("", wanted.since, wanted.until), wanted.query, wanted.versus, now)
+        return compare(context.library, context.asked("", wanted.since, wanted.until), wanted.query, wanted.versus, now)
     if wanted.versus:
         raise UsageError(f"{wanted.report} has one side", "leave versus out, or ask for the report compare")
-    asked = at.asked(wanted.query, wanted.since, wanted.until)
+    asked = context.asked(wanted.query, wanted.since, wanted.until)
     if wanted.report == "overview":
-        return _flat(overview(at.library, asked, datetime.now(UTC)))
+        return _flat(overview(context.library, asked, datetime.now(UTC)))
     by = one_line(wanted.by)  # errors are not framed
-    return report_of(at.library, wanted.report, asked, by, wanted.offset + wanted.limit + 1)
+    return report_of(context.library, wanted.report, asked, by, wanted.offset + wanted.limit + 1)
 
 
 def _flat(found: dict[str, Any]) -> Report:

@@ -5,13 +5,13 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from backscroll.library import StoredChat
-from backscroll.mcp.answers import Answer, Quoted, Time, fit, rest_of
-from backscroll.mcp.arguments import IncludeCurrent, Offset, Query, Since, Until, Wanted
-from backscroll.mcp.asking import EVERYWHERE, Asking, told
+from backscroll.mcp.answers import Quoted, Time, ToolAnswer, fit, rest_of
+from backscroll.mcp.arguments import IncludeCurrent, Offset, Query, Since, ToolArguments, Until
+from backscroll.mcp.call_context import EVERYWHERE, CallContext, utc_minutes
 from backscroll.mcp.quoting import name_of
 
 
-class TimelineWanted(Wanted, frozen=True, kw_only=True):
+class TimelineArguments(ToolArguments, frozen=True, kw_only=True):
     """Which chats."""
 
     project: Annotated[
@@ -26,7 +26,7 @@ class TimelineWanted(Wanted, frozen=True, kw_only=True):
     include_current: IncludeCurrent = False
 
 
-class Chat(Struct, kw_only=True, omit_defaults=True):
+class TimelineChat(Struct, kw_only=True, omit_defaults=True):
     """A chat."""
 
     chat: str | None
@@ -41,34 +41,34 @@ class Chat(Struct, kw_only=True, omit_defaults=True):
     live: bool = False
 
 
-class TimelineAnswer(Answer, kw_only=True):
+class TimelineAnswer(ToolAnswer, kw_only=True):
     """Chats, the newest first."""
 
     project: Annotated[Quoted | None, Meta(description="The project of all of them, where it is one.")] = None
-    chats: list[Chat]
+    chats: list[TimelineChat]
 
 
-def timeline(at: Asking, wanted: TimelineWanted) -> TimelineAnswer:
+def timeline(context: CallContext, wanted: TimelineArguments) -> TimelineAnswer:
     """List chats."""
-    at.must_exist()
+    context.must_exist()
     project = wanted.project
-    is_own = not project and at.caller.project is not None
-    found = _chats(at, wanted, at.caller.project or "" if is_own else project)
+    is_own = not project and context.caller.project is not None
+    found = _chats(context, wanted, context.caller.project or "" if is_own else project)
     if is_own:
-        found = [stored for stored in found if at.caller.is_at(stored.overview.project)]
+        found = [stored for stored in found if context.caller.is_at(stored.overview.project)]
         if not found and not wanted.offset:  # nothing yet where they are: all there is
-            is_own, found = False, _chats(at, wanted, "*")
+            is_own, found = False, _chats(context, wanted, "*")
     page = found[wanted.offset : wanted.offset + wanted.limit]
-    of = at.frame.line_or_none(at.caller.project) if is_own else None
-    live = at.library.scope.live
-    pending = at.pending()
+    of = context.frame.line_or_none(context.caller.project) if is_own else None
+    live = context.library.scope.live
+    pending = context.pending()
 
     def make(count: int, _: int | None) -> TimelineAnswer:
         rest = rest_of(wanted.offset + count, len(found))
         return TimelineAnswer(
-            note=at.frame.note,
+            note=context.frame.note,
             project=of,
-            chats=[_chat(at, stored, live, with_project=not is_own) for stored in page[:count]],
+            chats=[_chat(context, stored, live, with_project=not is_own) for stored in page[:count]],
             cut=bool(rest),
             rest=rest,
             pending=pending,
@@ -77,23 +77,23 @@ def timeline(at: Asking, wanted: TimelineWanted) -> TimelineAnswer:
     return fit(make, len(page), wanted.max_tokens)
 
 
-def _chats(at: Asking, wanted: TimelineWanted, project: str) -> list[StoredChat]:
+def _chats(context: CallContext, wanted: TimelineArguments, project: str) -> list[StoredChat]:
     """All that are asked for, the newest first."""
     project = "" if project in EVERYWHERE else project
-    query = at.query(
+    query = context.query(
         wanted.query, include_current=wanted.include_current, project=project, since=wanted.since, until=wanted.until
     )
-    return at.library.chats(query)
+    return context.library.chats(query)
 
 
-def _chat(at: Asking, stored: StoredChat, live: frozenset[str], *, with_project: bool) -> Chat:
+def _chat(context: CallContext, stored: StoredChat, live: frozenset[str], *, with_project: bool) -> TimelineChat:
     about = stored.overview
-    return Chat(
+    return TimelineChat(
         chat=name_of(about.id),
-        title=at.frame.line(about.title),
-        started=told(about.started),
-        last_active=told(about.last_active),
-        project=at.frame.line_or_none(about.project) if with_project else None,
+        title=context.frame.line(about.title),
+        started=utc_minutes(about.started),
+        last_active=utc_minutes(about.last_active),
+        project=context.frame.line_or_none(about.project) if with_project else None,
         prompts=about.prompts,
         messages=about.messages,
         agents=about.agents,

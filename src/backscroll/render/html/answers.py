@@ -19,10 +19,10 @@ from backscroll.records import (
     readable_value,
 )
 from backscroll.render.html.element import NOTHING, Html, el
+from backscroll.render.html.page_data import Detail, View
 from backscroll.render.html.pictures import document_note, picture
 from backscroll.render.html.plain import as_typed, cut, json_of, one_line
 from backscroll.render.html.prose import prose
-from backscroll.render.html.shown import Detail, View
 from backscroll.render.html.tools import section, user_words
 
 MOST_LINES: Final = 5000

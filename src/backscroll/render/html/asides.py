@@ -7,9 +7,9 @@ from backscroll.conversation import Message, RowKind
 from backscroll.records import Attachment, ChainRecord, System, User, fields_of, type_of, value_of
 from backscroll.render.html.ansi import terminal
 from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.html.page_data import Detail, View
 from backscroll.render.html.plain import cut, first_line, json_of, readable
 from backscroll.render.html.prose import prose
-from backscroll.render.html.shown import Detail, View
 from backscroll.render.reports import duration, short
 
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from backscroll.conversation import Agent
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.outline import first_words, gauge, minimap, money, outline_list, tree
-from backscroll.render.html.shown import Shown
+from backscroll.render.html.page_data import ChatPageData
 from backscroll.render.reports import duration, short
 from backscroll.render.terminal import moment, plural
 
@@ -24,7 +24,7 @@ LEVELS: Final = (("everything", "Everything"), ("normal", "Normal"), ("talk", "P
 FORMS: Final = (("html", "Web page"), ("md", "Markdown"), ("json", "JSON"), ("jsonl", "The rows, as they are"))
 
 
-def chat_page(shown: Shown) -> Html:
+def chat_page(shown: ChatPageData) -> Html:
     """A chat: what it is, its outline, and its messages as far as they are loaded."""
     address = _address(shown.overview.id)
     return el(
@@ -93,7 +93,7 @@ def _address(chat: str) -> str:
     return f"/chats/{quote(chat, safe='')}"
 
 
-def _head(shown: Shown, address: str) -> Html:
+def _head(shown: ChatPageData, address: str) -> Html:
     badges = [
         el("span", "live", class_="badge live", id="live-badge", hidden=not shown.is_live),
         el("span", "archived", class_="badge", title="Claude Code has deleted it; this is the kept copy")
@@ -116,16 +116,16 @@ def _head(shown: Shown, address: str) -> Html:
     )
 
 
-def beside(shown: Shown) -> Html:
+def beside(shown: ChatPageData) -> Html:
     """What changes beside the messages as a chat goes on, to be put into the page."""
     return join([_told(shown), _outline(shown, _address(shown.overview.id))])
 
 
-def _told(shown: Shown) -> Html:
+def _told(shown: ChatPageData) -> Html:
     return el("p", [el("span", fact) for fact in _facts(shown)], class_="chat-facts")
 
 
-def _facts(shown: Shown) -> Iterator[object]:
+def _facts(shown: ChatPageData) -> Iterator[object]:
     chat = shown.overview
     if chat.project:
         yield el("a", chat.project, href=f"/chats?q={quote(_project_query(chat.project), safe='')}", class_="mono")
@@ -170,7 +170,7 @@ def _when(when: datetime) -> Html:
     return el("time", f"{exact[:10]} {exact[11:16]}", datetime=exact)
 
 
-def _tags(shown: Shown, address: str) -> Html:
+def _tags(shown: ChatPageData, address: str) -> Html:
     own = [
         el("form", el("input", type="hidden", name="untag", value=tag), el("span", tag),
            el("button", "×", class_="quiet", aria_label=f"Take the tag {tag} off"),
@@ -180,7 +180,7 @@ def _tags(shown: Shown, address: str) -> Html:
     return join([*own, *[el("span", tag, class_="tag") for tag in shown.overview.tags if tag not in shown.tags]])
 
 
-def _toolbar(shown: Shown, address: str) -> Html:
+def _toolbar(shown: ChatPageData, address: str) -> Html:
     marks, export = f"{address}/marks", f"{address}/export?branch={shown.branch}"
     pin = el(
         "form",
@@ -230,13 +230,13 @@ def _field(address: str, name: str, label: str, what: str) -> Html:
     return el("details", el("summary", label, class_="button"), form, class_="menu")
 
 
-def _side(shown: Shown, address: str) -> Html:
+def _side(shown: ChatPageData, address: str) -> Html:
     # On a phone it lies over the page when it is called; where there is room, it always stands beside it.
     button = el("button", "Outline", type="button", popovertarget="side", class_="side-button")
     return el("div", button, _outline(shown, address), class_="chat-side")
 
 
-def _outline(shown: Shown, address: str) -> Html:
+def _outline(shown: ChatPageData, address: str) -> Html:
     way = tree(shown.overview.sessions, shown.branches, shown.agents, shown.branch, address, shown.links)
     if shown.outline is None:  # of a long chat: the messages come first
         later = el("a", "Outline", href=f"{address}/side?branch={shown.branch}", data_later=True)
@@ -254,7 +254,7 @@ def _outline(shown: Shown, address: str) -> Html:
     return el("nav", parts, id="side", popover="auto", class_="side", aria_label="Outline of this chat")
 
 
-def _messages(shown: Shown, address: str) -> Html:
+def _messages(shown: ChatPageData, address: str) -> Html:
     chunks, before = [], 0
     for chunk in shown.chunks:
         filled = shown.filled.get(chunk.number)

@@ -11,7 +11,7 @@ from pygments.lexers import find_lexer_class, get_all_lexers
 from pygments.token import Comment, Generic, Keyword, Literal, Name, Number, Operator, String, Token
 
 from backscroll.render.html.element import NOTHING, Html, el, join, trusted
-from backscroll.render.html.patience import OutOfPatienceError, patience
+from backscroll.render.html.time_limit import TimeLimitReached, current_time_limit
 from backscroll.render.terminal import clean
 
 Line = list[tuple[str, str]]
@@ -45,13 +45,13 @@ def pieces(text: str, language: str = "", file: str = "") -> list[Line]:
 def coloured(text: str, language: str = "", file: str = "") -> tuple[list[Line], str]:
     """The same, and what a reader should know of the colours: that there are none, where they took too long."""
     text = plain(text)
-    longest = LONGEST if patience() else LONGEST_UNTIMED
+    longest = LONGEST if current_time_limit() else LONGEST_UNTIMED
     lexer = lexer_of(language, file) if len(text) <= longest else None
     if lexer is None or is_odd(text, lexer.name):
         return uncoloured(text), ""
     try:
         lines = (cut_short if len(text) <= SHORT else cut_long)(text, lexer)
-    except OutOfPatienceError:
+    except TimeLimitReached:
         return uncoloured(text), TOO_MUCH
     return (lines, "") if lines is not None else (uncoloured(text), TOO_SLOW)
 
@@ -96,7 +96,7 @@ def language_of(name: str) -> str:
 
 def cut(text: str, lexer: Lexer) -> list[Line] | None:
     """Ask the lexer, and put neighbours of one colour together; None where that takes too long."""
-    current = patience()
+    current = current_time_limit()
     if current is None:
         return cut_within(text, lexer, lambda: False)
     with current.block() as is_over:

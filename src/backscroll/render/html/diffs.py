@@ -20,7 +20,7 @@ class DiffHunk(NamedTuple):
     lines: Sequence[str]
 
 
-class Row(NamedTuple):
+class DiffRow(NamedTuple):
     """One line of a diff."""
 
     mark: str
@@ -120,7 +120,7 @@ def common(one: Sequence[str], other: Sequence[str]) -> int:
     return count
 
 
-def rows_of(hunk: DiffHunk, file: str) -> Iterator[Row]:
+def rows_of(hunk: DiffHunk, file: str) -> Iterator[DiffRow]:
     """Its lines with numbers and colours. Each side is coloured as the text that it was."""
     sides = {
         side: iter(pieces("\n".join(line[1:] for line in hunk.lines if line[0] in kinds), file=file))
@@ -132,12 +132,12 @@ def rows_of(hunk: DiffHunk, file: str) -> Iterator[Row]:
         mark = line[0]
         changed = changes.get(number, ())
         if mark == "\\":
-            yield Row(mark, None, None, [("", line[1:].strip())])
+            yield DiffRow(mark, None, None, [("", line[1:].strip())])
             continue
         coloured = next(sides["-"], None) if mark != "+" else None
         if mark != "-":
             coloured = next(sides["+"], coloured)
-        yield Row(mark, old if mark != "+" else None, new if mark != "-" else None, coloured or [], changed)
+        yield DiffRow(mark, old if mark != "+" else None, new if mark != "-" else None, coloured or [], changed)
         old += mark != "+"
         new += mark != "-"
 
@@ -176,7 +176,7 @@ def differing(old: str, new: str) -> tuple[Sequence[tuple[int, int]], Sequence[t
     return [span for span in gone if span[0] < span[1]], [span for span in come if span[0] < span[1]]
 
 
-def folded(rows: Sequence[Row]) -> Iterator[Html]:
+def folded(rows: Sequence[DiffRow]) -> Iterator[Html]:
     """The rows, where many in a row did not change with a fold around those in the middle."""
     for is_same, group in groupby(rows, lambda row: row.mark == " "):
         stretch = list(group)
@@ -189,7 +189,7 @@ def folded(rows: Sequence[Row]) -> Iterator[Html]:
             yield join(map(drawn, stretch))
 
 
-def drawn(row: Row) -> Html:
+def drawn(row: DiffRow) -> Html:
     """A row. Numbers are drawn by the style sheet, so that they are not copied along; the mark is text."""
     # Not by `el`: there are very many of these.
     old, new = (f' data-line="{number}"' if number is not None else "" for number in (row.old, row.new))
@@ -200,7 +200,7 @@ def drawn(row: Row) -> Html:
     )
 
 
-def worded(row: Row) -> str:
+def worded(row: DiffRow) -> str:
     """The text of a row, with the words that changed in `<ins>` or `<del>`."""
     if not row.changed:
         return markup(row.line)

@@ -20,8 +20,8 @@ from backscroll.render.html.export_documents import Shareable, json_document, ma
 from backscroll.render.html.images import sniffed
 from backscroll.render.html.messages import messages_html
 from backscroll.render.html.outline import first_words, gauge, minimap, money, outline_list
+from backscroll.render.html.page_data import Detail, View
 from backscroll.render.html.pictures import pictures_of
-from backscroll.render.html.shown import Detail, View
 from backscroll.render.terminal import moment, plural
 
 Format = Literal["html", "md", "json"]

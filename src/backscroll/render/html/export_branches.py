@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from backscroll.conversation import Branch, CallState, Chat, Message, RowKind, Turn
-from backscroll.render.html.shown import Fork, OutlineItem
+from backscroll.render.html.page_data import Fork, OutlineItem
 
 HEADS: Final = frozenset({RowKind.PROMPT, RowKind.COMMAND, RowKind.SHELL, RowKind.COMPACTION})
 

@@ -11,10 +11,10 @@ from backscroll.conversation import Overview
 from backscroll.records import value_of
 from backscroll.render.chats import agent_as_json, branch_as_json, chat_as_json, message_as_json
 from backscroll.render.documents import Readable, document_parts
-from backscroll.render.html.patience import Clock
-from backscroll.render.html.shown import Detail
+from backscroll.render.html.page_data import Detail
+from backscroll.render.html.time_limit import Clock
 from backscroll.render.markdown import markdown
-from backscroll.render.parts import Choice
+from backscroll.render.parts import PartFilter
 from backscroll.render.terminal import clean_line, moment
 
 
@@ -116,8 +116,8 @@ def _indented(value: object, spaces: int) -> str:
 
 
 LONGEST_INDENTED: Final = 1_000_000
-CHOICES: Final[Mapping[Detail, Choice]] = {
-    "talk": Choice(tools="none"),
-    "normal": Choice(tools="short"),
-    "everything": Choice(tools="full", thinking=True, everything=True),
+CHOICES: Final[Mapping[Detail, PartFilter]] = {
+    "talk": PartFilter(tools="none"),
+    "normal": PartFilter(tools="short"),
+    "everything": PartFilter(tools="full", thinking=True, everything=True),
 }

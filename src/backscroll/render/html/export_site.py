@@ -16,7 +16,7 @@ LONGEST_PROMPT = 400
 MOST_PROMPTS = 500
 
 
-class Listed(NamedTuple):
+class ExportedChat(NamedTuple):
     """A chat of the list. Light, so that there can be many."""
 
     file: str
@@ -26,12 +26,12 @@ class Listed(NamedTuple):
     """How its prompts begin, to be found by."""
 
 
-def listed(file: str, shared: Readable, overview: Overview) -> Listed:
+def exported_chat(file: str, shared: Readable, overview: Overview) -> ExportedChat:
     """What the list has of a chat."""
-    return Listed(file, overview, shared.title, tuple(_prompts(shared, shared.chat.branches)))
+    return ExportedChat(file, overview, shared.title, tuple(_prompts(shared, shared.chat.branches)))
 
 
-def index_page(chats: Sequence[Listed], assets: Assets, *, title: str, is_redacted: bool) -> Iterator[str]:
+def index_page(chats: Sequence[ExportedChat], assets: Assets, *, title: str, is_redacted: bool) -> Iterator[str]:
     """The page that leads to all of them."""
     yield from page_head(title, assets)
     yield '<body class="exported export-list">'
@@ -60,7 +60,7 @@ def index_page(chats: Sequence[Listed], assets: Assets, *, title: str, is_redact
     yield "]</script></body></html>\n"
 
 
-def _row(chat: Listed) -> Html:
+def _row(chat: ExportedChat) -> Html:
     overview = chat.overview
     when = moment(overview.last_active) if overview.last_active else ""
     name = first_words(chat.title, 110) or overview.id[:8]
@@ -73,7 +73,7 @@ def _row(chat: Listed) -> Html:
     )
 
 
-def _data(chat: Listed) -> Html:
+def _data(chat: ExportedChat) -> Html:
     """What is searched, as JSON that nothing in it can end: every `<` is written by its number."""
     words = clean_line(f"{chat.title} {chat.overview.project or ''} {chat.overview.id}")
     told = json.dumps({"text": words, "prompts": chat.prompts}, ensure_ascii=False)

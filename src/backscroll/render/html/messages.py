@@ -9,11 +9,11 @@ from backscroll.render.html.ansi import terminal
 from backscroll.render.html.answers import answer_detail, answer_parts
 from backscroll.render.html.asides import aside_of
 from backscroll.render.html.element import NOTHING, Html, el, join
-from backscroll.render.html.patience import timed
+from backscroll.render.html.page_data import Detail, Fork, View
 from backscroll.render.html.pictures import media
 from backscroll.render.html.plain import as_typed, cut, is_document, time_of
 from backscroll.render.html.prose import prose
-from backscroll.render.html.shown import Detail, Fork, View
+from backscroll.render.html.time_limit import timed
 from backscroll.render.html.tools import call_html
 from backscroll.render.html.tools.shell import command_line
 from backscroll.render.reports import dollars, short
@@ -22,7 +22,7 @@ from backscroll.render.terminal import moment
 __all__ = ["call_html", "message_html", "messages_html"]
 
 
-class Before(NamedTuple):
+class PreviousMessage(NamedTuple):
     """What a reader knows from the messages before: what stays the same is not said again."""
 
     is_answer: bool = False
@@ -30,7 +30,7 @@ class Before(NamedTuple):
     version: str | None = None
 
 
-class Told(NamedTuple):
+class ArticleContent(NamedTuple):
     """What stands in the article of a message."""
 
     who: str
@@ -42,12 +42,12 @@ class Told(NamedTuple):
 def message_html(message: Message, view: View, before: Message | None = None) -> Html:
     """A message. `before` is the one before it, or None where that is not known: then nothing is a change."""
     with timed(view.clock):
-        return _message(message, view, _behind(before, Before()) if before else Before())
+        return _message(message, view, _behind(before, PreviousMessage()) if before else PreviousMessage())
 
 
 def messages_html(messages: Iterable[Message], view: View, before: Message | None = None) -> Html:
     """Messages behind one another. They share the time for the colours of code."""
-    known = _behind(before, Before()) if before else Before()
+    known = _behind(before, PreviousMessage()) if before else PreviousMessage()
     shown = []
     with timed(view.clock):
         for message in messages:
@@ -56,13 +56,13 @@ def messages_html(messages: Iterable[Message], view: View, before: Message | Non
     return join(shown)
 
 
-def _behind(message: Message, known: Before) -> Before:
+def _behind(message: Message, known: PreviousMessage) -> PreviousMessage:
     is_answer = message.kind is RowKind.ANSWER or (message.kind in UNSEEN and known.is_answer)
     model = message.model if message.model and message.model != SYNTHETIC else known.model
-    return Before(is_answer, model, _version(message) or known.version)
+    return PreviousMessage(is_answer, model, _version(message) or known.version)
 
 
-def _message(message: Message, view: View, before: Before) -> Html:
+def _message(message: Message, view: View, before: PreviousMessage) -> Html:
     told = _told(message, view)
     is_continued = message.kind is RowKind.ANSWER and before.is_answer
     classes = ["message", str(message.kind), told.tone, "continued" if is_continued else ""]
@@ -79,13 +79,13 @@ def _message(message: Message, view: View, before: Before) -> Html:
     )
 
 
-def _told(message: Message, view: View) -> Told:
+def _told(message: Message, view: View) -> ArticleContent:
     kind, text = message.kind, message.text
     row = message.rows[0]
     if kind is RowKind.ANSWER or (kind is RowKind.API_ERROR and message.blocks):
         is_own = message.model == SYNTHETIC
         detail = "normal" if kind is RowKind.API_ERROR else answer_detail(message)
-        return Told(
+        return ArticleContent(
             "Claude Code" if is_own else "Claude",
             answer_parts(message, view),
             detail,
@@ -95,19 +95,19 @@ def _told(message: Message, view: View) -> Told:
         is_task = row.is_sidechain
         shown = prose(text) if is_task or is_document(text) else _typed(text, view)
         who = "Task" if is_task else "You"
-        return Told(who, [shown if text.strip() else NOTHING, *media(message.blocks, row.uuid, view)], "talk")
+        return ArticleContent(who, [shown if text.strip() else NOTHING, *media(message.blocks, row.uuid, view)], "talk")
     if kind is RowKind.COMMAND:
         name, _, arguments = text.partition(" ")
         shown = el("p", el("code", name, class_="command-name"), " ", arguments, class_="typed-text")
-        return Told("You", [shown, *media(message.blocks, row.uuid, view)], "talk")
+        return ArticleContent("You", [shown, *media(message.blocks, row.uuid, view)], "talk")
     if kind is RowKind.SHELL:
-        return Told("You", [command_line(text)], "talk")
+        return ArticleContent("You", [command_line(text)], "talk")
     if kind in (RowKind.COMMAND_OUTPUT, RowKind.SHELL_OUTPUT):
-        return Told("Output", [_output(text, view)], "normal" if _says_something(text) else "everything")
+        return ArticleContent("Output", [_output(text, view)], "normal" if _says_something(text) else "everything")
     aside = aside_of(message, view)
     line = el("summary", aside.line) if aside.folded else el("p", aside.line, class_="aside-line")
     shown = el("details", line, el("div", aside.folded, class_="aside-body")) if aside.folded else line
-    return Told("", [shown], aside.detail, f"aside {aside.tone}".strip())
+    return ArticleContent("", [shown], aside.detail, f"aside {aside.tone}".strip())
 
 
 def _typed(text: str, view: View) -> Html:
@@ -138,7 +138,7 @@ def _says_something(text: str) -> bool:
     return text.strip() not in ("", "(no content)")  # the client's own words for nothing
 
 
-def _head(message: Message, view: View, before: Before, who: str) -> Html:
+def _head(message: Message, view: View, before: PreviousMessage, who: str) -> Html:
     model, version = message.model, _version(message)
     facts = []
     if message.kind is RowKind.QUEUED:
@@ -245,7 +245,7 @@ def _model_name(model: str) -> str:
     return model.removeprefix("claude-")
 
 
-def _model_title(message: Message, before: Before) -> str:
+def _model_title(message: Message, before: PreviousMessage) -> str:
     record = message.rows[0].record
     effort = record.effort if isinstance(record, Assistant) else None
     told = [model for model in (before.model, message.model) if model]

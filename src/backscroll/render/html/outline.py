@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from backscroll.conversation import Agent, Branch
 from backscroll.render.html.element import NOTHING, Html, el, join, text, trusted
-from backscroll.render.html.shown import Links, OutlineItem
+from backscroll.render.html.page_data import Links, OutlineItem
 from backscroll.render.reports import dollars, short
 from backscroll.render.terminal import clean_line, plural
 

@@ -6,7 +6,7 @@ from backscroll.conversation import bytes_of, pictures_of
 from backscroll.records import Block, Document, Image
 from backscroll.render.html.element import Html, el
 from backscroll.render.html.images import sniffed
-from backscroll.render.html.shown import View
+from backscroll.render.html.page_data import View
 
 __all__ = ["document_note", "media", "picture", "pictures_of"]
 

@@ -16,9 +16,9 @@ from backscroll.errors import BackscrollError, Busy, NothingFound, UsageError
 from backscroll.web.api import answers, handlers, parameters
 from backscroll.web.api.errors import problem_response
 from backscroll.web.api.stats import stats
-from backscroll.web.asking import Endpoint as Answering
-from backscroll.web.asking import status_of
-from backscroll.web.desk import Desk
+from backscroll.web.requests import Handler as Answering
+from backscroll.web.requests import status_of
+from backscroll.web.state import ViewerState
 
 
 class Endpoint(NamedTuple):
@@ -61,17 +61,17 @@ def encode(value: object) -> bytes:
 
 def _answering(endpoint: Endpoint) -> Answering:
     async def answering(request: Request) -> Response:
-        desk: Desk = request.app.state.desk
+        state: ViewerState = request.app.state.viewer
 
         def run() -> Response:
             try:
                 wanted = parameters.read_parameters(
                     endpoint.takes, request.path_params, request.scope.get("query_string", b"")
                 )
-                with desk.library() as library:
+                with state.library() as library:
                     if not library.store.exists and not endpoint.is_early:
                         raise Busy("nothing has been read yet", "try again in a moment; see /api/v1/status")
-                    answer = endpoint.answer(library, wanted, *((desk.open_chats,) if endpoint.browses else ()))
+                    answer = endpoint.answer(library, wanted, *((state.open_chats,) if endpoint.browses else ()))
             except BackscrollError as error:
                 return problem_response(error, status_of(error))
             return Response(encode(answer), HTTPStatus.OK, media_type="application/json")
@@ -91,22 +91,24 @@ def _finite(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
 
 
 ENDPOINTS: Final = (
-    Endpoint("/chats", handlers.chats, parameters.ChatsWanted, answers.Chats, (UsageError, Busy)),
-    Endpoint("/chats/{id}", handlers.chat, parameters.ChatWanted, answers.OneChat, (UsageError, NothingFound, Busy)),
+    Endpoint("/chats", handlers.chats, parameters.ChatsParameters, answers.Chats, (UsageError, Busy)),
     Endpoint(
-        "/chats/{id}/messages", handlers.messages, parameters.MessagesWanted, answers.Messages,
+        "/chats/{id}", handlers.chat, parameters.ChatParameters, answers.OneChat, (UsageError, NothingFound, Busy),
+    ),
+    Endpoint(
+        "/chats/{id}/messages", handlers.messages, parameters.MessagesParameters, answers.Messages,
         (UsageError, NothingFound, Busy), browses=True,
     ),
     Endpoint(
-        "/chats/{id}/branches", handlers.branches, parameters.ChatWanted, answers.Branches,
+        "/chats/{id}/branches", handlers.branches, parameters.ChatParameters, answers.Branches,
         (UsageError, NothingFound, Busy), browses=True,
     ),
     Endpoint(
-        "/chats/{id}/agents", handlers.agents, parameters.ChatWanted, answers.Agents,
+        "/chats/{id}/agents", handlers.agents, parameters.ChatParameters, answers.Agents,
         (UsageError, NothingFound, Busy), browses=True,
     ),
-    Endpoint("/search", handlers.search, parameters.Searched, answers.Found, (UsageError, Busy)),
-    Endpoint("/stats/{report}", stats, parameters.ReportWanted, answers.Report, (UsageError, NothingFound, Busy)),
-    Endpoint("/projects", handlers.projects, parameters.Nothing, answers.Projects, (UsageError, Busy)),
-    Endpoint("/status", handlers.status, parameters.Nothing, answers.Status, (UsageError,), is_early=True),
+    Endpoint("/search", handlers.search, parameters.SearchParameters, answers.Found, (UsageError, Busy)),
+    Endpoint("/stats/{report}", stats, parameters.ReportParameters, answers.Report, (UsageError, NothingFound, Busy)),
+    Endpoint("/projects", handlers.projects, parameters.NoParameters, answers.Projects, (UsageError, Busy)),
+    Endpoint("/status", handlers.status, parameters.NoParameters, answers.Status, (UsageError,), is_early=True),
 )  # fmt: skip

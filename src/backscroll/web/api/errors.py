@@ -15,7 +15,7 @@ PREFIX: Final = "/api/"
 SEE: Final = "see /api/v1/openapi.json"
 
 
-class Problem(msgspec.Struct, frozen=True):
+class ErrorDetail(msgspec.Struct, frozen=True):
     """What went wrong."""
 
     kind: str
@@ -28,17 +28,17 @@ class Problem(msgspec.Struct, frozen=True):
 class Error(msgspec.Struct, frozen=True):
     """The one shape of an error."""
 
-    error: Problem
+    error: ErrorDetail
 
 
 def problem_response(error: BackscrollError, status: int, headers: Mapping[str, str] | None = None) -> Response:
     """An error as JSON."""
-    told = Error(Problem(error.kind, error.message, error.hint))
+    told = Error(ErrorDetail(error.kind, error.message, error.hint))
     try:
         body = msgspec.json.encode(told)
     except UnicodeEncodeError:  # half a character, from a request or a file name
         clean = [text.encode(errors="replace").decode() for text in (error.message, error.hint)]
-        body = msgspec.json.encode(Error(Problem(error.kind, *clean)))
+        body = msgspec.json.encode(Error(ErrorDetail(error.kind, *clean)))
     return Response(body, status, headers, "application/json")
 
 

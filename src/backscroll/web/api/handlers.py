@@ -7,23 +7,29 @@ from backscroll.errors import UsageError
 from backscroll.library import Library, OpenChats, StoredChat
 from backscroll.library.marked_chats import marked_chat
 from backscroll.render.chats import agent_as_json, branch_as_json, chat_as_json, message_as_json
-from backscroll.render.found import found_as_json
+from backscroll.render.search_results import found_as_json
 from backscroll.render.terminal import moment
-from backscroll.web.api.parameters import ChatsWanted, ChatWanted, MessagesWanted, Nothing, Searched
+from backscroll.web.api.parameters import (
+    ChatParameters,
+    ChatsParameters,
+    MessagesParameters,
+    NoParameters,
+    SearchParameters,
+)
 
 
-def chats(library: Library, wanted: ChatsWanted) -> dict[str, Any]:
+def chats(library: Library, wanted: ChatsParameters) -> dict[str, Any]:
     """The chats that a query accepts by its fields, and by its words in their titles."""
     found = library.chats(wanted.q, limit=wanted.limit + 1, offset=wanted.offset, sort=wanted.sort)
     return {"chats": [_chat(library, one) for one in found[: wanted.limit]], "more": len(found) > wanted.limit}
 
 
-def chat(library: Library, wanted: ChatWanted) -> dict[str, Any]:
+def chat(library: Library, wanted: ChatParameters) -> dict[str, Any]:
     """One chat."""
     return {"chat": _chat(library, library.find(wanted.id))}
 
 
-def messages(library: Library, wanted: MessagesWanted, open_chats: OpenChats) -> dict[str, Any]:
+def messages(library: Library, wanted: MessagesParameters, open_chats: OpenChats) -> dict[str, Any]:
     """What was said on a branch, or by an agent, page by page."""
     reader = open_chats.open(library, wanted.id)
     if wanted.agent:
@@ -43,12 +49,12 @@ def messages(library: Library, wanted: MessagesWanted, open_chats: OpenChats) ->
     }
 
 
-def branches(library: Library, wanted: ChatWanted, open_chats: OpenChats) -> dict[str, Any]:
+def branches(library: Library, wanted: ChatParameters, open_chats: OpenChats) -> dict[str, Any]:
     """The branches of a chat, the active one first."""
     return {"branches": [branch_as_json(branch) for branch in open_chats.open(library, wanted.id).chat.branches]}
 
 
-def agents(library: Library, wanted: ChatWanted, open_chats: OpenChats) -> dict[str, Any]:
+def agents(library: Library, wanted: ChatParameters, open_chats: OpenChats) -> dict[str, Any]:
     """The sub-agents of a chat, also those that were only warmed up."""
     reader = open_chats.open(library, wanted.id)
     found = reader.chat.agents
@@ -56,7 +62,7 @@ def agents(library: Library, wanted: ChatWanted, open_chats: OpenChats) -> dict[
     return {"agents": [agent_as_json(agent) for agent in found]}
 
 
-def search(library: Library, wanted: Searched) -> dict[str, Any]:
+def search(library: Library, wanted: SearchParameters) -> dict[str, Any]:
     """Find what was said, thought, run and returned."""
     if not wanted.q.strip():
         raise UsageError("nothing to search for", "write words or fields into q")
@@ -64,7 +70,7 @@ def search(library: Library, wanted: Searched) -> dict[str, Any]:
     return found_as_json(found, [marked_chat(library, one.chat).mark for one in found.chats])
 
 
-def projects(library: Library, _: Nothing) -> dict[str, Any]:
+def projects(library: Library, _: NoParameters) -> dict[str, Any]:
     """Every project, with what there is of it."""
     counts: dict[str | None, list[Any]] = {}
     for stored in library.chats():  # the newest first, so the first time of a project is its latest
@@ -77,7 +83,7 @@ def projects(library: Library, _: Nothing) -> dict[str, Any]:
     return {"projects": [dict(zip(names, (name, *count), strict=True)) for name, count in counts.items()]}
 
 
-def status(library: Library, _: Nothing) -> dict[str, Any]:
+def status(library: Library, _: NoParameters) -> dict[str, Any]:
     """What is served, and how far it is read."""
     exists = library.store.exists
     return {

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from backscroll import __version__
 from backscroll.web.api.endpoints import ENDPOINTS, Endpoint
 from backscroll.web.api.errors import Error
-from backscroll.web.asking import STATUS
+from backscroll.web.requests import STATUS
 
 BASE: Final = "/api/v1"
 REFERENCE: Final = "#/components/schemas/{name}"

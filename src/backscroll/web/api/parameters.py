@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from backscroll.errors import UsageError
-from backscroll.render.refusals import plainly
+from backscroll.render.validation import validation_message
 
 Name = Annotated[
     str,
@@ -29,11 +29,11 @@ ReportName = Literal[
 ]  # fmt: skip
 
 
-class Nothing(Struct, frozen=True, forbid_unknown_fields=True):
+class NoParameters(Struct, frozen=True, forbid_unknown_fields=True):
     """No parameters."""
 
 
-class ChatsWanted(Struct, frozen=True, forbid_unknown_fields=True):
+class ChatsParameters(Struct, frozen=True, forbid_unknown_fields=True):
     """Which chats."""
 
     q: Query = ""
@@ -42,13 +42,13 @@ class ChatsWanted(Struct, frozen=True, forbid_unknown_fields=True):
     sort: Literal["newest", "oldest"] = "newest"
 
 
-class ChatWanted(Struct, frozen=True, forbid_unknown_fields=True):
+class ChatParameters(Struct, frozen=True, forbid_unknown_fields=True):
     """Which chat."""
 
     id: Name
 
 
-class MessagesWanted(Struct, frozen=True, forbid_unknown_fields=True):
+class MessagesParameters(Struct, frozen=True, forbid_unknown_fields=True):
     """Which messages of a chat."""
 
     id: Name
@@ -58,7 +58,7 @@ class MessagesWanted(Struct, frozen=True, forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1, le=500, description="At most so many.")] = 100
 
 
-class Searched(Struct, frozen=True, forbid_unknown_fields=True):
+class SearchParameters(Struct, frozen=True, forbid_unknown_fields=True):
     """What to look for."""
 
     q: Annotated[Query, Meta(min_length=1)]
@@ -68,7 +68,7 @@ class Searched(Struct, frozen=True, forbid_unknown_fields=True):
     hits: Annotated[int, Meta(ge=1, le=100, description="Passages of each chat.")] = 3
 
 
-class ReportWanted(Struct, frozen=True, forbid_unknown_fields=True):
+class ReportParameters(Struct, frozen=True, forbid_unknown_fields=True):
     """Which report, of what."""
 
     report: ReportName
@@ -82,10 +82,10 @@ class ReportWanted(Struct, frozen=True, forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1, le=10_000, description="At most so many rows.")] = 1000
 
 
-Wanted = TypeVar("Wanted", bound=Struct)
+Parameters = TypeVar("Parameters", bound=Struct)
 
 
-def read_parameters(kind: type[Wanted], path: dict[str, Any], query: bytes) -> Wanted:
+def read_parameters(kind: type[Parameters], path: dict[str, Any], query: bytes) -> Parameters:
     """The parameters of a request, or an error that says which one is wrong."""
     given = dict(parse_qsl(query.decode("latin-1"), keep_blank_values=True, errors="replace"))
     if doubled := sorted(path.keys() & given.keys()):
@@ -93,7 +93,9 @@ def read_parameters(kind: type[Wanted], path: dict[str, Any], query: bytes) -> W
     try:
         return msgspec.convert({**given, **path}, kind, strict=False)
     except msgspec.ValidationError as error:
-        problem = plainly(str(error), missing="is missing in the address", unknown="is no parameter of this address")
+        problem = validation_message(
+            str(error), missing="is missing in the address", unknown="is no parameter of this address"
+        )
         raise UsageError(problem, HINT) from error
 
 

@@ -6,7 +6,7 @@ from starlette.routing import Route
 
 from backscroll.web.api.endpoints import ENDPOINTS
 from backscroll.web.api.openapi import describe
-from backscroll.web.news import events
+from backscroll.web.events import events
 
 ROUTES: Final = [
     *(endpoint.route() for endpoint in ENDPOINTS),

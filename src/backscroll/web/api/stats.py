@@ -10,10 +10,10 @@ from backscroll.library.analytics.kinds import report_of
 from backscroll.library.analytics.overview import overview
 from backscroll.library.analytics.reports import Asked
 from backscroll.query import parse, parse_moment
-from backscroll.web.api.parameters import ReportWanted
+from backscroll.web.api.parameters import ReportParameters
 
 
-def stats(library: Library, wanted: ReportWanted) -> dict[str, Any]:
+def stats(library: Library, wanted: ReportParameters) -> dict[str, Any]:
     """A report. What it can be added up by is what the command of the same name says."""
     asked = _asked(wanted, datetime.now().astimezone())
     if wanted.report == "overview":
@@ -23,7 +23,7 @@ def stats(library: Library, wanted: ReportWanted) -> dict[str, Any]:
     return {"rows": report.as_dicts()[: wanted.limit], **report.facts}
 
 
-def _asked(wanted: ReportWanted, now: datetime) -> Asked:
+def _asked(wanted: ReportParameters, now: datetime) -> Asked:
     since = parse_moment(wanted.since, now) if wanted.since else None
     until = parse_moment(wanted.until, now, end=True) if wanted.until else None
     if wanted.period:

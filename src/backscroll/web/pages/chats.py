@@ -12,10 +12,10 @@ from backscroll.query import All, Field, Not, Query, QueryError, field_text
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.terminal import plural
 from backscroll.web.addresses import chats_address, search_address
-from backscroll.web.asking import Asked, status_of
-from backscroll.web.layout import document, error_told
-from backscroll.web.pages import beginning
-from backscroll.web.pages.rows import listed, names_of, project_name, table_of
+from backscroll.web.layout import document, error_html
+from backscroll.web.pages import first_run
+from backscroll.web.pages.chat_rows import chat_rows, names_of, project_name, table_of
+from backscroll.web.requests import PageRequest, status_of
 
 PAGE: Final = 50
 GROUPS: Final = 20
@@ -38,7 +38,7 @@ QUICK: Final = (
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ChatFilter:
     """What of the chats is asked for, and how."""
 
     text: str
@@ -48,14 +48,14 @@ class Wanted:
     offset: int
 
     @classmethod
-    def of(cls, asked: Asked) -> "Wanted":
+    def of(cls, request: PageRequest) -> "ChatFilter":
         """As the address has it."""
-        sort, by = asked.get("sort", "newest"), asked.get("by")
+        sort, by = request.get("sort", "newest"), request.get("by")
         if sort not in SORTS:
             raise UsageError(f"there is no order {sort}", f"the orders are {', '.join(SORTS)}")
         if by not in ("", "project"):
             raise UsageError(f"chats are not grouped by {by}", "leave it out, or group them by project")
-        return cls(asked.get("q").strip(), asked.get("project"), sort, by, asked.number("offset", 0))
+        return cls(request.get("q").strip(), request.get("project"), sort, by, request.number("offset", 0))
 
     def address(self, **changed: str | int | None) -> str:
         """The same with something else; always from the beginning, unless an offset is given."""
@@ -73,23 +73,23 @@ class Wanted:
         return not self.text and not self.project
 
 
-def show(asked: Asked) -> Html | Response:
+def show(request: PageRequest) -> Html | Response:
     """The list."""
-    wanted = Wanted.of(asked)
-    if beginning.is_beginning(asked.library):
-        return beginning.page("Chats", "/chats")
+    wanted = ChatFilter.of(request)
+    if first_run.is_first_run(request.library):
+        return first_run.page("Chats", "/chats")
     try:
-        query = asked.library.parse(wanted.text)
+        query = request.library.parse(wanted.text)
     except QueryError as error:
-        shown = _page(asked.library, wanted, el("div", error_told(error), id="chats"))
+        shown = _page(request.library, wanted, el("div", error_html(error), id="chats"))
         return HTMLResponse(shown, status_code=status_of(error))
     if wanted.project:
         query = Query(query.text, All((Field("project", "=", wanted.project), *query.root.parts)))
     fill = _by_project if wanted.by == "project" else _all
-    return _page(asked.library, wanted, el("div", fill(asked.library, wanted, query), id="chats"))
+    return _page(request.library, wanted, el("div", fill(request.library, wanted, query), id="chats"))
 
 
-def _page(library: Library, wanted: Wanted, found: Html) -> Html:
+def _page(library: Library, wanted: ChatFilter, found: Html) -> Html:
     project = el("p", wanted.project, class_="mono muted path") if wanted.project else NOTHING
     title = project_name(wanted.project) if wanted.project else "Chats"
     main = join([
@@ -99,7 +99,7 @@ def _page(library: Library, wanted: Wanted, found: Html) -> Html:
     return document(title, main, here="/chats", scripts=("lists.js", "chats.js"), styles=("pages.css",))
 
 
-def _tabs(wanted: Wanted) -> Html:
+def _tabs(wanted: ChatFilter) -> Html:
     tabs = [
         (wanted.address(by=None), "All", wanted.by == ""),
         (wanted.address(by="project", project=None), "By project", wanted.by == "project"),
@@ -109,7 +109,7 @@ def _tabs(wanted: Wanted) -> Html:
     return el("nav", links, class_="tabs", aria_label="How to list them")
 
 
-def _filter(wanted: Wanted) -> Html:
+def _filter(wanted: ChatFilter) -> Html:
     options = [
         el("option", name, value=sort, selected=True if sort == wanted.sort else None) for sort, name in SORTS.items()
     ]
@@ -126,7 +126,7 @@ def _filter(wanted: Wanted) -> Html:
     )  # fmt: skip
 
 
-def _quick(library: Library, wanted: Wanted) -> Html:
+def _quick(library: Library, wanted: ChatFilter) -> Html:
     """Filters for one click: those that everybody has, one's own tags, one's saved searches."""
     parts: list[Html] = []
     for query, name in (*QUICK, *((field_text("tag", tag), f"#{tag}") for tag in sorted(library.marks.tagged()))):
@@ -138,7 +138,7 @@ def _quick(library: Library, wanted: Wanted) -> Html:
     return el("nav", parts, class_="chips", aria_label="Quick filters")
 
 
-def _all(library: Library, wanted: Wanted, query: Query) -> Html:
+def _all(library: Library, wanted: ChatFilter, query: Query) -> Html:
     pinned: list[StoredChat] = []
     if wanted.sort == "newest":
         if wanted.offset == 0:
@@ -149,17 +149,17 @@ def _all(library: Library, wanted: Wanted, query: Query) -> Html:
         return _nothing(wanted)
     parts = []
     if pinned:
-        rows = listed(library, pinned)
+        rows = chat_rows(library, pinned)
         parts.append(join([el("h2", "Pinned"), table_of(rows, _headings(wanted), with_project=not wanted.project)]))
         parts.append(el("h2", "All the others") if chats else NOTHING)
-    shown = listed(library, chats[:PAGE])
+    shown = chat_rows(library, chats[:PAGE])
     if shown:
         parts.append(table_of(shown, _headings(wanted), with_project=not wanted.project))
     parts.append(_pages(wanted, len(shown), PAGE, has_more=len(chats) > PAGE, total=total))
     return join(parts)
 
 
-def _chats(library: Library, wanted: Wanted, query: Query) -> tuple[list[StoredChat], int | None]:
+def _chats(library: Library, wanted: ChatFilter, query: Query) -> tuple[list[StoredChat], int | None]:
     """One page and one chat more, if there is one; and how many there are, where that is known."""
     if not wanted.project:
         return library.chats(query, sort=wanted.sort, limit=PAGE + 1, offset=wanted.offset), None
@@ -167,7 +167,7 @@ def _chats(library: Library, wanted: Wanted, query: Query) -> tuple[list[StoredC
     return chats[wanted.offset : wanted.offset + PAGE + 1], len(chats)
 
 
-def _by_project(library: Library, wanted: Wanted, query: Query) -> Html:
+def _by_project(library: Library, wanted: ChatFilter, query: Query) -> Html:
     groups: dict[str | None, list[StoredChat]] = {}
     for chat in library.chats(query, sort=wanted.sort):
         groups.setdefault(chat.overview.project, []).append(chat)
@@ -180,7 +180,7 @@ def _by_project(library: Library, wanted: Wanted, query: Query) -> Html:
         where = wanted.address(by=None, project=project)
         name = el("a", names[project], href=where, title=project) if project else "No project"
         parts.append(el("h2", name, " ", el("span", plural(len(chats), "chat"), class_="badge")))
-        parts.append(table_of(listed(library, chats[:IN_A_GROUP]), _headings(wanted), with_project=False))
+        parts.append(table_of(chat_rows(library, chats[:IN_A_GROUP]), _headings(wanted), with_project=False))
         if len(chats) > IN_A_GROUP and project:
             parts.append(el("p", el("a", f"All {len(chats):,} chats of {names[project]}", href=where)))
     has_more = wanted.offset + GROUPS < len(groups)
@@ -188,7 +188,7 @@ def _by_project(library: Library, wanted: Wanted, query: Query) -> Html:
     return join(parts)
 
 
-def _headings(wanted: Wanted) -> Html:
+def _headings(wanted: ChatFilter) -> Html:
     def heading(name: str, sort: str, *, number: bool = False) -> Html:
         is_here = wanted.sort == sort
         mark = el("span", " ↓", aria_hidden="true") if is_here else NOTHING
@@ -211,7 +211,9 @@ def _headings(wanted: Wanted) -> Html:
     )
 
 
-def _pages(wanted: Wanted, shown: int, size: int, *, has_more: bool, total: int | None, what: str = "chats") -> Html:
+def _pages(
+    wanted: ChatFilter, shown: int, size: int, *, has_more: bool, total: int | None, what: str = "chats"
+) -> Html:
     if not wanted.offset and not has_more:
         return NOTHING
     first = f"{wanted.offset + 1:,}–{wanted.offset + shown:,}"
@@ -226,7 +228,7 @@ def _pages(wanted: Wanted, shown: int, size: int, *, has_more: bool, total: int 
     )  # fmt: skip
 
 
-def _nothing(wanted: Wanted) -> Html:
+def _nothing(wanted: ChatFilter) -> Html:
     if wanted.offset:
         return el(
             "p", "The list ends before this. ", el("a", "To its beginning", href=wanted.address()), class_="empty"
@@ -238,7 +240,7 @@ def _nothing(wanted: Wanted) -> Html:
             ", or ", el("a", "show all chats", href="/chats"), ".",
         )  # fmt: skip
         return el("p", hints, class_="empty")
-    return beginning.no_chats()
+    return first_run.no_chats()
 
 
 def _and(query: Query, part: Field | Not) -> Query:

@@ -8,8 +8,8 @@ from starlette.responses import Response
 from backscroll.errors import UsageError
 from backscroll.library.sharing.share import redactor, rows_of, share
 from backscroll.render.html.export import Format, exported
-from backscroll.web.asking import Asked
 from backscroll.web.export_assets import export_assets
+from backscroll.web.requests import PageRequest
 
 KINDS: Final = {
     "html": "text/html; charset=utf-8",
@@ -21,19 +21,19 @@ REDACTED: Final = frozenset({"html", "md"})
 """What is made for others to read; secrets are masked in it unless `redact=0` says otherwise."""
 
 
-def show(asked: Asked) -> Response:
+def show(request: PageRequest) -> Response:
     """The file, to be downloaded."""
-    form = asked.get("format", "html")
+    form = request.get("format", "html")
     if form not in KINDS:
         raise UsageError(f"there is no format {form}", f"the formats are {', '.join(KINDS)}")
-    stored = asked.library.find(asked.path("chat"))
-    hiding = redactor() if asked.get("redact", "1" if form in REDACTED else "0") != "0" else None
+    stored = request.library.find(request.path("chat"))
+    hiding = redactor() if request.get("redact", "1" if form in REDACTED else "0") != "0" else None
     if form == "jsonl":
-        content = b"".join(rows_of(asked.library, stored, hiding))
+        content = b"".join(rows_of(request.library, stored, hiding))
     else:
-        shared = share(asked.library, stored, hiding)
+        shared = share(request.library, stored, hiding)
         kind = next(one for one in get_args(Format) if one == form)
-        branch = asked.number("branch", 1, least=1)
+        branch = request.number("branch", 1, least=1)
         content = "".join(exported(shared, kind, export_assets(), branch=branch)).encode("utf-8", "replace")
     name = f"{quote(stored.overview.id[:8], safe='')}.{form}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}

@@ -8,11 +8,11 @@ from typing import Final, NamedTuple
 
 from backscroll.library import Found, Hit, Library, StoredChat
 from backscroll.query import Field, QueryError, Regex, leaves, with_field
-from backscroll.render.found import moment_of
 from backscroll.render.html.element import NOTHING, Html, el
+from backscroll.render.search_results import moment_of
 from backscroll.render.terminal import clean_line
 from backscroll.web.addresses import search_address
-from backscroll.web.pages.rows import names_of
+from backscroll.web.pages.chat_rows import names_of
 
 LOOKED_AT: Final = 500
 """How many passages are counted, the newest ones: as many as the store gives at once."""
@@ -25,7 +25,7 @@ SPANS: Final = (
 )
 
 
-class Value(NamedTuple):
+class FacetValue(NamedTuple):
     """What a field can be narrowed to."""
 
     field: str
@@ -43,12 +43,12 @@ def facets(library: Library, found: Found, text: str, sort: str) -> Html:
     if not hits:
         return NOTHING
     chats = library.store.chats_by_key(sorted({hit.chat for hit in hits}))
-    asked = {part.name for part in found.query.root.parts if isinstance(part, Field)}
+    given = {part.name for part in found.query.root.parts if isinstance(part, Field)}
     groups = [
         # What holds for all of them narrows nothing.
         _group(title, [value for value in values if value.found < len(hits)], text, sort)
         for title, name, values in _counted(hits, chats)
-        if name not in asked
+        if name not in given
     ]
     if not any(groups):
         return NOTHING
@@ -59,7 +59,7 @@ def facets(library: Library, found: Found, text: str, sort: str) -> Html:
               aria_label="Narrow it down")  # fmt: skip
 
 
-def _counted(hits: list[Hit], chats: dict[int, StoredChat]) -> list[tuple[str, str, list[Value]]]:
+def _counted(hits: list[Hit], chats: dict[int, StoredChat]) -> list[tuple[str, str, list[FacetValue]]]:
     overviews = [chats[hit.chat].overview for hit in hits if hit.chat in chats]
     projects = Counter(overview.project for overview in overviews if overview.project)
     models = Counter(model for overview in overviews for model in overview.models)
@@ -74,24 +74,24 @@ def _counted(hits: list[Hit], chats: dict[int, StoredChat]) -> list[tuple[str, s
     ]
 
 
-def _spans(hits: Iterable[Hit]) -> list[Value]:
+def _spans(hits: Iterable[Hit]) -> list[FacetValue]:
     now = datetime.now(UTC)
     ages = [now - time for hit in hits if (time := moment_of(hit.time)) is not None]
     counts = [(code, name, sum(1 for age in ages if age <= timedelta(days=days))) for code, days, name in SPANS]
     told, before = [], 0
     for code, name, count in counts:
         if before < count < len(ages):  # else it would leave nothing out, or not more than a shorter one
-            told.append(Value("since", code, name, count))
+            told.append(FacetValue("since", code, name, count))
         before = max(before, count)
     return told
 
 
-def _values(field: str, counts: Counter[str], name_of: Callable[[str], str] = str) -> list[Value]:
+def _values(field: str, counts: Counter[str], name_of: Callable[[str], str] = str) -> list[FacetValue]:
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return [Value(field, value, clean_line(name_of(value)), count) for value, count in ordered[:SHOWN]]
+    return [FacetValue(field, value, clean_line(name_of(value)), count) for value, count in ordered[:SHOWN]]
 
 
-def _group(title: str, values: list[Value], text: str, sort: str) -> Html:
+def _group(title: str, values: list[FacetValue], text: str, sort: str) -> Html:
     items = []
     for value in values:
         try:

@@ -14,28 +14,28 @@ from backscroll.library.analytics.touched import FileCall, file_calls, is_end_of
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.reports import notes_list, report_table
 from backscroll.render.terminal import plural
-from backscroll.web.asking import Asked
 from backscroll.web.layout import document
+from backscroll.web.pages.chat_rows import when
 from backscroll.web.pages.files_changes import changes
 from backscroll.web.pages.files_versions import lines, versions
-from backscroll.web.pages.rows import when
-from backscroll.web.pages.stats_kinds import about_of
 from backscroll.web.pages.stats_links import file_address, file_search, link_of
+from backscroll.web.pages.stats_reports import about_of
+from backscroll.web.requests import PageRequest
 
 SHOWN: Final = 50
 VIEWS: Final = {"changes": "Changes", "versions": "Versions", "lines": "Line by line"}
 
 
-def show(asked: Asked) -> Html:
+def show(request: PageRequest) -> Html:
     """Files, or one of them."""
-    path = asked.get("path").strip()
+    path = request.get("path").strip()
     if not path:
-        return _most_changed(asked)
-    calls = file_calls(asked.library, About())
+        return _most_changed(request)
+    calls = file_calls(request.library, About())
     found = matching(path, calls)
     if len(found) != 1:
         return _choice(path, found)
-    return _one(asked, found[0], [call for call in calls if call.file == found[0]])
+    return _one(request, found[0], [call for call in calls if call.file == found[0]])
 
 
 def matching(path: str, calls: Sequence[FileCall]) -> list[str]:
@@ -47,13 +47,13 @@ def matching(path: str, calls: Sequence[FileCall]) -> list[str]:
     return ends or [name for name in names if path.lower() in name.lower()]
 
 
-def _most_changed(asked: Asked) -> Html:
-    about, _ = about_of(asked)
-    sort = asked.get("sort") or SORTS[0]
+def _most_changed(request: PageRequest) -> Html:
+    about, _ = about_of(request)
+    sort = request.get("sort") or SORTS[0]
     if sort not in SORTS:
         raise UsageError(f"files have no order {sort}", f"the orders are {', '.join(SORTS)}")
-    limit = asked.number("limit", SHOWN, 1, 10_000)
-    report = files(asked.library, about, sort, limit)
+    limit = request.number("limit", SHOWN, 1, 10_000)
+    report = files(request.library, about, sort, limit)
     orders = [
         el("a", name, href=f"/files?sort={order}", aria_current="true" if order == sort else None)
         for order, name in zip(SORTS, ("Most changed", "Most read", "In most chats", "Latest"), strict=True)
@@ -85,8 +85,8 @@ def _choice(path: str, found: Sequence[str]) -> Html:
     return _page("Files", main)
 
 
-def _one(asked: Asked, file: str, calls: Sequence[FileCall]) -> Html:
-    view = asked.get("view") or "changes"
+def _one(request: PageRequest, file: str, calls: Sequence[FileCall]) -> Html:
+    view = request.get("view") or "changes"
     if view not in VIEWS:
         raise UsageError(f"a file has no view {view}", f"the views are {', '.join(VIEWS)}")
     shown = {"changes": changes, "versions": versions, "lines": lines}[view]
@@ -100,9 +100,9 @@ def _one(asked: Asked, file: str, calls: Sequence[FileCall]) -> Html:
         el("p", el("a", "Files", href="/files"), class_="muted crumbs"),
         el("h1", name or file),
         el("p", el("code", f"{folder}/"), class_="muted file-path") if folder else NOTHING,
-        _summary(asked.library, file, calls),
+        _summary(request.library, file, calls),
         el("nav", tabs, class_="tabs", aria_label="What to see of it"),
-        shown(asked, file, calls),
+        shown(request, file, calls),
     ])  # fmt: skip
     return _page(name or file, main)
 

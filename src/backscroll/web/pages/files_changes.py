@@ -10,9 +10,9 @@ from backscroll.render.html.code import code
 from backscroll.render.html.diffs import DiffHunk, diff, diff_of_texts
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.terminal import clean_line, moment
-from backscroll.web.asking import Asked
-from backscroll.web.pages.rows import when
+from backscroll.web.pages.chat_rows import when
 from backscroll.web.pages.stats_links import call_address, chat_address, file_address
+from backscroll.web.requests import PageRequest
 
 ON_A_PAGE: Final = 30
 OPEN_LINES: Final = 40
@@ -23,7 +23,7 @@ LONGEST_TEXT: Final = 60_000
 ENDS: Final = {"error": "failed", "denied": "was denied", "interrupted": "was interrupted", None: "has no result"}
 
 
-class Turn(NamedTuple):
+class ChangedTurn(NamedTuple):
     """What was done to a file for one prompt, in the chat itself or by an agent."""
 
     chat: str | None
@@ -32,16 +32,16 @@ class Turn(NamedTuple):
     calls: list[FileCall]
 
 
-def changes(asked: Asked, file: str, calls: Sequence[FileCall]) -> Html:
+def changes(request: PageRequest, file: str, calls: Sequence[FileCall]) -> Html:
     """The changes, the newest first; with `reads` in the address also who only read it."""
-    with_reads = asked.get("reads") == "1"
+    with_reads = request.get("reads") == "1"
     wanted = [call for call in calls if call.changes or with_reads]
     wanted.sort(key=lambda call: call.time or 0, reverse=True)
-    page = asked.number("page", 1, 1, 100_000)
+    page = request.number("page", 1, 1, 100_000)
     here = wanted[(page - 1) * ON_A_PAGE : page * ON_A_PAGE]
-    titles = titles_of(asked.library)
-    with reading(asked.library) as texts:
-        shown = [_turn(texts, file, turn, titles) for turn in _turns(asked.library, here)]
+    titles = titles_of(request.library)
+    with reading(request.library) as texts:
+        shown = [_turn(texts, file, turn, titles) for turn in _turns(request.library, here)]
     more = {"reads": "1"} if with_reads else {}
     switch = el("a", "Without reads" if with_reads else "Also reads",
                 href=file_address(file) if with_reads else file_address(file, reads="1"), class_="button")  # fmt: skip
@@ -70,21 +70,21 @@ def prompt_text(prompt: Prompt) -> str:
     return clean_line(prompt.text) + ("…" if len(prompt.text) >= KEPT else "")
 
 
-def _turns(library: Library, calls: Sequence[FileCall]) -> list[Turn]:
+def _turns(library: Library, calls: Sequence[FileCall]) -> list[ChangedTurn]:
     """Calls that follow one another for the same prompt, together."""
     prompts = Prompts(library)
-    turns: list[Turn] = []
+    turns: list[ChangedTurn] = []
     for call in calls:
         prompt = prompts.of(call)
         last = turns[-1] if turns else None
         if last and (last.chat, last.agent, last.prompt) == (call.chat, call.agent, prompt):
             last.calls.append(call)
         else:
-            turns.append(Turn(call.chat, call.agent, prompt, [call]))
+            turns.append(ChangedTurn(call.chat, call.agent, prompt, [call]))
     return turns
 
 
-def _turn(texts: Texts, file: str, turn: Turn, titles: dict[str, str]) -> Html:
+def _turn(texts: Texts, file: str, turn: ChangedTurn, titles: dict[str, str]) -> Html:
     title = clean_line(titles.get(turn.chat or "", "")) or (turn.chat or "a chat that is not known")[:8]
     link = el("a", title[:120], href=chat_address(turn.chat)) if turn.chat else el("span", title)
     prompt = NOTHING
@@ -119,7 +119,7 @@ def _change(texts: Texts, file: str, call: FileCall) -> Html:
     if got.hunks:
         body = diff(_numbered(got.hunks), file)
     else:
-        body, count = _asked_for(texts, file, call)
+        body, count = _requested(texts, file, call)
     head = [
         el("strong", call.tool),
         when(call.when),
@@ -139,17 +139,17 @@ def _numbered(hunks: Iterable[tuple[int, tuple[str, ...]]]) -> Iterator[DiffHunk
         moved += sum(line.startswith("+") for line in lines) - sum(line.startswith("-") for line in lines)
 
 
-def _asked_for(texts: Texts, file: str, call: FileCall) -> tuple[Html, int]:
+def _requested(texts: Texts, file: str, call: FileCall) -> tuple[Html, int]:
     """The change as it was asked for, where the result does not tell its lines; and how many lines it has."""
-    asked = input_of(texts, call)
-    if asked.content is not None:
-        text = asked.content[:LONGEST_TEXT]
-        cut = el("p", "The rest is left out here.", class_="muted") if len(text) < len(asked.content) else NOTHING
+    given = input_of(texts, call)
+    if given.content is not None:
+        text = given.content[:LONGEST_TEXT]
+        cut = el("p", "The rest is left out here.", class_="muted") if len(text) < len(given.content) else NOTHING
         return join([code(text, file=file, first_line=1), cut]), text.count("\n") + 1
-    if not asked.replacements:
+    if not given.replacements:
         return el("p", "What changed is not told.", class_="muted"), 0
-    shown = [diff_of_texts(one.old[:LONGEST_TEXT], one.new[:LONGEST_TEXT], file) for one in asked.replacements]
-    return join(shown), sum(one.old.count("\n") + one.new.count("\n") + 2 for one in asked.replacements)
+    shown = [diff_of_texts(one.old[:LONGEST_TEXT], one.new[:LONGEST_TEXT], file) for one in given.replacements]
+    return join(shown), sum(one.old.count("\n") + one.new.count("\n") + 2 for one in given.replacements)
 
 
 def _kept(parts: Sequence[Html | None]) -> Iterator[Html]:

@@ -13,24 +13,24 @@ from backscroll.library.chats.file_versions import History, Seen, history, seen_
 from backscroll.render.html.code import code, markup, pieces, plain
 from backscroll.render.html.diffs import diff_of_texts
 from backscroll.render.html.element import NOTHING, Html, el, join
-from backscroll.render.html.patience import timed
+from backscroll.render.html.time_limit import timed
 from backscroll.render.terminal import clean_line, plural
-from backscroll.web.asking import Asked
+from backscroll.web.pages.chat_rows import when
 from backscroll.web.pages.files_changes import prompt_text, titles_of
-from backscroll.web.pages.rows import when
 from backscroll.web.pages.stats_links import call_address, cut_name, file_address
+from backscroll.web.requests import PageRequest
 
 MOST_LINES: Final = 5_000
 LARGEST_MATCH: Final = 4_000_000
 """Lines times lines that are compared; what is beyond that counts as new."""
 
 
-def versions(asked: Asked, file: str, calls: Sequence[FileCall]) -> Html:
+def versions(request: PageRequest, file: str, calls: Sequence[FileCall]) -> Html:
     """One version, and the way to the others; `at` is its number, a message or a time."""
     del calls
-    found = history(asked.library, file)
-    seen = _seen(asked, found)
-    as_diff = asked.get("show") == "diff"
+    found = history(request.library, file)
+    seen = _seen(request, found)
+    as_diff = request.get("show") == "diff"
     how = {"show": "diff"} if as_diff else {}
     switch = el(
         "a", "The whole file" if as_diff else "What changed", class_="button",
@@ -46,16 +46,16 @@ def versions(asked: Asked, file: str, calls: Sequence[FileCall]) -> Html:
     ])  # fmt: skip
 
 
-def lines(asked: Asked, file: str, calls: Sequence[FileCall]) -> Html:
+def lines(request: PageRequest, file: str, calls: Sequence[FileCall]) -> Html:
     """A version line by line, each with the change that brought it."""
     del calls
-    found = history(asked.library, file)
-    seen = _seen(asked, found)
+    found = history(request.library, file)
+    seen = _seen(request, found)
     steps = _steps(file, "lines", seen, found, {})
     if seen.version.content is None:
         return join([steps, _told(file, seen, found)])
     contents = [version.content for version, _ in found.versions[: seen.number]]
-    return join([steps, _told(file, seen, found), _origins(asked, file, found, seen, contents)])
+    return join([steps, _told(file, seen, found), _origins(request, file, found, seen, contents)])
 
 
 def origins(contents: Sequence[str | None]) -> list[int]:
@@ -85,12 +85,12 @@ def _carried(old: list[str], brought: list[int], new: list[str], number: int) ->
     return [*brought[:start], *middle, *brought[len(old) - end :]]
 
 
-def _seen(asked: Asked, found: History) -> Seen:
+def _seen(request: PageRequest, found: History) -> Seen:
     now = datetime.now().astimezone()
-    at = asked.get("at").strip()
+    at = request.get("at").strip()
     if not (at.isascii() and at.isdecimal() and len(at) <= 6 and 1 <= int(at) <= len(found.versions)):
         try:
-            return seen_at(asked.library, found, at or None, now)
+            return seen_at(request.library, found, at or None, now)
         except NothingFound as error:
             raise NothingFound(error.message, "see its changes, or another version") from error
     number = int(at)
@@ -192,11 +192,11 @@ def _every_version(file: str, found: History, seen: Seen) -> Html:
     )
 
 
-def _origins(asked: Asked, file: str, found: History, seen: Seen, contents: Sequence[str | None]) -> Html:
+def _origins(request: PageRequest, file: str, found: History, seen: Seen, contents: Sequence[str | None]) -> Html:
     with timed(thread_time):
         drawn = [markup(line) for line in pieces(seen.version.content or "", file=file)]
     brought = origins(contents)[: len(drawn)]
-    titles, prompts = titles_of(asked.library), Prompts(asked.library)
+    titles, prompts = titles_of(request.library), Prompts(request.library)
     names: dict[int, Html] = {}
     rows, place = [], 0
     for number, some in groupby(brought[:MOST_LINES]):

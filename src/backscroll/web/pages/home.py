@@ -10,29 +10,29 @@ from backscroll.render.html.charts import heatmap
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.reports import dollars, short
 from backscroll.web.addresses import search_address
-from backscroll.web.asking import Asked
 from backscroll.web.layout import document, search_box
-from backscroll.web.pages import beginning
-from backscroll.web.pages.kept import kept_section
-from backscroll.web.pages.live import live_chats, live_section
-from backscroll.web.pages.rows import item_of, listed
+from backscroll.web.pages import first_run
+from backscroll.web.pages.chat_rows import chat_rows, item_of
+from backscroll.web.pages.expiring import expiring_section
+from backscroll.web.pages.live_chats import live_chats, live_section
+from backscroll.web.requests import PageRequest
 
 RECENT: Final = 8
 CHIPS: Final = 5
 YEAR: Final = timedelta(days=371)
 
 
-def show(asked: Asked) -> Html:
+def show(request: PageRequest) -> Html:
     """The page."""
-    library = asked.library
+    library = request.library
     # Where the page says how far the library has come; empty unless it is on its way.
     progress = el("div", id="progress", class_="progress", role="status", hidden=True)
-    if beginning.is_beginning(library):
-        main = join([_search(library, is_ready=False), beginning.told()])
+    if first_run.is_first_run(library):
+        main = join([_search(library, is_ready=False), first_run.notice()])
     elif not library.chats("", limit=1):
         main = join([_search(library, is_ready=False), progress, _nothing_yet(library)])
     else:
-        recent = [item_of(row) for row in listed(library, library.chats("-is:live", limit=RECENT))]
+        recent = [item_of(row) for row in chat_rows(library, library.chats("-is:live", limit=RECENT))]
         days = _days(library)
         main = join([
             DEMO if library.settings.is_demo else NOTHING,
@@ -43,7 +43,7 @@ def show(asked: Asked) -> Html:
                 "div",
                 el("section", el("h2", "Last chats ", el("a", "all", href="/chats", class_="more")),
                    el("ul", recent, class_="items"), aria_label="Last chats"),
-                el("div", _spend(days), kept_section(library), class_="side"),
+                el("div", _spend(days), expiring_section(library), class_="side"),
                 class_="columns",
             ),
             _activity(days),
@@ -52,9 +52,9 @@ def show(asked: Asked) -> Html:
                     body_class="home")  # fmt: skip
 
 
-def live(asked: Asked) -> Html:
+def live(request: PageRequest) -> Html:
     """What is live now, as a fragment."""
-    return live_section(live_chats(asked.library)) if asked.library.store.exists else NOTHING
+    return live_section(live_chats(request.library)) if request.library.store.exists else NOTHING
 
 
 def _search(library: Library, *, is_ready: bool) -> Html:

@@ -6,23 +6,23 @@ from backscroll.errors import BackscrollError
 from backscroll.library import StoredChat
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.web.addresses import chat_address, search_address
-from backscroll.web.asking import Asked
-from backscroll.web.pages.rows import project_name, title_of, when
+from backscroll.web.pages.chat_rows import project_name, title_of, when
+from backscroll.web.requests import PageRequest
 
 MOST: Final = 8
 
 
-def show(asked: Asked) -> Html:
+def show(request: PageRequest) -> Html:
     """The options, as a fragment."""
-    text = asked.get("q").strip()
-    chats = [_option(stored) for stored in _chats(asked, text)]
+    text = request.get("q").strip()
+    chats = [_option(stored) for stored in _chats(request, text)]
     search = el("a", f"Search everything for “{text}”", href=search_address(text), role="option") if text else NOTHING
     return join([*chats, search])
 
 
-def _chats(asked: Asked, text: str) -> list[StoredChat]:
+def _chats(request: PageRequest, text: str) -> list[StoredChat]:
     try:
-        return asked.library.chats(text, limit=MOST)
+        return request.library.chats(text, limit=MOST)
     except BackscrollError:
         return []  # a query that is not finished, or nothing read yet
 

@@ -8,14 +8,14 @@ from backscroll.library import Library
 from backscroll.render.html.element import Html, el, join
 from backscroll.render.terminal import plural
 from backscroll.web.addresses import chats_address
-from backscroll.web.asking import Asked
 from backscroll.web.layout import document
-from backscroll.web.pages import beginning
-from backscroll.web.pages.rows import money, names_of, number, when
+from backscroll.web.pages import first_run
+from backscroll.web.pages.chat_rows import money, names_of, number_cell, when
+from backscroll.web.requests import PageRequest
 
 
 @dataclass
-class Project:
+class ProjectSummary:
     """A project, and what was done in it."""
 
     path: str | None
@@ -27,11 +27,11 @@ class Project:
     last_active: datetime | None = None
 
 
-def show(asked: Asked) -> Html:
+def show(request: PageRequest) -> Html:
     """The page."""
-    if beginning.is_beginning(asked.library):
-        return beginning.page("Projects", "/chats")
-    found = projects(asked.library)
+    if first_run.is_first_run(request.library):
+        return first_run.page("Projects", "/chats")
+    found = projects(request.library)
     tabs = el(
         "nav",
         el("a", "All", href="/chats"),
@@ -41,7 +41,7 @@ def show(asked: Asked) -> Html:
     )  # fmt: skip
     head = el("div", el("h1", "Projects"), tabs, class_="head")
     if not found:
-        return document("Projects", join([head, beginning.no_chats()]), here="/chats", styles=("pages.css",))
+        return document("Projects", join([head, first_run.no_chats()]), here="/chats", styles=("pages.css",))
     names = names_of(project.path for project in found if project.path)
     headings = [el("th", name, scope="col", class_="number" if number else None) for name, number in COLUMNS]
     table = el(
@@ -54,12 +54,12 @@ def show(asked: Asked) -> Html:
     return document("Projects", main, here="/chats", scripts=("lists.js",), styles=("pages.css",))
 
 
-def projects(library: Library) -> list[Project]:
+def projects(library: Library) -> list[ProjectSummary]:
     """All of them, the one that was last active first."""
-    found: dict[str | None, Project] = {}
+    found: dict[str | None, ProjectSummary] = {}
     for stored in library.chats(""):
         chat = stored.overview
-        project = found.setdefault(chat.project, Project(chat.project))
+        project = found.setdefault(chat.project, ProjectSummary(chat.project))
         project.chats += 1
         project.messages += chat.messages
         project.prompts += chat.prompts
@@ -70,7 +70,7 @@ def projects(library: Library) -> list[Project]:
     return list(found.values())
 
 
-def _row(project: Project, names: Mapping[str, str]) -> Html:
+def _row(project: ProjectSummary, names: Mapping[str, str]) -> Html:
     if project.path:
         name = el("a", names[project.path], href=chats_address(project=project.path), class_="open")
     else:
@@ -79,9 +79,9 @@ def _row(project: Project, names: Mapping[str, str]) -> Html:
         "tr",
         el("td", name, el("div", project.path or "", class_="meta mono path"), class_="about"),
         el("td", when(project.last_active), class_="when"),
-        number(project.chats, "chat"),
-        number(project.messages, "message"),
-        number(project.prompts, "prompt"),
+        number_cell(project.chats, "chat"),
+        number_cell(project.messages, "message"),
+        number_cell(project.prompts, "prompt"),
         el("td", "–" if project.cost is None else money(project.cost), class_="number"),
     )
 

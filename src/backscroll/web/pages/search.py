@@ -8,15 +8,15 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from backscroll.errors import UsageError
 from backscroll.library import Found, FoundChat, FoundPassage, Library, Marks, change_marks
 from backscroll.query import FIELDS, All, Field, Highlighter, Not, Query, QueryError, Snippet, Word, write
-from backscroll.render.found import highlighted, moment_of
 from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.search_results import highlighted, moment_of
 from backscroll.render.terminal import clean_line, plural
 from backscroll.web.addresses import agent_address, chat_address, search_address
-from backscroll.web.asking import Asked, status_of
-from backscroll.web.layout import document, error_told, search_box
-from backscroll.web.pages import beginning
+from backscroll.web.layout import document, error_html, search_box
+from backscroll.web.pages import first_run
+from backscroll.web.pages.chat_rows import badges_of, chat_rows, project_link, title_of, when
 from backscroll.web.pages.facets import facets
-from backscroll.web.pages.rows import badges_of, listed, project_link, title_of, when
+from backscroll.web.requests import PageRequest, status_of
 
 PAGE: Final = 20
 HITS: Final = 3
@@ -27,36 +27,36 @@ SORTS: Final = {"relevance": "Best first", "newest": "Newest first", "oldest": "
 LONGEST_NAME: Final = 80
 
 
-def show(asked: Asked) -> Html | Response:
+def show(request: PageRequest) -> Html | Response:
     """The page."""
-    text, sort = asked.get("q").strip(), asked.get("sort", "relevance")
+    text, sort = request.get("q").strip(), request.get("sort", "relevance")
     if sort not in SORTS:
         raise UsageError(f"there is no order {sort}", f"the orders are {', '.join(SORTS)}")
-    if text and beginning.is_beginning(asked.library):
-        return beginning.page("Search", "/search")
+    if text and first_run.is_first_run(request.library):
+        return first_run.page("Search", "/search")
     if not text:
-        return _page("", sort, _help(asked.library))
-    number = asked.number("page", 1, least=1, most=1000)
+        return _page("", sort, _help(request.library))
+    number = request.number("page", 1, least=1, most=1000)
     try:
         started = time.perf_counter()
-        query = asked.library.parse(text)
+        query = request.library.parse(text)
         hits = HITS_OF_ONE if _is_of_one(query) else HITS + 1
         offset = (number - 1) * PAGE
-        found = asked.library.search(query, limit=PAGE, offset=offset, sort=sort, hits=hits, width=WIDTH)
+        found = request.library.search(query, limit=PAGE, offset=offset, sort=sort, hits=hits, width=WIDTH)
         seconds = time.perf_counter() - started
     except QueryError as error:
-        return HTMLResponse(_page(text, sort, error_told(error)), status_code=status_of(error))
-    return _page(text, sort, _results(asked.library, found, text, sort, number, seconds))
+        return HTMLResponse(_page(text, sort, error_html(error)), status_code=status_of(error))
+    return _page(text, sort, _results(request.library, found, text, sort, number, seconds))
 
 
-def save(asked: Asked) -> Response:
+def save(request: PageRequest) -> Response:
     """Remember a search under a name, or forget it."""
-    name, query = clean_line(asked.form.get("name", ""))[:LONGEST_NAME], asked.form.get("query", "").strip()
+    name, query = clean_line(request.form.get("name", ""))[:LONGEST_NAME], request.form.get("query", "").strip()
     if not name:
         raise UsageError("a search needs a name", "write one beside “Save”")
-    forget = asked.form.get("forget") == "1"
+    forget = request.form.get("forget") == "1"
     if not forget:
-        asked.library.parse(query)
+        request.library.parse(query)
 
     def change(marks: Marks) -> None:
         if forget:
@@ -64,7 +64,7 @@ def save(asked: Asked) -> Response:
         else:
             marks.searches[name] = query
 
-    change_marks(asked.library.settings.library, change)
+    change_marks(request.library.settings.library, change)
     return RedirectResponse(search_address("" if forget else query), status_code=303)
 
 
@@ -124,9 +124,9 @@ def _warnings(found: Found) -> Html:
     return join([el("p", line, class_="warn") for line in lines])
 
 
-def _chat(library: Library, found: FoundChat, asked: Query, sort: str) -> Html:
-    overview, is_of_one = found.chat.overview, _is_of_one(asked)
-    row = listed(library, [found.chat])[0]
+def _chat(library: Library, found: FoundChat, query: Query, sort: str) -> Html:
+    overview, is_of_one = found.chat.overview, _is_of_one(query)
+    row = chat_rows(library, [found.chat])[0]
     # A title mostly is the first prompt: what was found in it is marked in the heading.
     passages = [passage for passage in found.passages if str(passage.hit.role) != "title"]
     titles = len(found.passages) - len(passages)
@@ -134,11 +134,11 @@ def _chat(library: Library, found: FoundChat, asked: Query, sort: str) -> Html:
     more = found.found - titles - len(passages)
     rest = NOTHING
     if more > 0 and not is_of_one:
-        where = search_address(f"chat:{overview.id} {asked.text}", sort)
+        where = search_address(f"chat:{overview.id} {query.text}", sort)
         rest = el("p", el("a", f"{more:,} more in this chat", href=where), class_="rest")
     return el(
         "li",
-        el("h2", el("a", _marked(title_of(overview), asked), href=chat_address(overview.id), class_="open"),
+        el("h2", el("a", _marked(title_of(overview), query), href=chat_address(overview.id), class_="open"),
            class_="chat-title"),
         el("div", badges_of(row), el("span", project_link(overview.project)), el("span", when(overview.last_active)),
            el("span", plural(found.found, "passage")), class_="meta"),
@@ -168,8 +168,8 @@ def _passage(chat: str, passage: FoundPassage) -> Html:
     )
 
 
-def _marked(title: str, asked: Query) -> Html:
-    return _highlighted(Snippet(title, tuple(Highlighter(asked).spans(title))))
+def _marked(title: str, query: Query) -> Html:
+    return _highlighted(Snippet(title, tuple(Highlighter(query).spans(title))))
 
 
 def _highlighted(snippet: Snippet) -> Html:
@@ -203,7 +203,7 @@ def _nothing(library: Library, found: Found, text: str, sort: str) -> Html:
     if meant:
         return el("div", el("p", "Nothing was found. Did you mean"), el("p", meant, class_="chips"), class_="empty")
     if not library.chats("", limit=1):
-        return beginning.no_chats()
+        return first_run.no_chats()
     return el("div", el("p", "Nothing was found."),
               el("p", "Try fewer or other words, part of a word with a *, or leave out a field.", class_="hint"),
               class_="empty")  # fmt: skip

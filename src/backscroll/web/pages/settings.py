@@ -13,19 +13,19 @@ from backscroll.library.homes import cleanup_days
 from backscroll.library.indexing.prices import ListedPrice, list_prices
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.terminal import clean_line, moment, plural, size
-from backscroll.web.asking import Asked
 from backscroll.web.layout import document
-from backscroll.web.pages.rows import when
+from backscroll.web.pages.chat_rows import when
+from backscroll.web.requests import PageRequest
 
 SHOWN: Final = 50
 SOON: Final = timedelta(days=7)
 RATES: Final = ("input", "output", "cache_write_5m", "cache_write_1h", "cache_read")
 
 
-def show(asked: Asked) -> Html:
+def show(request: PageRequest) -> Html:
     """The page. `?check=1` reads every session, which takes its time."""
-    library = asked.library
-    is_checked = asked.get("check") == "1"
+    library = request.library
+    is_checked = request.get("check") == "1"
     parts = [
         el("h1", "Settings"),
         _section("Look", _theme()),

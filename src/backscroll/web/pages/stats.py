@@ -17,12 +17,12 @@ from backscroll.render.html.reports import compared_table, notes_list, report_ta
 from backscroll.render.reports import dollars, duration, short
 from backscroll.render.tables import csv_lines, plain_value
 from backscroll.render.terminal import plural
-from backscroll.web.asking import Asked
 from backscroll.web.layout import document
 from backscroll.web.pages.stats_charts import charts_of, prompt_charts, usage_chart
 from backscroll.web.pages.stats_form import address, carried, ranges, report_form, tabs
-from backscroll.web.pages.stats_kinds import KINDS, Kind, about_of
 from backscroll.web.pages.stats_links import cut_name, link_of, short_path
+from backscroll.web.pages.stats_reports import KINDS, ReportPage, about_of
+from backscroll.web.requests import PageRequest
 
 FORMATS: Final = ("", "csv", "json")
 ERROR_COLUMNS: Final = ("count", "chats", "last", "solved_share", "tool", "signature", "example")
@@ -30,15 +30,15 @@ EXPLAINED: Final = 500
 """How many single answers a page shows; the download has them all."""
 
 
-def show(asked: Asked) -> Html:
+def show(request: PageRequest) -> Html:
     """Everything at a glance."""
-    about, now = about_of(asked, with_query=False)
-    found = overview(asked.library, about, now.astimezone(UTC))
+    about, now = about_of(request, with_query=False)
+    found = overview(request.library, about, now.astimezone(UTC))
     main = join([
-        _head(asked, "Stats", "Each number says what it counted and what it left out.", ""),
-        _cards(asked, found),
-        usage_chart(asked.library, about, "model", "cost", ""),
-        prompt_charts(asked.library, about, None if about.until else now.date()),
+        _head(request, "Stats", "Each number says what it counted and what it left out.", ""),
+        _cards(request, found),
+        usage_chart(request.library, about, "model", "cost", ""),
+        prompt_charts(request.library, about, None if about.until else now.date()),
         el("div", _most(found, "projects", "project", "Cost by project"),
            _most(found, "models", "model", "Cost by model"), _tools(found), class_="side-by-side"),
         el("h2", "What was counted"),
@@ -47,32 +47,32 @@ def show(asked: Asked) -> Html:
     return _page("Stats", main)
 
 
-def report(asked: Asked) -> Html | Response:
+def report(request: PageRequest) -> Html | Response:
     """One report, as a page or as a file."""
-    name = asked.path("report")
+    name = request.path("report")
     kind = KINDS.get(name)
     if kind is None:
         raise NothingFound(f"there is no report {name}", f"the reports are {', '.join(KINDS)}")
-    if asked.get("format") not in FORMATS:
-        raise UsageError(f"there is no format {asked.get('format')}", "the formats are csv and json")
-    about, now = about_of(asked, with_query=kind.has_query)
-    chosen = kind.chosen(asked)
-    if asked.get("format") and not asked.get("limit"):
+    if request.get("format") not in FORMATS:
+        raise UsageError(f"there is no format {request.get('format')}", "the formats are csv and json")
+    about, now = about_of(request, with_query=kind.has_query)
+    chosen = kind.chosen(request)
+    if request.get("format") and not request.get("limit"):
         chosen["limit"] = 0  # a file has everything
-    answer = kind.run(asked.library, about, chosen, now)
-    if asked.get("format"):
-        return _download(name, replace(answer, rows=answer.rows[: chosen["limit"] or None]), asked.get("format"))
+    answer = kind.run(request.library, about, chosen, now)
+    if request.get("format"):
+        return _download(name, replace(answer, rows=answer.rows[: chosen["limit"] or None]), request.get("format"))
     shown = answer.rows[: chosen["limit"] or None]
     main = join([
-        _head(asked, kind.title, kind.about, name),
-        report_form(asked, name, kind, chosen),
+        _head(request, kind.title, kind.about, name),
+        report_form(request, name, kind, chosen),
         _facts(name, answer),
-        charts_of(name, asked.library, about, chosen, answer),
+        charts_of(name, request.library, about, chosen, answer),
         _table(kind, chosen, answer, shown),
-        _more(asked, name, len(answer.rows) - len(shown)),
+        _more(request, name, len(answer.rows) - len(shown)),
         _explanation(answer.explanation),
         el("section", el("h2", "What was counted"), notes_list(answer.notes)) if answer.notes else NOTHING,
-        _downloads(asked, name) if answer.rows else NOTHING,
+        _downloads(request, name) if answer.rows else NOTHING,
     ])  # fmt: skip
     return _page(kind.title, main)
 
@@ -81,16 +81,16 @@ def _page(title: str, main: Html) -> Html:
     return document(title, main, here="/stats", styles=("stats.css",), scripts=("stats.js",))
 
 
-def _head(asked: Asked, title: str, about: str, name: str) -> Html:
+def _head(request: PageRequest, title: str, about: str, name: str) -> Html:
     return join([
-        tabs(asked, name),
+        tabs(request, name),
         el("h1", title),
         el("p", about, class_="muted"),
-        ranges(asked, name),
+        ranges(request, name),
     ])  # fmt: skip
 
 
-def _cards(asked: Asked, found: Mapping[str, Any]) -> Html:
+def _cards(request: PageRequest, found: Mapping[str, Any]) -> Html:
     said, used = found["activity"], found["usage"]
     tokens = sum(value for name, value in used.items() if name.endswith("_tokens"))
     streak = said["longest_streak"]["days"]
@@ -102,7 +102,7 @@ def _cards(asked: Asked, found: Mapping[str, Any]) -> Html:
         ("Days in a row", f"{streak:,}", f"{said['current_streak']['days']:,} now", "activity"),
         ("Calls of tools", f"{found['calls']:,}", "how they ended", "tools"),
     )
-    common = carried(asked)
+    common = carried(request)
     cards = [
         el("a", el("span", name, class_="muted"), el("strong", value), el("span", more, class_="muted"),
            href=address(to, {**common, "show": "tokens"} if name == "Tokens" else common), class_="card fact")
@@ -156,7 +156,7 @@ def _facts(name: str, answer: Report) -> Html:
     return el("dl", [el("div", el("dt", term), el("dd", text)) for term, text in told], class_="told")
 
 
-def _table(kind: Kind, chosen: Mapping[str, Any], answer: Report, rows: list[tuple[Any, ...]]) -> Html:
+def _table(kind: ReportPage, chosen: Mapping[str, Any], answer: Report, rows: list[tuple[Any, ...]]) -> Html:
     if "a" in chosen and "b" in chosen:
         if not rows:
             return el("p", "Write what is to be compared: two periods, or two queries.", class_="muted")
@@ -169,7 +169,7 @@ def _table(kind: Kind, chosen: Mapping[str, Any], answer: Report, rows: list[tup
     return report_table(columns, kept, caption=kind.title, bar=answer.bar, link=link_of, more=_named(answer, rows))
 
 
-def _people_columns(kind: Kind, answer: Report) -> list[str]:
+def _people_columns(kind: ReportPage, answer: Report) -> list[str]:
     """The columns that people read, in their order; a file has them all."""
     columns = list(answer.columns)
     if kind is KINDS["tools"]:
@@ -203,15 +203,15 @@ def _explanation(explained: Report | None) -> Html:
     )
 
 
-def _more(asked: Asked, name: str, left: int) -> Html:
+def _more(request: PageRequest, name: str, left: int) -> Html:
     if left <= 0:
         return NOTHING
-    whole = address(name, {**carried(asked, every=True), "limit": "0"})
+    whole = address(name, {**carried(request, every=True), "limit": "0"})
     return el("p", f"{left:,} more rows. ", el("a", "Show them all", href=whole))
 
 
-def _downloads(asked: Asked, name: str) -> Html:
-    given = {key: value for key, value in carried(asked, every=True).items() if key != "limit"}
+def _downloads(request: PageRequest, name: str) -> Html:
+    given = {key: value for key, value in carried(request, every=True).items() if key != "limit"}
     links = [
         el("a", f"Download as {format_.upper()}", class_="button", download=True,
            href=address(name, {**given, "format": format_}))

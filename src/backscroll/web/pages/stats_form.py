@@ -1,12 +1,12 @@
-"""How a report is asked: its form, the way to the other reports, and often used spans of time."""
+"""How a report is request: its form, the way to the other reports, and often used spans of time."""
 
 from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlencode
 
 from backscroll.render.html.element import NOTHING, Html, el
-from backscroll.web.asking import Asked
-from backscroll.web.pages.stats_kinds import KINDS, Kind, Option
+from backscroll.web.pages.stats_reports import KINDS, ReportOption, ReportPage
+from backscroll.web.requests import PageRequest
 
 COMMON: Final = ("q", "since", "until", "zone")
 """What stays as it is on the way from one report to another."""
@@ -20,16 +20,16 @@ SPANS: Final = (
 )
 
 
-def carried(asked: Asked, *, every: bool = False) -> dict[str, str]:
+def carried(request: PageRequest, *, every: bool = False) -> dict[str, str]:
     """What the address says that goes on into other addresses; `every` for those of the same report."""
-    given = asked.request.query_params
+    given = request.http.query_params
     names = [name for name in given if name != "format"] if every else COMMON
     return {name: given[name] for name in names if given.get(name)}
 
 
-def tabs(asked: Asked, here: str) -> Html:
+def tabs(request: PageRequest, here: str) -> Html:
     """All reports, to go there with the same question."""
-    common = carried(asked)
+    common = carried(request)
     links = [
         el("a", title, href=address(name, common), aria_current="page" if name == here else None)
         for name, title in (("", "Overview"), *((name, kind.title) for name, kind in KINDS.items()))
@@ -37,9 +37,9 @@ def tabs(asked: Asked, here: str) -> Html:
     return el("nav", links, class_="tabs", aria_label="Reports")
 
 
-def ranges(asked: Asked, here: str) -> Html:
+def ranges(request: PageRequest, here: str) -> Html:
     """Spans of time that are often wanted."""
-    given = carried(asked, every=True)
+    given = carried(request, every=True)
     since, is_ended = given.pop("since", ""), bool(given.pop("until", ""))
     links = [
         el("a", text, href=address(here, {**given, "since": span} if span else given),
@@ -48,21 +48,21 @@ def ranges(asked: Asked, here: str) -> Html:
     ]  # fmt: skip
     own = NOTHING
     if is_ended or since not in dict(SPANS):
-        own = el("span", f"{since or 'the beginning'} to {carried(asked).get('until', 'now')}", class_="badge")
+        own = el("span", f"{since or 'the beginning'} to {carried(request).get('until', 'now')}", class_="badge")
     return el("nav", links, own, class_="ranges", aria_label="Time")
 
 
-def report_form(asked: Asked, name: str, kind: Kind, chosen: Mapping[str, Any]) -> Html:
-    """Everything that a report can be asked."""
+def report_form(request: PageRequest, name: str, kind: ReportPage, chosen: Mapping[str, Any]) -> Html:
+    """Everything that a report can be request."""
     fields = [_field(option, chosen[option.name]) for option in kind.options]
-    query = _text("q", "Query", asked.get("q"), "project:shop model:opus") if kind.has_query else NOTHING
+    query = _text("q", "Query", request.get("q"), "project:shop model:opus") if kind.has_query else NOTHING
     more = [
-        _text("since", "Since", asked.get("since"), "2026-01-05, 7d"),
-        _text("until", "Until", asked.get("until"), "yesterday"),
-        _text("zone", "Time zone", asked.get("zone"), "this machine's"),
+        _text("since", "Since", request.get("since"), "2026-01-05, 7d"),
+        _text("until", "Until", request.get("until"), "yesterday"),
+        _text("zone", "Time zone", request.get("zone"), "this machine's"),
         _text("limit", "Rows", str(chosen["limit"]), "0 for all", mode="numeric") if kind.has_limit else NOTHING,
     ]
-    is_open = any(asked.get(name) for name in ("since", "until", "zone"))
+    is_open = any(request.get(name) for name in ("since", "until", "zone"))
     return el(
         "form",
         el("div", fields, query, el("button", "Show", type="submit", class_="go"), class_="fields"),
@@ -78,7 +78,7 @@ def address(name: str, given: Mapping[str, str]) -> str:
     return ("/stats" + (f"/{name}" if name else "")) + (f"?{urlencode(given)}" if given else "")
 
 
-def _field(option: Option, value: Any) -> Html:  # noqa: ANN401 - as the option is
+def _field(option: ReportOption, value: Any) -> Html:  # noqa: ANN401 - as the option is
     if option.is_flag:
         box = el("input", type="checkbox", name=option.name, value="1", checked=bool(value))
         return el("label", box, " ", option.label, class_="flag")

@@ -22,7 +22,7 @@ DAY: Final = timedelta(days=1)
 STEPS: Final = {"hour": timedelta(hours=1), "day": DAY, "week": 7 * DAY}
 
 
-class Spent(NamedTuple):
+class PeriodUsage(NamedTuple):
     """What some answers of one period add up to."""
 
     period: str
@@ -87,11 +87,11 @@ def series_of(values: dict[str, dict[str, float]], axis: Axis) -> list[Series]:
     return series
 
 
-def _spent(library: Library, about: About, stack: str, period: str) -> Iterator[Spent]:
+def _spent(library: Library, about: About, stack: str, period: str) -> Iterator[PeriodUsage]:
     if stack == "model":
         for name, model, *numbers in usage_by_period(library, about, period):
             if name != NO_TIME and model != SYNTHETIC:
-                yield Spent(name, model or "-", numbers[0], sum(numbers[1:5]), numbers[9])
+                yield PeriodUsage(name, model or "-", numbers[0], sum(numbers[1:5]), numbers[9])
         return
     is_asked = within(about)
     sums: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
@@ -104,7 +104,7 @@ def _spent(library: Library, about: About, stack: str, period: str) -> Iterator[
         some[1] += answer.input + answer.output + answer.write + answer.read
         some[2] += answer.cost or 0
     for (name, project), (answers, tokens, cost) in sums.items():
-        yield Spent(name, project, answers, tokens, cost)
+        yield PeriodUsage(name, project, answers, tokens, cost)
 
 
 def _parsed(period: str, name: str) -> datetime:
@@ -145,7 +145,7 @@ def _span(period: str, moment: datetime) -> tuple[str, str]:
     return f"{first:%Y-%m-%d}", f"{end - DAY:%Y-%m-%d}"
 
 
-MEASURED: Final[dict[str, Callable[[Spent], float]]] = {
+MEASURED: Final[dict[str, Callable[[PeriodUsage], float]]] = {
     "cost": lambda one: one.nanodollars / 1000,
     "tokens": lambda one: float(one.tokens),
     "answers": lambda one: float(one.answers),

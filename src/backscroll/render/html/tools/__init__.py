@@ -7,16 +7,16 @@ from typing import Final
 from backscroll.conversation import CallState, Message, ToolCall
 from backscroll.records import FILE_TOOLS, SHELL_TOOLS
 from backscroll.render.html.element import NOTHING, Html, el, join
-from backscroll.render.html.patience import timed
+from backscroll.render.html.page_data import View
 from backscroll.render.html.plain import cut, first_line
-from backscroll.render.html.shown import View
+from backscroll.render.html.time_limit import timed
 from backscroll.render.html.tools import agents, files, generic, lists, shell, web
-from backscroll.render.html.tools.called import Called, Seen
+from backscroll.render.html.tools.call_view import CallReader, CallView
 from backscroll.render.parts import result_text
 from backscroll.render.reports import duration
 from backscroll.render.terminal import moment
 
-ToolView = Callable[[Called], Seen]
+ToolView = Callable[[CallReader], CallView]
 
 
 def call_html(call: ToolCall, message: Message, view: View) -> Html:
@@ -27,7 +27,7 @@ def call_html(call: ToolCall, message: Message, view: View) -> Html:
 
 def section(call: ToolCall, message: Message, view: View, *, is_open: bool = False) -> Html:
     """A call and what came of it."""
-    called = Called(call, message, view)
+    called = CallReader(call, message, view)
     seen = VIEWS.get(call.name, generic.generic)(called)
     error = NOTHING if seen.says_error else _error(called)
     body = el("div", seen.parts, error, _foot(called, seen), class_="tool-body")
@@ -50,7 +50,7 @@ def user_words(call: ToolCall) -> str:
     return words[1].strip() if words else ""
 
 
-def _summary(called: Called, seen: Seen) -> Html:
+def _summary(called: CallReader, seen: CallView) -> Html:
     name = called.call.name or "tool"
     server, _, tool = name.removeprefix("mcp__").partition("__") if name.startswith("mcp__") else ("", "", name)
     seconds = called.seconds
@@ -68,7 +68,7 @@ def _summary(called: Called, seen: Seen) -> Html:
     return el("summary", join([word for word in words if word], " "))
 
 
-def _about(seen: Seen) -> Html:
+def _about(seen: CallView) -> Html:
     line = first_line(seen.about, 200)
     cut_at = max(line.rfind("/"), line.rfind("\\")) + 1 if seen.path else 0
     if not cut_at:
@@ -78,7 +78,7 @@ def _about(seen: Seen) -> Html:
     return el("span", folder, name, class_="tool-about path", title=seen.path)
 
 
-def _error(called: Called) -> Html:
+def _error(called: CallReader) -> Html:
     if not called.has_failed or not called.output.strip():
         return NOTHING
     said = (
@@ -93,7 +93,7 @@ def _error(called: Called) -> Html:
     return el("div", el("pre", shown, class_="plain"), more, class_="tool-error")
 
 
-def _foot(called: Called, seen: Seen) -> Html:
+def _foot(called: CallReader, seen: CallView) -> Html:
     links = called.view.links
     history = links.file(seen.path) if seen.path else None
     result = called.call.result

@@ -7,12 +7,12 @@ from backscroll.records import Text, agent_call, agent_result
 from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.render.html.plain import first_line
 from backscroll.render.html.prose import prose
-from backscroll.render.html.tools.called import Called, Seen, label
+from backscroll.render.html.tools.call_view import CallReader, CallView, label
 from backscroll.render.reports import short
 from backscroll.render.terminal import plural
 
 
-def agent(called: Called) -> Seen:
+def agent(called: CallReader) -> CallView:
     """Task, Agent: what a sub-agent was told, what it answered, and the way to all that it said."""
     asked = agent_call(called.call.block)
     found = called.view.agents.get(called.call.id)
@@ -33,16 +33,16 @@ def agent(called: Called) -> Seen:
         label("its answer", called.prose(answer)) if answer else NOTHING,
         _conversation(called, name, len(found.calls) if found else 0) if name else NOTHING,
     ]
-    return Seen(parts=parts, facts=" · ".join(facts), words=first_line(asked.description or called.about))
+    return CallView(parts=parts, facts=" · ".join(facts), words=first_line(asked.description or called.about))
 
 
-def _answer(called: Called) -> str:
+def _answer(called: CallReader) -> str:
     texts = [block.text for block in called.result_blocks if isinstance(block, Text)]
     texts = texts or [called.output]
     return "\n\n".join(text for text in texts if text.strip() and not BOOKKEEPING.match(text.strip()))
 
 
-def _totals(called: Called) -> list[str]:
+def _totals(called: CallReader) -> list[str]:
     calls, tokens = (_number(called.fields.get(name)) for name in ("totalToolUseCount", "totalTokens"))
     told = (plural(round(calls), "call") if calls else "", f"{short(tokens)} tokens" if tokens else "")
     return [word for word in told if word]
@@ -52,7 +52,7 @@ def _number(value: Any) -> float:  # noqa: ANN401 - whatever JSON holds
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < MOST else 0
 
 
-def _conversation(called: Called, name: str, calls: int) -> Html:
+def _conversation(called: CallReader, name: str, calls: int) -> Html:
     links = called.view.links
     page, source, here = links.agent(name), links.agent_messages(name), called.view.inline.get(name)
     way = el("a", "Open as a page", href=page, class_="agent-page") if page else NOTHING

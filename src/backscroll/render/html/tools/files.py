@@ -11,7 +11,7 @@ from backscroll.render.html.diffs import DiffHunk, diff, diff_of_texts
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.plain import CUT_LINES, SLACK, cut
 from backscroll.render.html.prose import prose
-from backscroll.render.html.tools.called import Called, Seen, label
+from backscroll.render.html.tools.call_view import CallReader, CallView, label
 from backscroll.render.html.tools.matches import matches
 from backscroll.render.terminal import plural
 
@@ -19,7 +19,7 @@ SMALL_DIFF: Final = 30
 """A change of so many lines is read at a glance, so it is not folded."""
 
 
-def change(called: Called) -> Seen:
+def change(called: CallReader) -> CallView:
     """Edit, MultiEdit, Write: what changed in a file."""
     path = called.told("filePath") or called.asked("file_path", "notebook_path")
     result = _result_of(called)
@@ -33,10 +33,10 @@ def change(called: Called) -> Seen:
         el("p", "You changed what was proposed before it was saved.", class_="muted") if result.by_user else NOTHING
     )
     is_open = lines <= SMALL_DIFF or called.has_failed
-    return Seen(called.short_path(path), [shown, by_user], facts, is_open=is_open, path=path)
+    return CallView(called.short_path(path), [shown, by_user], facts, is_open=is_open, path=path)
 
 
-def _asked_for(called: Called, path: str) -> tuple[int, str, Html]:
+def _asked_for(called: CallReader, path: str) -> tuple[int, str, Html]:
     """The change as it was asked for, where the result does not say what became of it."""
     asked = file_input(called.call.block)
     if asked.content is not None:
@@ -51,7 +51,7 @@ def _asked_for(called: Called, path: str) -> tuple[int, str, Html]:
     return lines, "", join([*shown, everywhere])
 
 
-def _replaced(called: Called, one: TextReplacement, path: str) -> Html:
+def _replaced(called: CallReader, one: TextReplacement, path: str) -> Html:
     if called.view.whole:
         return diff_of_texts(one.old, one.new, path)
     (old, old_lines), (new, new_lines) = cut(one.old), cut(one.new)
@@ -59,7 +59,7 @@ def _replaced(called: Called, one: TextReplacement, path: str) -> Html:
     return join([diff_of_texts(old, new, path), called.more(lines) if lines else NOTHING])
 
 
-def _hunks(called: Called, hunks: tuple[Hunk, ...], path: str) -> Html:
+def _hunks(called: CallReader, hunks: tuple[Hunk, ...], path: str) -> Html:
     total = sum(len(hunk.lines) for hunk in hunks)
     room = total if called.view.whole or total <= MOST_DIFF_LINES * SLACK else MOST_DIFF_LINES
     kept: list[DiffHunk] = []
@@ -72,11 +72,11 @@ def _hunks(called: Called, hunks: tuple[Hunk, ...], path: str) -> Html:
     return join([diff(kept, path), called.more(total) if room < total else NOTHING])
 
 
-def _result_of(called: Called) -> FileResult:
+def _result_of(called: CallReader) -> FileResult:
     return file_result(called.call.result.details) if called.call.result else FileResult()
 
 
-def notebook(called: Called) -> Seen:
+def notebook(called: CallReader) -> CallView:
     """NotebookEdit: a cell."""
     path = called.asked("notebook_path")
     mode = called.asked("edit_mode") or "replace"
@@ -87,20 +87,22 @@ def notebook(called: Called) -> Seen:
     old = called.told("old_source")
     parts = [label("was", called.code(old, "python"))] if old else []
     facts = f"{mode} cell {cell}".strip()
-    return Seen(called.short_path(path), [*parts, shown], facts, is_open=line_count(source) <= SMALL_DIFF, path=path)
+    return CallView(
+        called.short_path(path), [*parts, shown], facts, is_open=line_count(source) <= SMALL_DIFF, path=path
+    )
 
 
-def read(called: Called) -> Seen:
+def read(called: CallReader) -> CallView:
     """Read: what stands in a file."""
     path = called.asked("file_path", "notebook_path")
     name = called.short_path(path)
     if called.has_failed or called.call.result is None:
-        return Seen(name, path=path)
+        return CallView(name, path=path)
     cells = _fields(called.fields.get("file")).get("cells")
     if isinstance(cells, list):
-        return Seen(name, list(_cells(called, cells)), plural(len(cells), "cell"), path=path)
+        return CallView(name, list(_cells(called, cells)), plural(len(cells), "cell"), path=path)
     if any(isinstance(block, Image) for block in called.result_blocks):
-        return Seen(name, called.pictures(), "picture", is_open=True, path=path)
+        return CallView(name, called.pictures(), "picture", is_open=True, path=path)
     result = _result_of(called)
     text, first = (result.content, result.first_line) if result.content is not None else unnumbered(called.output)
     count = line_count(text)
@@ -109,8 +111,8 @@ def read(called: Called) -> Seen:
         f"lines {first:,}–{first + count - 1:,}" if first > 1 or (whole and whole > count) else plural(count, "line")
     )
     if not text.strip():
-        return Seen(name, [el("p", called.output or "empty", class_="muted")], "empty", path=path)
-    return Seen(name, [called.code(text, file=path, first_line=first)], facts, path=path)
+        return CallView(name, [el("p", called.output or "empty", class_="muted")], "empty", path=path)
+    return CallView(name, [called.code(text, file=path, first_line=first)], facts, path=path)
 
 
 def unnumbered(text: str) -> tuple[str, int]:
@@ -123,7 +125,7 @@ def unnumbered(text: str) -> tuple[str, int]:
     return "\n".join(plain), int(first[1])
 
 
-def _cells(called: Called, cells: list[Any]) -> Iterator[Html]:
+def _cells(called: CallReader, cells: list[Any]) -> Iterator[Html]:
     shown = cells if called.view.whole else cells[:20]
     for cell in map(_fields, shown):
         source = cell.get("source")
@@ -135,7 +137,7 @@ def _cells(called: Called, cells: list[Any]) -> Iterator[Html]:
         yield called.more(len(cells))
 
 
-def listing(called: Called) -> Seen:
+def listing(called: CallReader) -> CallView:
     """Glob and LS: names of files."""
     names = called.fields.get("filenames")
     about = called.asked("pattern") or called.short_path(called.asked("path"))
@@ -144,15 +146,15 @@ def listing(called: Called) -> Seen:
         files = [name for name in names if isinstance(name, str)]
         more = " and more" if called.fields.get("truncated") is True else ""
         facts = plural(len(files), "file") + more
-        return Seen(about, [_where(called, where), file_list(called, files)], facts)
+        return CallView(about, [_where(called, where), file_list(called, files)], facts)
     if called.has_failed:
-        return Seen(about)
-    return Seen(
+        return CallView(about)
+    return CallView(
         about, [called.cut(called.told("content") or called.output, lambda text: el("pre", text, class_="plain"))]
     )
 
 
-def grep(called: Called) -> Seen:
+def grep(called: CallReader) -> CallView:
     """Grep: matches, file by file."""
     about, where = called.asked("pattern"), called.asked("path")
     names = called.fields.get("filenames")
@@ -160,18 +162,18 @@ def grep(called: Called) -> Seen:
     scope = [f"{name} {value}" for name in ("glob", "type") if (value := called.asked(name))]
     place = _where(called, where, *scope)
     if called.has_failed:
-        return Seen(about, [place])
+        return CallView(about, [place])
     if not content and isinstance(names, list) and names:
         files = [name for name in names if isinstance(name, str)]
-        return Seen(about, [place, file_list(called, files)], plural(len(files), "file"))
+        return CallView(about, [place, file_list(called, files)], plural(len(files), "file"))
     text = content or called.output
     count = called.fields.get("numLines")
     facts = plural(count, "line") if isinstance(count, int) and count else ""
     facts = facts or ("nothing found" if text.startswith(("No matches", "No files")) else "")
-    return Seen(about, [place, called.cut(text, lambda shown: matches(called, shown, where))], facts)
+    return CallView(about, [place, called.cut(text, lambda shown: matches(called, shown, where))], facts)
 
 
-def file_list(called: Called, files: list[str]) -> Html:
+def file_list(called: CallReader, files: list[str]) -> Html:
     """Names of files, each leading to what happened to it."""
     room = len(files) if called.view.whole or len(files) <= CUT_LINES * SLACK else CUT_LINES
     items = []
@@ -183,7 +185,7 @@ def file_list(called: Called, files: list[str]) -> Html:
     return join([listed, called.more(len(files))]) if room < len(files) else listed
 
 
-def _where(called: Called, where: str, *scope: str) -> Html:
+def _where(called: CallReader, where: str, *scope: str) -> Html:
     told = [f"in {called.short_path(where)}"] if where else []
     return el("p", ", ".join([*told, *scope]), class_="muted where") if told or scope else NOTHING
 

@@ -6,25 +6,25 @@ from backscroll.records import Document, Image, Text, ToolReference, UnknownBloc
 from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.render.html.pictures import document_note
 from backscroll.render.html.plain import json_of
-from backscroll.render.html.tools.called import Called, Seen, label
+from backscroll.render.html.tools.call_view import CallReader, CallView, label
 
 
-def generic(called: Called) -> Seen:
+def generic(called: CallReader) -> CallView:
     """Any tool: its input field by field, and its result as what it looks like."""
     about = called.asked("title", "name", "subject", "query") or called.about
-    return Seen(about.lstrip("# "), [_input(called), *result(called)])
+    return CallView(about.lstrip("# "), [_input(called), *result(called)])
 
 
-def skill(called: Called) -> Seen:
+def skill(called: CallReader) -> CallView:
     """Skill, SlashCommand: instructions that the model read."""
     name = called.asked("skill", "command", "name")
     arguments = called.asked("args")
     parts = [label("with", el("pre", arguments, class_="plain"))] if arguments else []
     said = "" if called.has_failed else called.output
-    return Seen(name, [*parts, el("p", said, class_="muted") if said else NOTHING])
+    return CallView(name, [*parts, el("p", said, class_="muted") if said else NOTHING])
 
 
-def result(called: Called) -> list[Html]:
+def result(called: CallReader) -> list[Html]:
     """What came back, apart from errors."""
     if called.has_failed or called.call.result is None:
         return []
@@ -44,12 +44,12 @@ def result(called: Called) -> list[Html]:
     return [label("result", el("div", parts))] if parts else []
 
 
-def _input(called: Called) -> Html:
+def _input(called: CallReader) -> Html:
     items = [[el("dt", name), el("dd", _value(called, value))] for name, value in called.input.items()]
     return el("dl", items, class_="fields") if items else NOTHING
 
 
-def _value(called: Called, value: Any) -> Html:  # noqa: ANN401 - whatever JSON holds
+def _value(called: CallReader, value: Any) -> Html:  # noqa: ANN401 - whatever JSON holds
     if isinstance(value, str):
         return called.readable(value) if "\n" in value or len(value) > 200 else el("span", value)
     if isinstance(value, (dict, list)):

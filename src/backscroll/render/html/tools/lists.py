@@ -6,10 +6,10 @@ from typing import Any, Final
 from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.render.html.plain import first_line
 from backscroll.render.html.prose import prose
-from backscroll.render.html.tools.called import Called, Seen, label, text_in
+from backscroll.render.html.tools.call_view import CallReader, CallView, label, text_in
 
 
-def todos(called: Called) -> Seen:
+def todos(called: CallReader) -> CallView:
     """TodoWrite: the list, and what changed in it."""
     items = _items(called.fields.get("newTodos")) or _items(called.input.get("todos"))
     old = {text_in(item, "content"): _status(item) for item in _items(called.fields.get("oldTodos"))}
@@ -18,22 +18,22 @@ def todos(called: Called) -> Seen:
     gone = [_item(text, "deleted", "taken off the list") for text in old if text and text not in now]
     done = sum(_status(item) == "completed" for item in items)
     doing = next((text_in(item, "activeForm", "content") for item in items if _status(item) == "in_progress"), "")
-    return Seen(
+    return CallView(
         "", [_checklist([*shown, *gone])], f"{done} of {len(items)} done", words=first_line(doing) or "the list"
     )
 
 
-def made(called: Called) -> Seen:
+def made(called: CallReader) -> CallView:
     """TaskCreate: one more thing to be done."""
     subject, description = called.asked("subject"), called.asked("description")
     task = called.fields.get("task")
     number = text_in(task, "id") if isinstance(task, dict) else ""
     item = _item(subject, "pending", "new", number)
     more = prose(description) if description else NOTHING
-    return Seen("", [_checklist([item]), more], f"#{number}" if number else "", words=first_line(subject))
+    return CallView("", [_checklist([item]), more], f"#{number}" if number else "", words=first_line(subject))
 
 
-def changed(called: Called) -> Seen:
+def changed(called: CallReader) -> CallView:
     """TaskUpdate: how far something came."""
     number = called.asked("taskId") or str(called.input.get("taskId", ""))
     change = called.fields.get("statusChange")
@@ -48,28 +48,28 @@ def changed(called: Called) -> Seen:
         for name, value in others.items()
     ]
     words = f"#{number} {first_line(subject)}".strip()
-    return Seen("", [shown, *rest], told or ", ".join(others), words=words)
+    return CallView("", [shown, *rest], told or ", ".join(others), words=words)
 
 
-def tasks(called: Called) -> Seen:
+def tasks(called: CallReader) -> CallView:
     """TaskList, TaskGet: what is to be done."""
     one = called.fields.get("task")
     items = _items(called.fields.get("tasks")) or _items([one])
     shown = [_item(text_in(item, "subject"), _status(item), "", text_in(item, "id")) for item in items]
     done = sum(_status(item) == "completed" for item in items)
     if not items:
-        return Seen(called.about, [el("p", called.output, class_="muted")] if called.output else [])
-    return Seen("", [_checklist(shown)], f"{done} of {len(items)} done", words="the list")
+        return CallView(called.about, [el("p", called.output, class_="muted")] if called.output else [])
+    return CallView("", [_checklist(shown)], f"{done} of {len(items)} done", words="the list")
 
 
-def questions(called: Called) -> Seen:
+def questions(called: CallReader) -> CallView:
     """AskUserQuestion: what was asked, and what was chosen."""
     answers = called.fields.get("answers")
     answers = answers if isinstance(answers, dict) else {}
     asked = _items(called.input.get("questions")) or _items(called.fields.get("questions"))
     shown = [_question(one, answers, is_answered=bool(called.call.result) and not called.has_failed) for one in asked]
     heads = ", ".join(text_in(one, "header", "question") for one in asked)
-    return Seen("", shown, is_open=True, words=first_line(heads))
+    return CallView("", shown, is_open=True, words=first_line(heads))
 
 
 def _question(one: dict[str, Any], answers: Mapping[str, Any], *, is_answered: bool) -> Html:
@@ -103,7 +103,7 @@ def _option(name: str, description: str, *, is_chosen: bool, is_own: bool = Fals
     )
 
 
-def plan(called: Called) -> Seen:
+def plan(called: CallReader) -> CallView:
     """ExitPlanMode: a plan, for the user to accept."""
     text = called.asked("plan") or called.told("plan")
     accepted = called.call.result is not None and not called.has_failed
@@ -112,13 +112,13 @@ def plan(called: Called) -> Seen:
     ]
     may = label("also allowed", el("ul", [el("li", one) for one in allowed])) if allowed else NOTHING
     shown = [called.prose(text)] if text else [el("p", "the plan is in a file of its own", class_="muted")]
-    return Seen("", [*shown, may], "accepted" if accepted else "", words="a plan", is_open=bool(text))
+    return CallView("", [*shown, may], "accepted" if accepted else "", words="a plan", is_open=bool(text))
 
 
-def quiet(called: Called) -> Seen:
+def quiet(called: CallReader) -> CallView:
     """EnterPlanMode and others that say nothing to a reader."""
     said = called.told("message") or ("" if called.has_failed else called.output)
-    return Seen(called.about, [el("p", said, class_="muted")] if said else [])
+    return CallView(called.about, [el("p", said, class_="muted")] if said else [])
 
 
 def _checklist(items: list[Html]) -> Html:

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from backscroll.render.html.element import NOTHING, Html, el
-from backscroll.render.html.tools.called import Called
+from backscroll.render.html.tools.call_view import CallReader
 
 
-class Line(NamedTuple):
+class MatchLine(NamedTuple):
     """A line of what the search tool wrote. `file` is empty where it does not say one."""
 
     file: str
@@ -18,7 +18,7 @@ class Line(NamedTuple):
     """Else it only stands around one."""
 
 
-def matches(called: Called, text: str, where: str = "") -> Html:
+def matches(called: CallReader, text: str, where: str = "") -> Html:
     """What was found, file by file; `where` is the file that was searched, if it was one."""
     if text.count("\n") > MOST_LINES:
         return el("pre", text, class_="plain")
@@ -38,7 +38,7 @@ def matches(called: Called, text: str, where: str = "") -> Html:
     return el("div", shown, class_="matches scroll", tabindex=0, role="region", aria_label="Matches")
 
 
-def _lines(text: str) -> Iterator[Line | None]:
+def _lines(text: str) -> Iterator[MatchLine | None]:
     """Each line; None where some are left out."""
     written = text.split("\n")
     names = {found[1] for line in written if (found := MATCH.match(line))}
@@ -47,13 +47,13 @@ def _lines(text: str) -> Iterator[Line | None]:
     for line in written:
         found = MATCH.match(line)
         if found is not None and found[1] in names:
-            yield Line(found[1], found[2], found[3])
+            yield MatchLine(found[1], found[2], found[3])
         elif (cut := _around(line, names) or (_around(line) if names else None)) is not None:
-            yield Line(line[: cut.start()], cut[1], line[cut.end() + 1 :], is_match=False)
+            yield MatchLine(line[: cut.start()], cut[1], line[cut.end() + 1 :], is_match=False)
         elif (found := NUMBERED.match(line)) is not None:
-            yield Line("", found[1], found[3], is_match=found[2] == ":")
+            yield MatchLine("", found[1], found[3], is_match=found[2] == ":")
         elif line:
-            yield None if line == "--" else Line("", "", line)
+            yield None if line == "--" else MatchLine("", "", line)
 
 
 def _around(line: str, names: set[str] | None = None) -> re.Match[str] | None:
@@ -65,12 +65,12 @@ def _around(line: str, names: set[str] | None = None) -> re.Match[str] | None:
     return None
 
 
-def _line(line: Line) -> Html:
+def _line(line: MatchLine) -> Html:
     number = el("span", line.number, class_="line-number") if line.number else NOTHING
     return el("div", number, el("span", line.text), class_="match" if line.is_match else "match around")
 
 
-def _group(called: Called, file: str, lines: list[Html]) -> Html:
+def _group(called: CallReader, file: str, lines: list[Html]) -> Html:
     name = el("p", called.short_path(file), class_="match-file", title=file) if file else NOTHING
     return el("div", name, el("div", lines, class_="match-lines")) if lines else NOTHING
 

@@ -8,10 +8,10 @@ from backscroll.render.html.ansi import terminal
 from backscroll.render.html.code import code
 from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.render.html.plain import first_line
-from backscroll.render.html.tools.called import Called, Seen, label, text_in
+from backscroll.render.html.tools.call_view import CallReader, CallView, label, text_in
 
 
-def run(called: Called) -> Seen:
+def run(called: CallReader) -> CallView:
     """Bash: the command, and what it wrote."""
     command = called.asked("command")
     description = called.asked("description")
@@ -37,10 +37,10 @@ def run(called: Called) -> Seen:
     if called.call.result and called.fields and not said_at_once.strip() and not errors.strip():
         parts.append(el("p", "no output", class_="muted"))
     says_error = not is_denied and bool(output or errors)
-    return Seen(first_line(command), parts, ", ".join(facts), words=first_line(description), says_error=says_error)
+    return CallView(first_line(command), parts, ", ".join(facts), words=first_line(description), says_error=says_error)
 
 
-def look(called: Called) -> Seen:
+def look(called: CallReader) -> CallView:
     """BashOutput, TaskOutput: what something in the background has written since."""
     task = called.fields.get("task")
     fields = task if isinstance(task, dict) else called.fields
@@ -56,14 +56,14 @@ def look(called: Called) -> Seen:
     ]
     words, about = text_in(fields, "description"), first_line(command) or name
     shown = parts if any(parts) else [el("p", "no output yet", class_="muted")]
-    return Seen(about, [] if called.has_failed else shown, ", ".join(filter(None, facts)), words=first_line(words))
+    return CallView(about, [] if called.has_failed else shown, ", ".join(filter(None, facts)), words=first_line(words))
 
 
-def stop(called: Called) -> Seen:
+def stop(called: CallReader) -> CallView:
     """KillShell, TaskStop: something in the background was ended."""
     name = called.asked("shell_id", "task_id", "bash_id")
     said = called.told("message") or ("" if called.has_failed else called.output)
-    return Seen(name, [el("p", said)] if said else [])
+    return CallView(name, [el("p", said)] if said else [])
 
 
 def command_line(command: str) -> Html:
@@ -71,19 +71,19 @@ def command_line(command: str) -> Html:
     return el("div", code(command, "bash"), class_="command")
 
 
-def written(called: Called, text: str) -> Html:
+def written(called: CallReader, text: str) -> Html:
     """What a command wrote. A line that was written over again and again is only its last state."""
     text = "\n".join(line.rstrip("\r").rsplit("\r", 1)[-1] for line in text.split("\n")).strip("\n")
     return called.cut(text, terminal) if text else NOTHING
 
 
-def _errors(called: Called, text: str) -> Html:
+def _errors(called: CallReader, text: str) -> Html:
     return (
         label("standard error", el("div", written(called, text), class_="standard-error")) if text.strip() else NOTHING
     )
 
 
-def _output(called: Called) -> tuple[str, str]:
+def _output(called: CallReader) -> tuple[str, str]:
     """What the model was told, and the exit code if it was not 0."""
     failed = EXIT.match(called.output)
     if failed:

@@ -8,12 +8,12 @@ from backscroll.records import WebSearchResult, readable_value
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.plain import outside
 from backscroll.render.html.prose import prose
-from backscroll.render.html.tools.called import Called, Seen, label, text_in
+from backscroll.render.html.tools.call_view import CallReader, CallView, label, text_in
 from backscroll.render.reports import duration
 from backscroll.render.terminal import plural, size
 
 
-def fetch(called: Called) -> Seen:
+def fetch(called: CallReader) -> CallView:
     """WebFetch: a page, and what was asked of it."""
     address, prompt = called.asked("url"), called.asked("prompt")
     code, count = called.fields.get("code"), called.fields.get("bytes")
@@ -25,10 +25,10 @@ def fetch(called: Called) -> Seen:
         label("asked", prose(prompt)) if prompt else NOTHING,
         label("answer", called.prose(answer)) if answer else NOTHING,
     ]
-    return Seen(address, parts, ", ".join(facts))
+    return CallView(address, parts, ", ".join(facts))
 
 
-def search(called: Called) -> Seen:
+def search(called: CallReader) -> CallView:
     """WebSearch: the pages that were found, and what was made of them."""
     query = called.asked("query") or called.told("query")
     links, said = _found(called)
@@ -37,10 +37,10 @@ def search(called: Called) -> Seen:
     facts += [duration(seconds)] if isinstance(seconds, (int, float)) and 0 < seconds < 1e9 else []
     listed = el("ol", [_page(one) for one in links], class_="found-pages") if links else NOTHING
     answer = label("answer", called.prose(said)) if said.strip() else NOTHING
-    return Seen(query, [listed, answer], ", ".join(facts))
+    return CallView(query, [listed, answer], ", ".join(facts))
 
 
-def _found(called: Called) -> tuple[list[dict[str, Any]], str]:
+def _found(called: CallReader) -> tuple[list[dict[str, Any]], str]:
     results = called.fields.get("results")
     if isinstance(results, list):
         groups = [one.get("content") for one in results if isinstance(one, dict)]
@@ -77,7 +77,7 @@ def _page(page: dict[str, Any]) -> Html:
     return el("li", outside(address, title), " ", el("span", told, class_="muted") if told else NOTHING)
 
 
-def _fetched(called: Called) -> str:
+def _fetched(called: CallReader) -> str:
     for block in called.answered_here():
         value = readable_value(block.content) if isinstance(block, WebSearchResult) else None
         content = value.get("content") if isinstance(value, dict) else None

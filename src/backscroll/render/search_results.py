@@ -20,7 +20,7 @@ class Excerpt(Protocol):
         """Where it was found."""
 
 
-class Line(NamedTuple):
+class StyledLine(NamedTuple):
     """A line of pieces, each with how it looks."""
 
     pieces: tuple[tuple[str, str], ...]
@@ -83,12 +83,12 @@ def passage_as_json(chat: Overview, hit: Any, excerpt: Excerpt, context: str | N
     }
 
 
-def heading_of(chat: Overview, found: int, *, archived: bool, now: datetime) -> Line:
+def heading_of(chat: Overview, found: int, *, archived: bool, now: datetime) -> StyledLine:
     """The line that a chat begins with."""
     name = clean_line(chat.project or "-").replace("\\", "/").rstrip("/").split("/")[-1] or "/"
     when = ago(chat.last_active, now) if chat.last_active else "-"
     marks = "  archived" if archived else ""
-    return Line((
+    return StyledLine((
         ("id", clean_line(chat.id[:8])),
         ("plain", "  "),
         ("title", clean_line(chat.title)),
@@ -96,14 +96,14 @@ def heading_of(chat: Overview, found: int, *, archived: bool, now: datetime) -> 
     ))  # fmt: skip
 
 
-def passage_line(hit: Any, excerpt: Excerpt) -> Line:  # noqa: ANN401
+def passage_line(hit: Any, excerpt: Excerpt) -> StyledLine:  # noqa: ANN401
     """The line that a passage is shown on."""
     label = f"{hit.role} {hit.tool}" if hit.tool else str(hit.role)
     if hit.agent:
         label += " (agent)"
     if hit.is_abandoned:
         label += " (taken back)"
-    return Line((("label", f"{clean_line(label)}: "), *highlighted(excerpt)))
+    return StyledLine((("label", f"{clean_line(label)}: "), *highlighted(excerpt)))
 
 
 def highlighted(excerpt: Excerpt) -> Iterator[tuple[str, str]]:
@@ -135,7 +135,7 @@ def ago(when: datetime, now: datetime) -> str:
     return "just now"
 
 
-def plain(lines: Iterable[Line]) -> Iterator[str]:
+def plain(lines: Iterable[StyledLine]) -> Iterator[str]:
     """The lines without looks."""
     for line in lines:
         yield "".join(text for _, text in line.pieces)

@@ -8,7 +8,7 @@ from backscroll.library import Library, StoredChat
 from backscroll.library.analytics.reports import Asked
 from backscroll.library.memory.asking_session import Caller
 from backscroll.library.memory.citations import times
-from backscroll.mcp.desk import Desk
+from backscroll.mcp.pool import RefreshedPool
 from backscroll.mcp.quoting import Frame, one_line
 from backscroll.query import All, Field, Not, Part, Query, parse_moment
 
@@ -16,10 +16,10 @@ EVERYWHERE: Final = frozenset({"*", "all"})
 LONGEST_REASON: Final = 150
 
 
-class Asking(NamedTuple):
+class CallContext(NamedTuple):
     """A call."""
 
-    desk: Desk
+    pool: RefreshedPool
     library: Library
     caller: Caller
     frame: Frame
@@ -68,8 +68,8 @@ class Asking(NamedTuple):
         """What the index does not have yet, if anything, and why."""
         if not self.library.store.exists:
             return "The library is being made for the first time: ask again in a minute."
-        if self.desk.trouble:
-            return f"The newest messages may be missing: {one_line(self.desk.trouble, LONGEST_REASON)}."
+        if self.pool.trouble:
+            return f"The newest messages may be missing: {one_line(self.pool.trouble, LONGEST_REASON)}."
         passages = self.library.store.pending().passages
         return f"{passages:,} passages are still being indexed: ask again in a minute." if passages else ""
 
@@ -77,8 +77,8 @@ class Asking(NamedTuple):
         """There is nothing to ask before the first chats were read."""
         if self.library.store.exists:
             return
-        if self.desk.trouble:
-            raise BackscrollError(f"the library cannot be made: {self.desk.trouble}", "run backscroll doctor")
+        if self.pool.trouble:
+            raise BackscrollError(f"the library cannot be made: {self.pool.trouble}", "run backscroll doctor")
         raise NothingFound("the library is being made for the first time", "ask again in a minute")
 
 
@@ -92,7 +92,7 @@ def window_of(since: str, until: str) -> tuple[datetime | None, datetime | None]
     return moment_of(since) if since else None, moment_of(until, end=True) if until else None
 
 
-def told(when: datetime | None) -> str | None:
+def utc_minutes(when: datetime | None) -> str | None:
     """A time as answers have it: in UTC, to the minute."""
     if when is None:
         return None

@@ -24,7 +24,7 @@ class Stopped(Exception):  # noqa: N818 - it never leaves this module
     """The server ends."""
 
 
-class Desk(Pool):
+class RefreshedPool(Pool):
     """Where calls come to be answered."""
 
     def __init__(self, settings: Settings, homes: Sequence[Home]) -> None:
@@ -81,7 +81,7 @@ class Desk(Pool):
         while self._next_look():
             try:
                 with local_library(self.settings, self.homes) as library:
-                    library.refresh(with_text=True, progress=Until(self._stopped))
+                    library.refresh(with_text=True, progress=StopCheck(self._stopped))
             except Stopped:
                 return
             except Exception as error:  # whatever it is: without this thread every answer would grow old in silence
@@ -104,7 +104,7 @@ class Desk(Pool):
         self._fresh.set()
 
 
-class Until:
+class StopCheck:
     """Ends an update where it stands. Whatever was read until then is kept."""
 
     def __init__(self, stopped: threading.Event) -> None:

@@ -5,14 +5,14 @@ from backscroll.render.html.element import Html, el, join
 from backscroll.web.layout import document
 
 
-def is_beginning(library: Library) -> bool:
+def is_first_run(library: Library) -> bool:
     """Whether there is no chat because everything was never read to the end yet: an update notes when it was."""
     if not library.store.exists:
         return True
     return library.store.noted("catalogue") is None and not library.chats("", limit=1)
 
 
-def told() -> Html:
+def notice() -> Html:
     """What is happening; the page then says how far it has come."""
     lines = join([
         el("p", el("strong", "Reading your Claude Code sessions for the first time.")),
@@ -33,5 +33,5 @@ def no_chats() -> Html:
 
 def page(title: str, here: str) -> Html:
     """A page that will show something soon."""
-    main = join([el("h1", title), told()])
+    main = join([el("h1", title), notice()])
     return document(title, main, here=here, scripts=("home.js",), styles=("pages.css",))

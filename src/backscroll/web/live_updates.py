@@ -14,8 +14,8 @@ from typing import Final
 from backscroll.errors import BackscrollError, Busy
 from backscroll.httpd.connections import Connections
 from backscroll.library import WATCHING, follow, local_library, observe
-from backscroll.web.desk import Desk
-from backscroll.web.news import News, Trouble
+from backscroll.web.events import ChangeFeed, FollowFailure
+from backscroll.web.state import ViewerState
 
 TRY_AGAIN_SECONDS: Final = 15.0
 """How long another process is left to keep the library up to date before we try to."""
@@ -27,19 +27,19 @@ LONGEST_REASON: Final = 300
 log = logging.getLogger(__name__)
 
 
-class Live:
+class LiveUpdates:
     """The thread, and what it has to tell."""
 
-    def __init__(self, desk: Desk, connections: Connections | None = None) -> None:
-        self.news = News(connections or Connections())
-        self._desk = desk
+    def __init__(self, state: ViewerState, connections: Connections | None = None) -> None:
+        self.feed = ChangeFeed(connections or Connections())
+        self._state = state
         self._stop = threading.Event()
         self._pause = threading.Event()
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
         """Begin; called in the loop of the server."""
-        self.news.attach()
+        self.feed.attach()
         self._thread = threading.Thread(target=self._run, name="follow", daemon=True)
         self._thread.start()
 
@@ -47,7 +47,7 @@ class Live:
         """End, and wait until what is being written is written."""
         self._stop.set()
         self._pause.set()
-        self.news.end()
+        self.feed.end()
         if self._thread is not None:
             self._thread.join(timeout=10)
 
@@ -66,8 +66,8 @@ class Live:
 
     def _follow_or_observe(self) -> None:
         try:
-            with local_library(self._desk.settings, self._desk.homes) as library:
-                for followed in follow(library, self._stop, _Told(self.news, self._catch_up)):
+            with local_library(self._state.settings, self._state.homes) as library:
+                for followed in follow(library, self._stop, _ProgressEvents(self.feed, self._catch_up)):
                     self._tell(followed.paths)
         except Busy:  # another process keeps the library up to date: we only look
             self._observe()
@@ -79,7 +79,7 @@ class Live:
         timer = threading.Timer(TRY_AGAIN_SECONDS, self._pause.set)
         timer.start()
         try:
-            with local_library(self._desk.settings, self._desk.homes) as library:
+            with local_library(self._state.settings, self._state.homes) as library:
                 self._catch_up()
                 for followed in observe(library, self._pause):
                     self._tell(followed.paths)
@@ -87,35 +87,35 @@ class Live:
             timer.cancel()
 
     def _tell(self, paths: Sequence[Path]) -> None:
-        with self._desk.library() as library:
-            chats = self._desk.open_chats.take(library, paths)
+        with self._state.library() as library:
+            chats = self._state.open_chats.take(library, paths)
         if chats:
-            self.news.tell(chats)
+            self.feed.tell(chats)
 
     def _catch_up(self) -> None:
         """Everything is followed from now on: read what was written to open chats before that."""
-        with self._desk.library() as library:
-            chats = self._desk.open_chats.catch_up(library)
-        self.news.tell_progress(None)
-        self.news.tell_trouble(None)
+        with self._state.library() as library:
+            chats = self._state.open_chats.catch_up(library)
+        self.feed.tell_progress(None)
+        self.feed.tell_trouble(None)
         if chats:
-            self.news.tell(chats)
+            self.feed.tell(chats)
 
     def _tell_trouble(self, error: Exception, wait: float) -> None:
         is_expected = isinstance(error, BackscrollError | OSError)
         log.error("live updates stopped; trying again in %.0f s: %s", wait, error, exc_info=not is_expected)
         reason = str(error) if is_expected else f"{type(error).__name__}: {error}"
-        self.news.tell_progress(None)
-        self.news.tell_trouble(Trouble(reason[:LONGEST_REASON].rstrip("."), round(wait)))
+        self.feed.tell_progress(None)
+        self.feed.tell_trouble(FollowFailure(reason[:LONGEST_REASON].rstrip("."), round(wait)))
 
 
-class _Told:
+class _ProgressEvents:
     """Passes on how far an update has come, seldom enough to be read."""
 
     STEPS: Final = 200
 
-    def __init__(self, news: News, on_watching: Callable[[], None]) -> None:
-        self._news = news
+    def __init__(self, feed: ChangeFeed, on_watching: Callable[[], None]) -> None:
+        self._feed = feed
         self._on_watching = on_watching
         self._what, self._done, self._total, self._said = "", 0, 1, 0
 
@@ -137,4 +137,4 @@ class _Told:
             self._say()
 
     def _say(self) -> None:
-        self._news.tell_progress({"what": self._what, "done": self._done, "total": self._total, "unit": self._unit})
+        self._feed.tell_progress({"what": self._what, "done": self._done, "total": self._total, "unit": self._unit})

@@ -12,15 +12,15 @@ import uvicorn
 
 from backscroll.httpd.connections import Connections
 from backscroll.httpd.guard import Access
-from backscroll.httpd.keys import Keys
+from backscroll.httpd.keys import AccessKeys
 from backscroll.httpd.listening import LOOPBACK, address_of, listen, names_of, url_of
 from backscroll.httpd.server import server_config
 from backscroll.httpd.users import has_other_users
 from backscroll.settings import Settings
 from backscroll.web.app import make_app
-from backscroll.web.desk import Desk
-from backscroll.web.live import Live
-from backscroll.web.running import Running
+from backscroll.web.live_updates import LiveUpdates
+from backscroll.web.running_server import RunningServer
+from backscroll.web.state import ViewerState
 
 FIRST_PORT: Final = 8420
 PORTS: Final = (*range(FIRST_PORT, FIRST_PORT + 20), 0)
@@ -28,14 +28,14 @@ PORTS: Final = (*range(FIRST_PORT, FIRST_PORT + 20), 0)
 
 
 @dataclass(frozen=True)
-class Served:
+class StartedViewer:
     """A server that is ready."""
 
     url: str
     """Its address, without a slash at the end."""
     access: Access
     server: uvicorn.Server
-    running: Running
+    running: RunningServer
 
     def link(self, path: str = "/") -> str:
         """An address to open; with a code that works once, where a key is needed."""
@@ -53,30 +53,30 @@ grew to 1 GB in 36 minutes, of which a collection freed five objects in six."""
 
 
 def serve(
-    desk: Desk,
+    state: ViewerState,
     *,
     host: str = LOOPBACK,
     port: int | None = None,
     token: str | None = None,
     follows: bool = True,
     connections: Connections | None = None,
-    on_ready: Callable[[Served], object] = lambda _: None,
+    on_ready: Callable[[StartedViewer], object] = lambda _: None,
 ) -> None:
     """Serve until Ctrl-C, or until `stop`. Without a port, on the first that is free; `on_ready` must not wait.
 
     Meanwhile the library is brought up to date and kept so, unless it is only to be shown as it is.
     """
     connections = connections or Connections()
-    live = Live(desk, connections)
+    live = LiveUpdates(state, connections)
     listener = listen(host, PORTS if port is None else [port])
     try:
-        access = access_for(host, listener, token, desk.settings)
+        access = access_for(host, listener, token, state.settings)
         url = url_of(listener)
-        running = Running.of(desk, url, host, listener.getsockname()[1], access)
-        config = server_config(make_app(desk, access, live), connections)
+        running = RunningServer.of(state, url, host, listener.getsockname()[1], access)
+        config = server_config(make_app(state, access, live), connections)
         gc.set_threshold(*COLLECT_AFTER)
-        server = _Server(config, desk, running, live if follows else None)
-        server.when_ready = lambda: on_ready(Served(url, access, server, running))
+        server = _Server(config, state, running, live if follows else None)
+        server.when_ready = lambda: on_ready(StartedViewer(url, access, server, running))
         server.run(sockets=[listener])
     finally:
         listener.close()
@@ -89,7 +89,7 @@ def access_for(host: str, listener: socket.socket, token: str | None, settings: 
         names=names_of(host, listener),
         any_address=address.is_unspecified,
         needs_key=not address.is_loopback or token is not None or needs_key_on_loopback(settings),
-        keys=Keys(token),
+        keys=AccessKeys(token),
     )
 
 
@@ -103,9 +103,11 @@ class _Server(uvicorn.Server):
 
     when_ready: Callable[[], object]
 
-    def __init__(self, config: uvicorn.Config, desk: Desk, running: Running, live: Live | None) -> None:
+    def __init__(
+        self, config: uvicorn.Config, state: ViewerState, running: RunningServer, live: LiveUpdates | None
+    ) -> None:
         super().__init__(config)
-        self._desk = desk
+        self._state = state
         self._running = running
         self._live = live
 
@@ -113,18 +115,18 @@ class _Server(uvicorn.Server):
         """Listen, and then do the rest: nobody waits for it."""
         await super().startup(sockets)
         with suppress(OSError):  # a library that cannot be written to can still be read
-            self._running.write(self._desk.settings)
+            self._running.write(self._state.settings)
         try:
             self.when_ready()
         except BaseException:
-            self._running.forget(self._desk.settings)
+            self._running.forget(self._state.settings)
             raise
         if self._live is not None:
             self._live.start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End what would go on for ever, then the rest."""
-        self._running.forget(self._desk.settings)
+        self._running.forget(self._state.settings)
         if self._live is not None:
             await asyncio.to_thread(self._live.stop)
         await super().shutdown(sockets)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 import anyio
 from mcp.server.stdio import stdio_server
 
-from backscroll.mcp.desk import Desk
-from backscroll.mcp.server import Answering
+from backscroll.mcp.pool import RefreshedPool
+from backscroll.mcp.server import RequestHandlers
 
 if TYPE_CHECKING:
     import uvicorn
@@ -22,7 +22,7 @@ PATH: Final = "/mcp"
 
 
 @dataclass(frozen=True)
-class Served:
+class StartedMcpServer:
     """A server that is ready."""
 
     url: str
@@ -34,12 +34,12 @@ class Served:
         self.server.should_exit = True
 
 
-def serve_child(desk: Desk, on_signal: "Callable[[int, FrameType | None], object] | None" = None) -> None:
+def serve_child(pool: RefreshedPool, on_signal: "Callable[[int, FrameType | None], object] | None" = None) -> None:
     """Serve the client that started us, until it closes our input.
 
     The process ends at once after Ctrl-C; `on_signal` is called instead, and must do so, also after SIGTERM and SIGHUP.
     """
-    server = Answering(desk, is_child=True).server()
+    server = RequestHandlers(pool, is_child=True).server()
 
     async def run() -> None:
         async with stdio_server() as (incoming, outgoing):
@@ -51,17 +51,17 @@ def serve_child(desk: Desk, on_signal: "Callable[[int, FrameType | None], object
     if on_signal:
         signal.signal(signal.SIGTERM, on_signal)
         signal.signal(signal.SIGHUP, on_signal)
-    desk.start()
+    pool.start()
     anyio.run(run)
 
 
 def serve_http(
-    desk: Desk,
+    pool: RefreshedPool,
     *,
     port: int = PORT,
     token: str | None = None,
     connections: "Connections | None" = None,
-    on_ready: Callable[[Served], object] = lambda _: None,
+    on_ready: Callable[[StartedMcpServer], object] = lambda _: None,
 ) -> None:
     """Serve this machine over HTTP until Ctrl-C, or until `stop`. Every client needs the token."""
     import uvicorn
@@ -69,21 +69,21 @@ def serve_http(
 
     from backscroll.httpd.connections import Connections
     from backscroll.httpd.guard import Access, Guard
-    from backscroll.httpd.keys import Keys
+    from backscroll.httpd.keys import AccessKeys
     from backscroll.httpd.listening import LOOPBACK, LOOPBACK_NAMES, listen, url_of
     from backscroll.httpd.server import server_config
 
-    access = Access(needs_key=True, takes_links=False, keys=Keys(token))
+    access = Access(needs_key=True, takes_links=False, keys=AccessKeys(token))
     listener = listen(LOOPBACK, [port])
     try:
         hosts = [f"{name}:{port}" for name in sorted(LOOPBACK_NAMES)]
         security = TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=[f"http://{name}" for name in hosts])
-        app = Answering(desk, is_child=False).server().streamable_http_app(
+        app = RequestHandlers(pool, is_child=False).server().streamable_http_app(
             streamable_http_path=PATH, transport_security=security, max_sessions=100
         )  # fmt: skip
         server = uvicorn.Server(server_config(Guard(app, access), connections or Connections(), lifespan="on"))
-        desk.start()
-        on_ready(Served(f"{url_of(listener)}{PATH}", access.keys.token, server))
+        pool.start()
+        on_ready(StartedMcpServer(f"{url_of(listener)}{PATH}", access.keys.token, server))
         server.run(sockets=[listener])
     finally:
         listener.close()

@@ -24,14 +24,14 @@ MOST_CHATS: Final = 10_000
 EPOCH: Final = secrets.token_hex(4)
 
 
-class Trouble(NamedTuple):
+class FollowFailure(NamedTuple):
     """Why nothing is followed at the moment, and when it is tried again."""
 
     reason: str
     seconds: int
 
 
-class Stream:
+class Subscriber:
     """A page that is being told."""
 
     def __init__(self, address: str) -> None:
@@ -58,16 +58,16 @@ class Stream:
             await asyncio.wait_for(self._woken.wait(), seconds)
 
 
-class News:
+class ChangeFeed:
     """Which chats changed, in order. Written by one thread, read by many streams."""
 
     def __init__(self, connections: Connections) -> None:
-        self.streams: dict[Stream, None] = {}
+        self.streams: dict[Subscriber, None] = {}
         """Those that are open, the oldest first."""
         self._connections = connections
         self.number = 0
         self.progress: dict[str, object] | None = None
-        self.trouble: Trouble | None = None
+        self.trouble: FollowFailure | None = None
         self.is_over = False
         self._forgotten = 0
         self._changed: OrderedDict[str, int] = OrderedDict()
@@ -85,7 +85,7 @@ class News:
         """Say how far an update has come; None when there is none. From any thread."""
         self._in_loop(lambda: self._note_progress(progress))
 
-    def tell_trouble(self, trouble: Trouble | None) -> None:
+    def tell_trouble(self, trouble: FollowFailure | None) -> None:
         """Say that following stopped, or that it goes on: then every page looks for what it missed. From any thread."""
         self._in_loop(lambda: self._note_trouble(trouble))
 
@@ -105,7 +105,7 @@ class News:
             found.append(chat)
         return found
 
-    def add(self, stream: Stream) -> None:
+    def add(self, stream: Subscriber) -> None:
         """Tell one more. Streams may take half of the connections: beyond that the oldest one ends."""
         self.streams[stream] = None
         near = [one for one in self.streams if one.address == stream.address]
@@ -117,7 +117,7 @@ class News:
             oldest.end()
             del self.streams[oldest]
 
-    def remove(self, stream: Stream) -> None:
+    def remove(self, stream: Subscriber) -> None:
         """Tell it no more."""
         self.streams.pop(stream, None)
 
@@ -134,7 +134,7 @@ class News:
         self.progress = progress
         self._wake()
 
-    def _note_trouble(self, trouble: Trouble | None) -> None:
+    def _note_trouble(self, trouble: FollowFailure | None) -> None:
         if trouble is None and self.trouble is not None:
             self.number += 1
             self._forgotten = self.number  # what changed meanwhile was not noted
@@ -153,53 +153,53 @@ class News:
 class EventStream(StreamingResponse):
     """An answer that is counted among the streams for as long as it goes on."""
 
-    def __init__(self, news: News, stream: Stream, last: str) -> None:
-        super().__init__(_events(news, stream, last), media_type="text/event-stream")
+    def __init__(self, feed: ChangeFeed, stream: Subscriber, last: str) -> None:
+        super().__init__(_events(feed, stream, last), media_type="text/event-stream")
         self.headers["cache-control"] = "no-store"
         self.headers["connection"] = "close"  # nothing comes after it, so its place is free at once
-        self._news, self._stream = news, stream
+        self._feed, self._stream = feed, stream
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it to its end."""
-        self._news.add(self._stream)
+        self._feed.add(self._stream)
         try:
             await super().__call__(scope, receive, send)
         finally:
-            self._news.remove(self._stream)
+            self._feed.remove(self._stream)
 
 
 async def events(request: Request) -> Response:
     """The stream: which chats changed, how far an update has come, and whether anything is wrong."""
-    news: News = request.app.state.live.news
+    feed: ChangeFeed = request.app.state.live.feed
     last = request.headers.get("last-event-id") or request.query_params.get("since", "")
-    return EventStream(news, Stream(request.client.host if request.client else ""), last)
+    return EventStream(feed, Subscriber(request.client.host if request.client else ""), last)
 
 
-async def _events(news: News, stream: Stream, last: str) -> AsyncIterator[bytes]:
+async def _events(feed: ChangeFeed, stream: Subscriber, last: str) -> AsyncIterator[bytes]:
     epoch, _, number = last.partition("-")
     told = int(number) if epoch == EPOCH and number.isascii() and number.isdecimal() and len(number) < 16 else -1
     if told < 0:
-        told = news.number
+        told = feed.number
         yield _event("hello", told, {"again": bool(last)})
     progress: dict[str, object] | None = None
-    trouble: Trouble | None = None
-    while not news.is_over and not stream.is_over:
+    trouble: FollowFailure | None = None
+    while not feed.is_over and not stream.is_over:
         stream.look()
-        chats, before = news.since(told), told
-        told = news.number
+        chats, before = feed.since(told), told
+        told = feed.number
         if chats is None:
             yield _event("hello", told, {"again": True})
         elif chats:
             yield _event("changed", told, {"chats": chats})
-        elif news.trouble != trouble:
-            trouble = news.trouble
+        elif feed.trouble != trouble:
+            trouble = feed.trouble
             yield _event("trouble", told, trouble._asdict() if trouble else {})
-        elif news.progress != progress:
-            progress = news.progress
+        elif feed.progress != progress:
+            progress = feed.progress
             yield _event("progress", told, progress or {"what": "done"})
         elif told == before:
             await stream.wait(HEARTBEAT_SECONDS)
-            if (news.number, news.progress, news.trouble) == (told, progress, trouble) and not news.is_over:
+            if (feed.number, feed.progress, feed.trouble) == (told, progress, trouble) and not feed.is_over:
                 yield b": \n\n"
 
 

@@ -14,8 +14,8 @@ import pytest
 from backscroll.errors import BackscrollError
 from backscroll.library import Library, Updated
 from backscroll.library.memory.asking_session import NOBODY
-from backscroll.mcp.asking import Asking
-from backscroll.mcp.desk import Desk
+from backscroll.mcp.call_context import CallContext
+from backscroll.mcp.pool import RefreshedPool
 from backscroll.mcp.quoting import Frame
 from tests.library.support import Shelf
 from tests.mcp.support import story
@@ -26,46 +26,46 @@ from tests.support.homes import EVERYTHING
 def test_an_update_that_is_ended_is_gone_on_with(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path).write(EVERYTHING)
     for _ in range(5):
-        desk = Desk(shelf.settings, shelf.open().homes)
-        desk.start()
-        desk.close()
+        pool = RefreshedPool(shelf.settings, shelf.open().homes)
+        pool.start()
+        pool.close()
     shelf.update()
     shelf.check_rebuilt(["parser", "shop"])
 
 
 def test_a_library_is_nobody_elses_while_it_is_read_from(tmp_path: Path) -> None:
     shelf = story(tmp_path)
-    desk = Desk(shelf.settings, shelf.open().homes)
-    with desk.library() as one, desk.library() as other:
+    pool = RefreshedPool(shelf.settings, shelf.open().homes)
+    with pool.library() as one, pool.library() as other:
         assert one is not other
-    threads = [threading.Thread(target=lambda: ask(desk)) for _ in range(8)]
+    threads = [threading.Thread(target=lambda: ask(pool)) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    desk.close()
+    pool.close()
 
 
-def ask(desk: Desk) -> None:
+def ask(pool: RefreshedPool) -> None:
     for _ in range(5):
-        with desk.library() as library:
+        with pool.library() as library:
             assert library.search("zebra").total_chats == 3
 
 
 def test_a_chat_that_grew_is_read_anew(tmp_path: Path) -> None:
     shelf = story(tmp_path)
-    desk = Desk(shelf.settings, shelf.open().homes)
-    with desk.library() as library:
+    pool = RefreshedPool(shelf.settings, shelf.open().homes)
+    with pool.library() as library:
         stored = library.find(session_uuid("parser"))
-        opened = desk.browse(library, stored)
-        assert desk.browse(library, stored) is opened
+        opened = pool.browse(library, stored)
+        assert pool.browse(library, stored) is opened
     add_prompt(shelf, "more")
     shelf.update()
-    with desk.library() as library:
-        again = desk.browse(library, library.find(session_uuid("parser")))
+    with pool.library() as library:
+        again = pool.browse(library, library.find(session_uuid("parser")))
         assert again is not opened
         assert again.branch_messages().keys[-1] == "pa-9"
-    desk.close()
+    pool.close()
 
 
 def add_prompt(shelf: Shelf, text: str) -> None:
@@ -78,30 +78,30 @@ def add_prompt(shelf: Shelf, text: str) -> None:
 def test_a_library_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path).write(EVERYTHING)
     tmp_path.chmod(0o500)
-    desk = Desk(shelf.settings, shelf.open().homes)
+    pool = RefreshedPool(shelf.settings, shelf.open().homes)
     try:
-        check_trouble(desk)
+        check_trouble(pool)
     finally:
-        desk.close()
+        pool.close()
         tmp_path.chmod(0o700)
 
 
 def test_a_library_where_a_file_is_in_the_way_is_told(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path).write(EVERYTHING)
     shelf.folder.write_text("in the way")
-    desk = Desk(shelf.settings, shelf.open().homes)
+    pool = RefreshedPool(shelf.settings, shelf.open().homes)
     try:
-        check_trouble(desk)
+        check_trouble(pool)
     finally:
-        desk.close()
+        pool.close()
 
 
-def check_trouble(desk: Desk) -> None:
-    desk.start()
-    with desk.library() as library, pytest.raises(BackscrollError, match="cannot be made"):
+def check_trouble(pool: RefreshedPool) -> None:
+    pool.start()
+    with pool.library() as library, pytest.raises(BackscrollError, match="cannot be made"):
         while True:
             try:
-                Asking(desk, library, NOBODY, Frame()).must_exist()
+                CallContext(pool, library, NOBODY, Frame()).must_exist()
             except BackscrollError as error:
                 if "first time" not in error.message:
                     raise
@@ -119,27 +119,27 @@ def test_no_error_ends_the_updates_and_answers_say_that_they_may_be_old(
         return refresh(library, **options)
 
     monkeypatch.setattr(Library, "refresh", failing)
-    monkeypatch.setattr("backscroll.mcp.desk.PAUSE", 0.0)
-    desk = Desk(shelf.settings, shelf.open().homes)
-    desk.start()
+    monkeypatch.setattr("backscroll.mcp.pool.PAUSE", 0.0)
+    pool = RefreshedPool(shelf.settings, shelf.open().homes)
+    pool.start()
     try:
         for error in left.copy():
-            while str(error) not in desk.trouble:
-                with desk.library() as library:
+            while str(error) not in pool.trouble:
+                with pool.library() as library:
                     library.search("zebra")
-            with desk.library() as library:
-                told = Asking(desk, library, NOBODY, Frame()).pending()
+            with pool.library() as library:
+                told = CallContext(pool, library, NOBODY, Frame()).pending()
             assert str(error) in told
             assert str(error) in caplog.text
             left.remove(error)
         add_prompt(shelf, "an okapi")
         found = 0
         while not found:
-            with desk.library() as library:
+            with pool.library() as library:
                 found = library.search("okapi").total_chats
-        assert desk.trouble == ""
+        assert pool.trouble == ""
     finally:
-        desk.close()
+        pool.close()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")

@@ -16,16 +16,16 @@ import msgspec
 from backscroll import __version__
 from backscroll.disk import private_folder, write_private
 from backscroll.httpd.guard import CHALLENGE, PROOF, Access
-from backscroll.httpd.keys import Keys
+from backscroll.httpd.keys import AccessKeys
 from backscroll.settings import Settings
-from backscroll.web.desk import Desk
+from backscroll.web.state import ViewerState
 
 FILE: Final = "server.json"
 PATIENCE: Final = 2.0
 """How long a server may take to answer, in seconds."""
 
 
-class Running(msgspec.Struct, frozen=True, kw_only=True):
+class RunningServer(msgspec.Struct, frozen=True, kw_only=True):
     """What a server writes down of itself, for the same user's eyes only."""
 
     url: str
@@ -45,7 +45,7 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
         return f"Running({self.url}, process {self.pid})"
 
     @classmethod
-    def of(cls, desk: Desk, url: str, host: str, port: int, access: Access) -> Self:
+    def of(cls, state: ViewerState, url: str, host: str, port: int, access: Access) -> Self:
         """This process."""
         return cls(
             url=url,
@@ -56,12 +56,12 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
             needs_key=access.needs_key,
             token=access.keys.fingerprint(access.keys.token) if access.keys.is_chosen else None,
             version=__version__,
-            homes=_homes(desk),
+            homes=_homes(state),
         )
 
     def link(self, path: str = "/") -> str:
         """An address to open; with a code that is good once, where a key is needed."""
-        return link_to(self.url, path, Keys(secret=self.secret).new_code() if self.needs_key else None)
+        return link_to(self.url, path, AccessKeys(secret=self.secret).new_code() if self.needs_key else None)
 
     def write(self, settings: Settings) -> None:
         """Put it where others look."""
@@ -76,28 +76,33 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
     def answers(self) -> bool:
         """Whether it is there, and knows its secret: a port may have gone to somebody else since."""
         challenge = secrets.token_urlsafe(16)
-        asked = urllib.request.Request(f"{self.url}/api/v1/status", headers={CHALLENGE: challenge})  # noqa: S310
+        request = urllib.request.Request(f"{self.url}/api/v1/status", headers={CHALLENGE: challenge})  # noqa: S310
         try:
-            with OPENER.open(asked, timeout=PATIENCE) as answer:
+            with OPENER.open(request, timeout=PATIENCE) as answer:
                 proof = answer.headers.get(PROOF, "")
         except urllib.error.HTTPError as refused:  # it needs a key, which it gets from us when it has shown its own
             with refused:
                 proof = refused.headers.get(PROOF, "")
         except OSError:
             return False
-        return hmac.compare_digest(proof.encode(), Keys(secret=self.secret).proof(challenge).encode())
+        return hmac.compare_digest(proof.encode(), AccessKeys(secret=self.secret).proof(challenge).encode())
 
 
-def find_running(
-    desk: Desk, host: str | None = None, port: int | None = None, token: str | None = None, *, needs_key: bool = False
-) -> Running | None:
+def find_running_server(
+    state: ViewerState,
+    host: str | None = None,
+    port: int | None = None,
+    token: str | None = None,
+    *,
+    needs_key: bool = False,
+) -> RunningServer | None:
     """The server of this version that serves these homes from this library, as it is wanted, if there is one."""
-    found = _read(desk.settings)
-    if found is None or found.version != __version__ or found.homes != _homes(desk):
+    found = _read(state.settings)
+    if found is None or found.version != __version__ or found.homes != _homes(state):
         return None
     if (host or found.host, port or found.port) != (found.host, found.port) or (needs_key and not found.needs_key):
         return None
-    if token is not None and found.token != Keys(secret=found.secret).fingerprint(token):
+    if token is not None and found.token != AccessKeys(secret=found.secret).fingerprint(token):
         return None
     return found if found.url.startswith("http://") and found.answers() else None
 
@@ -107,16 +112,16 @@ def link_to(url: str, path: str, code: str | None) -> str:
     return f"{url}{path}" + (f"{'&' if '?' in path else '?'}token={quote(code, safe='')}" if code else "")
 
 
-def _read(settings: Settings) -> Running | None:
+def _read(settings: Settings) -> RunningServer | None:
     file: Path = settings.library / FILE
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Running)
+        return msgspec.json.decode(file.read_bytes(), type=RunningServer)
     except (OSError, json.JSONDecodeError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
 
 
-def _homes(desk: Desk) -> list[str]:
-    return sorted(os.fsencode(home.path).decode(errors="replace") for home in desk.homes)
+def _homes(state: ViewerState) -> list[str]:
+    return sorted(os.fsencode(home.path).decode(errors="replace") for home in state.homes)
 
 
 OPENER: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))

@@ -5,16 +5,16 @@ import msgspec
 from backscroll.errors import NothingFound
 from backscroll.library import Agent, ChatReader, Message
 from backscroll.library.chats.branch_messages import BranchMessages
-from backscroll.mcp.asking import Asking
+from backscroll.mcp.call_context import CallContext
 from backscroll.mcp.quoting import name_of
-from backscroll.render.parts import Choice, call_title, diff_of, parts_of, result_text
+from backscroll.render.parts import PartFilter, call_title, diff_of, parts_of, result_text
 
 LONGEST_ERROR = 200
 AT_ONCE = 16
 """How many messages are read at a time."""
 
 
-class Place(msgspec.Struct, frozen=True):
+class ReadTarget(msgspec.Struct, frozen=True):
     """What is to be read: a branch of a chat or one of its agents, and where in it, if anywhere."""
 
     reader: ChatReader
@@ -24,7 +24,7 @@ class Place(msgspec.Struct, frozen=True):
     key: str | None = None
 
 
-class Said(msgspec.Struct, frozen=True):
+class MessageText(msgspec.Struct, frozen=True):
     """A message as text."""
 
     number: int
@@ -33,10 +33,10 @@ class Said(msgspec.Struct, frozen=True):
     text: str
 
 
-def open_chat(at: Asking, name: str, *, branch: int = 1, agent: str = "", message: str = "") -> Place:
+def open_chat(context: CallContext, name: str, *, branch: int = 1, agent: str = "", message: str = "") -> ReadTarget:
     """Find what is to be read; the name may be that of an agent or a message itself."""
-    stored = at.find(name)
-    reader = at.desk.browse(at.library, stored)
+    stored = context.find(name)
+    reader = context.pool.browse(context.library, stored)
     is_chat = any(one.startswith(name.lower()) for one in (stored.overview.id, *stored.overview.sessions))
     if not is_chat and not agent and not message:
         agent, message = (name, "") if _agents(reader, name) else ("", name)
@@ -45,7 +45,7 @@ def open_chat(at: Asking, name: str, *, branch: int = 1, agent: str = "", messag
         if len(found) != 1:
             raise NothingFound(f"this chat has {len(found)} agents {agent}", "leave agent out; calls name their agents")
         branch_messages = reader.agent_branch(found[0])
-        return Place(
+        return ReadTarget(
             reader,
             branch_messages,
             0,
@@ -53,18 +53,18 @@ def open_chat(at: Asking, name: str, *, branch: int = 1, agent: str = "", messag
             branch_messages.message_with(_whole(branch_messages, message)) if message else None,
         )
     if not message:
-        return Place(reader, reader.branch_messages(branch), branch)
+        return ReadTarget(reader, reader.branch_messages(branch), branch)
     return _at_message(reader, message)
 
 
-def _at_message(reader: ChatReader, message: str) -> Place:
+def _at_message(reader: ChatReader, message: str) -> ReadTarget:
     for name in dict.fromkeys((message, _whole(reader.branch_messages(), message))):
         if (located := reader.locate(name)) is not None:
-            return Place(reader, reader.branch_messages(located[0]), located[0], None, located[1])
+            return ReadTarget(reader, reader.branch_messages(located[0]), located[0], None, located[1])
     for agent in reader.chat.agents:
         branch_messages = reader.agent_branch(agent)
         if (key := branch_messages.message_with(_whole(branch_messages, message))) is not None:
-            return Place(reader, branch_messages, 0, agent, key)
+            return ReadTarget(reader, branch_messages, 0, agent, key)
     raise NothingFound(f"there is no message {message} in this chat", "leave message out to read it from its beginning")
 
 
@@ -85,20 +85,22 @@ def _agents(reader: ChatReader, name: str) -> list[Agent]:
     return exact or [agent for agent in reader.chat.agents if agent.id.startswith(name)]
 
 
-def said(at: Asking, place: Place, numbers: list[int], *, thinking: bool, most: int) -> list[Said]:
+def message_texts(
+    context: CallContext, place: ReadTarget, numbers: list[int], *, thinking: bool, most: int
+) -> list[MessageText]:
     """Messages as texts, in the order in which they are asked for; those beyond so many characters are left out."""
     agents = {agent.call.id: agent.id for agent in place.reader.chat.agents if agent.call}
-    found: list[Said] = []
+    found: list[MessageText] = []
     length = 0
     for start in range(0, len(numbers), AT_ONCE):
         chunk = numbers[start : start + AT_ONCE]
         keys = {place.branch_messages.entries[number].key: number for number in chunk}
-        messages = place.reader.messages(at.library, place.branch_messages, list(keys))
+        messages = place.reader.messages(context.library, place.branch_messages, list(keys))
         texts = {keys[message.key]: (message, text_of(message, agents, thinking=thinking)) for message in messages}
         for number in chunk:
             if number in texts:
                 message, text = texts[number]
-                found.append(Said(number, name_of(message.key), message, text))
+                found.append(MessageText(number, name_of(message.key), message, text))
                 length += len(text)
         if length > most:
             break
@@ -107,7 +109,7 @@ def said(at: Asking, place: Place, numbers: list[int], *, thinking: bool, most: 
 
 def text_of(message: Message, agents: dict[str, str], *, thinking: bool) -> str:
     """What a message says, and a line for each of its calls."""
-    parts = parts_of([message], Choice("none", thinking))
+    parts = parts_of([message], PartFilter("none", thinking))
     lines = [": ".join(piece for piece in (part.title, part.text) if piece) for part in parts]
     for call in message.calls.values():
         output = result_text(call)

@@ -22,7 +22,7 @@ MOST_PARTS: Final = 12
 
 
 @dataclass(frozen=True)
-class Listed:
+class ChatRow:
     """A chat with what a list says of it."""
 
     stored: StoredChat
@@ -40,9 +40,9 @@ class Listed:
         return "–" if self.stored.cost is None else money(self.stored.cost)
 
 
-def listed(library: Library, chats: Iterable[StoredChat]) -> list[Listed]:
+def chat_rows(library: Library, chats: Iterable[StoredChat]) -> list[ChatRow]:
     """Chats with what is said of them."""
-    return [Listed(stored, marked_chat(library, stored).mark, is_live(library, stored)) for stored in chats]
+    return [ChatRow(stored, marked_chat(library, stored).mark, is_live(library, stored)) for stored in chats]
 
 
 def is_live(library: Library, stored: StoredChat) -> bool:
@@ -102,19 +102,19 @@ def project_link(project: str | None) -> Html:
     return el("a", project_name(project), href=chats_address(project=project), title=project, class_="project")
 
 
-def table_of(rows: Sequence[Listed], headings: Html, *, with_project: bool = True) -> Html:
+def table_of(rows: Sequence[ChatRow], headings: Html, *, with_project: bool = True) -> Html:
     """Chats below one another; on a narrow screen each is a card."""
     body = [_row(row, with_project=with_project) for row in rows]
     return el("table", el("thead", headings), el("tbody", body), class_="chats")
 
 
-def number(count: int, noun: str) -> Html:
+def number_cell(count: int, noun: str) -> Html:
     """A cell with a number; on a narrow screen, where no heading stands above it, with what it is the number of."""
     told, _, unit = plural(count, noun).partition(" ")
     return el("td", told, el("span", f" {unit}", class_="unit"), class_="number")
 
 
-def item_of(row: Listed) -> Html:
+def item_of(row: ChatRow) -> Html:
     """A chat in two lines."""
     chat = row.overview
     facts = [project_link(chat.project), when(chat.last_active), plural(chat.messages, "message")]
@@ -129,7 +129,7 @@ def item_of(row: Listed) -> Html:
     )
 
 
-def badges_of(row: Listed) -> Html:
+def badges_of(row: ChatRow) -> Html:
     """What is to be seen of a chat at once: that it is live, pinned, new, only kept by us, and how it is tagged."""
     chat = row.overview
     tags = dict.fromkeys([*chat.tags, *row.mark.tags])
@@ -149,7 +149,7 @@ def badges_of(row: Listed) -> Html:
     return join(badges)
 
 
-def _row(row: Listed, *, with_project: bool) -> Html:
+def _row(row: ChatRow, *, with_project: bool) -> Html:
     chat = row.overview
     about = [project_link(chat.project) if with_project else None, _named(chat.git_branches), _models(chat.models)]
     return el(
@@ -168,8 +168,8 @@ def _row(row: Listed, *, with_project: bool) -> Html:
             class_="about",
         ),
         el("td", when(chat.last_active), class_="when"),
-        number(chat.messages, "message"),
-        number(chat.prompts, "prompt"),
+        number_cell(chat.messages, "message"),
+        number_cell(chat.prompts, "prompt"),
         el("td", row.cost, class_="number", title=f"{short(row.stored.tokens)} tokens"),
         data_chat=chat.id,
         data_last=moment(chat.last_active) if chat.last_active else None,

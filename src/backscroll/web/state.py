@@ -17,7 +17,7 @@ MOST_WAITING: Final = 16
 Made = TypeVar("Made")
 
 
-class Changes:
+class WriteThreads:
     """Threads for requests that change something, so that those that only read never wait for a lock."""
 
     def __init__(self) -> None:
@@ -36,10 +36,10 @@ class Changes:
             self._running -= 1
 
 
-class Desk(Pool):
+class ViewerState(Pool):
     """Where requests come to be answered."""
 
     def __init__(self, settings: Settings, homes: Sequence[Home]) -> None:
         super().__init__(settings, homes)
         self.open_chats = OpenChats()
-        self.changes = Changes()
+        self.changes = WriteThreads()

@@ -1,4 +1,4 @@
-"""The reports that there are: what each can be asked, and who answers."""
+"""The reports that there are: what each can be request, and who answers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,15 +26,15 @@ from backscroll.library.analytics.time import time_spent
 from backscroll.library.analytics.tools import tools
 from backscroll.library.analytics.usage import answers, usage
 from backscroll.query import parse, parse_moment
-from backscroll.web.asking import Asked
+from backscroll.web.requests import PageRequest
 
 Chosen = Mapping[str, Any]
 Run = Callable[[Library, About, Chosen, datetime], Report]
 
 
 @dataclass(frozen=True)
-class Option:
-    """Something that a report can be asked. With choices it is one of them; a flag is yes or no."""
+class ReportOption:
+    """Something that a report can be request. With choices it is one of them; a flag is yes or no."""
 
     name: str
     label: str
@@ -45,13 +45,13 @@ class Option:
     hint: str = ""
     most: int = 10_000
 
-    def read(self, asked: Asked) -> Any:  # noqa: ANN401 - as the option is
+    def read(self, request: PageRequest) -> Any:  # noqa: ANN401 - as the option is
         """What was chosen. What makes no sense is an error that says what does."""
-        given = asked.get(self.name).strip()
+        given = request.get(self.name).strip()
         if self.is_flag:
             return given.lower() in ("1", "on", "yes", "true")
         if self.is_number:
-            return asked.number(self.name, int(self.default or 0), 0, self.most) if given else int(self.default or 0)
+            return request.number(self.name, int(self.default or 0), 0, self.most) if given else int(self.default or 0)
         given = given or self.default
         if self.choices and given not in self.choices:
             raise UsageError(f"{self.name} cannot be {given}", f"choose one of {', '.join(filter(None, self.choices))}")
@@ -59,33 +59,33 @@ class Option:
 
 
 @dataclass(frozen=True)
-class Kind:
+class ReportPage:
     """A report."""
 
     title: str
     about: str
     run: Run
-    options: Sequence[Option] = ()
+    options: Sequence[ReportOption] = ()
     limit: int = 100
     """How many rows are shown where nobody says."""
     has_query: bool = True
     has_limit: bool = True
 
     @property
-    def every_option(self) -> Sequence[Option]:
+    def every_option(self) -> Sequence[ReportOption]:
         """Its own, and how many rows there are to be."""
-        return (*self.options, Option("limit", "Rows", is_number=True, default=str(self.limit)))
+        return (*self.options, ReportOption("limit", "Rows", is_number=True, default=str(self.limit)))
 
-    def chosen(self, asked: Asked) -> dict[str, Any]:
-        """What was chosen of everything that it can be asked."""
-        return {option.name: option.read(asked) for option in self.every_option}
+    def chosen(self, request: PageRequest) -> dict[str, Any]:
+        """What was chosen of everything that it can be request."""
+        return {option.name: option.read(request) for option in self.every_option}
 
 
-def about_of(asked: Asked, *, with_query: bool = True) -> tuple[About, datetime]:
+def about_of(request: PageRequest, *, with_query: bool = True) -> tuple[About, datetime]:
     """What a report is to be about, as the address says it, and the time that it is there."""
-    zone = zone_of(asked.get("zone").strip())
+    zone = zone_of(request.get("zone").strip())
     now = datetime.now(zone) if zone else datetime.now().astimezone()
-    query, since, until = (asked.get(name).strip() for name in ("q", "since", "until"))
+    query, since, until = (request.get(name).strip() for name in ("q", "since", "until"))
     about = About(
         query=parse(query, now) if query and with_query else None,
         since=parse_moment(since, now) if since else None,
@@ -161,66 +161,67 @@ def _by(run: Callable[[Library, About, str], Report]) -> Run:
     return lambda library, about, chosen, _: run(library, about, chosen["by"])
 
 
-def _choice(name: str, label: str, choices: Sequence[str]) -> Option:
+def _choice(name: str, label: str, choices: Sequence[str]) -> ReportOption:
     """One of several, the first where nobody says."""
-    return Option(name, label, choices, default=choices[0])
+    return ReportOption(name, label, choices, default=choices[0])
 
 
-def _by_of(report: str) -> Option:
+def _by_of(report: str) -> ReportOption:
     """What a report can be added up by, everywhere."""
     kind = REPORTS[report]
-    return Option("by", "By", tuple(kind.by), default=kind.usual)
+    return ReportOption("by", "By", tuple(kind.by), default=kind.usual)
 
 
-PERIOD: Final = Option("period", "Chart by", ("", *PERIODS))
+PERIOD: Final = ReportOption("period", "Chart by", ("", *PERIODS))
 MONEY: Final = _choice("show", "Chart shows", ("cost", "tokens", "answers"))
-KINDS: Final[dict[str, Kind]] = {
-    "usage": Kind(
+KINDS: Final[dict[str, ReportPage]] = {
+    "usage": ReportPage(
         "Usage", "Tokens and costs. Each answer counts once, however many files repeat it.", _usage,
         (_by_of("usage"), MONEY,
          _choice("stack", "Stacked by", ("model", "project")), PERIOD,
-         Option("explain", "Every answer", is_flag=True)),
+         ReportOption("explain", "Every answer", is_flag=True)),
     ),
-    "blocks": Kind(
+    "blocks": ReportPage(
         "Blocks", "Windows of five hours, as the limits have them, and the rate of the open one.", _blocks,
-        (Option("active", "Only the open one", is_flag=True),),
+        (ReportOption("active", "Only the open one", is_flag=True),),
     ),
-    "time": Kind(
+    "time": ReportPage(
         "Time", "Where the time went: waiting for the model, for tools, and for you.", _by(time_spent),
         (_by_of("time"),),
     ),
-    "prompts": Kind(
+    "prompts": ReportPage(
         "Prompts", "What was typed: how much, how long, how often it had to be said again.", _by(prompts),
         (_by_of("prompts"),),
     ),
-    "activity": Kind("Activity", "When you type: weekdays, hours, days in a row.", _activity, has_limit=False),
-    "compare": Kind(
+    "activity": ReportPage("Activity", "When you type: weekdays, hours, days in a row.", _activity, has_limit=False),
+    "compare": ReportPage(
         "Compare", "Two periods or two queries side by side.", _compare,
-        (Option("a", "First", hint="2026-01 or project:shop"), Option("b", "Second", hint="2026-02 or model:opus")),
+        (ReportOption("a", "First", hint="2026-01 or project:shop"),
+         ReportOption("b", "Second", hint="2026-02 or model:opus")),
         has_query=False, has_limit=False,
     ),
-    "tools": Kind(
+    "tools": ReportPage(
         "Tools", "Calls of tools: how they ended, how long they took, how much went in and out.", _by(tools),
         (_by_of("tools"),),
     ),
-    "errors": Kind(
+    "errors": ReportPage(
         "Errors", "What goes wrong again and again, and how often the next try went well.", _errors,
-        (Option("tool", "Tool", hint="Bash"),), limit=50,
+        (ReportOption("tool", "Tool", hint="Bash"),), limit=50,
     ),
-    "sequences": Kind(
+    "sequences": ReportPage(
         "Sequences", "Tools that follow one another, and calls that fail in a loop.", _sequences,
-        (Option("length", "Length", ("", "2", "3", "4")), Option("fold", "Same tool once", is_flag=True),
-         Option("loops", "Loops instead", is_flag=True)), limit=50,
+        (ReportOption("length", "Length", ("", "2", "3", "4")), ReportOption("fold", "Same tool once", is_flag=True),
+         ReportOption("loops", "Loops instead", is_flag=True)), limit=50,
     ),
-    "files": Kind(
+    "files": ReportPage(
         "Files", "The files that were read and changed most.", _files,
         (_choice("sort", "Most", SORTS),), limit=50,
     ),
-    "context": Kind(
+    "context": ReportPage(
         "Context", "What filled the context, and what compactions took out of it.", _context,
         (_by_of("context"),), limit=30,
     ),
-    "cache": Kind(
+    "cache": ReportPage(
         "Cache", "How much came from the prompt cache, what that saved, and what pauses cost.", _by(cache),
         (_by_of("cache"),),
     ),

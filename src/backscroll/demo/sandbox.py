@@ -31,7 +31,7 @@ ATTEMPTS: Final = 5
 
 
 @dataclass(frozen=True)
-class Room:
+class Sandbox:
     """A demo that is ready."""
 
     folder: Path
@@ -63,7 +63,7 @@ class Room:
 
 
 @contextmanager
-def open_room(now: datetime, packed: Path = PACKED) -> Iterator[Room]:
+def open_sandbox(now: datetime, packed: Path = PACKED) -> Iterator[Sandbox]:
     """The sample in a private folder, and the environment leading there, until the end of the block.
 
     The folder is removed whatever ends the block; meanwhile SIGTERM and SIGHUP end the program as Ctrl-C does.
@@ -74,7 +74,7 @@ def open_room(now: datetime, packed: Path = PACKED) -> Iterator[Room]:
         except OSError as error:
             raise storage_error(error, "no folder for the demo could be made") from error
         try:
-            room = Room(folder, unpack(packed, folder / "home", folder / "live.jsonl", now))
+            room = Sandbox(folder, unpack(packed, folder / "home", folder / "live.jsonl", now))
             with _environment(room.environment):
                 _delete_as_claude_code_would(room)
                 yield room
@@ -84,7 +84,7 @@ def open_room(now: datetime, packed: Path = PACKED) -> Iterator[Room]:
                 os.close(lock)
 
 
-def _delete_as_claude_code_would(room: Room) -> None:
+def _delete_as_claude_code_would(room: Sandbox) -> None:
     """Keep everything, and then delete what only the archive is to have, which notes that it is gone."""
     settings = load_settings()
     homes = open_homes(settings)

@@ -16,11 +16,11 @@ LONGEST_PAGE: Final = 1.2
 """In seconds: for one block of code, and for all that are made together, such as a hundred messages."""
 
 
-class OutOfPatienceError(Exception):
+class TimeLimitReached(Exception):  # noqa: N818 - it stops work, and is no mistake
     """All that is made together has taken its time: it is no fault of the block that comes now."""
 
 
-class Patience:
+class TimeLimit:
     """What is left of the time for a page."""
 
     def __init__(self, clock: Clock) -> None:
@@ -31,7 +31,7 @@ class Patience:
     def block(self) -> Iterator[Callable[[], bool]]:
         """Measure one block. Gives what says whether it has taken too long."""
         if self._left <= 0:
-            raise OutOfPatienceError
+            raise TimeLimitReached
         begun = self._clock()
         try:
             yield lambda: self._clock() - begun > LONGEST_BLOCK
@@ -39,7 +39,7 @@ class Patience:
             self._left -= self._clock() - begun
 
 
-def patience() -> Patience | None:
+def current_time_limit() -> TimeLimit | None:
     """What is left for the page that is being made; None where nobody handed over a clock."""
     return _CURRENT.get()
 
@@ -50,11 +50,11 @@ def timed(clock: Clock | None) -> Iterator[None]:
     if clock is None or _CURRENT.get() is not None:
         yield
         return
-    token = _CURRENT.set(Patience(clock))
+    token = _CURRENT.set(TimeLimit(clock))
     try:
         yield
     finally:
         _CURRENT.reset(token)
 
 
-_CURRENT: ContextVar[Patience | None] = ContextVar("patience", default=None)
+_CURRENT: ContextVar[TimeLimit | None] = ContextVar("current_time_limit", default=None)

@@ -18,29 +18,29 @@ from starlette.responses import HTMLResponse, Response
 from backscroll.errors import BackscrollError, Busy, NothingFound, UsageError
 from backscroll.library import Library
 from backscroll.render.html.element import Html
-from backscroll.web.desk import Desk
 from backscroll.web.layout import error_page
+from backscroll.web.state import ViewerState
 
-Endpoint = Callable[[Request], Awaitable[Response]]
+Handler = Callable[[Request], Awaitable[Response]]
 
 
 @dataclass(frozen=True)
-class Asked:
+class PageRequest:
     """A request, and what it is answered from."""
 
-    request: Request
-    desk: Desk
+    http: Request
+    state: ViewerState
     library: Library
     form: Mapping[str, str] = field(default_factory=dict)
     """The fields of a form that was sent."""
 
     def path(self, name: str) -> str:
         """A part of the address."""
-        return str(self.request.path_params[name])
+        return str(self.http.path_params[name])
 
     def get(self, name: str, default: str = "") -> str:
         """A parameter of the query string; the last one, if it is there several times."""
-        return str(self.request.query_params.get(name, default))
+        return str(self.http.query_params.get(name, default))
 
     def number(self, name: str, default: int, least: int = 0, most: int = 1_000_000) -> int:
         """A parameter that is a number."""
@@ -50,26 +50,26 @@ class Asked:
         return int(value)
 
 
-def page(answer: Callable[[Asked], Html | Response]) -> Endpoint:
+def page(answer: Callable[[PageRequest], Html | Response]) -> Handler:
     """An endpoint that shows a page."""
 
     @wraps(answer)
     async def endpoint(request: Request) -> Response:
-        desk: Desk = request.app.state.desk
+        state: ViewerState = request.app.state.viewer
         body = await request.body() if request.method == "POST" else b""
         form = dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
 
         def run() -> Response:
             try:
-                with desk.library() as library:
-                    shown = answer(Asked(request, desk, library, form))
+                with state.library() as library:
+                    shown = answer(PageRequest(request, state, library, form))
             except BackscrollError as error:
                 return _failed(error)
             return HTMLResponse(shown) if isinstance(shown, Html) else shown
 
         if request.method == "POST":
             try:
-                return await desk.changes.run(run)
+                return await state.changes.run(run)
             except Busy as busy:
                 return _failed(busy)
         return await run_in_threadpool(run)

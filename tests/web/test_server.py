@@ -20,9 +20,9 @@ from backscroll.errors import BackscrollError, UsageError
 from backscroll.httpd.guard import HEADERS, OPENER
 from backscroll.httpd.listening import listen
 from backscroll.settings import RequireKey
-from backscroll.web.desk import Desk
-from backscroll.web.running import FILE, find_running
-from backscroll.web.serving import FIRST_PORT, PORTS, Served
+from backscroll.web.running_server import FILE, find_running_server
+from backscroll.web.server import FIRST_PORT, PORTS, StartedViewer
+from backscroll.web.state import ViewerState
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path
@@ -48,7 +48,7 @@ def read(shelf: Shelf) -> Shelf:
     return shelf
 
 
-def path_of(served: Served, link: str) -> str:
+def path_of(served: StartedViewer, link: str) -> str:
     assert link.startswith(served.url)
     return link.removeprefix(served.url)
 
@@ -71,14 +71,14 @@ def test_loopback_needs_a_key_where_the_settings_say_so(read: Shelf) -> None:
         assert ask(served, "/api/v1/chats", headers=[cookie]).status == 200
         token = served.access.keys.token
         assert ask(served, "/api/v1/chats", headers=[("Authorization", f"Bearer {token}")]).status == 200
-        assert find_running(Desk(read.settings, read.open().homes)) == served.running
+        assert find_running_server(ViewerState(read.settings, read.open().homes)) == served.running
 
 
 @pytest.mark.parametrize("others", [True, False])
 def test_loopback_needs_a_key_where_the_machine_has_other_users(
     read: Shelf, others: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("backscroll.web.serving.has_other_users", lambda: others)
+    monkeypatch.setattr("backscroll.web.server.has_other_users", lambda: others)
     choices: list[tuple[RequireKey, bool]] = [("auto", others), ("always", True), ("never", False)]
     for require_key, needs_key in choices:
         with serving(read, require_key=require_key) as served:
@@ -195,47 +195,47 @@ def test_what_a_server_writes_of_itself_is_for_its_user_alone(read: Shelf) -> No
 
 
 def test_a_server_is_found_by_who_asks_for_the_same(read: Shelf) -> None:
-    desk = Desk(read.settings, read.open().homes)
+    state = ViewerState(read.settings, read.open().homes)
     with serving(read) as served:
-        assert find_running(desk) == served.running
-        assert find_running(desk, needs_key=True) is None
-        assert find_running(desk, "127.0.0.1", served.running.port) == served.running
-        assert find_running(desk, "0.0.0.0") is None
-        assert find_running(desk, None, served.running.port + 1) is None
-        assert find_running(Desk(read.settings, [])) is None
-    assert find_running(desk) is None
+        assert find_running_server(state) == served.running
+        assert find_running_server(state, needs_key=True) is None
+        assert find_running_server(state, "127.0.0.1", served.running.port) == served.running
+        assert find_running_server(state, "0.0.0.0") is None
+        assert find_running_server(state, None, served.running.port + 1) is None
+        assert find_running_server(ViewerState(read.settings, [])) is None
+    assert find_running_server(state) is None
 
 
 def test_a_server_with_a_token_is_found_by_who_has_the_same(read: Shelf) -> None:
-    desk = Desk(read.settings, read.open().homes)
+    state = ViewerState(read.settings, read.open().homes)
     with serving(read, token=CHOSEN) as served:
-        assert find_running(desk) == served.running
-        assert find_running(desk, token=CHOSEN, needs_key=True) == served.running
-        assert find_running(desk, token="another-good-token") is None
+        assert find_running_server(state) == served.running
+        assert find_running_server(state, token=CHOSEN, needs_key=True) == served.running
+        assert find_running_server(state, token="another-good-token") is None
         assert CHOSEN not in (read.folder / FILE).read_text()
     with serving(read):
-        assert find_running(desk, token=CHOSEN) is None
+        assert find_running_server(state, token=CHOSEN) is None
 
 
 def test_a_stranger_on_the_port_of_a_server_that_died_is_not_taken_for_it(read: Shelf) -> None:
-    desk = Desk(read.settings, read.open().homes)
+    state = ViewerState(read.settings, read.open().homes)
     with serving(read) as served:
         written = (read.folder / FILE).read_text()
         other = json.dumps(json.loads(written) | {"secret": "another"})
         (read.folder / FILE).write_text(other)
-        assert find_running(desk) is None
+        assert find_running_server(state) is None
         (read.folder / FILE).write_text("{not json")
-        assert find_running(desk) is None
+        assert find_running_server(state) is None
         (read.folder / FILE).write_text(written)
-        assert find_running(desk) == served.running
+        assert find_running_server(state) == served.running
     (read.folder / FILE).write_text(written)
-    assert find_running(desk) is None  # nobody is there any more
+    assert find_running_server(state) is None  # nobody is there any more
 
 
 def test_another_process_makes_links_to_a_server_that_needs_a_key(read: Shelf) -> None:
-    desk = Desk(read.settings, read.open().homes)
+    state = ViewerState(read.settings, read.open().homes)
     with serving(read, host="0.0.0.0") as served:
-        found = find_running(desk)
+        found = find_running_server(state)
         assert found is not None
         for _ in range(2):
             link = path_of(served, found.link(f"/chats/{CHAT}"))

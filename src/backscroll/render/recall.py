@@ -18,7 +18,7 @@ ID: Final = 8
 """So much of an id is shown, and is enough to find it by."""
 
 
-class Source(Protocol):
+class CitedSource(Protocol):
     """Where a passage stands."""
 
     @property
@@ -49,7 +49,7 @@ def recalled_text(recall: Any) -> str:  # noqa: ANN401 - of the library, which t
     return "\n".join(lines).rstrip()
 
 
-def citation(source: Source) -> str:
+def citation(source: CitedSource) -> str:
     """One line that says where something stands: when, in which project and chat, and by which ids it is found."""
     when = f"{source.when.astimezone(UTC):%Y-%m-%d %H:%M}" if source.when else "-"
     project = clean_line(source.project or "-").replace("\\", "/").rstrip("/").rpartition("/")[2][:LONGEST_PROJECT]
@@ -85,7 +85,7 @@ def recall_as_json(recall: Any) -> dict[str, Any]:  # noqa: ANN401
     }
 
 
-def source_as_json(source: Source) -> dict[str, Any]:
+def source_as_json(source: CitedSource) -> dict[str, Any]:
     """Where something stands, with whole ids."""
     return {
         "chat": source.chat,

@@ -9,14 +9,14 @@ from backscroll.conversation import CallState, Message, Row, ToolCall
 from backscroll.records import Block, ChainRecord, Image, readable_value
 from backscroll.render.html.code import code
 from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.html.page_data import View
 from backscroll.render.html.pictures import picture
 from backscroll.render.html.plain import CUT_BYTES, CUT_LINES, cut, indented, readable, without_reminders
 from backscroll.render.html.prose import prose
-from backscroll.render.html.shown import View
 from backscroll.render.parts import call_title, result_text
 
 
-class Seen(NamedTuple):
+class CallView(NamedTuple):
     """How a call is shown."""
 
     about: str = ""
@@ -34,7 +34,7 @@ class Seen(NamedTuple):
     """The file that it is about."""
 
 
-class Called:
+class CallReader:
     """A call, with what views ask of it."""
 
     def __init__(self, call: ToolCall, message: Message, view: View) -> None:

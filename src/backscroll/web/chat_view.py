@@ -13,7 +13,7 @@ from backscroll.library.chats.resume import resume_in
 from backscroll.library.marked_chats import marked_chat
 from backscroll.render.html.element import Html
 from backscroll.render.html.messages import messages_html
-from backscroll.render.html.shown import Chunk, Fork, OutlineItem, Shown, View
+from backscroll.render.html.page_data import ChatPageData, Fork, MessageChunk, OutlineItem, View
 from backscroll.web.addresses import agent_address, chat_address, part
 
 LIVE_NS: Final = 90_000_000_000
@@ -64,7 +64,7 @@ class ChatLinks:
         return f"/files?path={part(path)}"
 
 
-class Viewing:
+class ChatView:
     """One look at a chat."""
 
     def __init__(self, library: Library, reader: ChatReader, branch: int) -> None:
@@ -119,7 +119,7 @@ class Viewing:
             return next(iter(self.messages([key])), None)
         found = self.reader.locate(name)
         if found is not None and found[0] != self.branch:
-            return Viewing(self.library, self.reader, found[0]).message(found[1])
+            return ChatView(self.library, self.reader, found[0]).message(found[1])
         agent = self.reader.agent_with(name)
         branch_messages = self.reader.agent_branch(agent) if agent else None
         key = branch_messages.message_with(name) if branch_messages else None
@@ -165,7 +165,7 @@ class Viewing:
 
     # The page
 
-    def shown(self, at: str | None = None, *, is_whole: bool = False) -> Shown:
+    def shown(self, at: str | None = None, *, is_whole: bool = False) -> ChatPageData:
         """The page, with the chunk that a message stands in; with the first one where none is named.
 
         A long chat has its outline only if it is asked for: it may be larger than all that is read of it.
@@ -175,11 +175,11 @@ class Viewing:
         entries = self.branch_messages.entries
         count = max(1, (len(entries) + CHUNK - 1) // CHUNK)
         chunks = [
-            Chunk(number, entries[number * CHUNK].key, min(CHUNK, len(entries) - number * CHUNK))
+            MessageChunk(number, entries[number * CHUNK].key, min(CHUNK, len(entries) - number * CHUNK))
             for number in range(count if entries else 0)
         ]
         mark = marked_chat(self.library, stored).mark
-        return Shown(
+        return ChatPageData(
             overview=stored.overview,
             title=stored.overview.title,
             branch=self.branch,

@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 
 from backscroll.conversation import Agent, Branch, Overview
 from backscroll.render.html.element import Html
-from backscroll.render.html.patience import Clock
+from backscroll.render.html.time_limit import Clock
 
 Detail = Literal["everything", "normal", "talk"]
 
@@ -89,7 +89,7 @@ class OutlineItem:
 
 
 @dataclass(frozen=True)
-class Chunk:
+class MessageChunk:
     """About a hundred messages, which are loaded together."""
 
     number: int
@@ -101,7 +101,7 @@ class Chunk:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ChatPageData:
     """A chat, as its page shows it."""
 
     overview: Overview
@@ -111,7 +111,7 @@ class Shown:
     agents: Sequence[Agent]
     outline: Sequence[OutlineItem] | None
     """None where it is so long that it is to come after the messages."""
-    chunks: Sequence[Chunk]
+    chunks: Sequence[MessageChunk]
     filled: Mapping[int, Html]
     """The messages of those chunks that are in the page from the beginning."""
     links: Links

@@ -19,7 +19,7 @@ from backscroll.render.html.element import Html, el
 from backscroll.render.terminal import plural
 from backscroll.settings import Settings
 from backscroll.web.addresses import chats_address
-from backscroll.web.pages.rows import when
+from backscroll.web.pages.chat_rows import when
 
 STALE: Final = 30.0
 """For how many seconds it is not counted anew."""
@@ -28,7 +28,7 @@ PATIENCE: Final = 0.2
 
 
 @dataclass(frozen=True)
-class Counted:
+class Expiring:
     """What was counted."""
 
     found: dict[str, Any] | None
@@ -36,15 +36,15 @@ class Counted:
 
 
 @dataclass(frozen=True)
-class Count:
+class ExpiringCount:
     """A count that is under way or done, and the one before it."""
 
     since: float
-    work: "Future[Counted]"
-    before: Counted | None
+    work: "Future[Expiring]"
+    before: Expiring | None
 
 
-def kept_section(library: Library) -> Html:
+def expiring_section(library: Library) -> Html:
     """What the first page says of it."""
     counted = _counted(library)
     told: object
@@ -86,28 +86,28 @@ def _lines(found: dict[str, Any]) -> list[Html]:
     return lines
 
 
-def _counted(library: Library) -> Counted | None:
+def _counted(library: Library) -> Expiring | None:
     """As it was when it was last counted; None before the first count is done."""
     at, now = library.settings.library, time.monotonic()
     with _lock:
         count = _counts.get(at)
         if count is None or (count.work.done() and now - count.since > STALE):
             work = _pool.submit(_count, library.settings, library.homes)
-            count = _counts[at] = Count(now, work, count.work.result() if count else None)
+            count = _counts[at] = ExpiringCount(now, work, count.work.result() if count else None)
     try:
         return count.work.result(0 if count.before else PATIENCE)
     except TimeoutError:
         return count.before
 
 
-def _count(settings: Settings, homes: Sequence[Home]) -> Counted:
+def _count(settings: Settings, homes: Sequence[Home]) -> Expiring:
     try:
         with local_library(settings, homes) as library:  # of its own: it is for one thread at a time
-            return Counted(deletion(library, datetime.now(UTC)))
+            return Expiring(deletion(library, datetime.now(UTC)))
     except (BackscrollError, OSError):
-        return Counted(None)
+        return Expiring(None)
 
 
 _lock: Final = threading.Lock()
 _pool: Final = ThreadPoolExecutor(1, "counting")
-_counts: Final[dict[Path, Count]] = {}
+_counts: Final[dict[Path, ExpiringCount]] = {}

@@ -3,7 +3,7 @@
 LONGEST_NAME = 80
 
 
-def plainly(problem: str, *, missing: str, unknown: str) -> str:
+def validation_message(problem: str, *, missing: str, unknown: str) -> str:
     """A problem as msgspec tells it, with the name of what is wrong first.
 
     `missing` and `unknown` say it of what is left out, and of what nobody asked for.

@@ -6,12 +6,12 @@ from typing import Final
 from backscroll.errors import BackscrollError
 from backscroll.library import FoundPassage, Library, StoredChat
 from backscroll.query import All, Field, Query
-from backscroll.render.found import moment_of
 from backscroll.render.html.element import NOTHING, Html, el
+from backscroll.render.search_results import moment_of
 from backscroll.render.terminal import clean_line, plural
 from backscroll.web.addresses import chat_address
-from backscroll.web.pages.rows import project_link, title_of, when
-from backscroll.web.viewing import WORKING
+from backscroll.web.chat_view import WORKING
+from backscroll.web.pages.chat_rows import project_link, title_of, when
 
 MOST: Final = 12
 WIDTH: Final = 200
