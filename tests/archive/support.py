@@ -6,7 +6,7 @@ from pathlib import Path
 
 import zstandard
 
-from backscroll.archive import Archive, Capture, KeptFile, Report, Writer, capture, verify
+from backscroll.archive import Archive, Capture, KeptFile, Verification, Writer, capture, verify
 from backscroll.archive.forgetting import forget_key
 from backscroll.archive.line_copies import DICTIONARY
 from backscroll.files import Home, discover
@@ -60,7 +60,7 @@ class Kept:
         archive = self.archive
         return contents(archive, self.file(name, archive))
 
-    def verify(self, *, quick: bool = False) -> Report:
+    def verify(self, *, quick: bool = False) -> Verification:
         return verify(self.archive, quick=quick)
 
     def check_whole(self) -> None:

@@ -5,17 +5,17 @@ from hypothesis import strategies as st
 
 from backscroll.archive.catalogue import (
     BEGINNING,
+    AddedBytes,
     BadLine,
-    Bytes,
-    Captured,
+    CaptureEnd,
+    CatalogueEntry,
     Chunk,
-    Entry,
     Forgotten,
     Gone,
     Header,
     Moved,
     NewFile,
-    Verified,
+    VerificationEnd,
     decode,
     encode,
     read_name,
@@ -23,24 +23,24 @@ from backscroll.archive.catalogue import (
 )
 
 AT = "2026-01-05T10:00:00Z"
-LINES: list[Entry] = [
+LINES: list[CatalogueEntry] = [
     Header(at=AT),
     NewFile(at=AT, file=1, machine="m", home="/h", path="projects/-a/x.jsonl", type="session"),
-    Bytes(at=AT, file=1, version=0, size=5, modified_ns=7, chunks=[Chunk("ab" * 32, 1, 0, 9, 5)], bookmark=[5, 1]),
+    AddedBytes(at=AT, file=1, version=0, size=5, modified_ns=7, chunks=[Chunk("ab" * 32, 1, 0, 9, 5)], bookmark=[5, 1]),
     NewFile(at=AT, file=2, machine="m", home="/h", path="projects/-a/y.jsonl", type="session"),
     Gone(at=AT, file=1),
     Moved(at=AT, file=2, path="projects/-b/y.jsonl"),
-    Captured(at=AT, machine="m", home="/h"),
+    CaptureEnd(at=AT, machine="m", home="/h"),
 ]
 
 texts = st.text()
 numbers = st.integers(0, 2**63 - 1)
 chunks = st.builds(Chunk, texts, numbers, numbers, numbers, numbers)
-entries: st.SearchStrategy[Entry] = st.one_of(
+entries: st.SearchStrategy[CatalogueEntry] = st.one_of(
     st.builds(Header, at=texts),
     st.builds(NewFile, at=texts, file=numbers, machine=texts, home=texts, path=texts, type=texts),
     st.builds(
-        Bytes,
+        AddedBytes,
         at=texts,
         file=numbers,
         version=numbers,
@@ -52,16 +52,16 @@ entries: st.SearchStrategy[Entry] = st.one_of(
     st.builds(Moved, at=texts, file=numbers, path=texts),
     st.builds(Gone, at=texts, file=numbers),
     st.builds(Forgotten, at=texts, key=texts),
-    st.builds(Captured, at=texts, machine=texts, home=texts),
-    st.builds(Verified, at=texts, damaged=numbers, quick=st.booleans()),
+    st.builds(CaptureEnd, at=texts, machine=texts, home=texts),
+    st.builds(VerificationEnd, at=texts, damaged=numbers, quick=st.booleans()),
 )
 
 
-def encoded(lines: list[Entry]) -> list[bytes]:
+def encoded(lines: list[CatalogueEntry]) -> list[bytes]:
     return encode(lines, BEGINNING)[0].splitlines(keepends=True)
 
 
-def sound(data: bytes) -> list[Entry]:
+def sound(data: bytes) -> list[CatalogueEntry]:
     return [line.entry for line in decode(data) if not isinstance(line.entry, BadLine)]
 
 
@@ -71,7 +71,9 @@ def bad(data: bytes) -> list[int]:
 
 
 @given(st.lists(entries), st.lists(entries))
-def test_what_is_written_is_read_however_often_it_is_added_to(first: list[Entry], second: list[Entry]) -> None:
+def test_what_is_written_is_read_however_often_it_is_added_to(
+    first: list[CatalogueEntry], second: list[CatalogueEntry]
+) -> None:
     begun, last_sum = encode(first, BEGINNING)
     data = begun + encode(second, last_sum)[0]
     assert sound(data) == first + second
@@ -88,7 +90,7 @@ def test_any_name_is_written_and_read(name: bytes) -> None:
 
 
 @given(st.lists(entries, min_size=1), st.data())
-def test_a_torn_tail_is_left_out(written: list[Entry], data: st.DataObject) -> None:
+def test_a_torn_tail_is_left_out(written: list[CatalogueEntry], data: st.DataObject) -> None:
     lines = encoded(written)
     cut = data.draw(st.integers(0, len(lines[-1]) - 2))  # one that only lacks its newline is whole
     whole = b"".join(lines[:-1])

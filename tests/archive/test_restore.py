@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from backscroll.archive import Archive, restore
-from backscroll.archive.catalogue import BEGINNING, Bytes, Chunk, Header, NewFile, encode
+from backscroll.archive.catalogue import BEGINNING, AddedBytes, Chunk, Header, NewFile, encode
 from backscroll.errors import BackscrollError
 from tests.archive.support import MACHINE, Kept
 from tests.support.homes import EVERYTHING, SHOP, session_path, write_home
@@ -141,7 +141,7 @@ def test_a_forged_path_leads_nowhere(kept: Kept, tmp_path: Path, path: str) -> N
             for number, where in enumerate([path, "history.jsonl"], start=1)
             for entry in (
                 NewFile(at=AT, file=number, machine=MACHINE, home="/h", path=where, type="session"),
-                Bytes(at=AT, file=number, version=0, size=4, modified_ns=0, chunks=[chunk], bookmark=[]),
+                AddedBytes(at=AT, file=number, version=0, size=4, modified_ns=0, chunks=[chunk], bookmark=[]),
             )
         ),
     ]

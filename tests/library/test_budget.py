@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.library.memory.answer_text import Piece, Telling, Words, fit, is_said, shingles, tell
+from backscroll.library.memory.answer_text import Piece, RecallItem, Words, fit, is_said, shingles, tell
 from backscroll.library.memory.budget import cut_to, excerpt, in_lines, tokens_of
-from backscroll.library.memory.citations import FEWEST_TOKENS, HEADING, Recalled, Source, cost_of, is_project
+from backscroll.library.memory.citations import FEWEST_TOKENS, HEADING, Citation, RecalledPassage, cost_of, is_project
 from backscroll.library.memory.recall import Recall
 from backscroll.query import All, Highlighter, Query, Word
 from backscroll.render.recall import recalled_text
@@ -92,7 +92,7 @@ def test_of_two_places_that_with_the_worthier_word_is_shown() -> None:
 
 PIECES = st.lists(st.builds(Piece, st.sampled_from(["", "asked: ", "got Bash: "]), ANY, st.floats(0, 1)), max_size=5)
 SOURCES = st.builds(
-    Source,
+    Citation,
     chat=st.one_of(st.uuids().map(str), st.text(max_size=50)),
     title=st.text(max_size=60),
     project=st.one_of(st.none(), st.text(max_size=80)),
@@ -101,7 +101,7 @@ SOURCES = st.builds(
     role=st.sampled_from(["prompt", "answer", "error", "thinking"]),
     agent=st.one_of(st.none(), st.text(max_size=10)),
 )
-TELLINGS = st.lists(st.builds(Telling, SOURCES, PIECES, st.floats(0, 1), st.just(())), max_size=12)
+TELLINGS = st.lists(st.builds(RecallItem, SOURCES, PIECES, st.floats(0, 1), st.just(())), max_size=12)
 
 
 @given(PIECES, st.integers(0, 400))
@@ -113,7 +113,7 @@ def test_texts_that_share_a_room_fit_into_it(pieces: list[Piece], tokens: int) -
 
 @settings(deadline=None)
 @given(TELLINGS, st.integers(FEWEST_TOKENS, 3000), st.integers(100, 1000))
-def test_an_answer_is_never_longer_than_its_budget(tellings: list[Telling], tokens: int, most: int) -> None:
+def test_an_answer_is_never_longer_than_its_budget(tellings: list[RecallItem], tokens: int, most: int) -> None:
     passages = tell(tellings, tokens - HEADING, most, WORDS)
     hint = "read one with its chat and message id, or ask for more tokens"
     cost = HEADING + sum(map(cost_of, passages))
@@ -122,10 +122,10 @@ def test_an_answer_is_never_longer_than_its_budget(tellings: list[Telling], toke
 
 
 def test_what_was_told_is_not_told_again_beside_something_else() -> None:
-    source = Source("c", "t", None, "m", datetime(2026, 1, 5, tzinfo=UTC), "answer")
+    source = Citation("c", "t", None, "m", datetime(2026, 1, 5, tzinfo=UTC), "answer")
     prompt = Piece("asked: ", "why does the parser lose comments in lists", 0.3, is_beside=True)
-    first = Telling(source, [prompt, Piece("answered: ", "it skips them on purpose", 0.6)], 1.0, ())
-    second = Telling(source, [prompt, Piece("answered: ", "no word of that any more", 0.6)], 0.5, ())
+    first = RecallItem(source, [prompt, Piece("answered: ", "it skips them on purpose", 0.6)], 1.0, ())
+    second = RecallItem(source, [prompt, Piece("answered: ", "no word of that any more", 0.6)], 0.5, ())
     one, other = tell([first, second], 1000, 300, WORDS)
     assert one.text.startswith("asked: why does the parser lose comments")
     assert other.text == "answered: no word of that any more"
@@ -153,5 +153,7 @@ def test_a_project_is_told_by_its_folder_or_a_part_of_its_name(wanted: str, proj
 
 
 def test_a_passage_costs_what_stands_in_it_and_around_it() -> None:
-    source = Source("c" * 36, "title", "/home/ada/shop", "m" * 36, None, "prompt")
-    assert cost_of(Recalled(source, "one\ntwo", False, 1.0, ())) > cost_of(Recalled(source, "one two", False, 1.0, ()))
+    source = Citation("c" * 36, "title", "/home/ada/shop", "m" * 36, None, "prompt")
+    assert cost_of(RecalledPassage(source, "one\ntwo", False, 1.0, ())) > cost_of(
+        RecalledPassage(source, "one two", False, 1.0, ())
+    )

@@ -8,7 +8,7 @@ import pytest
 
 from backscroll.archive import Archive
 from backscroll.library.marks import change_marks
-from backscroll.library.memory.citations import Source
+from backscroll.library.memory.citations import Citation
 from backscroll.library.memory.saved_recalls import save_recall
 from tests.library.support import Shelf
 from tests.support.drawings import session_uuid
@@ -43,7 +43,7 @@ def shelf(tmp_path: Path) -> Shelf:
         chat = library.chats("title:titlexyzzy")[0].overview.id
     change_marks(shelf.folder, lambda marks: marks.note([chat], "my notexyzzy"))
     change_marks(shelf.folder, lambda marks: marks.tag([chat], ["tagxyzzy"]))
-    source = Source(chat, "The titlexyzzy of it", None, "s4", None, "answer")
+    source = Citation(chat, "The titlexyzzy of it", None, "s4", None, "answer")
     save_recall(shelf.folder, "what was it?", "it was the answerxyzzy", [source])
     return shelf
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import NothingFound, UsageError
-from backscroll.library.memory.citations import Source, cost_of
+from backscroll.library.memory.citations import Citation, cost_of
 from backscroll.library.memory.questions import terms_of
 from backscroll.library.memory.recall import recall
 from backscroll.library.memory.saved_recalls import (
@@ -30,7 +30,7 @@ from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path
 
 NOW = datetime(2026, 1, 5, 10, tzinfo=UTC)
-SOURCE = Source("chat-1", "Retries", "/work/shop", "message-1", NOW, "answer")
+SOURCE = Citation("chat-1", "Retries", "/work/shop", "message-1", NOW, "answer")
 CHAT = """
 @ session=S1 cwd=/work/shop
 aaaa1111 <- - user: what is the retry budget?
@@ -80,7 +80,7 @@ def test_any_text_comes_back(
     question: str, text: str, title: str, project: str | None, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     library = tmp_path_factory.mktemp("library")
-    source = Source("chat", title, project, "message", NOW, "answer", "agent-1")
+    source = Citation("chat", title, project, "message", NOW, "answer", "agent-1")
     saved = save_recall(library, question, text, [source], project=project, now=NOW)
     assert saved_recalls(library) == [saved]
     assert find_recall(library, saved.name) == saved

@@ -14,7 +14,7 @@ from backscroll.library.indexing.follow import _take as take_changes
 from backscroll.library.indexing.ingest import Ingest
 from backscroll.library.indexing.prices import load_prices
 from backscroll.library.indexing.sources import Sources
-from backscroll.library.indexing.update import Silent, index_texts
+from backscroll.library.indexing.update import NoProgress, index_texts
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_file, session_path
@@ -203,7 +203,7 @@ def test_a_session_that_is_emptied_while_it_is_followed_hides_nothing(shelf: She
             batch = [ChangedFile(file, gone=False)]
             capture_changed(writer, home, machine_name(), batch)
             take_changes(ingest, library, [home], batch, writer)
-            index_texts(store, Sources([home], writer), Silent())
+            index_texts(store, Sources([home], writer), NoProgress())
             ingest.finish()
             sizes.append(len(store.known()))
     assert sizes == [2, 2, 1]

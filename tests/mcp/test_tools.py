@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from backscroll.errors import BackscrollError, NothingFound, UsageError
-from backscroll.library.memory.asking_session import Caller
+from backscroll.library.memory.asking_session import AskingSession
 from backscroll.mcp.server import folder_of
 from backscroll.mcp.tools import TOOLS
 from tests.library.support import Shelf
@@ -76,13 +76,13 @@ def test_search_pages_reach_every_chat_once(tmp_path: Path) -> None:
 
 def test_their_own_project_comes_first_where_it_is_as_good(shelf: Shelf) -> None:
     for project, first in (("/home/ada/garden", GARDEN), (SHOP, PARSER)):
-        found = answer(shelf, "timeline", Caller(project=project))
+        found = answer(shelf, "timeline", AskingSession(project=project))
         assert found["chats"][0]["chat"] in (first, CALLING)
         assert found["project"] == project
 
 
 def test_a_timeline_of_a_place_without_chats_is_that_of_all(shelf: Shelf) -> None:
-    found = answer(shelf, "timeline", Caller(project="/somewhere/else"))
+    found = answer(shelf, "timeline", AskingSession(project="/somewhere/else"))
     assert len(found["chats"]) == 3
     assert all(chat["project"] for chat in found["chats"])
 

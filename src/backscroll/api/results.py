@@ -10,7 +10,7 @@ from backscroll.api.rows import Item, Items
 
 if TYPE_CHECKING:
     from backscroll.api.library import Library
-    from backscroll.library import Found, FoundPassage, Hit
+    from backscroll.library import FoundPassage, Hit, SearchResults
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class Results(Items[Passage]):
         """False where a regular expression was looked for only as long as time allowed: the totals are lower bounds."""
 
 
-def results_of(library: "Library", found: "Found") -> Results:
+def results_of(library: "Library", found: "SearchResults") -> Results:
     """All of it from what the library found."""
     results = []
     for entry in found.chats:

@@ -4,12 +4,12 @@ from backscroll.archive.archive import Archive, KeptFile, Version
 from backscroll.archive.capture import Capture, capture, capture_changed
 from backscroll.archive.forgetting import forget_key, keys_to_forget
 from backscroll.archive.line_copies import copies_in, gaps
-from backscroll.archive.merge import Merged, Refused, mend, merge
+from backscroll.archive.merge import Merged, RefusedFile, mend, merge
 from backscroll.archive.reading import KeptReading
 from backscroll.archive.recovery import Recovered, has_all_copies
 from backscroll.archive.restore import Restored, restore
 from backscroll.archive.rewriting import Writer
-from backscroll.archive.verify import Damage, Report, verify
+from backscroll.archive.verify import Damage, Verification, verify
 
 __all__ = [
     "Archive",
@@ -19,9 +19,9 @@ __all__ = [
     "KeptReading",
     "Merged",
     "Recovered",
-    "Refused",
-    "Report",
+    "RefusedFile",
     "Restored",
+    "Verification",
     "Version",
     "Writer",
     "capture",

@@ -15,18 +15,18 @@ import zstandard
 from backscroll.archive.catalogue import (
     BEGINNING,
     FORMAT,
+    AddedBytes,
     BadLine,
-    Bytes,
-    Captured,
+    CaptureEnd,
+    CatalogueEntry,
     Chunk,
-    Entry,
     Forgotten,
     Gone,
     Header,
     Moved,
     NewFile,
     Suspect,
-    Verified,
+    VerificationEnd,
     decode,
     read_name,
 )
@@ -139,7 +139,7 @@ class Archive:
         """The names of all machines that something was kept from."""
         self.captured: dict[tuple[str, str], str] = {}
         """When each home was last captured whole, by machine and home."""
-        self.verified: Verified | None = None
+        self.verified: VerificationEnd | None = None
         self.bad_lines: list[BadLine] = []
         self.lost_end: str | None = None
         """What shows that the end of the catalogue is lost; None if nothing does."""
@@ -320,7 +320,7 @@ class Archive:
         if more and read_note(self.folder) is None:  # else a writer has begun since we looked for the note
             self.lost_end = f"the packs have {more} more lines than the catalogue"
 
-    def _apply(self, entry: Entry) -> None:
+    def _apply(self, entry: CatalogueEntry) -> None:
         """Take a line of the catalogue into account."""
         if isinstance(entry, Header):
             if entry.format > FORMAT:
@@ -337,15 +337,15 @@ class Archive:
             self.sources[(file.machine, file.home, file.path)] = file
         elif isinstance(entry, Forgotten):
             self.forgotten.add(entry.key)
-        elif isinstance(entry, Captured):
+        elif isinstance(entry, CaptureEnd):
             self.machines.add(entry.machine)
             self.captured[(entry.machine, read_name(entry.home, entry.home_hex))] = entry.at
-        elif isinstance(entry, Verified):
+        elif isinstance(entry, VerificationEnd):
             self.verified = entry
-        elif isinstance(entry, (Bytes, Moved, Gone, Suspect)) and entry.file in self.files:
+        elif isinstance(entry, (AddedBytes, Moved, Gone, Suspect)) and entry.file in self.files:
             self._apply_to_file(entry, self.files[entry.file])
 
-    def _apply_to_file(self, entry: Bytes | Moved | Gone | Suspect, file: KeptFile) -> None:
+    def _apply_to_file(self, entry: AddedBytes | Moved | Gone | Suspect, file: KeptFile) -> None:
         if isinstance(entry, Moved):
             if self.sources.get((file.machine, file.home, file.path)) is file:
                 del self.sources[(file.machine, file.home, file.path)]

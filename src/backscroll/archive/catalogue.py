@@ -29,13 +29,13 @@ class Chunk(NamedTuple):
     size: int
 
 
-class Entry(Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True):
+class CatalogueEntry(Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True):
     """A line of the catalogue. `at` is when it was written, in UTC."""
 
     at: str
 
 
-class Header(Entry, frozen=True, kw_only=True, tag="archive", omit_defaults=False):
+class Header(CatalogueEntry, frozen=True, kw_only=True, tag="archive", omit_defaults=False):
     """The first line. Packs with a lower number than `first_pack` that no line speaks of are rubbish."""
 
     format: int = FORMAT
@@ -44,7 +44,7 @@ class Header(Entry, frozen=True, kw_only=True, tag="archive", omit_defaults=Fals
     first_pack: int = 1
 
 
-class NewFile(Entry, frozen=True, kw_only=True, tag="file"):
+class NewFile(CatalogueEntry, frozen=True, kw_only=True, tag="file"):
     """A file that is kept from now on. `file` is its number in all lines after this one.
 
     A name that is no UTF-8 stands in `path_hex` or `home_hex`, as the hexadecimal digits of its bytes.
@@ -59,7 +59,7 @@ class NewFile(Entry, frozen=True, kw_only=True, tag="file"):
     path_hex: str | None = None
 
 
-class Bytes(Entry, frozen=True, kw_only=True, tag="bytes"):
+class AddedBytes(CatalogueEntry, frozen=True, kw_only=True, tag="bytes"):
     """More bytes of a file. A version that was not there before begins at its beginning.
 
     `size` is the size of the version with these bytes; `bookmark` is how far and in which state the source was read.
@@ -73,7 +73,7 @@ class Bytes(Entry, frozen=True, kw_only=True, tag="bytes"):
     bookmark: list[int]
 
 
-class Moved(Entry, frozen=True, kw_only=True, tag="moved"):
+class Moved(CatalogueEntry, frozen=True, kw_only=True, tag="moved"):
     """A file that lies elsewhere in its home now."""
 
     file: int
@@ -81,25 +81,25 @@ class Moved(Entry, frozen=True, kw_only=True, tag="moved"):
     path_hex: str | None = None
 
 
-class Gone(Entry, frozen=True, kw_only=True, tag="gone"):
+class Gone(CatalogueEntry, frozen=True, kw_only=True, tag="gone"):
     """A file that is not in its home any more. What was kept of it stays; new bytes of it say that it is back."""
 
     file: int
 
 
-class Suspect(Entry, frozen=True, kw_only=True, tag="suspect"):
+class Suspect(CatalogueEntry, frozen=True, kw_only=True, tag="suspect"):
     """A file of which something kept is damaged: if it is still there, it is kept once more from its beginning."""
 
     file: int
 
 
-class Forgotten(Entry, frozen=True, kw_only=True, tag="forgotten"):
+class Forgotten(CatalogueEntry, frozen=True, kw_only=True, tag="forgotten"):
     """A file that the user had removed, and that is not to be kept again: the SHA-256 of machine, home and path."""
 
     key: str
 
 
-class Captured(Entry, frozen=True, kw_only=True, tag="captured"):
+class CaptureEnd(CatalogueEntry, frozen=True, kw_only=True, tag="captured"):
     """The end of a capture: everything in the home at that time is kept."""
 
     machine: str
@@ -107,7 +107,7 @@ class Captured(Entry, frozen=True, kw_only=True, tag="captured"):
     home_hex: str | None = None
 
 
-class Verified(Entry, frozen=True, kw_only=True, tag="verified"):
+class VerificationEnd(CatalogueEntry, frozen=True, kw_only=True, tag="verified"):
     """Somebody looked whether everything is whole."""
 
     damaged: int
@@ -119,7 +119,7 @@ class BadLine(NamedTuple):
 
     number: int
     text: bytes
-    entry: Entry | None
+    entry: CatalogueEntry | None
     """What it seems to say, if it can be read at all."""
     is_intact: bool = False
     """Whether it says what was written: only its newline, its place or the line before it is wrong."""
@@ -130,10 +130,10 @@ class BadLine(NamedTuple):
         return [int(number) for number in FILE.findall(self.text)]
 
 
-class Line(NamedTuple):
+class CatalogueLine(NamedTuple):
     """A line as it was read, with where the next one begins and its sum."""
 
-    entry: Entry | BadLine
+    entry: CatalogueEntry | BadLine
     end: int
     sum: str
 
@@ -152,7 +152,7 @@ def read_name(text: str, in_hex: str | None) -> str:
     return text if in_hex is None else os.fsdecode(bytes.fromhex(in_hex))
 
 
-def encode(entries: Iterable[Entry], last_sum: str) -> tuple[bytes, str]:
+def encode(entries: Iterable[CatalogueEntry], last_sum: str) -> tuple[bytes, str]:
     """The lines for these entries after a line with `last_sum`; and the sum of the last of them."""
     lines = []
     for entry in entries:
@@ -167,7 +167,7 @@ def without_sums(lines: bytes) -> bytes:
     return b"".join(_parts(text)[0] + b"\n" for text in lines.split(b"\n") if text)
 
 
-def with_sums(bodies: bytes, last_sum: str) -> Iterator[tuple[bytes, str, Entry]]:
+def with_sums(bodies: bytes, last_sum: str) -> Iterator[tuple[bytes, str, CatalogueEntry]]:
     """The same lines with their sums, behind a line with `last_sum`: each with its newline, its sum, what it says."""
     for body in bodies.splitlines():
         entry = _entry(body)
@@ -177,7 +177,7 @@ def with_sums(bodies: bytes, last_sum: str) -> Iterator[tuple[bytes, str, Entry]
         yield b'%s,"sum":"%s"}\n' % (body[:-1], last_sum.encode()), last_sum, entry
 
 
-def decode(data: bytes) -> Iterator[Line]:
+def decode(data: bytes) -> Iterator[CatalogueLine]:
     """The lines of a catalogue. One that breaks off before its sum was never acknowledged, and is left out."""
     before = [BEGINNING]  # what the sum of the line before may have been; nothing where that is not to be known
     for number, text in enumerate(_texts(data), start=1):
@@ -188,9 +188,9 @@ def decode(data: bytes) -> Iterator[Line]:
         chained = [_sum(one.encode() + body) for one in before]
         is_chained = not before or written[HALF:] in chained
         if is_intact and is_chained and has_form and text.ends_well and entry is not None:
-            yield Line(entry, text.end, written)
+            yield CatalogueLine(entry, text.end, written)
         else:
-            yield Line(BadLine(number, text.text, entry, is_intact=is_intact), text.end, written)
+            yield CatalogueLine(BadLine(number, text.text, entry, is_intact=is_intact), text.end, written)
         if not is_intact:
             before = []
         elif is_chained:
@@ -233,7 +233,7 @@ def _sum(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:HALF]
 
 
-def _entry(body: bytes) -> Entry | None:
+def _entry(body: bytes) -> CatalogueEntry | None:
     try:
         return DECODER.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -246,6 +246,6 @@ FILE: Final = re.compile(rb'"file":(\d+)')
 HALF: Final = 16
 TAIL: Final = len(b',"sum":""}') + 2 * HALF
 ENCODER: Final = msgspec.json.Encoder()
-DECODER: Final[msgspec.json.Decoder[Entry]] = msgspec.json.Decoder(
-    Header | NewFile | Bytes | Moved | Gone | Suspect | Forgotten | Captured | Verified
+DECODER: Final[msgspec.json.Decoder[CatalogueEntry]] = msgspec.json.Decoder(
+    Header | NewFile | AddedBytes | Moved | Gone | Suspect | Forgotten | CaptureEnd | VerificationEnd
 )

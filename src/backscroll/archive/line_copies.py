@@ -16,11 +16,11 @@ import zstandard
 
 from backscroll.archive.catalogue import (
     BEGINNING,
-    Bytes,
-    Captured,
-    Entry,
+    AddedBytes,
+    CaptureEnd,
+    CatalogueEntry,
     Header,
-    Verified,
+    VerificationEnd,
     with_sums,
     without_sums,
 )
@@ -51,7 +51,7 @@ class CopiedLine(NamedTuple):
 
     text: bytes
     sum: str
-    entry: Entry
+    entry: CatalogueEntry
 
 
 class Copy(NamedTuple):
@@ -62,11 +62,11 @@ class Copy(NamedTuple):
     length: int
 
 
-def is_worth_a_copy(entries: Iterable[Entry]) -> bool:
+def is_worth_a_copy(entries: Iterable[CatalogueEntry]) -> bool:
     """Whether anything would be missing without these lines. Mere notes wait for the next copy."""
     return not all(
-        isinstance(entry, (Header, Captured, Verified))
-        or (isinstance(entry, Bytes) and not entry.chunks and entry.size > 0)
+        isinstance(entry, (Header, CaptureEnd, VerificationEnd))
+        or (isinstance(entry, AddedBytes) and not entry.chunks and entry.size > 0)
         for entry in entries
     )
 

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from backscroll.archive.archive import Archive, DamagedError, ForgottenError, KeptFile, Version
-from backscroll.archive.catalogue import Bytes, Chunk
+from backscroll.archive.catalogue import AddedBytes, Chunk
 from backscroll.archive.packing import Packed
 from backscroll.archive.rewriting import Writer
 from backscroll.archive.writer import now
 from backscroll.errors import BackscrollError, StorageError
 
 
-class Refused(NamedTuple):
+class RefusedFile(NamedTuple):
     """A file of which something was not taken over, and why."""
 
     file: KeptFile
@@ -34,7 +34,7 @@ class Merged:
     mended: int = 0
     """Damaged chunks of the target in whose place there is a sound one now."""
     forgotten: int = 0
-    refused: list[Refused] = field(default_factory=list)
+    refused: list[RefusedFile] = field(default_factory=list)
     only_in_target: list[KeptFile] = field(default_factory=list)
     """Files of the source's machines of which the target has more than the source, which did not forget them."""
 
@@ -121,7 +121,7 @@ def _add(
     bookmark: list[int] | None = None,
 ) -> None:
     size = (has.size if has else 0) + sum(chunk.size for chunk in chunks)
-    line = Bytes(
+    line = AddedBytes(
         at=version.since if has is None else now(),
         file=twin.number,
         version=index,
@@ -144,7 +144,7 @@ def _sound(source: Archive, file: KeptFile, chunks: list[Chunk], target: Writer,
         except (DamagedError, StorageError) as error:
             own = target.chunks.get(chunk.id)
             if own is None or not target.is_sound(own):
-                done.refused.append(Refused(file, error.message))
+                done.refused.append(RefusedFile(file, error.message))
                 return
             yield Packed(chunk.id, target.read_packed(own), chunk.size)
 

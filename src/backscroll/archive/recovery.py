@@ -8,7 +8,16 @@ cut off has done nothing, and one that is done again finds nothing to do.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from backscroll.archive.catalogue import BEGINNING, BadLine, Bytes, Captured, Chunk, Entry, Verified, decode
+from backscroll.archive.catalogue import (
+    BEGINNING,
+    AddedBytes,
+    BadLine,
+    CaptureEnd,
+    CatalogueEntry,
+    Chunk,
+    VerificationEnd,
+    decode,
+)
 from backscroll.archive.end_note import read_note
 from backscroll.archive.line_copies import CopiedLine, Copy, continuation, copies_in, gaps, reaches_back
 from backscroll.disk import write_private
@@ -99,8 +108,8 @@ def _proven(archive: "Archive", parts: list[list[CopiedLine]], before: int, writ
     return parts
 
 
-def _chunks(entry: Entry) -> list[Chunk]:
-    return entry.chunks if isinstance(entry, Bytes) else []
+def _chunks(entry: CatalogueEntry) -> list[Chunk]:
+    return entry.chunks if isinstance(entry, AddedBytes) else []
 
 
 def _beginning_of(archive: "Archive") -> _Beginning:
@@ -119,7 +128,7 @@ def _beginning_of(archive: "Archive") -> _Beginning:
         is_sound = is_sound and bad is None
         if is_sound:
             end, count, last_sum = line.end, count + 1, line.sum
-        elif (bad is None or bad.is_intact) and not isinstance(entry, (Captured, Verified)):
+        elif (bad is None or bad.is_intact) and not isinstance(entry, (CaptureEnd, VerificationEnd)):
             later.add(text + b"\n")
         start = line.end
     kept = data[:end]

@@ -3,10 +3,20 @@
 from collections.abc import Iterable
 
 from backscroll.archive.archive import Archive, KeptFile
-from backscroll.archive.catalogue import Bytes, Captured, Entry, Forgotten, Gone, Header, NewFile, Suspect, written_name
+from backscroll.archive.catalogue import (
+    AddedBytes,
+    CaptureEnd,
+    CatalogueEntry,
+    Forgotten,
+    Gone,
+    Header,
+    NewFile,
+    Suspect,
+    written_name,
+)
 
 
-def entries_of(archive: Archive, at: str) -> Iterable[Entry]:
+def entries_of(archive: Archive, at: str) -> Iterable[CatalogueEntry]:
     """All of it, as if it had been kept at once; what has no time of its own is written as of `at`."""
     yield Header(at=at, first_pack=archive.first_pack)
     # Those that are gone first: another file may lie where one of them lay, and the last one named counts.
@@ -14,7 +24,7 @@ def entries_of(archive: Archive, at: str) -> Iterable[Entry]:
         since = file.versions[0].since if file.versions else at
         yield new_file_entry(file, since)
         for number, version in enumerate(file.versions):
-            yield Bytes(
+            yield AddedBytes(
                 at=version.since,
                 file=file.number,
                 version=number,
@@ -31,7 +41,7 @@ def entries_of(archive: Archive, at: str) -> Iterable[Entry]:
         yield Forgotten(at=at, key=key)
     for (machine, home), at in archive.captured.items():
         text, in_hex = written_name(home)
-        yield Captured(at=at, machine=machine, home=text, home_hex=in_hex)
+        yield CaptureEnd(at=at, machine=machine, home=text, home_hex=in_hex)
     if archive.verified:
         yield archive.verified
 

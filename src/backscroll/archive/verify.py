@@ -23,7 +23,7 @@ class Damage(NamedTuple):
 
 
 @dataclass
-class Report:
+class Verification:
     """What a verification found."""
 
     chunks: int = 0
@@ -36,12 +36,14 @@ class Report:
     """What the system refused to read. That says nothing of what is stored: it is no damage."""
 
 
-def verify(archive: Archive, *, quick: bool = False, on_bytes: Callable[[int], object] = lambda _: None) -> Report:
+def verify(
+    archive: Archive, *, quick: bool = False, on_bytes: Callable[[int], object] = lambda _: None
+) -> Verification:
     """Look at everything: every line of the catalogue, every chunk in the packs, every version of every file.
 
     Quick only looks whether all is there, and not whether the bytes are still the same.
     """
-    report = Report(files=len(archive.files))
+    report = Verification(files=len(archive.files))
     if archive.lost_end is not None:
         report.damages.append(Damage(f"the end of the catalogue is lost: {archive.lost_end}; {REPAIR}", []))
     if not archive.has_header and not archive.bad_lines and _has_lost_its_catalogue(archive):
@@ -49,7 +51,7 @@ def verify(archive: Archive, *, quick: bool = False, on_bytes: Callable[[int], o
     for bad in archive.bad_lines:
         what = f"line {bad.number} of the catalogue is not what was written"
         report.damages.append(Damage(what, _files_in(archive, bad)))
-    looked = _Looker(archive, report, quick=quick, on_bytes=on_bytes)
+    looked = _Verifier(archive, report, quick=quick, on_bytes=on_bytes)
     for file in archive.files.values():
         for version in file.versions:
             looked.at(file, version, is_latest=version is file.latest)
@@ -78,10 +80,12 @@ def _files_in(archive: Archive, bad: BadLine) -> list[KeptFile]:
     return files or list(archive.files.values())  # nothing can be told: then it may be any of them
 
 
-class _Looker:
+class _Verifier:
     """Looks at versions, at each chunk only once, and gathers what is wrong with them."""
 
-    def __init__(self, archive: Archive, report: Report, *, quick: bool, on_bytes: Callable[[int], object]) -> None:
+    def __init__(
+        self, archive: Archive, report: Verification, *, quick: bool, on_bytes: Callable[[int], object]
+    ) -> None:
         self.problems: dict[str, list[KeptFile]] = {}
         self.unreadable: dict[str, list[KeptFile]] = {}
         self._archive = archive
@@ -139,7 +143,7 @@ def _has_lost_its_catalogue(archive: Archive) -> bool:
     return False
 
 
-def _look_at_copies(archive: Archive, report: Report) -> None:
+def _look_at_copies(archive: Archive, report: Verification) -> None:
     """Whether the copies of lines are in the packs, and what else there is that the catalogue does not speak of."""
     with suppress(StorageError):  # said where the chunks are looked at
         between = list(gaps(archive))

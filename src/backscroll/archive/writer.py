@@ -19,15 +19,15 @@ from typing import Final, Self
 from backscroll.archive.archive import Archive, KeptFile
 from backscroll.archive.catalogue import (
     BEGINNING,
-    Bytes,
-    Captured,
+    AddedBytes,
+    CaptureEnd,
+    CatalogueEntry,
     Chunk,
-    Entry,
     Gone,
     Header,
     Moved,
     Suspect,
-    Verified,
+    VerificationEnd,
     encode,
     written_name,
 )
@@ -77,7 +77,7 @@ class Appender(Archive):
         self._pack: int | None = None
         self._pack_end = self._opened_at = 0
         self._sure_of = (1, 0)
-        self._pending: list[Entry] = []
+        self._pending: list[CatalogueEntry] = []
         self._pending_bytes = 0
         self._threads = ThreadPoolExecutor(max_workers=os.cpu_count() or 2)
         self._waiting: deque[tuple[Future[Packed], _Job]] = deque()
@@ -174,7 +174,7 @@ class Appender(Archive):
         chunk = self._put(packed)
         return chunk, len(packed.data) if before != (self._pack_number, self._pack_end) else 0
 
-    def add_chunks(self, line: Bytes) -> None:
+    def add_chunks(self, line: AddedBytes) -> None:
         """Say which file these chunks belong to, that were put down before."""
         self._write(line)
         if self._pending_bytes >= COMMIT_AFTER:
@@ -217,7 +217,7 @@ class Appender(Archive):
         if is_known and not job.chunks and job.bookmark == job.file.bookmark:
             return  # a visit that found nothing new
         self._write(
-            Bytes(
+            AddedBytes(
                 at=now(),
                 file=job.file.number,
                 version=job.version,
@@ -244,11 +244,11 @@ class Appender(Archive):
     def captured_all(self, machine: str, home: str, at: str | None = None) -> None:
         """Everything in the home is kept."""
         text, in_hex = written_name(home)
-        self._write(Captured(at=at or now(), machine=machine, home=text, home_hex=in_hex))
+        self._write(CaptureEnd(at=at or now(), machine=machine, home=text, home_hex=in_hex))
 
     def verified_all(self, damaged: int, *, quick: bool) -> None:
         """Somebody looked whether everything is whole."""
-        self._write(Verified(at=now(), damaged=damaged, quick=quick))
+        self._write(VerificationEnd(at=now(), damaged=damaged, quick=quick))
 
     def commit(self) -> None:
         """Make sure that everything so far outlives a power cut."""
@@ -281,7 +281,7 @@ class Appender(Archive):
         self._pending_bytes = 0
         self._note_end()
 
-    def _write(self, entry: Entry) -> None:
+    def _write(self, entry: CatalogueEntry) -> None:
         self._apply(entry)
         self._pending.append(entry)
 

@@ -13,7 +13,7 @@ from backscroll.errors import BackscrollError, StorageError, UsageError
 from backscroll.render.terminal import clean_line, moment, plural, size
 
 if TYPE_CHECKING:
-    from backscroll.library import KeptVersion, Proof, Restored, Status
+    from backscroll.library import ArchiveStatus, ArchiveVerification, KeptVersion, Restored
 
 SHOWN = 10
 
@@ -330,7 +330,7 @@ def _restored_as_json(item: "Restored") -> dict[str, object]:
     return {"file": str(item.target), "outcome": item.outcome, "version": item.version.number}
 
 
-def _status_as_json(found: "Status", now: datetime) -> dict[str, object]:
+def _status_as_json(found: "ArchiveStatus", now: datetime) -> dict[str, object]:
     return {
         "folder": str(found.folder),
         "files": found.files,
@@ -356,7 +356,7 @@ def _status_as_json(found: "Status", now: datetime) -> dict[str, object]:
     }
 
 
-def _proof_as_json(proof: "Proof") -> dict[str, object]:
+def _proof_as_json(proof: "ArchiveVerification") -> dict[str, object]:
     return {
         "files": proof.report.files,
         "chunks": proof.report.chunks,
@@ -375,7 +375,7 @@ def _proof_as_json(proof: "Proof") -> dict[str, object]:
     }
 
 
-def _write_proof(proof: "Proof", *, quick: bool) -> None:
+def _write_proof(proof: "ArchiveVerification", *, quick: bool) -> None:
     report = proof.report
     how = "looked at" if quick else "read and hashed"
     write(f"{plural(report.files, 'file')}, {plural(report.chunks, 'chunk')}, {size(report.size)} {how}")

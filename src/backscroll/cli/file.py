@@ -15,7 +15,7 @@ from backscroll.errors import NothingFound, UsageError
 from backscroll.render.terminal import clean, clean_line, moment
 
 if TYPE_CHECKING:
-    from backscroll.library.chats.file_versions import History, Seen
+    from backscroll.library.chats.file_versions import FileState, History
 
 
 @click.command("file", short_help="What a file looked like at a message or a time.")
@@ -67,7 +67,7 @@ def command(path: str, at: str | None, diff: bool, as_list: bool) -> None:
         tell(f"based on {clean_line(seen.basis)}")
 
 
-def _diff(seen: "Seen") -> Iterator[str]:
+def _diff(seen: "FileState") -> Iterator[str]:
     before, after = (
         (seen.before or "").splitlines(keepends=True),
         (seen.version.content or "").splitlines(keepends=True),
@@ -76,7 +76,7 @@ def _diff(seen: "Seen") -> Iterator[str]:
         yield line if line.endswith("\n") else line + "\n\\ No newline at end of file\n"
 
 
-def _as_json(seen: "Seen", *, diff: bool) -> dict[str, Any]:
+def _as_json(seen: "FileState", *, diff: bool) -> dict[str, Any]:
     version = seen.version
     answer = {
         "file": seen.file,

@@ -13,7 +13,7 @@ from backscroll.errors import UsageError
 from backscroll.render.terminal import clean, clean_line
 
 if TYPE_CHECKING:
-    from backscroll.library.setup.edits import Plan
+    from backscroll.library.setup.edits import InstallPlan
     from backscroll.library.setup.install import Kind
 
 YES = click.option("-y", "--yes", is_flag=True, help="Do it without asking.")
@@ -86,7 +86,7 @@ def command(what: str, yes: bool, only_print: bool, kind: "Kind | None", hint: b
     settle(asked, [plan], yes=yes, only_show=only_print, nothing="the timer is there already")
 
 
-def settle(asked: Request, plans: "Sequence[Plan]", *, yes: bool, only_show: bool = False, nothing: str) -> None:
+def settle(asked: Request, plans: "Sequence[InstallPlan]", *, yes: bool, only_show: bool = False, nothing: str) -> None:
     """Show what each plan would change, ask, and carry it out."""
     changed = False
     for plan in plans:
@@ -107,7 +107,7 @@ def settle(asked: Request, plans: "Sequence[Plan]", *, yes: bool, only_show: boo
         )
 
 
-def _show(plan: "Plan", nothing: str, *, in_full: bool) -> None:
+def _show(plan: "InstallPlan", nothing: str, *, in_full: bool) -> None:
     if plan.cron:
         write("Here is no timer that backscroll could install. Run `crontab -e`, and add this line:")
         write(clean_line(plan.cron))
@@ -122,7 +122,7 @@ def _show(plan: "Plan", nothing: str, *, in_full: bool) -> None:
         tell(warning(f"note: {clean_line(plan.note)}"))
 
 
-def _is_wanted(plan: "Plan") -> bool:
+def _is_wanted(plan: "InstallPlan") -> bool:
     if not sys.stdin.isatty():
         raise UsageError(
             "this asks for confirmation, and the input is not a terminal; nothing was changed", "add --yes"
@@ -135,7 +135,7 @@ def _is_wanted(plan: "Plan") -> bool:
     return wanted
 
 
-def _carry_out(plan: "Plan", asked: Request) -> None:
+def _carry_out(plan: "InstallPlan", asked: Request) -> None:
     from backscroll.library.setup.edits import program_of
 
     for words in plan.carry_out():

@@ -13,7 +13,7 @@ from backscroll.render.terminal import clean, clean_line, plural
 
 if TYPE_CHECKING:
     from backscroll.cli.options import Request
-    from backscroll.library import Found, Hit, Library
+    from backscroll.library import Hit, Library, SearchResults
 
 FIELDS = ("project", "branch", "model", "title", "tool", "file", "role", "since", "before")
 SHOWN = 20
@@ -121,7 +121,7 @@ def _may_answer_from_sample(asked: "Request", *, remembers: bool) -> bool:
     return not (is_for_a_program or names_a_home or remembers)
 
 
-def _write(library: "Library", found: "Found", context: int | None) -> None:
+def _write(library: "Library", found: "SearchResults", context: int | None) -> None:
     from backscroll.render.search_results import heading_of, passage_line
 
     now = datetime.now().astimezone()
@@ -167,7 +167,7 @@ def _quoted(path: str) -> str:
     return quote(path, errors="surrogateescape")
 
 
-def _write_json(library: "Library", found: "Found", context: int | None) -> None:
+def _write_json(library: "Library", found: "SearchResults", context: int | None) -> None:
     from backscroll.library.marked_chats import marked_chat
     from backscroll.render.search_results import found_as_json
 
@@ -179,7 +179,7 @@ def _write_json(library: "Library", found: "Found", context: int | None) -> None
     write_json(found_as_json(found, marks, context_of if context is not None else None))
 
 
-def _tell_missing(found: "Found", *, quiet: bool) -> None:
+def _tell_missing(found: "SearchResults", *, quiet: bool) -> None:
     if found.pending and not quiet:
         what = ", ".join(found.pending_roles)
         tell(
@@ -193,7 +193,7 @@ def _tell_missing(found: "Found", *, quiet: bool) -> None:
         )
 
 
-def _suggestion(library: "Library", found: "Found") -> str:
+def _suggestion(library: "Library", found: "SearchResults") -> str:
     similar = library.similar(found.query)
     if similar:
         return f"did you mean {', '.join(similar)}?"

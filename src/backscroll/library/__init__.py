@@ -11,16 +11,16 @@ from backscroll.library.indexing.follow import WATCHING, Followed, follow, obser
 from backscroll.library.indexing.update import Updated
 from backscroll.library.keeping.backup import back_up, repair, restore_backup
 from backscroll.library.keeping.forget import forget, forget_everywhere
-from backscroll.library.keeping.keep import Status, is_due, keep, keep_watching, status
+from backscroll.library.keeping.keep import ArchiveStatus, is_due, keep, keep_watching, status
 from backscroll.library.keeping.kept_versions import KeptChat, KeptVersion, find_kept, versions_of
 from backscroll.library.keeping.restore import put_back
-from backscroll.library.keeping.verify import Proof, prove
+from backscroll.library.keeping.verify import ArchiveVerification, prove
 from backscroll.library.library import CHAT_SORTS, SORTS, Library, OpenedChat
 from backscroll.library.local import local_library
 from backscroll.library.marks import Mark, Marks, change_marks, new_note
-from backscroll.library.searching.search import Found, FoundChat, FoundPassage
-from backscroll.library.setup.doctor import Health, HomeHealth, Sighting, examine
-from backscroll.library.setup.inspect import Inspection, Trouble, find_transcripts, inspect
+from backscroll.library.searching.search import FoundChat, FoundPassage, SearchResults
+from backscroll.library.setup.doctor import DriftExample, Health, HomeHealth, examine
+from backscroll.library.setup.inspect import Inspection, LocatedProblem, find_transcripts, inspect
 from backscroll.records import AGENT_TOOLS, LiveSession, Record
 from backscroll.store import Hit, StoredChat, Table
 
@@ -31,12 +31,14 @@ __all__ = [
     "SORTS",
     "WATCHING",
     "Agent",
+    "ArchiveStatus",
+    "ArchiveVerification",
     "Branch",
     "Chat",
     "ChatChanges",
     "ChatReader",
+    "DriftExample",
     "Followed",
-    "Found",
     "FoundChat",
     "FoundPassage",
     "Health",
@@ -48,6 +50,7 @@ __all__ = [
     "KeptVersion",
     "Library",
     "LiveSession",
+    "LocatedProblem",
     "Mark",
     "Marks",
     "Merged",
@@ -55,14 +58,11 @@ __all__ = [
     "OpenChats",
     "OpenedChat",
     "Overview",
-    "Proof",
     "Record",
     "Restored",
-    "Sighting",
-    "Status",
+    "SearchResults",
     "StoredChat",
     "Table",
-    "Trouble",
     "Updated",
     "back_up",
     "bytes_of",

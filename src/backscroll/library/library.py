@@ -22,7 +22,7 @@ from backscroll.library.indexing.sources import (
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.indexing.update import ForgottenRowsError, Progress, Updated, catalogue_stamp, look, update
 from backscroll.library.marks import Marks, read_marks
-from backscroll.library.searching.search import Found, around, search, text_of
+from backscroll.library.searching.search import SearchResults, around, search, text_of
 from backscroll.query import Highlighter, Query, parse
 from backscroll.records import LiveSession, live_session
 from backscroll.settings import Settings
@@ -178,7 +178,7 @@ class Library:
         sort: str = "relevance",
         hits: int = 3,
         width: int = 240,
-    ) -> Found:
+    ) -> SearchResults:
         """The chats that answer a query, with the passages that do."""
         texts = self.texts()
         try:

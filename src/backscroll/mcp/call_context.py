@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from backscroll.errors import BackscrollError, NothingFound, UsageError
 from backscroll.library import Library, StoredChat
 from backscroll.library.analytics.reports import Asked
-from backscroll.library.memory.asking_session import Caller
+from backscroll.library.memory.asking_session import AskingSession
 from backscroll.library.memory.citations import times
 from backscroll.mcp.pool import RefreshedPool
 from backscroll.mcp.quoting import Frame, one_line
@@ -21,7 +21,7 @@ class CallContext(NamedTuple):
 
     pool: RefreshedPool
     library: Library
-    caller: Caller
+    caller: AskingSession
     frame: Frame
 
     def query(self, text: str, *, include_current: bool, project: str = "", since: str = "", until: str = "") -> Query:

@@ -16,7 +16,7 @@ from mcp.shared.exceptions import MCPError
 
 from backscroll import __version__
 from backscroll.errors import BackscrollError, NothingFound
-from backscroll.library.memory.asking_session import NOBODY, PROJECT, Caller, client_that_started_us
+from backscroll.library.memory.asking_session import NOBODY, PROJECT, AskingSession, client_that_started_us
 from backscroll.mcp.answers import ToolAnswer, plain_of, text_of
 from backscroll.mcp.arguments import read_arguments
 from backscroll.mcp.call_context import CallContext
@@ -118,7 +118,7 @@ class RequestHandlers:
             with self._pool.library() as library:
                 caller = client_that_started_us(library, os.environ, str(Path.cwd())) if self._is_child else NOBODY
                 if root is not None:
-                    caller = Caller(caller.sessions, root)
+                    caller = AskingSession(caller.sessions, root)
                 return answer(CallContext(self._pool, library, caller, Frame()))
 
         return await anyio.to_thread.run_sync(run, abandon_on_cancel=True)

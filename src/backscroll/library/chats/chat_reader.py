@@ -19,7 +19,7 @@ from backscroll.errors import BackscrollError, NothingFound
 from backscroll.files import Bookmark, Change
 from backscroll.library.chats.branch_messages import BranchMessages
 from backscroll.library.chats.branch_paths import path_of, places_of
-from backscroll.library.chats.row_records import Records
+from backscroll.library.chats.row_records import RowRecords
 from backscroll.library.indexing.sources import beside_paths, conversation_place, records_in, take_beside
 from backscroll.library.library import Library
 from backscroll.store import IndexedFile, StoredChat
@@ -69,7 +69,7 @@ class ChatReader:
         for known, transcript in shape.files:
             self._chats.take(transcript, {})
             self._bookmarks[known.path] = _bookmark(known)
-        self.records = Records()
+        self.records = RowRecords()
         self._branch_messages_by_number: dict[int, BranchMessages] = {}
         self.version = 0
         self._memory: dict[object, tuple[int, Any]] = {}

@@ -35,7 +35,7 @@ class History(NamedTuple):
     versions: list[tuple[FileVersion, FileCall | None]]
 
 
-class Seen(NamedTuple):
+class FileState(NamedTuple):
     """A file as it was at some moment."""
 
     file: str
@@ -72,7 +72,7 @@ def history(library: Library, path: str, asked: Asked | None = None) -> History:
     return History(names[0], [(version, done.get(version.touch.source)) for version in versions(touches)])
 
 
-def seen_at(library: Library, found: History, at: str | None, now: datetime) -> Seen:
+def seen_at(library: Library, found: History, at: str | None, now: datetime) -> FileState:
     """The file at a message or a time; by default as it was last known."""
     if not found.versions:
         raise NothingFound(f"nothing tells what was in {found.file}", "only parts of it were read")
@@ -86,7 +86,7 @@ def seen_at(library: Library, found: History, at: str | None, now: datetime) -> 
             raise NothingFound(
                 f"nothing is known of {found.file} at that time", f"see backscroll file {found.file} --list"
             )
-        return Seen(found.file, number, version, call, False, f"{version.basis}, later than that", None)
+        return FileState(found.file, number, version, call, False, f"{version.basis}, later than that", None)
     number, (version, call) = past[-1]
     before = found.versions[number - 2][0].content if number > 1 else None
     certain = version.certain
@@ -95,7 +95,7 @@ def seen_at(library: Library, found: History, at: str | None, now: datetime) -> 
     if certain and following is not None and following.basis == FOUND:
         certain = False
         basis += "; somebody else changed it before the next change, perhaps already then"
-    return Seen(found.file, number, version, call, certain, basis, before)
+    return FileState(found.file, number, version, call, certain, basis, before)
 
 
 def _moment(library: Library, found: History, at: str, now: datetime) -> datetime:

@@ -32,7 +32,7 @@ class Heading:
     """In nanodollars; None where a price is not known."""
 
 
-class Way(NamedTuple):
+class BranchChoice(NamedTuple):
     """A way that leads on from a point where the user went back."""
 
     branch: int
@@ -40,11 +40,11 @@ class Way(NamedTuple):
     text: str
 
 
-class Crossing(NamedTuple):
+class BranchPoint(NamedTuple):
     """All ways from one point, in the order of time, and which of them this branch takes."""
 
     here: int
-    ways: list[Way]
+    ways: list[BranchChoice]
 
 
 def outline_of(library: Library, reader: ChatReader, branch_messages: BranchMessages) -> list[Heading]:
@@ -73,24 +73,24 @@ def outline_of(library: Library, reader: ChatReader, branch_messages: BranchMess
     return headings
 
 
-def crossings_of(reader: ChatReader, branch_messages: BranchMessages, keys: Iterable[str]) -> dict[str, Crossing]:
+def crossings_of(reader: ChatReader, branch_messages: BranchMessages, keys: Iterable[str]) -> dict[str, BranchPoint]:
     """Where other ways lead on, by the message that the way of this branch begins with; of these messages only."""
     if len(reader.chat.branches) < 2:
         return {}
     places, found = reader.places, {}
-    known: dict[Turn | None, list[tuple[Turn, Way]]] = {}
+    known: dict[Turn | None, list[tuple[Turn, BranchChoice]]] = {}
     for turn in dict.fromkeys(branch_messages.entry(key).turn for key in keys if key in branch_messages.at):
         if turn.parent not in known:
             siblings = turn.parent.children if turn.parent else reader.chat.tree.roots
             firsts = [(way, row) for way in siblings if way in places and (row := _first(way)) is not None]
             firsts.sort(key=lambda one: (one[1].when.timestamp() if one[1].when else 0.0, one[1].uuid))
-            known[turn.parent] = [(way, Way(places[way][0], row.uuid, row.text)) for way, row in firsts]
+            known[turn.parent] = [(way, BranchChoice(places[way][0], row.uuid, row.text)) for way, row in firsts]
         ways = known[turn.parent]
         if len(ways) < 2:
             continue
         here = next((at for at, (way, _) in enumerate(ways) if way is turn), None)
         if here is not None:
-            found[ways[here][1].key] = Crossing(here, [way for _, way in ways])
+            found[ways[here][1].key] = BranchPoint(here, [way for _, way in ways])
     return found
 
 

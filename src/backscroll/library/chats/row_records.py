@@ -14,7 +14,7 @@ from backscroll.records import ChainRecord, QueueOperation
 Place = tuple[int, int]
 
 
-class Records:
+class RowRecords:
     """Knows where the rows stand that the index may not have yet."""
 
     def __init__(self) -> None:

@@ -16,8 +16,8 @@ from backscroll.library.indexing.plan import is_tracked, plan, tasks_for, transc
 from backscroll.library.indexing.prices import load_prices
 from backscroll.library.indexing.sources import Source, Sources, beside_paths, earlier_versions
 from backscroll.library.indexing.update import (
+    NoProgress,
     Progress,
-    Silent,
     catalogue_stamp,
     index_texts,
     is_forgotten,
@@ -55,7 +55,7 @@ def follow(
     """
     settings, homes = library.settings, library.homes
     library.update(progress)
-    (progress or Silent()).begin(WATCHING, 0)
+    (progress or NoProgress()).begin(WATCHING, 0)
     store = library.store.start_writing()
     try:
         with Writer(archive_folder(settings)) as writer:
@@ -71,7 +71,7 @@ def follow(
                 before = (work.files, work.records, work.lines, work.size)
                 _take(ingest, library, homes, batch, writer)
                 store.note("catalogue", catalogue_stamp(settings))
-                passages = index_texts(store, Sources(homes, writer), Silent())
+                passages = index_texts(store, Sources(homes, writer), NoProgress())
                 ingest.finish()
                 files, records, lines, size = (
                     now - then

@@ -41,7 +41,7 @@ class Progress(Protocol):
         """So much more is done."""
 
 
-class Silent:
+class NoProgress:
     """Nobody."""
 
     def begin(self, what: str, total: int, unit: str = "bytes") -> None:
@@ -94,7 +94,7 @@ def update(
     progress: Progress | None = None,
 ) -> Updated:
     """Do all that there is to do. Busy if another process is at it."""
-    progress = progress or Silent()
+    progress = progress or NoProgress()
     done = Updated()
     store.start_writing()
     if discoveries is None:

@@ -68,7 +68,7 @@ def _add_up(together: Capture, done: Capture) -> None:
 
 
 @dataclass
-class Status:
+class ArchiveStatus:
     """What is kept, and what is in danger."""
 
     folder: Path
@@ -87,10 +87,10 @@ class Status:
     damaged_lines: int = 0
 
 
-def status(settings: Settings, homes: Sequence[Home], now: datetime) -> Status:
+def status(settings: Settings, homes: Sequence[Home], now: datetime) -> ArchiveStatus:
     """Look at the archive and the homes, without reading any session."""
     archive = open_archive(settings)
-    found = Status(archive.folder, files=len(archive.files), damaged_lines=len(archive.bad_lines))
+    found = ArchiveStatus(archive.folder, files=len(archive.files), damaged_lines=len(archive.bad_lines))
     for file in archive.files.values():
         found.size += sum(version.size for version in file.versions)
         if file.kind is FileKind.SESSION:

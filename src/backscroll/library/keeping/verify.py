@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from backscroll.archive import KeptFile, Report, Writer, verify
+from backscroll.archive import KeptFile, Verification, Writer, verify
 from backscroll.errors import BackscrollError
 from backscroll.files import Home, Reading
 from backscroll.library.archives import open_archive
@@ -13,10 +13,10 @@ from backscroll.settings import Settings
 
 
 @dataclass
-class Proof:
+class ArchiveVerification:
     """What a verification found, and how the live files compare."""
 
-    report: Report
+    report: Verification
     same: int = 0
     ahead: list[Path] = field(default_factory=list)
     """Live files with something that is not kept yet."""
@@ -31,11 +31,11 @@ def prove(
     quick: bool,
     on_total: Callable[[int], object] = lambda _: None,
     on_bytes: Callable[[int], object] = lambda _: None,
-) -> Proof:
+) -> ArchiveVerification:
     """Verify the archive, compare it with the live files, and write down that it was done."""
     archive = open_archive(settings)
     on_total(sum(chunk.size for chunk in archive.chunks.values()))
-    proof = Proof(verify(archive, quick=quick, on_bytes=on_bytes))
+    proof = ArchiveVerification(verify(archive, quick=quick, on_bytes=on_bytes))
     names = {str(home.path) for home in homes}
     for file in archive.files.values():
         if file.home in names and file.gone_since is None and not quick:

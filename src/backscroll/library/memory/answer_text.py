@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from backscroll.library.memory.budget import excerpt, in_lines, tokens_of
-from backscroll.library.memory.citations import A_LINE, Recalled, Source, cost_of
+from backscroll.library.memory.citations import A_LINE, Citation, RecalledPassage, cost_of
 from backscroll.query import Highlighter, fold
 
 SAID: Final = 0.7
@@ -24,10 +24,10 @@ class Piece(NamedTuple):
     """Whether it only makes the rest clearer: left out where it was told before."""
 
 
-class Telling(NamedTuple):
+class RecallItem(NamedTuple):
     """A passage to be told."""
 
-    source: Source
+    source: Citation
     pieces: list[Piece]
     score: float
     why: tuple[str, ...]
@@ -40,13 +40,13 @@ class Words(NamedTuple):
     weights: Mapping[str, float]
 
 
-def tell(tellings: Iterable[Telling], tokens: int, most: int, words: Words) -> list[Recalled]:
+def tell(tellings: Iterable[RecallItem], tokens: int, most: int, words: Words) -> list[RecalledPassage]:
     """As many as fit into so many tokens, in their order, none of more than `most`."""
-    passages: list[Recalled] = []
+    passages: list[RecalledPassage] = []
     told: list[set[str]] = []
     beside: set[str] = set()
     for telling in tellings:
-        bare = cost_of(Recalled(telling.source, "", False, 0.0, ()))
+        bare = cost_of(RecalledPassage(telling.source, "", False, 0.0, ()))
         pieces = [
             piece
             for piece in telling.pieces
@@ -58,7 +58,7 @@ def tell(tellings: Iterable[Telling], tokens: int, most: int, words: Words) -> l
         texts = fit(pieces, room, words)
         lines = [piece.label + text for piece, text in zip(pieces, texts, strict=True) if text]
         is_cut = any(len(text) < len(piece.text.strip()) for piece, text in zip(pieces, texts, strict=True))
-        passage = Recalled(telling.source, "\n".join(lines), is_cut, round(telling.score, 5), telling.why)
+        passage = RecalledPassage(telling.source, "\n".join(lines), is_cut, round(telling.score, 5), telling.why)
         if not lines or (cost := cost_of(passage)) > tokens:
             continue
         passages.append(passage)

@@ -14,7 +14,7 @@ PROJECT: Final = "CLAUDE_PROJECT_DIR"
 MOST_PARENTS: Final = 12
 
 
-class Caller(NamedTuple):
+class AskingSession(NamedTuple):
     """Who asks."""
 
     sessions: frozenset[str] = frozenset()
@@ -27,10 +27,10 @@ class Caller(NamedTuple):
         return project == self.project or project.startswith(self.project.rstrip("/\\") + "/")
 
 
-NOBODY: Final = Caller()
+NOBODY: Final = AskingSession()
 
 
-def client_that_started_us(library: Library, environment: Mapping[str, str], folder: str) -> Caller:
+def client_that_started_us(library: Library, environment: Mapping[str, str], folder: str) -> AskingSession:
     """The client whose child we are: by what it put into our environment, and by the sessions that are open."""
     sessions = set()
     if ID.fullmatch(named := environment.get(SESSION, "")):
@@ -39,7 +39,7 @@ def client_that_started_us(library: Library, environment: Mapping[str, str], fol
     live = [session for session in library.live.values() if session.pid in above]
     sessions |= {session.session_id.lower() for session in live if session.session_id}
     place = environment.get(PROJECT) or next((session.cwd for session in live if session.cwd), None) or folder
-    return Caller(frozenset(sessions), place)
+    return AskingSession(frozenset(sessions), place)
 
 
 def parents() -> Iterable[int]:

@@ -20,7 +20,7 @@ A_LINE: Final = 3
 
 
 @dataclass(frozen=True)
-class Source:
+class Citation:
     """Where a passage stands: what is cited."""
 
     chat: str
@@ -33,25 +33,25 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Recalled:
+class RecalledPassage:
     """A passage. `why` are the words of the question that it has."""
 
-    source: Source
+    source: Citation
     text: str
     is_cut: bool
     score: float
     why: tuple[str, ...]
 
 
-def source_of(hit: Hit, chat: StoredChat) -> Source:
+def source_of(hit: Hit, chat: StoredChat) -> Citation:
     """What is cited of a passage that was found."""
     when = EPOCH + timedelta(microseconds=hit.time) if hit.time is not None else None
     role = "error" if hit.is_error else str(hit.role)
     title = " ".join(chat.overview.title.split())[:LONGEST_TITLE]
-    return Source(chat.overview.id, title, chat.overview.project, hit.uuid or "", when, role, hit.agent)
+    return Citation(chat.overview.id, title, chat.overview.project, hit.uuid or "", when, role, hit.agent)
 
 
-def cost_of(passage: Recalled) -> int:
+def cost_of(passage: RecalledPassage) -> int:
     """How many tokens a passage takes in the text of an answer, with its source, at most."""
     source = passage.source
     project = (source.project or "").replace("\\", "/").rstrip("/").rpartition("/")[2]

@@ -17,14 +17,14 @@ from backscroll.conversation import Role
 from backscroll.conversation.signatures import STRONG
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.library import Library
-from backscroll.library.memory.answer_text import Piece, Telling, Words, is_said, shingles, tell
+from backscroll.library.memory.answer_text import Piece, RecallItem, Words, is_said, shingles, tell
 from backscroll.library.memory.budget import cut_to
 from backscroll.library.memory.citations import (
     DEFAULT_TOKENS,
     FEWEST_TOKENS,
     HEADING,
-    Recalled,
-    Source,
+    Citation,
+    RecalledPassage,
     cost_of,
     is_project,
     source_of,
@@ -39,7 +39,7 @@ from backscroll.library.searching.search import text_of
 from backscroll.query import All, Field, Highlighter, Query, Word, fold
 from backscroll.store import Hit, StoredChat
 
-__all__ = ["Recall", "Recalled", "Source", "recall"]
+__all__ = ["Citation", "Recall", "RecalledPassage", "recall"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Recall:
     """The answer to a question, the best passage first."""
 
     question: str
-    passages: list[Recalled]
+    passages: list[RecalledPassage]
     chats: int
     """How many chats have something of the question."""
     found: int
@@ -246,7 +246,7 @@ class _Asked:
         highlighter = Highlighter(Query("", All(tuple(Word(term.text) for term in self._terms))))
         return Words(highlighter, {fold(term.text): self._rarity(term) for term in self._terms})
 
-    def _errors(self) -> list[Telling]:
+    def _errors(self) -> list[RecallItem]:
         """Where the question is an error: those like it, with the way out."""
         lines = self._question[:LONGEST_WEIGHED].splitlines()
         if not WRAPPED.search(self._question) and not any(map(STRONG.search, lines)):
@@ -256,7 +256,7 @@ class _Asked:
         worths = [worth_of(one, ways[one.hit.block], self._project) for one in met]
         best = sorted(range(len(met)), key=lambda at: -worths[at])[:MOST_ERRORS]
         return [
-            Telling(
+            RecallItem(
                 source_of(met[at].hit, met[at].chat),
                 pieces_of(self._texts, met[at], ways[met[at].hit.block]),
                 worths[at],
@@ -265,7 +265,7 @@ class _Asked:
             for at in best
         ]
 
-    def _tellings(self, chosen: list[_Candidate], told: set[str]) -> list[Telling]:
+    def _tellings(self, chosen: list[_Candidate], told: set[str]) -> list[RecallItem]:
         """Each with its turn; what was told as the end of a turn is not told again."""
         turns = around(self._library, [candidate.hit for candidate in chosen])
         tellings = []
@@ -274,7 +274,7 @@ class _Asked:
             if candidate.hit.uuid not in told:
                 pieces = self._pieces(candidate, turn)
                 tellings.append(
-                    Telling(source_of(candidate.hit, candidate.chat), pieces, candidate.score, candidate.why)
+                    RecallItem(source_of(candidate.hit, candidate.chat), pieces, candidate.score, candidate.why)
                 )
                 told |= {turn.conclusion.uuid or ""} if turn.conclusion and candidate.hit.role is Role.PROMPT else set()
         return tellings

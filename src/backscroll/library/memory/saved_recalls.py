@@ -18,7 +18,7 @@ from backscroll.disk import open_private, private_folder
 from backscroll.errors import BackscrollError, NothingFound, UsageError
 from backscroll.library.library import Library
 from backscroll.library.memory.budget import cut_to, tokens_of
-from backscroll.library.memory.citations import A_LINE, Recalled, Source, cost_of, is_project
+from backscroll.library.memory.citations import A_LINE, Citation, RecalledPassage, cost_of, is_project
 from backscroll.library.memory.questions import Term, terms_of
 from backscroll.query import fold
 from backscroll.store import EPOCH
@@ -43,7 +43,7 @@ class SavedRecall:
     text: str
     saved: datetime | None = None
     project: str | None = None
-    sources: tuple[Source, ...] = ()
+    sources: tuple[Citation, ...] = ()
 
 
 def recalls_folder(library: Path) -> Path:
@@ -79,7 +79,7 @@ def save_recall(
     library: Path,
     question: str,
     text: str,
-    sources: Sequence[Source],
+    sources: Sequence[Citation],
     *,
     project: str | None = None,
     now: datetime | None = None,
@@ -119,7 +119,7 @@ def remove_recall(library: Path, name: str) -> SavedRecall:
     return found
 
 
-def source_named(library: Library, name: str) -> Source:
+def source_named(library: Library, name: str) -> Citation:
     """What `CHAT/MESSAGE` cites, or the message alone; the beginnings of the ids are enough. It must be there."""
     chat, _, message = name.strip().rpartition("/")
     if not ID.fullmatch(message) or (chat and not ID.fullmatch(chat)):
@@ -133,7 +133,7 @@ def source_named(library: Library, name: str) -> Source:
     uuid, kind, time, agent = found[0]
     title = " ".join(stored.overview.title.split())
     when = EPOCH + timedelta(microseconds=time) if time is not None else None
-    return Source(stored.overview.id, title, stored.overview.project, uuid, when, kind, agent)
+    return Citation(stored.overview.id, title, stored.overview.project, uuid, when, kind, agent)
 
 
 def passages_of_recalls(
@@ -144,7 +144,7 @@ def passages_of_recalls(
     project: str | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
-) -> list[Recalled]:
+) -> list[RecalledPassage]:
     """The saved recalls that answer a question, as passages that cite what they rest on first, within a budget."""
     told: list[tuple[float, SavedRecall, tuple[str, ...]]] = []
     total = sum(map(_weight, terms))
@@ -157,7 +157,7 @@ def passages_of_recalls(
             continue
         nearness = 1.1 if project and is_project(project, one.project) else 1.0
         told.append((share * nearness, one, tuple(term.text for term in has)))
-    passages: list[Recalled] = []
+    passages: list[RecalledPassage] = []
     for score, one, why in sorted(told, key=lambda item: -item[0])[:MOST_TOLD]:
         passage = _passage(one, score, why, max_tokens)
         if passage is not None:
@@ -166,16 +166,16 @@ def passages_of_recalls(
     return passages
 
 
-def _passage(one: SavedRecall, score: float, why: tuple[str, ...], max_tokens: int) -> Recalled | None:
+def _passage(one: SavedRecall, score: float, why: tuple[str, ...], max_tokens: int) -> RecalledPassage | None:
     first = one.sources[0] if one.sources else None
     # The chat and message are those that it rests on: a saved recall has none of its own.
-    source = Source(first.chat if first else "", one.question[:60], one.project, first.message if first else "",
+    source = Citation(first.chat if first else "", one.question[:60], one.project, first.message if first else "",
                     one.saved, ROLE)  # fmt: skip
     whole = f"saved as {one.name}: {one.question}\n{one.text}"
-    empty = Recalled(source, "", False, round(score, 5), why)
+    empty = RecalledPassage(source, "", False, round(score, 5), why)
     text = whole
     while text:
-        passage = Recalled(source, text, len(text) < len(whole), empty.score, why)
+        passage = RecalledPassage(source, text, len(text) < len(whole), empty.score, why)
         if (over := cost_of(passage) - max_tokens) <= 0:
             return passage
         room = tokens_of(text) - max(over, A_LINE)
@@ -206,7 +206,7 @@ def _read(path: Path) -> SavedRecall | None:
     except OSError:
         return None
     head: dict[str, Any] = {}
-    sources: list[Source] = []
+    sources: list[Citation] = []
     if match := HEAD.match(text):
         for key, value in _lines(match[1]):
             if key == "-" and isinstance(value, dict):
@@ -236,7 +236,7 @@ def _lines(head: str) -> Iterator[tuple[str, Any]]:
             yield key.removesuffix(":"), value.strip() or None  # somebody wrote it by hand
 
 
-def _as_plain(source: Source) -> dict[str, str | None]:
+def _as_plain(source: Citation) -> dict[str, str | None]:
     return {
         "chat": source.chat,
         "message": source.message,
@@ -250,17 +250,17 @@ def _as_plain(source: Source) -> dict[str, str | None]:
     }
 
 
-def _source(value: dict[str, Any]) -> Source:
+def _source(value: dict[str, Any]) -> Citation:
     def text(key: str) -> str:
         return found if isinstance(found := value.get(key), str) else ""
 
-    return Source(
+    return Citation(
         text("chat"), text("title"), text("project") or None, text("message"), _moment(value.get("time")),
         text("kind"), text("agent") or None,
     )  # fmt: skip
 
 
-def _cited(source: Source) -> str:
+def _cited(source: Citation) -> str:
     when = f"{source.when.astimezone(UTC):%Y-%m-%d %H:%M}" if source.when else "-"
     return f"{when} {' '.join(source.title.split())} ({source.role}) `{source.chat}/{source.message}`"
 

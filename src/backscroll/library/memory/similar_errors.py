@@ -14,8 +14,8 @@ from backscroll.library.memory.citations import (
     DEFAULT_TOKENS,
     FEWEST_TOKENS,
     HEADING,
-    Recalled,
-    Source,
+    Citation,
+    RecalledPassage,
     cost_of,
     is_project,
     source_of,
@@ -30,7 +30,7 @@ from backscroll.store import EPOCH
 class Solution:
     """A step on the way out."""
 
-    source: Source
+    source: Citation
     kind: str
     """edit, command or call; worked, the call that then went well; answer, what was said of it."""
     text: str
@@ -40,7 +40,7 @@ class Solution:
 class SimilarError:
     """An error that was met before."""
 
-    source: Source
+    source: Citation
     signature: str
     text: str
     is_same: bool
@@ -134,7 +134,7 @@ def pieces_of(texts: Texts, met: ErrorMatch, way: Resolution) -> list[Piece]:
 
 def cost_of_error(error: SimilarError) -> int:
     """How many tokens it takes in the text of an answer, with its sources, at most."""
-    cost = cost_of(Recalled(error.source, error.text, False, 0.0, ()))
+    cost = cost_of(RecalledPassage(error.source, error.text, False, 0.0, ()))
     return cost + sum(A_STEP + tokens_of(step.text) + A_LINE * step.text.count("\n") for step in error.solution)
 
 
@@ -142,7 +142,7 @@ def _told(
     texts: Texts, met: ErrorMatch, way: Resolution, score: float, tokens: int, words: Words
 ) -> SimilarError | None:
     source = source_of(met.hit, met.chat)
-    room = tokens - cost_of(Recalled(source, "", False, 0.0, ())) - A_STEP * len(way.steps)
+    room = tokens - cost_of(RecalledPassage(source, "", False, 0.0, ())) - A_STEP * len(way.steps)
     if room <= 0:
         return None
     pieces = pieces_of(texts, met, way)
@@ -152,7 +152,7 @@ def _told(
     steps = []
     for (kind, tried), said in zip(way.steps, others, strict=True):
         when = EPOCH + timedelta(microseconds=tried.time) if tried.time is not None else None
-        place = Source(source.chat, source.title, source.project, tried.step.uuid or "", when, kind, source.agent)
+        place = Citation(source.chat, source.title, source.project, tried.step.uuid or "", when, kind, source.agent)
         if said:
             steps.append(Solution(place, kind, said))
     is_cut = any(said != piece.text.strip() for piece, said in zip(pieces, (text, *others), strict=True))

@@ -34,7 +34,7 @@ class FoundChat(NamedTuple):
     passages: list[FoundPassage]
 
 
-class Found(NamedTuple):
+class SearchResults(NamedTuple):
     """One page of an answer."""
 
     query: Query
@@ -60,7 +60,7 @@ def search(
     hits: int,
     width: int,
     seconds: float = REGEX_SECONDS,
-) -> Found:
+) -> SearchResults:
     """One page of what a query finds."""
     regexes = [part for part in query.root.parts if isinstance(part, Regex)]
     forbidden = [part.part for part in query.root.parts if isinstance(part, Not) and isinstance(part.part, Regex)]
@@ -85,7 +85,7 @@ def search(
         )
         for found in answer.chats
     ]
-    return Found(query, chats, answer.total_chats, answer.total, pending.passages, pending.roles, is_whole)
+    return SearchResults(query, chats, answer.total_chats, answer.total, pending.passages, pending.roles, is_whole)
 
 
 def text_of(texts: Texts, hit: Hit) -> str:

@@ -20,7 +20,7 @@ from backscroll.files import (
     retention_days,
 )
 from backscroll.library.homes import cleanup_days
-from backscroll.library.setup.inspect import Found, Inspection
+from backscroll.library.setup.inspect import Inspection, LocatedRecord
 from backscroll.records import (
     ChainRecord,
     Drift,
@@ -32,7 +32,7 @@ from backscroll.records import (
 
 
 @dataclass
-class Sighting:
+class DriftExample:
     """Something unknown: how often it was seen, and where first."""
 
     drift: Drift
@@ -76,7 +76,7 @@ class Health:
 
     homes: list[HomeHealth]
     inspection: Inspection = field(default_factory=Inspection)
-    unknown: dict[Drift, Sighting] = field(default_factory=dict)
+    unknown: dict[Drift, DriftExample] = field(default_factory=dict)
 
 
 def examine(
@@ -124,12 +124,12 @@ def _read(health: Health, found: HomeHealth, file: HomeFile, on_bytes: Callable[
         found.project_of[file.path] = finder.path
 
 
-def _note(unknown: dict[Drift, Sighting], what: Drift, seen: Found) -> None:
+def _note(unknown: dict[Drift, DriftExample], what: Drift, seen: LocatedRecord) -> None:
     if what in unknown:
         unknown[what].count += 1
     else:
         version = seen.record.version if isinstance(seen.record, ChainRecord) else None
-        unknown[what] = Sighting(what, 1, seen.file, seen.line, version)
+        unknown[what] = DriftExample(what, 1, seen.file, seen.line, version)
 
 
 def _live(files: Iterable[HomeFile]) -> list[LiveSession]:

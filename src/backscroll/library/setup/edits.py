@@ -34,7 +34,7 @@ class Edit:
 
 
 @dataclass(frozen=True)
-class Plan:
+class InstallPlan:
     """What is to be done: commands of the system, edits of files, and commands that tell the system of them."""
 
     edits: tuple[Edit, ...] = ()
@@ -64,7 +64,7 @@ class Plan:
         return carry_out(self)
 
 
-def carry_out(plan: Plan) -> list[Words]:
+def carry_out(plan: InstallPlan) -> list[Words]:
     """Do what was planned, and nothing besides."""
     failed = list(_run(plan.first))
     for edit in plan.edits:

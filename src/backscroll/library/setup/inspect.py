@@ -15,7 +15,7 @@ MOST_TROUBLES: Final = 1000
 """How many problems are listed one by one; all are counted."""
 
 
-class Trouble(NamedTuple):
+class LocatedProblem(NamedTuple):
     """A problem with its place. `line` counts from 1, `offset` is in bytes; both are None for a whole file."""
 
     file: Path
@@ -37,7 +37,7 @@ class LineSource(Protocol):
         ...
 
 
-class Found(NamedTuple):
+class LocatedRecord(NamedTuple):
     """A record, with its place."""
 
     record: Record
@@ -59,10 +59,12 @@ class Inspection:
     versions: Counter[str] = field(default_factory=Counter)
     first: datetime | None = None
     last: datetime | None = None
-    troubles: list[Trouble] = field(default_factory=list)
+    troubles: list[LocatedProblem] = field(default_factory=list)
     unreadable: list[Unreadable] = field(default_factory=list)
 
-    def read(self, paths: Iterable[Path], on_bytes: Callable[[int], object] = lambda _: None) -> Iterator[Found]:
+    def read(
+        self, paths: Iterable[Path], on_bytes: Callable[[int], object] = lambda _: None
+    ) -> Iterator[LocatedRecord]:
         """Read these files, count everything, hand on every record. A file that cannot be read costs only itself."""
         for path in paths:
             try:
@@ -73,7 +75,7 @@ class Inspection:
 
     def read_lines(
         self, path: Path, source: LineSource, on_bytes: Callable[[int], object] = lambda _: None
-    ) -> Iterator[Found]:
+    ) -> Iterator[LocatedRecord]:
         """The same for lines that come from anywhere; `path` is what their file is called."""
         self.files += 1
         number = 0
@@ -89,20 +91,20 @@ class Inspection:
             yield from self._count(path, number + 1, tail, items)
             on_bytes(tail.end - tail.start)
 
-    def _count(self, path: Path, number: int, line: Line, items: Iterable[Record | Problem]) -> Iterator[Found]:
+    def _count(self, path: Path, number: int, line: Line, items: Iterable[Record | Problem]) -> Iterator[LocatedRecord]:
         self.lines += 1
         self.size += line.end - line.start
         offset = line.start
         for item in items:
             if isinstance(item, Problem):
                 if item.kind != "blank":
-                    self._count_problem(Trouble(path, number, offset, item.kind, item.detail))
+                    self._count_problem(LocatedProblem(path, number, offset, item.kind, item.detail))
             else:
                 self._count_record(item)
-                yield Found(item, path, number, offset)
+                yield LocatedRecord(item, path, number, offset)
             offset += len(item.raw)
 
-    def _count_problem(self, trouble: Trouble) -> None:
+    def _count_problem(self, trouble: LocatedProblem) -> None:
         self.problems += 1
         if len(self.troubles) < MOST_TROUBLES:
             self.troubles.append(trouble)

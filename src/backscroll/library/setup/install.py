@@ -1,7 +1,7 @@
 """Have `backscroll keep` run by itself: as hooks of Claude Code, or by a timer of the system.
 
-What would be written is worked out first, as a `Plan` that can be shown. Together with `plugin` this is the one place
-that writes into a home, and only when the user has said yes to the change.
+An `InstallPlan` says what would be written, so that it can be shown first. Only this module and `plugin` write into a
+home, and only when the user has agreed to the change.
 """
 
 import json
@@ -20,7 +20,7 @@ import backscroll
 from backscroll.errors import BackscrollError, Busy
 from backscroll.files import Home, find_homes
 from backscroll.library.homes import no_history
-from backscroll.library.setup.edits import Edit, Plan, Words, read_or_none, real
+from backscroll.library.setup.edits import Edit, InstallPlan, Words, read_or_none, real
 from backscroll.settings import Settings, load_settings
 
 Kind = Literal["systemd", "launchd", "cron"]
@@ -67,18 +67,18 @@ def command_for(
     return words
 
 
-def plan_hooks(home: Home, settings: Settings, program: Sequence[str] = ()) -> Plan:
+def plan_hooks(home: Home, settings: Settings, program: Sequence[str] = ()) -> InstallPlan:
     """Have Claude Code keep this home when a session starts and when it ends."""
     command = hook_command(keep_command(settings, [home], program))
     edit = _settings_edit(home, lambda text: add_hooks(text, command))
     off = _parsed(edit.after or b"{}").get("disableAllHooks") is True
     note = f"all hooks are switched off by disableAllHooks in {edit.path}" if off else ""
-    return Plan(edits=real([edit]), note=note)
+    return InstallPlan(edits=real([edit]), note=note)
 
 
-def plan_no_hooks(home: Home) -> Plan:
+def plan_no_hooks(home: Home) -> InstallPlan:
     """Take our hooks out again, and nothing else."""
-    return Plan(edits=real([_settings_edit(home, remove_hooks)]))
+    return InstallPlan(edits=real([_settings_edit(home, remove_hooks)]))
 
 
 def hook_command(words: Sequence[str], *, unless: str = "", marker: str = MARKER) -> str:
@@ -191,25 +191,27 @@ def timer_kind() -> Kind:
     return "systemd" if Path("/run/systemd/system").is_dir() and shutil.which("systemctl") else "cron"
 
 
-def plan_timer(kind: Kind, words: Sequence[str]) -> Plan:
+def plan_timer(kind: Kind, words: Sequence[str]) -> InstallPlan:
     """Have the system run this command every hour."""
     if kind == "cron":
-        return Plan(cron=cron_line(words))
+        return InstallPlan(cron=cron_line(words))
     files = systemd_files(words) if kind == "systemd" else launchd_files(words)
     edits = real(Edit(path, read_or_none(path), data) for path, data in files.items())
     if kind == "systemd":
         enable = ("systemctl", "--user", "enable", "--now", f"{UNIT}.timer")
-        plan = Plan(edits, then=(("systemctl", "--user", "daemon-reload"), enable))
+        plan = InstallPlan(edits, then=(("systemctl", "--user", "daemon-reload"), enable))
         is_running = _agrees(("systemctl", "--user", "is-enabled", "--quiet", f"{UNIT}.timer"))
     else:
         is_running = _agrees(("launchctl", "print", f"{_domain()}/{LABEL}"))
         stop = ("launchctl", "bootout", f"{_domain()}/{LABEL}")
-        plan = Plan(edits, (stop,) if is_running else (), (("launchctl", "bootstrap", _domain(), str(launchd_file())),))
+        plan = InstallPlan(
+            edits, (stop,) if is_running else (), (("launchctl", "bootstrap", _domain(), str(launchd_file())),)
+        )
     # With the files in place it may still be that a command failed the last time.
-    return plan if edits or is_running is False else Plan()
+    return plan if edits or is_running is False else InstallPlan()
 
 
-def plan_no_timer() -> Plan:
+def plan_no_timer() -> InstallPlan:
     """Remove every timer that `plan_timer` may have made; not a line of cron, which we did not write."""
     units = real(Edit(path, read_or_none(path), None) for path in systemd_files(()))
     agents = real(Edit(path, read_or_none(path), None) for path in launchd_files(()))
@@ -218,7 +220,7 @@ def plan_no_timer() -> Plan:
         first.append(("systemctl", "--user", "disable", "--now", f"{UNIT}.timer"))
     if agents and _agrees(("launchctl", "print", f"{_domain()}/{LABEL}")):
         first.append(("launchctl", "bootout", f"{_domain()}/{LABEL}"))
-    return Plan(units + agents, tuple(first), (("systemctl", "--user", "daemon-reload"),) if units else ())
+    return InstallPlan(units + agents, tuple(first), (("systemctl", "--user", "daemon-reload"),) if units else ())
 
 
 def systemd_files(words: Sequence[str], environment: Mapping[str, str] = os.environ) -> dict[Path, bytes]:

@@ -23,7 +23,7 @@ from backscroll.disk import open_private, private_folder
 from backscroll.errors import BackscrollError
 from backscroll.files import Home, read_small
 from backscroll.library.homes import no_history
-from backscroll.library.setup.edits import Edit, Plan, Words, carry_out, read_or_none, real
+from backscroll.library.setup.edits import Edit, InstallPlan, Words, carry_out, read_or_none, real
 from backscroll.library.setup.install import MARKER, command_for, hook_command
 from backscroll.settings import Settings
 
@@ -45,7 +45,7 @@ SETTINGS_FILE: Final = '"${CLAUDE_CONFIG_DIR:-$HOME/.claude}/settings.json"'
 
 
 @dataclass(frozen=True)
-class PluginPlan(Plan):
+class PluginPlan(InstallPlan):
     """What is to be done with the copy of the plugin in `folder`, and what Claude Code is to be told."""
 
     folder: Path = Path()

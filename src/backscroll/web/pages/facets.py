@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Final, NamedTuple
 
-from backscroll.library import Found, Hit, Library, StoredChat
+from backscroll.library import Hit, Library, SearchResults, StoredChat
 from backscroll.query import Field, QueryError, Regex, leaves, with_field
 from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.render.search_results import moment_of
@@ -34,7 +34,7 @@ class FacetValue(NamedTuple):
     found: int
 
 
-def facets(library: Library, found: Found, text: str, sort: str) -> Html:
+def facets(library: Library, found: SearchResults, text: str, sort: str) -> Html:
     """The links, by field; nothing where there is nothing to choose from."""
     if any(isinstance(part, Regex) for part in leaves(found.query.root, negated=True)):
         hits = [passage.hit for chat in found.chats for passage in chat.passages]  # others would have to be read first

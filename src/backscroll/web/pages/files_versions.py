@@ -9,7 +9,7 @@ from typing import Final
 
 from backscroll.errors import NothingFound
 from backscroll.library.analytics.touched import FileCall, Prompts
-from backscroll.library.chats.file_versions import History, Seen, history, seen_at
+from backscroll.library.chats.file_versions import FileState, History, history, seen_at
 from backscroll.render.html.code import code, markup, pieces, plain
 from backscroll.render.html.diffs import diff_of_texts
 from backscroll.render.html.element import NOTHING, Html, el, join
@@ -85,7 +85,7 @@ def _carried(old: list[str], brought: list[int], new: list[str], number: int) ->
     return [*brought[:start], *middle, *brought[len(old) - end :]]
 
 
-def _seen(request: PageRequest, found: History) -> Seen:
+def _seen(request: PageRequest, found: History) -> FileState:
     now = datetime.now().astimezone()
     at = request.get("at").strip()
     if not (at.isascii() and at.isdecimal() and len(at) <= 6 and 1 <= int(at) <= len(found.versions)):
@@ -96,10 +96,10 @@ def _seen(request: PageRequest, found: History) -> Seen:
     number = int(at)
     version, call = found.versions[number - 1]
     before = found.versions[number - 2][0].content if number > 1 else None
-    return Seen(found.file, number, version, call, version.certain, version.basis, before)
+    return FileState(found.file, number, version, call, version.certain, version.basis, before)
 
 
-def _steps(file: str, view: str, seen: Seen, found: History, more: dict[str, str]) -> Html:
+def _steps(file: str, view: str, seen: FileState, found: History, more: dict[str, str]) -> Html:
     def step(number: int, name: str) -> Html:
         if not 1 <= number <= len(found.versions) or number == seen.number:
             return el("span", name, class_="button off", aria_disabled="true")
@@ -117,7 +117,7 @@ def _steps(file: str, view: str, seen: Seen, found: History, more: dict[str, str
     )
 
 
-def _told(file: str, seen: Seen, found: History) -> Html:
+def _told(file: str, seen: FileState, found: History) -> Html:
     del file, found
     where = call_address(seen.call) if seen.call else None
     parts = [
@@ -129,7 +129,7 @@ def _told(file: str, seen: Seen, found: History) -> Html:
     return el("p", join([part for part in parts if part], " · "), class_="muted")
 
 
-def _body(file: str, seen: Seen, *, as_diff: bool) -> Html:
+def _body(file: str, seen: FileState, *, as_diff: bool) -> Html:
     content = seen.version.content
     if content is None:
         return el("p", "What was in it then cannot be told.", class_="muted")
@@ -152,7 +152,7 @@ def _text(file: str, content: str) -> Html:
     return join([note, code("\n".join(kept[:MOST_LINES]), file=file, first_line=1)])
 
 
-def _every_version(file: str, found: History, seen: Seen) -> Html:
+def _every_version(file: str, found: History, seen: FileState) -> Html:
     rows = []
     for number, (version, call) in reversed(list(enumerate(found.versions, start=1))):
         where = call_address(call) if call else None
@@ -192,7 +192,7 @@ def _every_version(file: str, found: History, seen: Seen) -> Html:
     )
 
 
-def _origins(request: PageRequest, file: str, found: History, seen: Seen, contents: Sequence[str | None]) -> Html:
+def _origins(request: PageRequest, file: str, found: History, seen: FileState, contents: Sequence[str | None]) -> Html:
     with timed(thread_time):
         drawn = [markup(line) for line in pieces(seen.version.content or "", file=file)]
     brought = origins(contents)[: len(drawn)]

@@ -6,7 +6,7 @@ from typing import Final
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from backscroll.errors import UsageError
-from backscroll.library import Found, FoundChat, FoundPassage, Library, Marks, change_marks
+from backscroll.library import FoundChat, FoundPassage, Library, Marks, SearchResults, change_marks
 from backscroll.query import FIELDS, All, Field, Highlighter, Not, Query, QueryError, Snippet, Word, write
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.search_results import highlighted, moment_of
@@ -76,7 +76,7 @@ def _page(text: str, sort: str, shown: Html) -> Html:
                     bar_search=False, body_class="searching")  # fmt: skip
 
 
-def _results(library: Library, found: Found, text: str, sort: str, number: int, seconds: float) -> Html:
+def _results(library: Library, found: SearchResults, text: str, sort: str, number: int, seconds: float) -> Html:
     side = facets(library, found, text, sort)
     parts = [_chips(found.query, sort), _told(found, seconds), _warnings(found)]
     if not found.chats and number > 1:
@@ -108,13 +108,13 @@ def _chips(query: Query, sort: str) -> Html:
     return el("nav", chips, class_="chips", aria_label="Fields of this query") if chips else NOTHING
 
 
-def _told(found: Found, seconds: float) -> Html:
+def _told(found: SearchResults, seconds: float) -> Html:
     least = "at least " if not found.is_whole else ""
     count = f"{least}{plural(found.total, 'passage')} in {plural(found.total_chats, 'chat')}"
     return el("p", count, el("span", f" · {seconds * 1000:,.0f} ms"), class_="muted told", role="status")
 
 
-def _warnings(found: Found) -> Html:
+def _warnings(found: SearchResults) -> Html:
     lines = []
     if found.pending:
         what = ", ".join(found.pending_roles)
@@ -176,7 +176,7 @@ def _highlighted(snippet: Snippet) -> Html:
     return join([el("mark", part) if kind == "match" else part for kind, part in highlighted(snippet)])
 
 
-def _pages(found: Found, text: str, sort: str, number: int) -> Html:
+def _pages(found: SearchResults, text: str, sort: str, number: int) -> Html:
     last = -(-found.total_chats // PAGE)
     if last <= 1 and number == 1:
         return NOTHING
@@ -194,7 +194,7 @@ def _pages(found: Found, text: str, sort: str, number: int) -> Html:
     )
 
 
-def _nothing(library: Library, found: Found, text: str, sort: str) -> Html:
+def _nothing(library: Library, found: SearchResults, text: str, sort: str) -> Html:
     meant = [
         el("a", el("strong", word), href=search_address(text.replace(wanted, word), sort), class_="chip")
         for wanted in found.query.words

@@ -8,7 +8,7 @@ from typing import Final
 
 from backscroll import __version__
 from backscroll.errors import NothingFound
-from backscroll.library import Health, HomeHealth, Library, Status, examine, status
+from backscroll.library import ArchiveStatus, Health, HomeHealth, Library, examine, status
 from backscroll.library.homes import cleanup_days
 from backscroll.library.indexing.prices import ListedPrice, list_prices
 from backscroll.render.html.element import NOTHING, Html, el, join
@@ -109,7 +109,7 @@ def _archive(library: Library) -> Html:
     return join([_facts(rows), _due(found, now)])
 
 
-def _due(found: Status, now: datetime) -> Html:
+def _due(found: ArchiveStatus, now: datetime) -> Html:
     if not found.due:
         return el("p", "Claude Code deletes nothing within the next 7 days.", class_="muted")
     rows = [
