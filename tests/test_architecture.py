@@ -141,6 +141,14 @@ def test_imports_point_down(package: str) -> None:
                 assert name.split(".")[1] in allowed, f"{module.relative_to(ROOT)} imports {name}"
 
 
+@pytest.mark.parametrize("door", ["api", "web", "mcp", "demo", "render", "cli"])
+def test_a_door_asks_the_library_and_not_its_store(door: str) -> None:
+    for module in modules(door):
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+            is_store = isinstance(node, ast.Attribute) and node.attr == "store"
+            assert not is_store, f"{module.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+
+
 def room_of(package: str, module: Path) -> str:
     relative = module.relative_to(SOURCE / package)
     return relative.parts[0] if len(relative.parts) > 1 else relative.stem

@@ -1,8 +1,9 @@
 """A library that is open: its chats, what was said in them, and how to find it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Self
 
@@ -27,6 +28,7 @@ from backscroll.query import Highlighter, Query, parse
 from backscroll.records import LiveSession, live_session
 from backscroll.settings import Settings
 from backscroll.store import DamagedStoreError, Hit, Scope, Store, StoredChat, Table
+from backscroll.store.base import Totals
 
 SORTS = ("relevance", "newest", "oldest")
 CHAT_SORTS = ("newest", "oldest", "title", "messages", "cost")
@@ -258,6 +260,42 @@ class Library:
     def sql(self, statement: str, *, limit: int = 1000, seconds: float = 10.0) -> Table:
         """Run a statement that only reads."""
         return self.store.sql(statement, limit, seconds)
+
+    # What is in it
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether there is an index to ask."""
+        return self.store.exists
+
+    @property
+    def has_finished_update(self) -> bool:
+        """Whether an update has ever read everything."""
+        return self.store.exists and self.store.noted("catalogue") is not None
+
+    def pending_passages(self) -> int:
+        """How many passages cannot be found yet."""
+        return self.store.pending().passages if self.store.exists else 0
+
+    def totals(self) -> Totals:
+        """How many chats and messages there are."""
+        return self.store.totals()
+
+    def titles(self) -> dict[str, str]:
+        """The titles of all chats, by chat id."""
+        return dict(self.store.report("titles", None, self.scope, since=None, until=None))
+
+    def answer_costs(self, messages: Iterable[str]) -> dict[str, int | None]:
+        """What these answers cost, in nanodollars, by message id; None where no price is known."""
+        return {message: answer.cost for message, answer in self.store.answers(messages).items()}
+
+    def newest_hits(self, query: Query, limit: int) -> list[Hit]:
+        """The newest passages that match a query, without their texts."""
+        return list(islice(self.store.passages(query, self.scope), limit))
+
+    def chats_of_hits(self, hits: Iterable[Hit]) -> dict[int, StoredChat]:
+        """The chats of some passages, by the key that the passages have of them."""
+        return self.store.chats_by_key(sorted({hit.chat for hit in hits}))
 
     def parse(self, query: str | Query) -> Query:
         """A query as its tree."""

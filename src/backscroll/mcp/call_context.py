@@ -66,16 +66,16 @@ class CallContext(NamedTuple):
 
     def pending(self) -> str:
         """What the index does not have yet, if anything, and why."""
-        if not self.library.store.exists:
+        if not self.library.is_indexed:
             return "The library is being made for the first time: ask again in a minute."
         if self.pool.trouble:
             return f"The newest messages may be missing: {one_line(self.pool.trouble, LONGEST_REASON)}."
-        passages = self.library.store.pending().passages
+        passages = self.library.pending_passages()
         return f"{passages:,} passages are still being indexed: ask again in a minute." if passages else ""
 
     def must_exist(self) -> None:
         """There is nothing to ask before the first chats were read."""
-        if self.library.store.exists:
+        if self.library.is_indexed:
             return
         if self.pool.trouble:
             raise BackscrollError(f"the library cannot be made: {self.pool.trouble}", "run backscroll doctor")

@@ -26,7 +26,7 @@ class ChatResource(NamedTuple):
 
 def recent_chats(context: CallContext) -> list[ChatResource]:
     """The latest chats, those of the caller's project first."""
-    if not context.library.store.exists:
+    if not context.library.is_indexed:
         return []
     chats = context.library.chats(limit=MOST_LISTED * 4)
     chats.sort(key=lambda stored: not context.caller.is_at(stored.overview.project))

@@ -147,11 +147,11 @@ class ChatView:
 
     def view(self, messages: Sequence[Message], *, whole: bool = False) -> View:
         """How they are shown."""
-        costs = self.library.store.answers(message.id for message in messages if message.usage)
+        costs = self.library.answer_costs(message.id for message in messages if message.usage)
         crossings = crossings_of(self.reader, self.branch_messages, [message.key for message in messages])
         return View(
             self.links,
-            costs={message: answer.cost for message, answer in costs.items()},
+            costs=costs,
             agents=self._agents(messages),
             whole=whole,
             clock=time.thread_time,

@@ -69,7 +69,7 @@ def _answering(endpoint: Endpoint) -> Answering:
                     endpoint.takes, request.path_params, request.scope.get("query_string", b"")
                 )
                 with state.library() as library:
-                    if not library.store.exists and not endpoint.is_early:
+                    if not library.is_indexed and not endpoint.is_early:
                         raise Busy("nothing has been read yet", "try again in a moment; see /api/v1/status")
                     answer = endpoint.answer(library, wanted, *((state.open_chats,) if endpoint.browses else ()))
             except BackscrollError as error:

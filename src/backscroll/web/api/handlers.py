@@ -85,13 +85,13 @@ def projects(library: Library, _: NoParameters) -> dict[str, Any]:
 
 def status(library: Library, _: NoParameters) -> dict[str, Any]:
     """What is served, and how far it is read."""
-    exists = library.store.exists
+    exists = library.is_indexed
     return {
         "backscroll": __version__,
         "library": str(library.settings.library),
         "homes": [str(home.path) for home in library.homes],
         "indexed": exists,
-        "pending": library.store.pending().passages if exists else 0,
+        "pending": library.pending_passages(),
         "live": sorted(library.scope.live) if exists else [],
     }
 

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
-from itertools import islice
 from typing import Final, NamedTuple
 
 from backscroll.library import Hit, Library, SearchResults, StoredChat
@@ -39,10 +38,10 @@ def facets(library: Library, found: SearchResults, text: str, sort: str) -> Html
     if any(isinstance(part, Regex) for part in leaves(found.query.root, negated=True)):
         hits = [passage.hit for chat in found.chats for passage in chat.passages]  # others would have to be read first
     else:
-        hits = list(islice(library.store.passages(found.query, library.scope), LOOKED_AT))
+        hits = library.newest_hits(found.query, LOOKED_AT)
     if not hits:
         return NOTHING
-    chats = library.store.chats_by_key(sorted({hit.chat for hit in hits}))
+    chats = library.chats_of_hits(hits)
     given = {part.name for part in found.query.root.parts if isinstance(part, Field)}
     groups = [
         # What holds for all of them narrows nothing.

@@ -39,7 +39,7 @@ def changes(request: PageRequest, file: str, calls: Sequence[FileCall]) -> Html:
     wanted.sort(key=lambda call: call.time or 0, reverse=True)
     page = request.number("page", 1, 1, 100_000)
     here = wanted[(page - 1) * ON_A_PAGE : page * ON_A_PAGE]
-    titles = titles_of(request.library)
+    titles = request.library.titles()
     with reading(request.library) as texts:
         shown = [_turn(texts, file, turn, titles) for turn in _turns(request.library, here)]
     more = {"reads": "1"} if with_reads else {}
@@ -58,11 +58,6 @@ def changes(request: PageRequest, file: str, calls: Sequence[FileCall]) -> Html:
         shown,
         el("nav", [step for step in steps if step], class_="steps", aria_label="Pages") if any(steps) else NOTHING,
     ])  # fmt: skip
-
-
-def titles_of(library: Library) -> dict[str, str]:
-    """The titles of all chats, by their ids."""
-    return dict(library.store.report("titles", None, library.scope, since=None, until=None))
 
 
 def prompt_text(prompt: Prompt) -> str:

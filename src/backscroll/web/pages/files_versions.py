@@ -16,7 +16,7 @@ from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.time_limit import timed
 from backscroll.render.terminal import clean_line, plural
 from backscroll.web.pages.chat_rows import when
-from backscroll.web.pages.files_changes import prompt_text, titles_of
+from backscroll.web.pages.files_changes import prompt_text
 from backscroll.web.pages.stats_links import call_address, cut_name, file_address
 from backscroll.web.requests import PageRequest
 
@@ -196,7 +196,7 @@ def _origins(request: PageRequest, file: str, found: History, seen: FileState, c
     with timed(thread_time):
         drawn = [markup(line) for line in pieces(seen.version.content or "", file=file)]
     brought = origins(contents)[: len(drawn)]
-    titles, prompts = titles_of(request.library), Prompts(request.library)
+    titles, prompts = request.library.titles(), Prompts(request.library)
     names: dict[int, Html] = {}
     rows, place = [], 0
     for number, some in groupby(brought[:MOST_LINES]):

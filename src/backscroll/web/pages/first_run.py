@@ -7,9 +7,7 @@ from backscroll.web.layout import document
 
 def is_first_run(library: Library) -> bool:
     """Whether there is no chat because everything was never read to the end yet: an update notes when it was."""
-    if not library.store.exists:
-        return True
-    return library.store.noted("catalogue") is None and not library.chats("", limit=1)
+    return not library.is_indexed or (not library.has_finished_update and not library.chats("", limit=1))
 
 
 def notice() -> Html:

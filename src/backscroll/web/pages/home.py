@@ -54,7 +54,7 @@ def show(request: PageRequest) -> Html:
 
 def live(request: PageRequest) -> Html:
     """What is live now, as a fragment."""
-    return live_section(live_chats(request.library)) if request.library.store.exists else NOTHING
+    return live_section(live_chats(request.library)) if request.library.is_indexed else NOTHING
 
 
 def _search(library: Library, *, is_ready: bool) -> Html:

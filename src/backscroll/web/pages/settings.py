@@ -75,9 +75,9 @@ def _homes(library: Library) -> Html:
 def _library(library: Library) -> Html:
     folder = library.settings.library
     rows: list[tuple[str, object]] = [("Folder", el("code", str(folder)))]
-    if library.store.exists:
-        pending = library.store.pending().passages
-        totals = library.store.totals()
+    if library.is_indexed:
+        pending = library.pending_passages()
+        totals = library.totals()
         rows += [
             ("Index", size(_size_of(folder / "index"))),
             ("Chats", f"{totals.chats:,}, with {plural(totals.messages, 'message')}"),
