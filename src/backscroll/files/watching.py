@@ -3,21 +3,21 @@
 import os
 import threading
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Set
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from backscroll.files.discovery import HomeFile, Unreadable, find, look
 from backscroll.files.homes import Home
 from backscroll.files.layout import FOLDERS, TOP_FILES
 
-if TYPE_CHECKING:
-    from watchfiles._rust_notify import RustNotify
-
 SWEEP_SECONDS: Final = 30.0
 POLL_SECONDS: Final = 1.0
 STEP_MILLISECONDS: Final = 10
 DEBOUNCE_MILLISECONDS: Final = 50
+WAKE_MILLISECONDS: Final = 200
+"""How often a watch comes back without an event. The first batch waits for it: only then is the watcher known to be in
+place."""
 DELETED: Final = 3  # as watchfiles numbers its events
 
 
@@ -46,32 +46,24 @@ def watch(
     seen = _Seen(homes)
     while not stop.is_set():
         roots = _roots(homes)
-        watcher = None if polling or not roots else _notifier([path for path, _ in roots])
-        # Only now, with the watcher in place, is nothing missed that happens while we look.
-        if batch := seen.sweep():
-            yield batch
-        if watcher is None:
+        if polling or not roots:
+            if batch := seen.sweep():
+                yield batch
             stop.wait(poll_seconds)
             continue
-        with watcher:
-            swept = time.monotonic()
-            while not stop.is_set() and _roots(homes) == roots:
-                timeout = max(1, int(1000 * (swept + sweep_seconds - time.monotonic())))
-                events = watcher.watch(DEBOUNCE_MILLISECONDS, STEP_MILLISECONDS, timeout, stop)
-                if events == "stop":
-                    return
-                if events == "signal":
-                    raise KeyboardInterrupt
-                batch = [] if isinstance(events, str) else seen.look({Path(path) for _, path in events})
-                if time.monotonic() >= swept + sweep_seconds:
-                    batch += seen.sweep()
-                    swept = time.monotonic()
-                if batch:
-                    # A sweep may tell again of what was told just before: the later one counts.
-                    yield list({changed.file.path: changed for changed in batch}.values())
-                # A root that was removed is not watched any more, even if there is one of its name again.
-                if not isinstance(events, str) and any((DELETED, path) in events for path, _ in roots):
-                    break
+        swept: float | None = None
+        for events in _events([path for path, _ in roots], stop, poll_seconds):
+            batch = seen.look({Path(path) for _, path in events})
+            # The first time, too: the watcher is in place only now, so nothing is missed that happens while we look.
+            if swept is None or time.monotonic() >= swept + sweep_seconds:
+                batch += seen.sweep()
+                swept = time.monotonic()
+            if batch:
+                # A sweep may repeat a file that an event has just named: the later one counts.
+                yield list({changed.file.path: changed for changed in batch}.values())
+            # A root that was removed is no longer watched, even if there is one of its name again.
+            if _roots(homes) != roots or any((DELETED, path) in events for path, _ in roots):
+                break
 
 
 class _Seen:
@@ -150,12 +142,27 @@ def _is_in(path: Path, folders: Sequence[Path]) -> bool:
     return any(path.is_relative_to(folder) for folder in folders)
 
 
-def _notifier(roots: list[str]) -> "RustNotify | None":
-    from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError  # costs 20 ms to import
+def _events(roots: list[str], stop: threading.Event, poll_seconds: float) -> Iterator[Set[tuple[int, str]]]:
+    """What the system reports of these paths: every `WAKE_MILLISECONDS`, often nothing. Ends when `stop` is set.
 
+    Where the system has no watcher left to give, there is one empty set, after which the caller looks for itself.
+    """
+    from watchfiles import watch as watch_paths  # costs 20 ms to import
+
+    events = watch_paths(
+        *roots,
+        watch_filter=None,
+        debounce=DEBOUNCE_MILLISECONDS,
+        step=STEP_MILLISECONDS,
+        stop_event=stop,
+        rust_timeout=WAKE_MILLISECONDS,
+        yield_on_timeout=True,
+        force_polling=False,
+        ignore_permission_denied=True,
+        debug=False,
+    )
     try:
-        return RustNotify(
-            roots, debug=False, force_polling=False, poll_delay_ms=300, recursive=True, ignore_permission_denied=True
-        )
-    except (OSError, WatchfilesRustInternalError):
-        return None  # no watcher left, or none to be had: we look for ourselves
+        yield from events
+    except (OSError, RuntimeError):  # watchfiles' own error is a RuntimeError
+        yield set()
+        stop.wait(poll_seconds)
