@@ -53,9 +53,12 @@ ROOMS: dict[str, dict[str, set[str]]] = {
     "store": {
         "batches": set(),
         "detail": set(),
-        "base": {"batches"},
+        "prices": set(),
+        "report_rows": {"batches"},
+        "reports": {"report_rows"},
+        "base": {"batches", "prices", "report_rows", "reports"},
         "columns": {"batches", "detail"},
-        "local": {"base", "batches", "detail"},
+        "local": {"base", "batches", "detail", "prices", "report_rows"},
     },
     "web": {
         "addresses": set(),
@@ -224,7 +227,7 @@ PUBLIC_FACES = {"api", "web/api/answers.py"}
 """Where a class may have the name of the idea that it shows to users: `Chat`, `Message`, `Library`."""
 STILL_DOUBLE = set(
     """
-Asked Call FileCall Found Kind Line Place Plan Progress Prompts Refused Replacement Report Snapshot Source
+Asked Call Found Kind Line Place Plan Progress Prompts Refused Replacement Report Snapshot Source
 State Sums Version
 """.split()
 )

@@ -283,7 +283,7 @@ class Library:
 
     def titles(self) -> dict[str, str]:
         """The titles of all chats, by chat id."""
-        return dict(self.store.report("titles", None, self.scope, since=None, until=None))
+        return self.store.reports(None, self.scope).chat_titles()
 
     def answer_costs(self, messages: Iterable[str]) -> dict[str, int | None]:
         """What these answers cost, in nanodollars, by message id; None where no price is known."""

@@ -4,7 +4,7 @@ A store holds what was derived from the transcripts. It can always be thrown awa
 only place of anything; the texts themselves are not in it, only where they stand.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -12,6 +12,9 @@ from backscroll.conversation import Overview, Role, Transcript
 from backscroll.errors import BackscrollError
 from backscroll.query import Query
 from backscroll.store.batches import Batch, Keys
+from backscroll.store.prices import AnswerPrice
+from backscroll.store.report_rows import FollowingStep, TurnPassage
+from backscroll.store.reports import Reports
 
 
 class DamagedStoreError(BackscrollError):
@@ -147,40 +150,6 @@ class AnswerCost(NamedTuple):
     """In nanodollars; None where no price is known."""
 
 
-class CountedAnswer(NamedTuple):
-    """An answer and what it took: of each field the maximum over its rows, at the time of the first."""
-
-    message: str
-    file: int
-    agent: int
-    time: int | None
-    model: str | None
-    input: int
-    output: int
-    cache_write: int
-    cache_read: int
-    cache_write_5m: int
-    cache_write_1h: int
-    web_searches: int
-    web_fetches: int
-    tier: str | None
-    speed: str | None
-    geo: str | None
-    final: int
-    reported_cost: int | None
-    """In nanodollars, as old rows say."""
-    version: str | None
-    git_branch: str | None
-    cost: int | None
-    """In nanodollars; None where there is no price."""
-    records: int
-    files: int
-
-
-AnswerPrice = Callable[[CountedAnswer], int | None]
-"""What an answer costs, in nanodollars; None where no price is known."""
-
-
 class StoredMessage(NamedTuple):
     """A message that is cited."""
 
@@ -189,6 +158,13 @@ class StoredMessage(NamedTuple):
     time: int | None
     """In microseconds."""
     agent: str | None
+
+
+class SqlView(NamedTuple):
+    """A view that statements are about."""
+
+    name: str
+    columns: list[str]
 
 
 class Totals(NamedTuple):
@@ -316,10 +292,10 @@ class Store(Protocol):
     def chats_by_key(self, chats: list[int]) -> dict[int, StoredChat]:
         """These chats."""
 
-    def report(
-        self, name: str, query: Query | None, scope: Scope, *, since: int | None, until: int | None, ahead: int = 0
-    ) -> list[tuple[Any, ...]]:
-        """The rows of a report by its name, of the chats that a query accepts, and of a time in microseconds."""
+    def reports(
+        self, query: Query | None, scope: Scope, *, since: int | None = None, until: int | None = None
+    ) -> Reports:
+        """What reports are made of, about the chats that a query accepts, and a time in microseconds."""
 
     def similar(self, word: str) -> list[str]:
         """Words that are there and look like one that is not."""
@@ -357,14 +333,23 @@ class Store(Protocol):
     def failed(self, chat: int) -> set[str]:
         """The calls of a chat that ended in an error."""
 
-    def turns(self, blocks: Iterable[int]) -> list[tuple[Any, ...]]:
-        """Of the turns of passages, by passage, the prompt and the last answer: where they stand, and what they are."""
+    def turn_passages(self, blocks: Iterable[int]) -> list[TurnPassage]:
+        """The prompt and the last answer of the turns that these passages stand in, where they are not those."""
 
-    def course(self, block: int, ahead: int, limit: int) -> list[tuple[Any, ...]]:
-        """The call of a result, and what was called, returned and answered behind it, until somebody typed again."""
+    def following_steps(self, block: int, ahead: int, limit: int) -> list[FollowingStep]:
+        """The call of a result, and what was called, returned and answered after it, until the next prompt."""
+
+    # Statements of the user
+
+    @property
+    def dialect(self) -> str:
+        """The SQL that `sql` understands, as a user would name it: `SQLite`."""
 
     def sql(self, statement: str, limit: int, seconds: float) -> "Table":
         """Run a statement that only reads."""
+
+    def views(self) -> list[SqlView]:
+        """The documented views that statements are about, by name."""
 
 
 class Table(NamedTuple):

@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 from backscroll.errors import NothingFound
 from backscroll.library.analytics.reports import Asked
-from backscroll.library.analytics.touched import FileCall, Prompts, file_calls, reading, result_of
+from backscroll.library.analytics.touched import Prompts, file_calls, reading, result_of
 from backscroll.library.library import Library
+from backscroll.store import FileCallRow
 
 
 class Touched(NamedTuple):
@@ -38,9 +39,9 @@ def blame(library: Library, path: str, asked: Asked, *, reads: bool = False) -> 
     calls = file_calls(library, asked, path)
     if not calls:
         raise NothingFound(f"no chat read or changed {path}", "see backscroll stats files")
-    titles = dict(library.store.report("titles", None, library.scope, since=None, until=None))
+    titles = library.titles()
     prompts = Prompts(library)
-    groups: dict[tuple[str, str | None, str | None, str | None], list[FileCall]] = {}
+    groups: dict[tuple[str, str | None, str | None, str | None], list[FileCallRow]] = {}
     typed = {}
     for call in calls:
         if not call.changes and not reads:
@@ -63,7 +64,7 @@ def blame(library: Library, path: str, asked: Asked, *, reads: bool = False) -> 
                     len(group) - len(done), sum(result.added for result in results),
                     sum(result.removed for result in results), tuple(dict.fromkeys(call.tool for call in group)),
                     tuple(dict.fromkeys(call.uuid for call in group if call.uuid)),
-                    all(call.abandoned for call in group),
+                    all(call.is_abandoned for call in group),
                 )
             )  # fmt: skip
     rows.sort(key=lambda row: row.last.timestamp() if row.last else 0, reverse=True)

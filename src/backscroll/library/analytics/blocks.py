@@ -11,11 +11,11 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from backscroll.conversation import SYNTHETIC
-from backscroll.library.analytics.reports import QUARTER, Asked, Report, ask
+from backscroll.library.analytics.reports import QUARTER, Asked, Report, reports_about
 from backscroll.library.analytics.usage import MEASURES, Sums
 from backscroll.library.library import Library
 from backscroll.pricing import microdollars
-from backscroll.store import EPOCH, microseconds
+from backscroll.store import EPOCH, UsageByPeriod, microseconds
 
 HOUR: Final = 4 * QUARTER
 LENGTH: Final = 5 * HOUR
@@ -50,23 +50,23 @@ def blocks(library: Library, asked: Asked, now: datetime, *, active: bool = Fals
     ]  # fmt: skip
     total = Sums()
     for window in shown:
-        total.add(tuple(window.sums.numbers))
+        total.add(window.sums.sums)
     facts: dict[str, Any] = {
         "active": _burning(library, asked, current, now) if current else None,
         "total": dict(zip(MEASURES, total.row(), strict=True)),
-        "copies": total.copies,
+        "copies": total.sums.copies,
         "without_time": untimed,
         "synthetic": synthetic,
     }
     notes = [
-        f"{total.messages:,} answers counted, each once; {total.copies:,} copies in other files left out",
+        f"{total.messages:,} answers counted, each once; {total.sums.copies:,} copies in other files left out",
         "a window begins with the first answer after the last one ended, at the full hour",
         "what other machines and claude.ai used is not known here",
     ]
     if untimed:
         notes.append(f"{untimed:,} answers have no time, and are in no window")
-    if total.unpriced:
-        notes.append(f"no price is known for {total.unpriced:,} answers: their tokens count, their cost does not")
+    if total.sums.unpriced:
+        notes.append(f"no price is known for {total.sums.unpriced:,} answers: their tokens count, their cost does not")
     rows = [
         (_told(asked, window.start), _told(asked, window.end), *window.sums.row(), ", ".join(sorted(window.models)))
         for window in shown
@@ -85,40 +85,41 @@ def starts_of(quarters: list[int]) -> list[int]:
 
 
 def _windows(library: Library, asked: Asked) -> tuple[list[Window], int, int]:
-    everything = ask(library, "usage by quarter", Asked(zone=asked.zone))
-    chosen = everything if asked.query is None else ask(library, "usage by quarter", Asked(query=asked.query))
-    starts = starts_of(sorted({row[0] for row in everything if row[0] and row[1] != SYNTHETIC}))
+    chosen = everything = reports_about(library, Asked(zone=asked.zone)).usage_over_time("quarter")
+    if asked.query is not None:
+        chosen = reports_about(library, Asked(query=asked.query)).usage_over_time("quarter")
+    starts = starts_of(sorted({row.period for row in everything if row.period and row.model != SYNTHETIC}))
     windows = [Window(start) for start in starts]
-    by_quarter: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+    by_quarter: dict[int, list[UsageByPeriod]] = defaultdict(list)
     untimed = synthetic = 0
     for row in chosen:
-        if row[1] == SYNTHETIC:
-            synthetic += row[2]
-        elif not row[0]:
-            untimed += row[2]
+        if row.model == SYNTHETIC:
+            synthetic += row.sums.messages
+        elif not row.period:
+            untimed += row.sums.messages
         else:
-            by_quarter[row[0]].append(row)
+            by_quarter[row.period].append(row)
     number = 0
     for quarter in sorted(by_quarter):
         while quarter * QUARTER >= windows[number].end:
             number += 1
-        for _, model, *values in by_quarter[quarter]:
-            windows[number].sums.add(tuple(values))
-            windows[number].models.add(model or "no model")
+        for row in by_quarter[quarter]:
+            windows[number].sums.add(row.sums)
+            windows[number].models.add(row.model or "no model")
     return windows, untimed, synthetic
 
 
 def _burning(library: Library, asked: Asked, window: Window, now: datetime) -> dict[str, Any]:
     """How fast the open window is used, and where that leads if it goes on."""
     since = EPOCH + timedelta(microseconds=window.start)
-    answers = ask(library, "answers", Asked(query=asked.query, since=since))
-    times = [row[1] for row in answers if row[1] is not None and row[2] != SYNTHETIC]
+    answers = reports_about(library, Asked(query=asked.query, since=since)).answers()
+    times = [row.time for row in answers if row.time is not None and row.model != SYNTHETIC]
     at = microseconds(now) or 0
     first, last = min(times, default=window.start), max(times, default=window.start)
     # By the time since the first answer; less than a minute says nothing.
     minutes = max(1.0, (at - first) / 60e6)
     left = max(0.0, (window.end - at) / 60e6)
-    tokens, cost = window.sums.tokens, microdollars(window.sums.numbers[9])
+    tokens, cost = window.sums.sums.tokens, microdollars(window.sums.sums.cost)
     return {
         "start": _told(asked, window.start),
         "end": _told(asked, window.end),

@@ -1,15 +1,14 @@
 """The prompt cache: how much of the input came from it, what that saved, and what pauses cost."""
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from backscroll.library.analytics.periods import PERIODS
-from backscroll.library.analytics.reports import QUARTER, Asked, Report, ask, share
-from backscroll.library.analytics.touched import moment_of
+from backscroll.library.analytics.reports import QUARTER, Asked, Report, reports_about, share
 from backscroll.library.indexing.prices import load_prices
 from backscroll.library.library import Library
 from backscroll.pricing import Prices, microdollars
-from backscroll.store import microseconds
+from backscroll.store import CachedAnswer, microseconds, moment_of
 
 DIMENSIONS: Final = ("day", "week", "month", "model", "project", "chat", "pause")
 COLUMNS: Final = (
@@ -22,49 +21,6 @@ PAUSES: Final = ((5 * MINUTES, "up to 5 min"), (60 * MINUTES, "5 min to 1 h"))
 LONGEST: Final = "more than 1 h"
 
 
-class Answer(NamedTuple):
-    """An answer with what it read and wrote, as the store has it."""
-
-    time: int | None
-    model: str | None
-    input: int
-    output: int
-    write: int
-    read: int
-    write_5m: int
-    write_1h: int
-    searches: int
-    tier: str | None
-    speed: str | None
-    geo: str | None
-    cost: int | None
-    chat: str | None
-    project: str | None
-    gap: int | None
-    """Microseconds since the answer before in the same conversation; None for the first."""
-
-    @property
-    def is_miss(self) -> bool:
-        """Whether the cache had nothing of a conversation that went on."""
-        return self.gap is not None and self.write > 0 and self.read == 0
-
-    @property
-    def pause(self) -> str:
-        """How long it was since the answer before."""
-        if self.gap is None:
-            return FIRST
-        return next((name for most, name in PAUSES if self.gap <= most), LONGEST)
-
-    def price(self, prices: Prices, plain: int, write: int, read: int) -> int | None:
-        """What it would have cost with the input divided up so."""
-        hour = self.write_1h if write else 0
-        short = self.write_5m if write else 0
-        return prices.cost(
-            self.model, self.time, plain, self.output, write, read, short, hour, self.searches, self.tier, self.speed,
-            self.geo,
-        )  # fmt: skip
-
-
 class Sums:
     """What answers add up to; money in nanodollars."""
 
@@ -74,23 +30,23 @@ class Sums:
         self.answers = self.input = self.write = self.read = self.misses = self.missed = 0
         self.missed_cost = self.cost = self.saved = self.priced = 0
 
-    def add(self, answer: Answer, prices: Prices) -> None:
+    def add(self, answer: CachedAnswer, prices: Prices) -> None:
         """Take one more into account."""
         self.answers += 1
         self.input += answer.input
-        self.write += answer.write
-        self.read += answer.read
-        if answer.is_miss:
+        self.write += answer.cache_write
+        self.read += answer.cache_read
+        if is_miss(answer):
             self.misses += 1
-            self.missed += answer.write
+            self.missed += answer.cache_write
         if answer.cost is None:
             return
         self.priced += 1
         self.cost += answer.cost
-        whole = answer.input + answer.write + answer.read
-        self.saved += (answer.price(prices, whole, 0, 0) or answer.cost) - answer.cost
-        if answer.is_miss:
-            warm = answer.price(prices, answer.input, 0, answer.write)
+        whole = answer.input + answer.cache_write + answer.cache_read
+        self.saved += (cost_divided(answer, prices, whole, 0, 0) or answer.cost) - answer.cost
+        if is_miss(answer):
+            warm = cost_divided(answer, prices, answer.input, 0, answer.cache_write)
             self.missed_cost += answer.cost - (answer.cost if warm is None else warm)
 
     def row(self) -> tuple[Any, ...]:
@@ -104,6 +60,28 @@ class Sums:
         return (self.answers, self.input, self.write, self.read, hits, self.misses, self.missed, *money)
 
 
+def is_miss(answer: CachedAnswer) -> bool:
+    """Whether the cache had nothing of a conversation that went on."""
+    return answer.gap is not None and answer.cache_write > 0 and answer.cache_read == 0
+
+
+def pause_before(answer: CachedAnswer) -> str:
+    """How long it was since the answer before."""
+    if answer.gap is None:
+        return FIRST
+    return next((name for most, name in PAUSES if answer.gap <= most), LONGEST)
+
+
+def cost_divided(answer: CachedAnswer, prices: Prices, plain: int, write: int, read: int) -> int | None:
+    """What an answer would have cost with its input divided up so."""
+    hour = answer.cache_write_1h if write else 0
+    short = answer.cache_write_5m if write else 0
+    return prices.cost(
+        answer.model, answer.time, plain, answer.output, write, read, short, hour, answer.web_searches, answer.tier,
+        answer.speed, answer.geo,
+    )  # fmt: skip
+
+
 def cache(library: Library, asked: Asked, by: str = "day") -> Report:
     """How well the cache worked, by a dimension; `pause` is the time since the answer before."""
     prices = load_prices(library.settings)
@@ -112,8 +90,7 @@ def cache(library: Library, asked: Asked, by: str = "day") -> Report:
     name_of = _names(asked, by)
     groups: dict[str, Sums] = {}
     total = Sums()
-    for row in ask(library, "cache answers", asked):
-        answer = Answer(*row)
+    for answer in reports_about(library, asked).cached_answers():
         # The store gives the older ones too, so that the first one has its pause.
         if since is not None and (answer.time is None or answer.time < since):
             continue
@@ -123,22 +100,22 @@ def cache(library: Library, asked: Asked, by: str = "day") -> Report:
     facts = {"total": dict(zip(COLUMNS, total.row(), strict=True)), "unpriced": total.answers - total.priced}
     rows = [(name, *groups[name].row()) for name in _ordered(groups, by)]
     if by == "chat":
-        titles = dict(library.store.report("titles", None, library.scope, since=None, until=None))
+        titles = library.titles()
         columns = (*columns, "title")
         rows = [(*row, titles.get(row[0], "")) for row in rows]
     return Report(columns, rows, facts, _notes(total), bar="saved_microdollars")
 
 
-def _names(asked: Asked, by: str) -> Callable[[Answer], str]:
+def _names(asked: Asked, by: str) -> Callable[[CachedAnswer], str]:
     if by in PERIODS:
         period = PERIODS[by]
 
-        def name(answer: Answer) -> str:
+        def name(answer: CachedAnswer) -> str:
             when = moment_of(answer.time)
             return period(asked.local(when)) if when else "-"
 
         return name
-    return lambda answer: str(getattr(answer, by) or "-")
+    return NAMES[by]
 
 
 def _ordered(groups: dict[str, Sums], by: str) -> list[str]:
@@ -161,3 +138,11 @@ def _notes(total: Sums) -> list[str]:
     if total.answers > total.priced:
         notes.append(f"{total.answers - total.priced:,} answers have no price, and are not in the money")
     return notes
+
+
+NAMES: Final[dict[str, Callable[[CachedAnswer], str]]] = {
+    "model": lambda answer: answer.model or "-",
+    "project": lambda answer: answer.project or "-",
+    "chat": lambda answer: answer.chat or "-",
+    "pause": pause_before,
+}

@@ -3,73 +3,25 @@
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from itertools import groupby
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 from backscroll.conversation import CallState
 from backscroll.library.analytics.reports import Asked
 from backscroll.library.library import Library
-from backscroll.store import EPOCH, microseconds
+from backscroll.store import EPOCH, ToolCallRow, microseconds
 
 ANSWERED: Final = frozenset({CallState.DONE, CallState.ERROR})
 """How a call ends that was carried out; one that was denied or interrupted was not, or not to its end."""
 FAILED: Final = frozenset({CallState.ERROR, CallState.DENIED})
 
 
-class Call(NamedTuple):
-    """A call with its result, as the store's statement has them."""
-
-    file: int
-    sidechain: int
-    number: int
-    block: int
-    chat: int
-    chat_id: str | None
-    session: str | None
-    agent: str | None
-    project: str | None
-    started: int | None
-    path: str
-    start: int
-    length: int
-    time: int | None
-    uuid: str | None
-    model: str | None
-    tool: str | None
-    target: str | None
-    """The file that it reads or changes, where the tool is one of those that do."""
-    size: int | None
-    digest: int | None
-    copies: int
-    state: str | None
-    """None where there is no result."""
-    result_size: int | None
-    signature: str | None
-    result_block: int | None
-    result_time: int | None
-    result_uuid: str | None
-    result_start: int | None
-    result_length: int | None
-    result_path: str | None
-
-    @property
-    def name(self) -> str:
-        """The tool."""
-        return self.tool or "-"
-
-    @property
-    def thread(self) -> tuple[Any, ...]:
-        """The conversation that it is a step of: that of the chat, or of one agent."""
-        return (self.chat, self.agent, self.sidechain)
-
-
-def calls_of(library: Library, asked: Asked, *, beyond: bool = False) -> list[Call]:
+def calls_of(library: Library, asked: Asked, *, beyond: bool = False) -> list[ToolCallRow]:
     """The calls, thread by thread, in their order; with `beyond` also those after the time that is asked about."""
     until = None if beyond else microseconds(asked.until)
-    rows = library.store.report("calls", asked.query, library.scope, since=microseconds(asked.since), until=until)
-    return [Call(*row) for row in rows]
+    return library.store.reports(asked.query, library.scope, since=microseconds(asked.since), until=until).tool_calls()
 
 
-def threads_of(calls: Iterable[Call]) -> Iterator[list[Call]]:
+def threads_of(calls: Iterable[ToolCallRow]) -> Iterator[list[ToolCallRow]]:
     """The calls of each conversation."""
     for _, thread in groupby(calls, key=lambda call: call.thread):
         yield list(thread)

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from backscroll.conversation import SYNTHETIC
 from backscroll.library.analytics.moments import SECOND
 from backscroll.library.analytics.prompts import typed
-from backscroll.library.analytics.reports import Asked, Report, ask, percentile, share
+from backscroll.library.analytics.reports import Asked, Report, percentile, reports_about, share
 from backscroll.library.analytics.time import measure
 from backscroll.library.analytics.usage import Sums
 from backscroll.library.library import Library
@@ -87,16 +87,17 @@ def model_of(query: Query | None) -> str | None:
 def _measures(library: Library, asked: Asked) -> dict[str, Any]:
     model = model_of(asked.query)
     sums = Sums()
-    for name, *values in ask(library, "usage by model", asked):
-        if name != SYNTHETIC and (model is None or model in (name or "").lower()):
-            sums.add(tuple(values))
+    for row in reports_about(library, asked).usage_by("model"):
+        if row.model != SYNTHETIC and (model is None or model in (row.model or "").lower()):
+            sums.add(row.sums)
     said = typed(library, asked)
     spent = measure(library, asked, model=model).total
-    calls = ask(library, "calls by tool", asked)
+    tools = reports_about(library, asked).calls_by_tool()
+    calls, failed = sum(row.calls for row in tools), sum(row.failed for row in tools)
     turns = [turn / SECOND for turn in spent.turns]
     prompts = len(said.total.lengths)
-    cost = microdollars(sums.numbers[9])
-    asked_tokens = sums.numbers[1] + sums.numbers[3] + sums.numbers[4]
+    cost = microdollars(sums.sums.cost)
+    asked_tokens = sums.sums.input + sums.sums.cache_write + sums.sums.cache_read
     return {
         "chats": len(said.chats),
         "prompts": prompts,
@@ -111,17 +112,17 @@ def _measures(library: Library, asked: Asked) -> dict[str, Any]:
         "tools_seconds": round(spent.tools / SECOND),
         "human_seconds": round(spent.human / SECOND),
         "answers": sums.messages,
-        "input_tokens": sums.numbers[1],
-        "output_tokens": sums.numbers[2],
-        "cache_creation_input_tokens": sums.numbers[3],
-        "cache_read_input_tokens": sums.numbers[4],
-        "cache_read_share": share(sums.numbers[4], asked_tokens),
+        "input_tokens": sums.sums.input,
+        "output_tokens": sums.sums.output,
+        "cache_creation_input_tokens": sums.sums.cache_write,
+        "cache_read_input_tokens": sums.sums.cache_read,
+        "cache_read_share": share(sums.sums.cache_read, asked_tokens),
         "cost_microdollars": sums.microdollars,
-        "answers_without_price": sums.unpriced,
+        "answers_without_price": sums.sums.unpriced,
         "cost_per_prompt_microdollars": round(cost / prompts) if prompts and sums.microdollars is not None else None,
-        "calls": sum(row[1] for row in calls),
-        "failed_calls": sum(row[2] for row in calls),
-        "failed_calls_share": share(sum(row[2] for row in calls), sum(row[1] for row in calls)),
+        "calls": calls,
+        "failed_calls": failed,
+        "failed_calls_share": share(failed, calls),
     }
 
 

@@ -5,11 +5,12 @@ from collections import Counter, defaultdict
 from typing import Any, Final, NamedTuple
 
 from backscroll.errors import UsageError
-from backscroll.library.analytics.reports import Asked, Report, ask, share, top
-from backscroll.library.analytics.touched import Prompt, of_chat, reading, told
+from backscroll.library.analytics.reports import Asked, Report, reports_about, share, top
+from backscroll.library.analytics.touched import of_chat, reading, told
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.library import Library
 from backscroll.records import System
+from backscroll.store import ContextAnswer
 
 PARTS: Final = ("prompt", "answer", "thinking", "input", "output", "other")
 SHARES: Final = ("prompts_share", "answers_share", "thinking_share", "calls_share", "outputs_share", "other_share")
@@ -36,13 +37,11 @@ class Answers:
     def __init__(self) -> None:
         self.times: list[int] = []
         self.context: list[int] = []
-        self.output = 0
 
-    def add(self, time: int | None, context: int, output: int) -> None:
+    def add(self, answer: ContextAnswer) -> None:
         """One more."""
-        self.times.append(time or 0)
-        self.context.append(context)
-        self.output += output
+        self.times.append(answer.time or 0)
+        self.context.append(answer.context)
 
     @property
     def largest(self) -> int | None:
@@ -63,14 +62,14 @@ def context(library: Library, asked: Asked, by: str = "chat", limit: int | None 
     tools: Counter[str] = Counter()
     calls: Counter[str] = Counter()
     in_agents = 0
-    for chat, role, tool, is_agent, count, size, _ in ask(library, "context parts", asked):
-        if is_agent:
-            in_agents += size
+    for part in reports_about(library, asked).context_parts():
+        if part.is_agent:
+            in_agents += part.size
             continue
-        parts[chat or "-"][role] += size
-        if role == "output":
-            tools[tool or "-"] += size
-            calls[tool or "-"] += count
+        parts[part.chat or "-"][part.role] += part.size
+        if part.role == "output":
+            tools[part.tool or "-"] += part.size
+            calls[part.tool or "-"] += part.passages
     if by == "tool":
         return _by_tool(parts, tools, calls, in_agents)
     return _by_chat(library, asked, parts, in_agents, limit)
@@ -88,18 +87,19 @@ def _by_tool(parts: dict[str, Counter[str]], tools: Counter[str], calls: Counter
 def _by_chat(
     library: Library, asked: Asked, parts: dict[str, Counter[str]], in_agents: int, limit: int | None
 ) -> Report:
-    titles = dict(library.store.report("titles", None, library.scope, since=None, until=None))
+    titles = library.titles()
     answers: dict[str, Answers] = defaultdict(Answers)
-    for chat, time, _, given, read, written, output in ask(library, "context answers", asked):
-        answers[chat or "-"].add(time, given + read + written, output)
+    reports = reports_about(library, asked)
+    for answer in reports.context_answers():
+        answers[answer.chat or "-"].add(answer)
     with reading(library) as texts:
         compacted = _compactions(library, texts, asked, answers)
         ordered = sorted(parts, key=lambda chat: (-sum(parts[chat].values()), chat))
         shown = set(ordered[:limit])
         # The index does not have the size of attachments: those of the chats that are shown are read.
-        for chat, path, start, length, block in ask(library, "context unsized", asked):
-            if (chat or "-") in shown:
-                parts[chat or "-"]["other"] += len(texts.text(path, start, length, block))
+        for one in reports.unsized_passages():
+            if (one.chat or "-") in shown:
+                parts[one.chat or "-"]["other"] += len(texts.text(one.path, one.start, one.length, one.block))
     rows = []
     for chat in sorted(parts, key=lambda chat: (chat not in shown, -sum(parts[chat].values()), chat)):
         size, whole = parts[chat], sum(parts[chat].values())
@@ -129,7 +129,8 @@ def _by_turn(library: Library, asked: Asked) -> Report:
         raise UsageError("--by turn needs one chat", "name it: backscroll stats context chat:ID --by turn")
     chat = chats[0].overview.id
     asked = of_chat(library, chat, asked)
-    prompts = [one for row in ask(library, "file prompts", asked) if not (one := Prompt(*row)).in_agent]
+    reports = reports_about(library, asked)
+    prompts = [one for one in reports.typed_prompts() if not one.in_agent]
     prompts = list({one.uuid: one for one in reversed(prompts)}.values())[::-1]
     # The first of its copies is the one whose time counts.
     prompts = sorted((one for one in prompts if one.time is not None), key=lambda one: one.time or 0)
@@ -138,16 +139,16 @@ def _by_turn(library: Library, asked: Asked) -> Report:
     tools: dict[int, Counter[str]] = defaultdict(Counter)
     answers: dict[int, Answers] = defaultdict(Answers)
     every = Answers()
-    for _, time, _, given, read, written, output in ask(library, "context answers", asked):
-        answers[bisect_right(starts, time or 0) - 1].add(time, given + read + written, output)
-        every.add(time, given + read + written, output)
+    for answer in reports.context_answers():
+        answers[bisect_right(starts, answer.time or 0) - 1].add(answer)
+        every.add(answer)
     with reading(library) as texts:
-        for path, _, time, role, tool, size, start, length, block, unsized in ask(library, "context rows", asked):
-            turn = bisect_right(starts, time or 0) - 1
-            known = len(texts.text(path, start, length, block)) if unsized else size
-            sizes[turn][role] += known
-            if role == "output":
-                tools[turn][tool or "-"] += known
+        for one in reports.context_passages():
+            turn = bisect_right(starts, one.time or 0) - 1
+            size = len(texts.text(one.path, one.start, one.length, one.block)) if one.is_unsized else one.size
+            sizes[turn][one.role] += size
+            if one.role == "output":
+                tools[turn][one.tool or "-"] += size
         compacted = _compactions(library, texts, asked, {chat: every}).get(chat, [])
     rows: list[tuple[Any, ...]] = []
     for turn in sorted({*sizes, *answers}):
@@ -180,14 +181,14 @@ def _compactions(
     library: Library, texts: Texts, asked: Asked, answers: dict[str, Answers]
 ) -> dict[str, list[Compaction]]:
     found: dict[str, list[Compaction]] = defaultdict(list)
-    for chat, time, path, start, length in ask(library, "context compactions", asked):
-        record = texts.record(path, start, length)
+    for one in reports_about(library, asked).compactions():
+        record = texts.record(one.path, one.start, one.length)
         said = record.compact_metadata if isinstance(record, System) else None
         before, after = (said.pre_tokens, said.post_tokens) if said else (None, None)
         measured = after is None
-        if measured and (chat or "-") in answers:
-            after = answers[chat or "-"].after(time)
-        found[chat or "-"].append(Compaction(time, before, after, measured and after is not None))
+        if measured and (one.chat or "-") in answers:
+            after = answers[one.chat or "-"].after(one.time)
+        found[one.chat or "-"].append(Compaction(one.time, before, after, measured and after is not None))
     return found
 
 

@@ -11,12 +11,12 @@ from typing import Final
 
 from backscroll.conversation import CallState
 from backscroll.conversation.signatures import command_kind
-from backscroll.library.analytics.calls import Call, calls_of, threads_of, told
+from backscroll.library.analytics.calls import calls_of, threads_of, told
 from backscroll.library.analytics.reports import Asked, Report, share
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.library import Library
 from backscroll.records import SHELL_TOOLS, ToolUse, value_of
-from backscroll.store import microseconds
+from backscroll.store import ToolCallRow, microseconds
 
 WITHIN: Final = 10
 """How many calls after an error are looked at."""
@@ -43,7 +43,7 @@ class Pattern:
     def __init__(self, signature: str, tool: str) -> None:
         self.signature = signature
         self.tool = tool
-        self.errors: list[tuple[Call, list[Call]]] = []
+        self.errors: list[tuple[ToolCallRow, list[ToolCallRow]]] = []
 
     def row(self, texts: Texts, kinds: "Kinds") -> tuple[object, ...]:
         """What the report says of it; the example is the latest."""
@@ -75,7 +75,7 @@ class Kinds:
         self._texts = texts
         self._known: dict[tuple[int, int, int], str] = {}
 
-    def next_try(self, call: Call, following: list[Call]) -> str | None:
+    def next_try(self, call: ToolCallRow, following: list[ToolCallRow]) -> str | None:
         """How the next try ended: `missing` where it has no result, None where there was none."""
         wanted = None
         for other in following:
@@ -86,7 +86,7 @@ class Kinds:
                 return other.state or CallState.MISSING
         return None
 
-    def _kind(self, call: Call) -> str:
+    def _kind(self, call: ToolCallRow) -> str:
         if call.target is not None or call.tool not in SHELL_TOOLS:
             return call.target or ""
         key = (call.file, call.number, call.block)
@@ -94,7 +94,7 @@ class Kinds:
             self._known[key] = self._command_kind(call)
         return self._known[key]
 
-    def _command_kind(self, call: Call) -> str:
+    def _command_kind(self, call: ToolCallRow) -> str:
         passage = self._texts.passage(call.path, call.start, call.length, call.block)
         given = value_of(passage.source.input) if passage and isinstance(passage.source, ToolUse) else None
         command = given.get("command") if isinstance(given, dict) else None
@@ -153,7 +153,7 @@ def _notes(facts: dict[str, int], rows: list[tuple[object, ...]]) -> list[str]:
     return notes
 
 
-def _text(texts: Texts, call: Call) -> str:
+def _text(texts: Texts, call: ToolCallRow) -> str:
     if call.result_path is None or call.result_start is None or call.result_length is None:
         return ""
     return texts.text(call.result_path, call.result_start, call.result_length, call.result_block or 0)

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from backscroll.library.analytics.reports import QUARTER, Asked, ask
-from backscroll.library.library import Library
-from backscroll.store import EPOCH, microseconds
+from backscroll.library.analytics.reports import QUARTER, Asked
+from backscroll.store import EPOCH, ChatMoment, microseconds
 
 
 class Moment(NamedTuple):
@@ -22,8 +21,12 @@ class Moment(NamedTuple):
     abandoned: bool
     """Whether no file has it on an active branch."""
     chat_id: str
-    more: tuple[Any, ...]
-    """What the statement gives beyond that."""
+    is_decision: bool
+    """Whether it is a result that waited for the user."""
+    text: str
+    """Of a prompt, how it begins."""
+    size: int
+    """Of a prompt, its characters."""
 
 
 class Moments(NamedTuple):
@@ -34,20 +37,23 @@ class Moments(NamedTuple):
     without_time: int
 
 
-def moments(library: Library, name: str, asked: Asked) -> Moments:
-    """The rows that a statement gives, each once. Those outside the time asked about are still among them."""
+def moments(rows: Iterable[ChatMoment]) -> Moments:
+    """The rows of the store, each once. Those outside the time asked about are still among them."""
     found: dict[tuple[int, str], Moment] = {}
     copies = without = 0
-    for chat, uuid, time, kind, model, project, abandoned, chat_id, *more in ask(library, name, asked):
-        key = (chat, uuid)
+    for row in rows:
+        key = (row.chat, row.uuid)
         if (known := found.get(key)) is not None:
             copies += 1
-            if known.abandoned and not abandoned:
+            if known.abandoned and not row.is_abandoned:
                 found[key] = known._replace(abandoned=False)
-        elif time is None:
+        elif row.time is None:
             without += 1
         else:
-            found[key] = Moment(chat, uuid, time, kind, model, project, bool(abandoned), chat_id, tuple(more))
+            found[key] = Moment(
+                row.chat, row.uuid, row.time, row.kind, row.model, row.project, row.is_abandoned, row.chat_id,
+                row.is_decision, row.text or "", row.size or len(row.text or ""),
+            )  # fmt: skip
     return Moments(list(found.values()), copies, without)
 
 

@@ -9,7 +9,7 @@ from backscroll.errors import NothingFound
 from backscroll.library.analytics.activity import streaks
 from backscroll.library.analytics.moments import SECOND, local
 from backscroll.library.analytics.prompts import typed
-from backscroll.library.analytics.reports import Asked, ask, top
+from backscroll.library.analytics.reports import Asked, reports_about
 from backscroll.library.analytics.time import measure
 from backscroll.library.analytics.usage import usage
 from backscroll.library.archives import find_archive
@@ -27,7 +27,7 @@ def overview(library: Library, asked: Asked, now: datetime) -> dict[str, Any]:
     timed = measure(library, asked)
     models, projects = usage(library, asked, "model"), usage(library, asked, "project")
     days = _days_of(said.times, asked)
-    tools = top(ask(library, "calls by tool", asked), 1)
+    tools = sorted(reports_about(library, asked).calls_by_tool(), key=lambda row: (-row.calls, str(row.tool)))
     return {
         "since": asked.since.isoformat() if asked.since else None,
         "until": asked.until.isoformat() if asked.until else None,
@@ -42,8 +42,8 @@ def overview(library: Library, asked: Asked, now: datetime) -> dict[str, Any]:
         "usage": models.facts["total"],
         "models": models.as_dicts()[:SHOWN],
         "projects": projects.as_dicts()[:SHOWN],
-        "tools": [{"tool": name or "-", "calls": calls, "failed": failed} for name, calls, failed in tools[:SHOWN]],
-        "calls": sum(row[1] for row in tools),
+        "tools": [{"tool": row.tool or "-", "calls": row.calls, "failed": row.failed} for row in tools[:SHOWN]],
+        "calls": sum(row.calls for row in tools),
         "last_days": _last_days(library, asked, now),
         "deletion": deletion(library, now),
         "counted": {name: models.facts[name] for name in ("counted", "copies", "placeholders", "synthetic", "unknown")},

@@ -6,11 +6,11 @@ The store sums up by local hours or days itself, once for each stretch of time i
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from backscroll.library.analytics.reports import QUARTER, Asked, ask
+from backscroll.library.analytics.reports import QUARTER, Asked, reports_about
 from backscroll.library.library import Library
-from backscroll.store import EPOCH
+from backscroll.store import EPOCH, TimeUnit, UsageByName, UsageSpan
 
 PERIODS: Final[dict[str, Callable[[datetime], str]]] = {
     "day": lambda when: f"{when:%Y-%m-%d}",
@@ -36,10 +36,11 @@ class Stretch(NamedTuple):
     """How far its clocks are ahead of UTC."""
 
 
-def usage_by_period(library: Library, asked: Asked, by: str) -> Iterator[tuple[Any, ...]]:
-    """The name of a period, a model, and the sums; a period may come more than once."""
-    ((first, last),) = ask(library, "usage span", Asked())
-    stretches = _stretches(asked, first or 0, last or 0)
+def usage_by_period(library: Library, asked: Asked, by: str) -> Iterator[UsageByName]:
+    """The usage under the names of periods; a period may come more than once."""
+    span = reports_about(library, Asked()).usage_span() or UsageSpan(0, 0)
+    stretches = _stretches(asked, span.first, span.last)
+    unit: TimeUnit
     unit, step = ("hour", timedelta(hours=1)) if by == "hour" else ("day", timedelta(days=1))
     name, names = PERIODS[by], {0: NO_TIME}
     for place, stretch in enumerate(stretches):
@@ -50,10 +51,10 @@ def usage_by_period(library: Library, asked: Asked, by: str) -> Iterator[tuple[A
             since=max(filter(None, (asked.since, since)), default=None),
             until=min(filter(None, (asked.until, until)), default=None),
         )
-        for number, *values in ask(library, f"usage by {unit}", part, ahead=stretch.ahead):
-            if number not in names:
-                names[number] = name(EPOCH + min(number * step, END - EPOCH))
-            yield (names[number], *values)
+        for row in reports_about(library, part).usage_over_time(unit, stretch.ahead):
+            if row.period not in names:
+                names[row.period] = name(EPOCH + min(row.period * step, END - EPOCH))
+            yield UsageByName(names[row.period], row.model, row.sums)
 
 
 def _stretches(asked: Asked, first: int, last: int) -> list[Stretch]:

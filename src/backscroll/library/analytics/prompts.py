@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from backscroll.library.analytics.moments import by_chat, moments, name_of, within
-from backscroll.library.analytics.reports import Asked, Report, percentile, share
+from backscroll.library.analytics.reports import Asked, Report, percentile, reports_about, share
 from backscroll.library.library import Library
 
 DIMENSIONS: Final = ("project", "day", "chat")
@@ -80,16 +80,16 @@ def prompts(library: Library, asked: Asked, by: str = "project") -> Report:
 
 def typed(library: Library, asked: Asked, by: str = "project") -> Prompts:
     """Everything that was typed in the time asked about."""
-    rows = moments(library, "prompts", asked)
+    rows = moments(reports_about(library, asked).prompt_moments())
     found = Prompts(Typed(), defaultdict(Typed), set(), [], rows.without_time, rows.copies)
     inside = within(asked)
     for chat in by_chat(rows.rows):
         before: set[tuple[str, int]] = set()
         for row in chat:
-            begins, size = row.more[0] or "", row.more[1] or len(row.more[0] or "")
-            text = SPACE.sub(" ", begins).strip().casefold()
+            size = row.size
+            text = SPACE.sub(" ", row.text).strip().casefold()
             # Only the beginning of a long text is stored: with its length it is as good as the whole.
-            said = (text, size if len(begins) >= LONGEST_TEXT else 0)
+            said = (text, size if len(row.text) >= LONGEST_TEXT else 0)
             again = len(text) >= SHORTEST and said in before
             before.add(said)
             if not inside(row.time):

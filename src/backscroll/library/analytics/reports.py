@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from backscroll.library.library import Library
 from backscroll.query import Query
-from backscroll.store import microseconds
+from backscroll.store import Reports, microseconds
 
 QUARTER: Final = 900 * 1_000_000
 
@@ -50,10 +50,10 @@ class Asked:
             return moment
 
 
-def ask(library: Library, name: str, asked: Asked, *, ahead: int = 0) -> list[tuple[Any, ...]]:
-    """The rows that the store has for a report; `ahead` is how many quarters of an hour its days are ahead of UTC's."""
+def reports_about(library: Library, asked: Asked) -> Reports:
+    """What the store has for a report, to the quarter of an hour."""
     since, until = _quarter(asked.since), _quarter(asked.until)
-    return library.store.report(name, asked.query, library.scope, since=since, until=until, ahead=ahead)
+    return library.store.reports(asked.query, library.scope, since=since, until=until)
 
 
 def top(rows: Iterable[tuple[Any, ...]], column: int, limit: int | None = None) -> list[tuple[Any, ...]]:

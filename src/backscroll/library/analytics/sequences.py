@@ -5,9 +5,10 @@ from collections import defaultdict
 from itertools import groupby
 from typing import Any, Final
 
-from backscroll.library.analytics.calls import FAILED, Call, calls_of, threads_of, told
+from backscroll.library.analytics.calls import FAILED, calls_of, threads_of, told
 from backscroll.library.analytics.reports import Asked, Report
 from backscroll.library.library import Library
+from backscroll.store import ToolCallRow
 
 SHORTEST, LONGEST = 2, 4
 LOOP: Final = 3
@@ -82,7 +83,7 @@ def loops(library: Library, asked: Asked) -> Report:
     return Report(columns, rows, facts, notes, bar="count")
 
 
-def _loops(calls: list[Call]) -> list[list[Call]]:
+def _loops(calls: list[ToolCallRow]) -> list[list[ToolCallRow]]:
     found = []
     for thread in threads_of(calls):
         for _, run in groupby(thread, key=_sameness):
@@ -92,17 +93,17 @@ def _loops(calls: list[Call]) -> list[list[Call]]:
     return found
 
 
-def _sameness(call: Call) -> tuple[Any, ...]:
+def _sameness(call: ToolCallRow) -> tuple[Any, ...]:
     return (call.tool, call.digest, call.size, call.state in FAILED)
 
 
-def _turns(library: Library, asked: Asked) -> dict[tuple[int, int], list[int]]:
+def _turns(library: Library, asked: Asked) -> dict[tuple[int, bool], list[int]]:
     """Where turns begin in each file, and among the rows of its agents."""
-    begins: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for file, sidechain, number in library.store.report("turns", asked.query, library.scope, since=None, until=None):
-        begins[file, sidechain].append(number)
+    begins: dict[tuple[int, bool], list[int]] = defaultdict(list)
+    for start in library.store.reports(asked.query, library.scope).turn_starts():
+        begins[start.file, start.is_sidechain].append(start.number)
     return begins
 
 
-def _turn(begins: dict[tuple[int, int], list[int]], call: Call) -> int:
-    return bisect_right(begins.get((call.file, call.sidechain), ()), call.number)
+def _turn(begins: dict[tuple[int, bool], list[int]], call: ToolCallRow) -> int:
+    return bisect_right(begins.get((call.file, call.is_sidechain), ()), call.number)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from backscroll.conversation import SYNTHETIC
 from backscroll.library.analytics.moments import SECOND, Moment, by_chat, moments, name_of, within
-from backscroll.library.analytics.reports import Asked, Report, percentile
+from backscroll.library.analytics.reports import Asked, Report, percentile, reports_about
 from backscroll.library.library import Library
 
 Inside = Callable[[int], bool]
@@ -96,7 +96,7 @@ def time_spent(library: Library, asked: Asked, by: str = "project") -> Report:
 
 def measure(library: Library, asked: Asked, by: str = "project", model: str | None = None) -> Timed:
     """Add up the time; with `model`, only that of models whose name has this in it."""
-    found = moments(library, "moments", asked)
+    found = moments(reports_about(library, asked).moments())
     timed = Timed(Spent(), defaultdict(Spent), 0, found.without_time, found.copies)
     inside = within(asked)
     for rows in by_chat(found.rows):
@@ -144,7 +144,7 @@ def _end_turn(
 def _part(before: Moment, row: Moment) -> tuple[str, bool]:
     """What the time between two rows was spent on, and whether it is a wait that is too long to be one."""
     gap = row.time - before.time
-    if row.kind in TYPED or (row.kind == "tool-result" and row.more[0]):
+    if row.kind in TYPED or (row.kind == "tool-result" and row.is_decision):
         return ("away" if gap > PAUSE else "human"), False
     if row.kind == "interruption":
         part = "tools" if before.kind == "answer" else "model"

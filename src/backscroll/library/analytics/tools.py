@@ -5,13 +5,14 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from backscroll.conversation import CallState
-from backscroll.library.analytics.calls import ANSWERED, Call, calls_of, server_of
+from backscroll.library.analytics.calls import ANSWERED, calls_of, server_of
 from backscroll.library.analytics.reports import Asked, Report, percentile, share, top
 from backscroll.library.library import Library
+from backscroll.store import ToolCallRow
 
 LONGEST_SECONDS: Final = 24 * 3600
 """A longer time is no duration: the computer slept, or the result was written when the session was taken up again."""
-DIMENSIONS: Final[dict[str, Callable[[Call], str | None]]] = {
+DIMENSIONS: Final[dict[str, Callable[[ToolCallRow], str | None]]] = {
     "tool": lambda call: call.tool,
     "mcp-server": lambda call: server_of(call.tool),
     "project": lambda call: call.project,
@@ -41,7 +42,7 @@ class Sums:
         self.states: dict[str, int] = defaultdict(int)
         self.seconds: list[float] = []
 
-    def add(self, call: Call) -> None:
+    def add(self, call: ToolCallRow) -> None:
         """Take one more call into account."""
         self.calls += 1
         self.copies += call.copies - 1

@@ -3,71 +3,20 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime, timedelta
-from typing import NamedTuple
 
-from backscroll.library.analytics.reports import Asked, ask
+from backscroll.library.analytics.reports import Asked, reports_about
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.library import Library
-from backscroll.records import FILE_TOOLS, Assistant, ToolUse, User
+from backscroll.records import Assistant, ToolUse, User
 from backscroll.records.edits import FileInput, FileResult, file_input, file_result
-from backscroll.store import EPOCH
+from backscroll.store import FileCallRow as FileCallRow
+from backscroll.store import TypedPrompt as TypedPrompt
+from backscroll.store import moment_of as moment_of
 
 
-class FileCall(NamedTuple):
-    """A call of a tool that reads or changes a file, as the store has it."""
-
-    call: str | None
-    tool: str
-    file: str
-    time: int | None
-    """When its result came, else when it was made."""
-    chat: str | None
-    agent: str | None
-    uuid: str | None
-    path: str
-    start: int
-    length: int
-    block: int
-    state: str | None
-    result_path: str | None
-    result_start: int | None
-    result_length: int | None
-    result_uuid: str | None
-    number: int
-    abandoned: int
-    project: str | None
-
-    @property
-    def changes(self) -> bool:
-        """Whether it is a tool that changes files."""
-        return self.tool in FILE_TOOLS
-
-    @property
-    def is_done(self) -> bool:
-        """Whether it went well."""
-        return self.state == "done"
-
-    @property
-    def when(self) -> datetime | None:
-        """The time as one."""
-        return moment_of(self.time)
-
-
-class Prompt(NamedTuple):
-    """Something typed, and where it stands."""
-
-    path: str
-    number: int
-    time: int | None
-    uuid: str
-    text: str
-    in_agent: int
-
-
-def file_calls(library: Library, asked: Asked, path: str | None = None) -> list[FileCall]:
+def file_calls(library: Library, asked: Asked, path: str | None = None) -> list[FileCallRow]:
     """The calls, in the order of their time; with a path, of files that it is the end of."""
-    calls = (FileCall(*row) for row in ask(library, "file calls", asked))
+    calls = reports_about(library, asked).file_calls()
     return [call for call in calls if path is None or is_end_of(path, call.file)]
 
 
@@ -89,7 +38,7 @@ def reading(library: Library) -> Iterator[Texts]:
         texts.close()
 
 
-def input_of(texts: Texts, call: FileCall) -> FileInput:
+def input_of(texts: Texts, call: FileCallRow) -> FileInput:
     """What a call asks for; nothing where it cannot be read any more."""
     record = texts.record(call.path, call.start, call.length)
     content = record.message.content if isinstance(record, Assistant) and record.message else ()
@@ -99,7 +48,7 @@ def input_of(texts: Texts, call: FileCall) -> FileInput:
     return FileInput()
 
 
-def result_of(texts: Texts, call: FileCall) -> FileResult:
+def result_of(texts: Texts, call: FileCallRow) -> FileResult:
     """What came of a call; nothing where there is no result."""
     if call.result_path is None or call.result_start is None or call.result_length is None:
         return FileResult()
@@ -112,9 +61,9 @@ class Prompts:
 
     def __init__(self, library: Library) -> None:
         self._library = library
-        self._known: dict[str, list[Prompt]] = {}
+        self._known: dict[str, list[TypedPrompt]] = {}
 
-    def of(self, call: FileCall) -> Prompt | None:
+    def of(self, call: FileCallRow) -> TypedPrompt | None:
         """What was typed last before a call: in its own file, of an agent in the chat that it works for."""
         prompts = self._of_chat(call.chat) if call.chat else []
         here = [one for one in prompts if one.path == call.path and one.number < call.number and not one.in_agent]
@@ -123,22 +72,15 @@ class Prompts:
         earlier = [one for one in prompts if not one.in_agent and (one.time or 0) <= (call.time or 0)]
         return earlier[-1] if earlier else None
 
-    def _of_chat(self, chat: str) -> list[Prompt]:
+    def _of_chat(self, chat: str) -> list[TypedPrompt]:
         if chat not in self._known:
-            self._known[chat] = [
-                Prompt(*row) for row in ask(self._library, "file prompts", of_chat(self._library, chat))
-            ]
+            self._known[chat] = reports_about(self._library, of_chat(self._library, chat)).typed_prompts()
         return self._known[chat]
 
 
 def of_chat(library: Library, chat: str, asked: Asked | None = None) -> Asked:
     """The same question about one chat only."""
     return replace(asked or Asked(), query=library.parse(f'chat:"{chat}"'))
-
-
-def moment_of(time: int | None) -> datetime | None:
-    """A time of the store."""
-    return EPOCH + timedelta(microseconds=time) if time is not None else None
 
 
 def told(asked: Asked, time: int | None) -> str | None:

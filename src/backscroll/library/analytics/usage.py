@@ -1,17 +1,16 @@
 """Tokens and money: each answer counted once over the whole library, by day, model, project and so on."""
 
 from collections import defaultdict
-from datetime import timedelta
 from operator import add
-from typing import Any, Final
+from typing import Final, cast
 
 from backscroll.conversation import SYNTHETIC
 from backscroll.library.analytics.periods import PERIODS as PERIODS
 from backscroll.library.analytics.periods import usage_by_period
-from backscroll.library.analytics.reports import Asked, Report, ask
+from backscroll.library.analytics.reports import Asked, Report, reports_about
 from backscroll.library.library import Library
 from backscroll.pricing import microdollars
-from backscroll.store import EPOCH
+from backscroll.store import ReportedCosts, UsageDimension, UsageSums, moment_of
 
 DIMENSIONS: Final = (*PERIODS, "model", "project", "chat", "agent", "git-branch", "version")
 MEASURES: Final = (
@@ -28,76 +27,56 @@ DETAILS: Final = ("cache_creation_5m", "cache_creation_1h", "web_searches", "web
 
 
 class Sums:
-    """Sums over rows of the store."""
+    """Usage added up from rows of the store."""
 
-    __slots__ = ("numbers",)
+    __slots__ = ("sums",)
 
     def __init__(self) -> None:
-        # As the store's reports have them: messages, input, output, cache writes, cache reads, of the writes those for
-        # 5 minutes and 1 hour, web searches, web fetches, cost, unpriced, placeholders, reported cost, records, copies
-        self.numbers = [0] * 15
+        self.sums = UsageSums()
 
-    def add(self, values: tuple[Any, ...]) -> None:
+    def add(self, sums: UsageSums) -> None:
         """Take one more row into account."""
-        self.numbers = list(map(add, self.numbers, values))
+        self.sums = UsageSums._make(map(add, self.sums, sums))
 
     @property
     def messages(self) -> int:
         """How many answers."""
-        return self.numbers[0]
-
-    @property
-    def tokens(self) -> int:
-        """All tokens."""
-        return sum(self.numbers[1:5])
-
-    @property
-    def unpriced(self) -> int:
-        """How many answers have no price."""
-        return self.numbers[10]
-
-    @property
-    def placeholders(self) -> int:
-        """How many answers have an output that is only a lower bound."""
-        return self.numbers[11]
-
-    @property
-    def copies(self) -> int:
-        """In how many other files the answers stand again."""
-        return self.numbers[14]
+        return self.sums.messages
 
     @property
     def microdollars(self) -> int | None:
         """What they cost; None where nothing of it has a price."""
-        return None if self.unpriced == self.messages else microdollars(self.numbers[9])
+        return None if self.sums.unpriced == self.messages else microdollars(self.sums.cost)
 
-    def row(self) -> tuple[Any, ...]:
+    def row(self) -> tuple[int | None, ...]:
         """The measures."""
-        return (*self.numbers[:5], self.microdollars)
+        sums = self.sums
+        return (sums.messages, sums.input, sums.output, sums.cache_write, sums.cache_read, self.microdollars)
 
-    def total(self) -> dict[str, Any]:
+    def total(self) -> dict[str, int | None]:
         """The measures with their names, and more of what they are made of."""
-        return dict(zip((*MEASURES, *DETAILS), (*self.row(), *self.numbers[5:9]), strict=True))
+        sums = self.sums
+        details = (sums.cache_write_5m, sums.cache_write_1h, sums.web_searches, sums.web_fetches)
+        return dict(zip((*MEASURES, *DETAILS), (*self.row(), *details), strict=True))
 
 
 def usage(library: Library, asked: Asked, by: str = "day") -> Report:
     """The usage by a dimension, the latest period or the most expensive first."""
-    rows = usage_by_period(library, asked, by) if by in PERIODS else ask(library, f"usage by {by}", asked)
+    reports = reports_about(library, asked)
+    rows = usage_by_period(library, asked, by) if by in PERIODS else reports.usage_by(cast("UsageDimension", by))
     groups: dict[str, Sums] = defaultdict(Sums)
     total, synthetic, unknown = Sums(), Sums(), defaultdict[str, int](int)
     for row in rows:
-        model = row[0] if by == "model" else row[1]
-        values = row[1:] if by == "model" else row[2:]
-        if model == SYNTHETIC:
-            synthetic.add(values)
+        if row.model == SYNTHETIC:
+            synthetic.add(row.sums)
             continue
-        groups[_plainly(row[0])].add(values)
-        total.add(values)
-        if values[10]:
-            unknown[model or "no model"] += values[10]
+        groups[row.name or "-"].add(row.sums)
+        total.add(row.sums)
+        if row.sums.unpriced:
+            unknown[row.model or "no model"] += row.sums.unpriced
     report = _report(library, by, groups, total, synthetic, dict(unknown))
-    if total.numbers[12]:
-        _add_reported(report, ask(library, "reported costs", asked)[0])
+    if total.sums.reported_cost:
+        _add_reported(report, reports.reported_costs())
     return report
 
 
@@ -108,13 +87,14 @@ def answers(library: Library, asked: Asked) -> Report:
         "reported_cost_microdollars", "final", "records", "files", "path",
     )  # fmt: skip
     rows = []
-    for message, time, model, chat, session, agent, *numbers, cost, final, records, files, path, reported in ask(
-        library, "answers", asked
-    ):
-        when = EPOCH + timedelta(microseconds=time) if time is not None else None
+    for one in reports_about(library, asked).answers():
+        when = moment_of(one.time)
         told = f"{asked.local(when):%Y-%m-%d %H:%M:%S}" if when else None
-        costs = (microdollars(value) if value is not None else None for value in (cost, reported))
-        rows.append((message, told, model, chat, session, agent, *numbers, *costs, bool(final), records, files, path))
+        costs = (microdollars(value) if value is not None else None for value in (one.cost, one.reported_cost))
+        rows.append((
+            one.message, told, one.model, one.chat, one.session, one.agent, one.input, one.output, one.cache_write,
+            one.cache_read, *costs, one.is_final, one.records, one.files, one.path,
+        ))  # fmt: skip
     return Report(columns, rows)
 
 
@@ -129,40 +109,42 @@ def _report(
     columns: tuple[str, ...] = (by, *MEASURES)
     rows = [(name, *groups[name].row()) for name in names]
     if by == "chat":
-        titles = dict(library.store.report("titles", None, library.scope, since=None, until=None))
+        titles = library.titles()
         columns = (*columns, "title")
-        rows = [(*row, titles.get(row[0], "")) for row in rows]
+        rows = [(*row, titles.get(name, "")) for name, row in zip(names, rows, strict=True)]
     facts = {
         "total": total.total(),
         "counted": total.messages,
-        "copies": total.copies,
-        "repeated_rows": total.numbers[13] - total.messages,
-        "placeholders": total.placeholders,
+        "copies": total.sums.copies,
+        "repeated_rows": total.sums.records - total.messages,
+        "placeholders": total.sums.placeholders,
         "synthetic": synthetic.messages,
         "unknown": unknown,
     }
     return Report(columns, rows, facts, _notes(total, synthetic, unknown), bar="cost_microdollars")
 
 
-def _add_reported(report: Report, row: tuple[Any, ...]) -> None:
-    """Say what the client itself had reckoned, beside what we reckon for the same answers."""
-    answers, reported, cost, unpriced = row
-    ours = None if unpriced == answers else microdollars(cost)
+def _add_reported(report: Report, costs: ReportedCosts) -> None:
+    """Say what the client itself wrote down, beside what the same answers cost by our prices."""
+    ours = None if costs.unpriced == costs.answers else microdollars(costs.cost)
     report.facts["reported"] = {
-        "messages": answers,
-        "reported_cost_microdollars": microdollars(reported),
+        "messages": costs.answers,
+        "reported_cost_microdollars": microdollars(costs.reported),
         "cost_microdollars": ours,
     }
     counted = "no price is known to us" if ours is None else f"counted here as ${ours / 1e6:,.2f}"
     report.notes.append(
-        f"of {answers:,} answers the client wrote down a cost itself, ${reported / 1e9:,.2f} together; {counted}"
+        f"of {costs.answers:,} answers the client wrote down a cost itself, ${costs.reported / 1e9:,.2f} together;"
+        f" {counted}"
     )
 
 
 def _notes(total: Sums, synthetic: Sums, unknown: dict[str, int]) -> list[str]:
-    notes = [f"{total.messages:,} answers counted, each once; {total.copies:,} copies in other files left out"]
-    if total.placeholders:
-        notes.append(f"of {total.placeholders:,} of them the client never wrote the final output count: a lower bound")
+    notes = [f"{total.messages:,} answers counted, each once; {total.sums.copies:,} copies in other files left out"]
+    if total.sums.placeholders:
+        notes.append(
+            f"of {total.sums.placeholders:,} of them the client never wrote the final output count: a lower bound"
+        )
     if unknown:
         models = ", ".join(f"{model} ({count:,})" for model, count in sorted(unknown.items()))
         notes.append(f"no price is known for {models}: their tokens count, their cost does not")
@@ -172,8 +154,4 @@ def _notes(total: Sums, synthetic: Sums, unknown: dict[str, int]) -> list[str]:
 
 
 def _worth(sums: Sums) -> float:
-    return (sums.microdollars or 0) * 1e6 + sums.tokens
-
-
-def _plainly(value: Any) -> str:  # noqa: ANN401 - whatever the column holds
-    return str(value) if value not in (None, "") else "-"
+    return (sums.microdollars or 0) * 1e6 + sums.sums.tokens

@@ -11,9 +11,9 @@ from typing import NamedTuple
 from backscroll.conversation.versions import FOUND, FileAccess, FileVersion, versions
 from backscroll.errors import BackscrollError, NothingFound, UsageError
 from backscroll.files import FileKind, is_session_id, open_regular, opened_folder
-from backscroll.library.analytics.reports import Asked, ask
+from backscroll.library.analytics.reports import Asked, reports_about
 from backscroll.library.analytics.touched import (
-    FileCall,
+    FileCallRow,
     file_calls,
     input_of,
     moment_of,
@@ -32,7 +32,7 @@ class History(NamedTuple):
     """Every version of a file that is known, in the order of time, each with the call that tells of it."""
 
     file: str
-    versions: list[tuple[FileVersion, FileCall | None]]
+    versions: list[tuple[FileVersion, FileCallRow | None]]
 
 
 class FileState(NamedTuple):
@@ -42,7 +42,7 @@ class FileState(NamedTuple):
     number: int
     """Which version, from 1."""
     version: FileVersion
-    call: FileCall | None
+    call: FileCallRow | None
     certain: bool
     basis: str
     before: str | None
@@ -105,14 +105,14 @@ def _moment(library: Library, found: History, at: str, now: datetime) -> datetim
     except UsageError:
         pass
     chat = library.find(at)
-    rows = ask(library, "file moments", of_chat(library, chat.overview.id))
+    rows = reports_about(library, of_chat(library, chat.overview.id)).row_times()
     # A copy of a row may have the time of the copying: the first is when it was.
     times: dict[str, int] = {}
     messages: dict[str, set[str]] = defaultdict(set)
-    for uuid, original, message, time in rows:
-        times[original] = min(time, times.get(original, time))
-        if any(name.lower().startswith(at.lower()) for name in (uuid, message or "")):
-            messages[message or original].add(original)
+    for row in rows:
+        times[row.original] = min(row.time, times.get(row.original, row.time))
+        if any(name.lower().startswith(at.lower()) for name in (row.uuid, row.message or "")):
+            messages[row.message or row.original].add(row.original)
     if len(messages) != 1 and at not in messages:
         raise UsageError(f"{at} is not the beginning of one message", "name one; see backscroll show --json")
     uuids = messages[at] if at in messages else next(iter(messages.values()))
@@ -121,7 +121,7 @@ def _moment(library: Library, found: History, at: str, now: datetime) -> datetim
     return moment_of(max([*later, *(times[uuid] for uuid in uuids)])) or START
 
 
-def _copies(library: Library, file: str, calls: list[FileCall]) -> Iterator[FileAccess]:
+def _copies(library: Library, file: str, calls: list[FileCallRow]) -> Iterator[FileAccess]:
     """The copies that the client made of a file before it changed it, at the times that they were made."""
     claimed = {Path(call.path).stem for call in calls} | {call.chat for call in calls if call.chat}
     sessions = {name for name in claimed if is_session_id(name)}

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.library import Library
-from backscroll.store import Hit
+from backscroll.store import FollowingStep, Hit
 
 
 class PassageRef(NamedTuple):
@@ -57,9 +57,9 @@ def around(library: Library, hits: Sequence[Hit]) -> dict[int, TurnContext]:
     """The turns of these passages, by passage."""
     paths = {hit.block: hit.path for hit in hits}
     found: dict[int, dict[str, PassageRef]] = {}
-    for block, which, start, length, number, role, uuid in library.store.turns(paths):
-        if start is not None:
-            found.setdefault(block, {})[which] = PassageRef(paths[block], start, length, number, role, uuid)
+    for one in library.store.turn_passages(paths):
+        step = PassageRef(paths[one.block], one.start, one.length, one.number, one.role, one.uuid)
+        found.setdefault(one.block, {})[one.which] = step
     return {
         block: TurnContext(steps.get("prompt"), steps.get("conclusion"))
         for block, steps in ((block, found.get(block, {})) for block in paths)
@@ -70,15 +70,16 @@ def courses(library: Library, hits: Sequence[Hit]) -> dict[int, Aftermath]:
     """How it went on after these results, by passage: calls, their results and answers until somebody typed again."""
     found = {}
     for hit in hits:  # one by one: each has a limit of its own
-        rows = library.store.course(hit.block, AHEAD, MOST_STEPS)
-        steps = [
-            Attempt(PassageRef(hit.path, start, length, number, role, uuid), tool, target, call, state, detail, time)
-            for start, length, number, role, uuid, tool, target, call, state, detail, time, _ in rows
-        ]
-        before = [step for step, row in zip(steps, rows, strict=True) if row[-1]]
-        after = [step for step, row in zip(steps, rows, strict=True) if not row[-1]]
-        found[hit.block] = Aftermath(before[0] if before else None, after)
+        steps = library.store.following_steps(hit.block, AHEAD, MOST_STEPS)
+        calls = [_attempt(hit, step) for step in steps if step.is_before]
+        following = [_attempt(hit, step) for step in steps if not step.is_before]
+        found[hit.block] = Aftermath(calls[0] if calls else None, following)
     return found
+
+
+def _attempt(hit: Hit, step: FollowingStep) -> Attempt:
+    place = PassageRef(hit.path, step.start, step.length, step.number, step.role, step.uuid)
+    return Attempt(place, step.tool, step.target, step.call, step.state, step.signature, step.time)
 
 
 AHEAD: Final = 400

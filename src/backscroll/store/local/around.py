@@ -1,22 +1,23 @@
 """What stands around a passage in its conversation: its turn, and how it went on after it."""
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 import apsw
 
 from backscroll.conversation.kinds import TURNS
-from backscroll.store.local.database import array, select
+from backscroll.store.local.database import array, select, typed
+from backscroll.store.report_rows import FollowingStep, TurnPassage
 
 
-def turns(connection: apsw.Connection, blocks: Iterable[int]) -> list[tuple[Any, ...]]:
+def turn_passages(connection: apsw.Connection, blocks: Iterable[int]) -> list[TurnPassage]:
     """The prompt and the last answer of the turns that these passages stand in."""
-    return select(connection, AROUND, {"blocks": array(blocks)})
+    return typed(TurnPassage, select(connection, AROUND, {"blocks": array(blocks)}))
 
 
-def course(connection: apsw.Connection, block: int, ahead: int, limit: int) -> list[tuple[Any, ...]]:
-    """The call of a result, and the calls, results and answers behind it, until somebody typed again."""
-    return select(connection, COURSE, {"block": block, "ahead": ahead, "limit": limit})
+def following_steps(connection: apsw.Connection, block: int, ahead: int, limit: int) -> list[FollowingStep]:
+    """The call of a result, and the calls, results and answers after it, until the next prompt."""
+    return typed(FollowingStep, select(connection, FOLLOWING, {"block": block, "ahead": ahead, "limit": limit}))
 
 
 END: Final = 1 << 62
@@ -48,7 +49,7 @@ select s.block, s.which, r.start, r.length, b.number, b.role, coalesce(r.origina
 from steps s join blocks b on b.id = s.id join records r on r.id = b.record
 """  # noqa: S608 - no values in it
 
-COURSE: Final = f"""
+FOLLOWING: Final = f"""
 with hit as materialized (
   select h.id, h.call, a.file, a.number, a.sidechain,
     (select r.number from records r where r.file = a.file and r.number > a.number

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import apsw
 
-from backscroll.store.base import AnswerPrice, CountedAnswer
 from backscroll.store.local.database import array, select
+from backscroll.store.prices import AnswerPrice, CountedAnswer
 
 AT_ONCE: Final = 5_000
 QUARTER: Final = 900 * 1_000_000

@@ -5,19 +5,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum, auto
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar, get_type_hints
 
 import apsw
 import msgspec
 
 from backscroll.errors import storage_error
-from backscroll.store.base import DamagedStoreError
+from backscroll.store.base import DamagedStoreError, SqlView
 from backscroll.store.batches import storable
 from backscroll.store.local.checksums import SUM_BYTES, load_checksums
 from backscroll.store.local.faults import fault_of, why_not_opened
 from backscroll.store.local.schema import APPLICATION, TABLES, VERSION, VIEWS
 from backscroll.store.local.truncated import HEAD, is_truncated
 
+Row = TypeVar("Row", bound=tuple[Any, ...])
 PATIENCE_MS: Final = 5_000
 SUM_BYTES_AT: Final = 20
 PRAGMAS: Final = ("cache_size = -8192", "temp_store = memory")
@@ -113,6 +114,34 @@ def check_pages(connection: apsw.Connection, *, deep: bool = False) -> None:
 def select(connection: apsw.Connection, statement: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
     """All rows that a statement gives."""
     return connection.execute(statement, values).fetchall()
+
+
+def typed(kind: type[Row], rows: list[Any]) -> list[Row]:
+    """Rows of the engine as named tuples; it has no truth values, so those are made of its numbers."""
+    make: Callable[[Any], Row] = kind._make  # type: ignore[attr-defined]
+    hints = get_type_hints(kind)
+    flags = [at for at, name in enumerate(kind._fields) if hints[name] is bool]  # type: ignore[attr-defined]
+    if not flags:
+        return list(map(make, rows))
+
+    def truthful(row: Any) -> Row:  # noqa: ANN401 - whatever the statement gives
+        values = list(row)
+        for at in flags:
+            values[at] = bool(values[at])
+        return make(values)
+
+    return list(map(truthful, rows))
+
+
+def views(connection: apsw.Connection) -> list[SqlView]:
+    """The views, by name."""
+    statement = (
+        "select v.name, json_group_array(c.name order by c.cid) from sqlite_schema v join pragma_table_info(v.name) c"
+        " where v.type = 'view' group by v.name order by v.name"
+    )
+    return [
+        SqlView(name, msgspec.json.decode(columns, type=list[str])) for name, columns in select(connection, statement)
+    ]
 
 
 @contextmanager

@@ -11,12 +11,13 @@ import msgspec
 
 from backscroll.conversation import Overview, Role, Row, RowCall, Transcript, TranscriptPlace, restore, saved_row
 from backscroll.records import FILE_TOOLS
-from backscroll.store.base import AnswerPrice, IndexedFile
+from backscroll.store.base import IndexedFile
 from backscroll.store.batches import EPOCH, Batch, Keys, readable
 from backscroll.store.detail import decode_detail
 from backscroll.store.local.chat_writing import write_chats
 from backscroll.store.local.counting import Counting, unpriced
 from backscroll.store.local.database import array, plainly, transaction
+from backscroll.store.prices import AnswerPrice
 
 AT_ONCE: Final = 10_000
 """How many keys are looked up in one statement."""

@@ -1,16 +1,16 @@
 """What one needs of a chat to read it piece by piece: its shape, where its records stand, what its answers took."""
 
 from collections.abc import Iterable
-from typing import Any
 
 import apsw
 
 from backscroll.store.base import AnswerCost, ChatShape, StoredMessage, Totals
 from backscroll.store.batches import readable, storable
-from backscroll.store.local.around import course, turns
+from backscroll.store.local.around import following_steps, turn_passages
 from backscroll.store.local.database import array, select
 from backscroll.store.local.faults import guarded
 from backscroll.store.local.rows import Rows
+from backscroll.store.report_rows import FollowingStep, TurnPassage
 
 
 class Shapes:
@@ -107,11 +107,11 @@ class Shapes:
         return {call for (call,) in found}
 
     @guarded
-    def turns(self, blocks: Iterable[int]) -> list[tuple[Any, ...]]:
+    def turn_passages(self, blocks: Iterable[int]) -> list[TurnPassage]:
         """The prompt and the last answer of the turns that these passages stand in."""
-        return turns(self.connection, blocks)
+        return turn_passages(self.connection, blocks)
 
     @guarded
-    def course(self, block: int, ahead: int, limit: int) -> list[tuple[Any, ...]]:
+    def following_steps(self, block: int, ahead: int, limit: int) -> list[FollowingStep]:
         """What led to a result, and how it went on."""
-        return course(self.connection, block, ahead, limit)
+        return following_steps(self.connection, block, ahead, limit)

@@ -2,13 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from backscroll.conversation import Role, Transcript
 from backscroll.errors import NothingFound
 from backscroll.query import Query
 from backscroll.store.base import (
-    AnswerPrice,
     Hit,
     IndexedFile,
     PassageText,
@@ -16,6 +14,7 @@ from backscroll.store.base import (
     PendingPassage,
     Scope,
     SearchPage,
+    SqlView,
     StoredChat,
     Table,
 )
@@ -23,16 +22,17 @@ from backscroll.store.batches import Batch, Keys, readable
 from backscroll.store.local.chats import ChatRows
 from backscroll.store.local.checking import problems_of
 from backscroll.store.local.counting import Counting, unpriced
-from backscroll.store.local.database import array, select, transaction
+from backscroll.store.local.database import array, select, transaction, views
 from backscroll.store.local.faults import guarded, guarded_items
 from backscroll.store.local.generations import has_any
 from backscroll.store.local.opening import OpenIndex
-from backscroll.store.local.reports import run_report
+from backscroll.store.local.reports import LocalReports
 from backscroll.store.local.rows import WAITING, Rows
 from backscroll.store.local.search import Search, Shape
 from backscroll.store.local.shapes import Shapes
 from backscroll.store.local.sql import Statements
 from backscroll.store.local.text import STAGES
+from backscroll.store.prices import AnswerPrice
 
 
 class LocalStore(OpenIndex, Shapes):
@@ -247,13 +247,13 @@ class LocalStore(OpenIndex, Shapes):
         return ChatRows(self.connection, Scope()).of(chats)
 
     @guarded
-    def report(
-        self, name: str, query: Query | None, scope: Scope, *, since: int | None, until: int | None, ahead: int = 0
-    ) -> list[tuple[Any, ...]]:
-        """The rows of a report, of the chats that a query accepts, and of a time."""
+    def reports(
+        self, query: Query | None, scope: Scope, *, since: int | None = None, until: int | None = None
+    ) -> LocalReports:
+        """What reports are made of, about the chats that a query accepts, and a time."""
         rows = ChatRows(self.connection, scope)
         files = rows.files(query.root) if query and not query.is_empty else rows.files_in_homes()
-        return run_report(self.connection, name, array(files) if files is not None else None, since, until, ahead)
+        return LocalReports(self.connection, array(files) if files is not None else None, since, until)
 
     @guarded
     def similar(self, word: str) -> list[str]:
@@ -275,6 +275,16 @@ class LocalStore(OpenIndex, Shapes):
         """The files of a chat, each with whether it is only in the archive."""
         found = select(self.connection, "select path, archived from files where chat = ? order by id", (chat,))
         return [(readable(path), bool(archived)) for path, archived in found]
+
+    @property
+    def dialect(self) -> str:
+        """The SQL that `sql` understands."""
+        return "SQLite"
+
+    @guarded
+    def views(self) -> list[SqlView]:
+        """The documented views."""
+        return views(self.connection)
 
     @guarded
     def sql(self, statement: str, limit: int, seconds: float) -> Table:

@@ -10,7 +10,7 @@ from backscroll.errors import NothingFound, UsageError
 from backscroll.library import Library
 from backscroll.library.analytics.files import SORTS, files
 from backscroll.library.analytics.reports import Asked as About
-from backscroll.library.analytics.touched import FileCall, file_calls, is_end_of
+from backscroll.library.analytics.touched import FileCallRow, file_calls, is_end_of
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.reports import notes_list, report_table
 from backscroll.render.terminal import plural
@@ -38,7 +38,7 @@ def show(request: PageRequest) -> Html:
     return _one(request, found[0], [call for call in calls if call.file == found[0]])
 
 
-def matching(path: str, calls: Sequence[FileCall]) -> list[str]:
+def matching(path: str, calls: Sequence[FileCallRow]) -> list[str]:
     """The files that a path means: itself, those that it is the end of, else those that have it in their paths."""
     names = list(dict.fromkeys(call.file for call in reversed(calls)))
     if path in names:
@@ -85,7 +85,7 @@ def _choice(path: str, found: Sequence[str]) -> Html:
     return _page("Files", main)
 
 
-def _one(request: PageRequest, file: str, calls: Sequence[FileCall]) -> Html:
+def _one(request: PageRequest, file: str, calls: Sequence[FileCallRow]) -> Html:
     view = request.get("view") or "changes"
     if view not in VIEWS:
         raise UsageError(f"a file has no view {view}", f"the views are {', '.join(VIEWS)}")
@@ -107,7 +107,7 @@ def _one(request: PageRequest, file: str, calls: Sequence[FileCall]) -> Html:
     return _page(name or file, main)
 
 
-def _summary(library: Library, file: str, calls: Sequence[FileCall]) -> Html:
+def _summary(library: Library, file: str, calls: Sequence[FileCallRow]) -> Html:
     del library
     done = [call for call in calls if call.is_done]
     edits, chats = sum(call.changes for call in done), {call.chat for call in calls if call.chat}

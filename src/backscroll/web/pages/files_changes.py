@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from backscroll.library import Library
-from backscroll.library.analytics.touched import FileCall, Prompt, Prompts, input_of, reading, result_of
+from backscroll.library.analytics.touched import FileCallRow, Prompts, TypedPrompt, input_of, reading, result_of
 from backscroll.library.indexing.texts import Texts
 from backscroll.render.html.code import code
 from backscroll.render.html.diffs import DiffHunk, diff, diff_of_texts
@@ -28,11 +28,11 @@ class ChangedTurn(NamedTuple):
 
     chat: str | None
     agent: str | None
-    prompt: Prompt | None
-    calls: list[FileCall]
+    prompt: TypedPrompt | None
+    calls: list[FileCallRow]
 
 
-def changes(request: PageRequest, file: str, calls: Sequence[FileCall]) -> Html:
+def changes(request: PageRequest, file: str, calls: Sequence[FileCallRow]) -> Html:
     """The changes, the newest first; with `reads` in the address also who only read it."""
     with_reads = request.get("reads") == "1"
     wanted = [call for call in calls if call.changes or with_reads]
@@ -60,12 +60,12 @@ def changes(request: PageRequest, file: str, calls: Sequence[FileCall]) -> Html:
     ])  # fmt: skip
 
 
-def prompt_text(prompt: Prompt) -> str:
+def prompt_text(prompt: TypedPrompt) -> str:
     """How what was typed begins, on one line."""
     return clean_line(prompt.text) + ("…" if len(prompt.text) >= KEPT else "")
 
 
-def _turns(library: Library, calls: Sequence[FileCall]) -> list[ChangedTurn]:
+def _turns(library: Library, calls: Sequence[FileCallRow]) -> list[ChangedTurn]:
     """Calls that follow one another for the same prompt, together."""
     prompts = Prompts(library)
     turns: list[ChangedTurn] = []
@@ -93,12 +93,12 @@ def _turn(texts: Texts, file: str, turn: ChangedTurn, titles: dict[str, str]) ->
         "header",
         link,
         el("span", "by an agent", class_="badge") if turn.agent else None,
-        el("span", "taken back", class_="badge warn") if all(call.abandoned for call in turn.calls) else None,
+        el("span", "taken back", class_="badge warn") if all(call.is_abandoned for call in turn.calls) else None,
     )
     return el("article", head, prompt, [_change(texts, file, call) for call in turn.calls], class_="turn card")
 
 
-def _change(texts: Texts, file: str, call: FileCall) -> Html:
+def _change(texts: Texts, file: str, call: FileCallRow) -> Html:
     where = call_address(call)
     then = file_address(file, view="versions", at=moment(call.when)) if call.when and call.changes else None
     links = [
@@ -134,7 +134,7 @@ def _numbered(hunks: Iterable[tuple[int, tuple[str, ...]]]) -> Iterator[DiffHunk
         moved += sum(line.startswith("+") for line in lines) - sum(line.startswith("-") for line in lines)
 
 
-def _requested(texts: Texts, file: str, call: FileCall) -> tuple[Html, int]:
+def _requested(texts: Texts, file: str, call: FileCallRow) -> tuple[Html, int]:
     """The change as it was asked for, where the result does not tell its lines; and how many lines it has."""
     given = input_of(texts, call)
     if given.content is not None:

@@ -8,7 +8,7 @@ from time import thread_time
 from typing import Final
 
 from backscroll.errors import NothingFound
-from backscroll.library.analytics.touched import FileCall, Prompts
+from backscroll.library.analytics.touched import FileCallRow, Prompts
 from backscroll.library.chats.file_versions import FileState, History, history, seen_at
 from backscroll.render.html.code import code, markup, pieces, plain
 from backscroll.render.html.diffs import diff_of_texts
@@ -25,7 +25,7 @@ LARGEST_MATCH: Final = 4_000_000
 """Lines times lines that are compared; what is beyond that counts as new."""
 
 
-def versions(request: PageRequest, file: str, calls: Sequence[FileCall]) -> Html:
+def versions(request: PageRequest, file: str, calls: Sequence[FileCallRow]) -> Html:
     """One version, and the way to the others; `at` is its number, a message or a time."""
     del calls
     found = history(request.library, file)
@@ -46,7 +46,7 @@ def versions(request: PageRequest, file: str, calls: Sequence[FileCall]) -> Html
     ])  # fmt: skip
 
 
-def lines(request: PageRequest, file: str, calls: Sequence[FileCall]) -> Html:
+def lines(request: PageRequest, file: str, calls: Sequence[FileCallRow]) -> Html:
     """A version line by line, each with the change that brought it."""
     del calls
     found = history(request.library, file)

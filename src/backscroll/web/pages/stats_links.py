@@ -6,7 +6,7 @@ from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 from backscroll.library.analytics.periods import PERIODS
-from backscroll.library.analytics.touched import FileCall
+from backscroll.library.analytics.touched import FileCallRow
 from backscroll.query import field_text
 from backscroll.render.terminal import clean_line
 from backscroll.web.addresses import agent_address, chats_address, search_address
@@ -54,7 +54,7 @@ def file_search(path: str) -> str:
     return chats_address(field_text("file", path))
 
 
-def call_address(call: FileCall) -> str | None:
+def call_address(call: FileCallRow) -> str | None:
     """A call in its chat, or on the page of the agent that made it."""
     if call.chat is None:
         return None

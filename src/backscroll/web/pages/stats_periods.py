@@ -6,11 +6,10 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Final, NamedTuple
 
 from backscroll.library import Library
-from backscroll.library.analytics.cache import Answer
 from backscroll.library.analytics.moments import within
 from backscroll.library.analytics.periods import NO_TIME, PERIODS, usage_by_period
 from backscroll.library.analytics.reports import Asked as About
-from backscroll.library.analytics.reports import ask
+from backscroll.library.analytics.reports import reports_about
 from backscroll.library.analytics.touched import moment_of
 from backscroll.render.html.charts import Axis, Series
 
@@ -89,19 +88,19 @@ def series_of(values: dict[str, dict[str, float]], axis: Axis) -> list[Series]:
 
 def _spent(library: Library, about: About, stack: str, period: str) -> Iterator[PeriodUsage]:
     if stack == "model":
-        for name, model, *numbers in usage_by_period(library, about, period):
-            if name != NO_TIME and model != SYNTHETIC:
-                yield PeriodUsage(name, model or "-", numbers[0], sum(numbers[1:5]), numbers[9])
+        for row in usage_by_period(library, about, period):
+            if row.name and row.name != NO_TIME and row.model != SYNTHETIC:
+                yield PeriodUsage(row.name, row.model or "-", row.sums.messages, row.sums.tokens, row.sums.cost)
         return
     is_asked = within(about)
     sums: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
-    for answer in (Answer(*row) for row in ask(library, "cache answers", about)):
+    for answer in reports_about(library, about).cached_answers():
         when = moment_of(answer.time)
         if when is None or not is_asked(answer.time or 0):
             continue
         some = sums[PERIODS[period](about.local(when)), answer.project or "-"]
         some[0] += 1
-        some[1] += answer.input + answer.output + answer.write + answer.read
+        some[1] += answer.input + answer.output + answer.cache_write + answer.cache_read
         some[2] += answer.cost or 0
     for (name, project), (answers, tokens, cost) in sums.items():
         yield PeriodUsage(name, project, answers, tokens, cost)

@@ -19,12 +19,12 @@ select f.chat, coalesce(r.original, r.uuid), r.time, r.kind, r.model, f.project,
   r.kind = 'tool-result' and exists (
     select 1 from blocks o left join blocks i on i.call = o.call and i.role = 'input'
     where o.record = r.id and o.role = 'output'
-      and (o.state = 'denied' or i.tool in ('AskUserQuestion', 'ExitPlanMode')))
+      and (o.state = 'denied' or i.tool in ('AskUserQuestion', 'ExitPlanMode'))), null, null
 {ROWS} and r.kind not in ('progress', 'outside', 'queued', 'attachment')
 order by f.chat, r.time, r.file, r.number
 """,  # noqa: S608 - no values in it
     "prompts": f"""
-select f.chat, coalesce(r.original, r.uuid), r.time, r.kind, r.model, f.project, r.abandoned, c.name, r.text,
+select f.chat, coalesce(r.original, r.uuid), r.time, r.kind, r.model, f.project, r.abandoned, c.name, 0, r.text,
   (select sum(b.size) from blocks b where b.record = r.id and b.role = 'prompt')
 {ROWS} and (r.kind in ('prompt', 'queued', 'interruption') or r.kind = 'tool-result' and r.text is not null)
 order by f.chat, r.time, r.file, r.number

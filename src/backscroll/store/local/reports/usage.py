@@ -26,7 +26,7 @@ STATEMENTS: Final = {
     "usage by hour": _by("(s.quarter + :ahead) / 4, s.model"),
     "usage by day": _by("(s.quarter + :ahead) / 96, s.model"),
     "usage span": "select min(quarter), max(quarter) from spent where quarter > 0",
-    "usage by model": _by("s.model"),
+    "usage by model": _by("s.model, s.model"),
     "usage by project": _by("f.project, s.model", FILES),
     "usage by chat": _by("c.name, s.model", CHATS),
     "usage by agent": _by("coalesce(f.agent, case when s.agent then 'inline' end), s.model", FILES),
@@ -39,7 +39,10 @@ where u.reported_cost is not null and u.model is not '<synthetic>'
   and (:since is null or u.time >= :since) and (:until is null or u.time < :until)
   and (:files is null or u.file in (select value from json_each(:files)))
 """,
-    "titles": "select c.name, c.title from chats c",
+    "titles": """
+select c.name, c.title from chats c
+where :files is null or c.id in (select f.chat from files f where f.id in (select value from json_each(:files)))
+""",
     "answers": """
 select u.message, u.time, u.model, c.name, f.session, f.agent, u.input, u.output, u.cache_write, u.cache_read, u.cost,
   u.final, u.records, u.files, f.path, u.reported_cost

@@ -1,0 +1,364 @@
+"""The rows that reports are made of, with names and types.
+
+Times are in microseconds since 1970, money in nanodollars.
+"""
+
+from datetime import datetime, timedelta
+from typing import Literal, NamedTuple
+
+from backscroll.records import FILE_TOOLS
+from backscroll.store.batches import EPOCH
+
+UsageDimension = Literal["model", "project", "chat", "agent", "git-branch", "version"]
+TimeUnit = Literal["quarter", "hour", "day"]
+"""A quarter is one of an hour: every time zone's days begin with one."""
+
+
+class UsageSums(NamedTuple):
+    """What some answers add up to."""
+
+    messages: int = 0
+    input: int = 0
+    output: int = 0
+    cache_write: int = 0
+    cache_read: int = 0
+    cache_write_5m: int = 0
+    cache_write_1h: int = 0
+    web_searches: int = 0
+    web_fetches: int = 0
+    cost: int = 0
+    unpriced: int = 0
+    """How many answers have no price."""
+    placeholders: int = 0
+    """How many answers have an output that is only a lower bound."""
+    reported_cost: int = 0
+    records: int = 0
+    copies: int = 0
+    """In how many other files the answers stand again."""
+
+    @property
+    def tokens(self) -> int:
+        """All tokens."""
+        return self.input + self.output + self.cache_write + self.cache_read
+
+
+class UsageByName(NamedTuple):
+    """The usage of one model under a name: a project, a chat, a version…"""
+
+    name: str | None
+    model: str | None
+    sums: UsageSums
+
+
+class UsageByPeriod(NamedTuple):
+    """The usage of one model in a period: its number since 1970, 0 for answers without a time."""
+
+    period: int
+    model: str | None
+    sums: UsageSums
+
+
+class UsageSpan(NamedTuple):
+    """The first and the last quarter of an hour with an answer."""
+
+    first: int
+    last: int
+
+
+class ReportedCosts(NamedTuple):
+    """What the client itself wrote down as costs, and what the same answers cost by our prices."""
+
+    answers: int
+    reported: int
+    cost: int
+    unpriced: int
+
+
+class AnswerRow(NamedTuple):
+    """An answer that was counted."""
+
+    message: str
+    time: int | None
+    model: str | None
+    chat: str | None
+    session: str | None
+    agent: str | None
+    input: int
+    output: int
+    cache_write: int
+    cache_read: int
+    cost: int | None
+    is_final: bool
+    records: int
+    files: int
+    path: str
+    reported_cost: int | None
+
+
+class CachedAnswer(NamedTuple):
+    """An answer with what it read from the prompt cache and wrote to it."""
+
+    time: int | None
+    model: str | None
+    input: int
+    output: int
+    cache_write: int
+    cache_read: int
+    cache_write_5m: int
+    cache_write_1h: int
+    web_searches: int
+    tier: str | None
+    speed: str | None
+    geo: str | None
+    cost: int | None
+    chat: str | None
+    project: str | None
+    gap: int | None
+    """Time since the answer before in the same conversation; None for the first."""
+
+
+class ChatMoment(NamedTuple):
+    """A row of a chat with its time. A row that stands in several files comes once for each."""
+
+    chat: int
+    uuid: str
+    time: int | None
+    kind: str
+    model: str | None
+    project: str | None
+    is_abandoned: bool
+    chat_id: str
+    is_decision: bool
+    """Whether it is a result that waited for the user: a question, a plan, or a call that was denied."""
+    text: str | None
+    """Of a prompt, how it begins."""
+    size: int | None
+    """Of a prompt, its characters."""
+
+
+class ToolCount(NamedTuple):
+    """How often a tool was called, and how often that failed."""
+
+    tool: str | None
+    calls: int
+    failed: int
+
+
+class ToolCallRow(NamedTuple):
+    """A call with its result."""
+
+    file: int
+    is_sidechain: bool
+    number: int
+    block: int
+    chat: int
+    chat_id: str | None
+    session: str | None
+    agent: str | None
+    project: str | None
+    started: int | None
+    path: str
+    start: int
+    length: int
+    time: int | None
+    uuid: str | None
+    model: str | None
+    tool: str | None
+    target: str | None
+    """The file that it reads or changes, where the tool is one of those that do."""
+    size: int | None
+    digest: int | None
+    copies: int
+    state: str | None
+    """None where there is no result."""
+    result_size: int | None
+    signature: str | None
+    result_block: int | None
+    result_time: int | None
+    result_uuid: str | None
+    result_start: int | None
+    result_length: int | None
+    result_path: str | None
+
+    @property
+    def name(self) -> str:
+        """The tool."""
+        return self.tool or "-"
+
+    @property
+    def thread(self) -> tuple[int, str | None, bool]:
+        """The conversation that it is a step of: that of the chat, or of one agent."""
+        return (self.chat, self.agent, self.is_sidechain)
+
+
+class TurnStart(NamedTuple):
+    """The record that a turn begins with."""
+
+    file: int
+    is_sidechain: bool
+    number: int
+
+
+class FileCallRow(NamedTuple):
+    """A call of a tool that reads or changes a file."""
+
+    call: str | None
+    tool: str
+    file: str
+    time: int | None
+    """When its result came, else when it was made."""
+    chat: str | None
+    agent: str | None
+    uuid: str | None
+    path: str
+    start: int
+    length: int
+    block: int
+    state: str | None
+    result_path: str | None
+    result_start: int | None
+    result_length: int | None
+    result_uuid: str | None
+    number: int
+    is_abandoned: bool
+    project: str | None
+
+    @property
+    def changes(self) -> bool:
+        """Whether it is a tool that changes files."""
+        return self.tool in FILE_TOOLS
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it went well."""
+        return self.state == "done"
+
+    @property
+    def when(self) -> datetime | None:
+        """Its time as a datetime."""
+        return moment_of(self.time)
+
+
+class TypedPrompt(NamedTuple):
+    """A prompt, and where it stands."""
+
+    path: str
+    number: int
+    time: int | None
+    uuid: str
+    text: str
+    """How it begins."""
+    in_agent: bool
+
+
+class RowTime(NamedTuple):
+    """When a row was written, by each id that it has."""
+
+    uuid: str
+    original: str
+    """The row that it is a copy of, else itself."""
+    message: str | None
+    time: int
+
+
+class ContextPart(NamedTuple):
+    """How many passages of one kind a chat has, and how many characters they are."""
+
+    chat: str | None
+    role: str
+    tool: str | None
+    is_agent: bool
+    passages: int
+    size: int
+    unsized: int
+    """How many of them have a size that the store does not know."""
+
+
+class ContextPassage(NamedTuple):
+    """A passage of a chat itself, without its agents."""
+
+    path: str
+    number: int
+    time: int | None
+    role: str
+    tool: str | None
+    size: int
+    start: int
+    length: int
+    block: int
+    is_unsized: bool
+
+
+class UnsizedPassage(NamedTuple):
+    """A passage whose size the store does not know."""
+
+    chat: str | None
+    path: str
+    start: int
+    length: int
+    block: int
+
+
+class ContextAnswer(NamedTuple):
+    """An answer with what it had before it."""
+
+    chat: str | None
+    time: int | None
+    model: str | None
+    input: int
+    cache_read: int
+    cache_write: int
+    output: int
+
+    @property
+    def context(self) -> int:
+        """All tokens that it had before it."""
+        return self.input + self.cache_read + self.cache_write
+
+
+class CompactionPlace(NamedTuple):
+    """Where the record of a compaction stands."""
+
+    chat: str | None
+    time: int | None
+    path: str
+    start: int
+    length: int
+
+
+class TurnPassage(NamedTuple):
+    """A passage that a turn begins or ends with, and the passage whose turn it is."""
+
+    block: int
+    """The passage that was asked about."""
+    which: Literal["prompt", "conclusion"]
+    start: int
+    length: int
+    number: int
+    role: str
+    uuid: str | None
+
+
+class FollowingStep(NamedTuple):
+    """A call, a result or an answer after the result that was asked about; or the call of that result."""
+
+    start: int
+    length: int
+    number: int
+    role: str
+    uuid: str | None
+    tool: str | None
+    target: str | None
+    """The file that it reads or changes, where the tool is one of those that do."""
+    call: str | None
+    state: str | None
+    """Of a result, how the call ended."""
+    signature: str | None
+    time: int | None
+    is_before: bool
+    """Whether it is the call of the result."""
+
+
+def moment_of(time: int | None) -> datetime | None:
+    """A time of the store as a datetime."""
+    return EPOCH + timedelta(microseconds=time) if time is not None else None

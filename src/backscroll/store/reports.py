@@ -1,0 +1,90 @@
+"""What a store answers to questions about numbers."""
+
+from typing import Protocol
+
+from backscroll.store.report_rows import (
+    AnswerRow,
+    CachedAnswer,
+    ChatMoment,
+    CompactionPlace,
+    ContextAnswer,
+    ContextPart,
+    ContextPassage,
+    FileCallRow,
+    ReportedCosts,
+    RowTime,
+    TimeUnit,
+    ToolCallRow,
+    ToolCount,
+    TurnStart,
+    TypedPrompt,
+    UnsizedPassage,
+    UsageByName,
+    UsageByPeriod,
+    UsageDimension,
+    UsageSpan,
+)
+
+
+class Reports(Protocol):
+    """Everything that reports are made of, about the chats and the time that `Store.reports` was asked for."""
+
+    def usage_by(self, dimension: UsageDimension) -> list[UsageByName]:
+        """Tokens and money by a dimension and model."""
+
+    def usage_over_time(self, unit: TimeUnit, ahead: int = 0) -> list[UsageByPeriod]:
+        """Tokens and money by period and model, of a time zone that is `ahead` quarters of an hour ahead of UTC."""
+
+    def usage_span(self) -> UsageSpan | None:
+        """When the first and the last answer of all were; None if there are none with a time."""
+
+    def reported_costs(self) -> ReportedCosts:
+        """What the client wrote down as costs."""
+
+    def answers(self) -> list[AnswerRow]:
+        """Every answer, in the order of time."""
+
+    def cached_answers(self) -> list[CachedAnswer]:
+        """Every answer up to the end of the time, also those before its beginning, for the pauses."""
+
+    def chat_titles(self) -> dict[str, str]:
+        """The titles of chats by their ids, of whatever time."""
+
+    def moments(self) -> list[ChatMoment]:
+        """The rows of the chats that were active in the time, all of them: copies, and rows of other times too."""
+
+    def prompt_moments(self) -> list[ChatMoment]:
+        """Those of them that were typed, or are interruptions."""
+
+    def calls_by_tool(self) -> list[ToolCount]:
+        """How often each tool was called."""
+
+    def tool_calls(self) -> list[ToolCallRow]:
+        """Every call, thread by thread, in the order of the conversation."""
+
+    def turn_starts(self) -> list[TurnStart]:
+        """Where turns begin, file by file, of whatever time."""
+
+    def file_calls(self) -> list[FileCallRow]:
+        """Every call that reads or changes a file, in the order of time."""
+
+    def typed_prompts(self) -> list[TypedPrompt]:
+        """The prompts, in the order of time, of whatever time."""
+
+    def row_times(self) -> list[RowTime]:
+        """When rows were written, of whatever time."""
+
+    def context_parts(self) -> list[ContextPart]:
+        """What chats are made of."""
+
+    def context_passages(self) -> list[ContextPassage]:
+        """Every passage of chats, in the order of time."""
+
+    def unsized_passages(self) -> list[UnsizedPassage]:
+        """The passages of chats whose size is not known."""
+
+    def context_answers(self) -> list[ContextAnswer]:
+        """The answers of chats, without those of agents, in the order of time."""
+
+    def compactions(self) -> list[CompactionPlace]:
+        """The compactions of chats, in the order of time."""
