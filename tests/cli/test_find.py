@@ -19,7 +19,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from backscroll.cli.finding import Latest, while_typing
+from backscroll.cli.picker_queries import LatestAnswer, while_typing
 from backscroll.query import Word, parse
 from backscroll.render.cells import cells
 from backscroll.render.picker import Picker, PickerEntry, draw, layout_of
@@ -171,7 +171,7 @@ def test_the_last_line_tells_the_keys_or_what_is_wrong() -> None:
     assert screen(picker)[-1].startswith("Enter open  Esc leave  ? help")
     picker.problem = "there is no field x:"
     assert screen(picker)[-1] == "there is no field x:"
-    picker.told = ("match", "pinned")
+    picker.notice = ("match", "pinned")
     assert screen(picker)[-1] == "pinned"
 
 
@@ -203,7 +203,7 @@ def test_only_the_latest_question_is_answered() -> None:
         return 2 * question
 
     closed: list[bool] = []
-    latest: Latest[int, int] = Latest(double, lambda: closed.append(True))
+    latest: LatestAnswer[int, int] = LatestAnswer(double, lambda: closed.append(True))
     for question in range(1, 6):
         latest.ask(question)
     while (found := latest.answered()) is None:
@@ -213,7 +213,9 @@ def test_only_the_latest_question_is_answered() -> None:
 
 
 def test_a_question_that_fails_is_answered_with_what_went_wrong() -> None:
-    latest: Latest[str, object] = Latest(lambda text: parse(text, datetime(2026, 1, 5, tzinfo=UTC)), lambda: None)
+    latest: LatestAnswer[str, object] = LatestAnswer(
+        lambda text: parse(text, datetime(2026, 1, 5, tzinfo=UTC)), lambda: None
+    )
     latest.ask("proejct:x")
     while (found := latest.answered()) is None:
         time.sleep(0.01)
@@ -228,7 +230,7 @@ def test_who_leaves_does_not_wait_for_an_answer() -> None:
         while True:
             time.sleep(0.01)
 
-    latest: Latest[int, int] = Latest(for_ever, lambda: closed.append(True))
+    latest: LatestAnswer[int, int] = LatestAnswer(for_ever, lambda: closed.append(True))
     latest.ask(1)
     time.sleep(0.1)
     latest.stop()

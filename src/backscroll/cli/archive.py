@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll.cli.merged import merged_as_json, write_merged
-from backscroll.cli.options import PATH, global_options, request
-from backscroll.cli.output import ProgressLine, heading, open_library, tell, warning, write, write_json
+from backscroll.cli.options import PATH, current_request, global_options
+from backscroll.cli.output import ProgressLine, heading, open_library, warning, write, write_json, write_note
 from backscroll.errors import BackscrollError, StorageError, UsageError
 from backscroll.render.terminal import clean_line, moment, plural, size
 
@@ -30,7 +30,7 @@ def command() -> None:
       backscroll archive versions 4f8c
       backscroll archive restore 4f8c --in-place
     """
-    request().reads_history = True
+    current_request().reads_history = True
 
 
 @command.command("status", short_help="What is kept, and what is in danger.")
@@ -45,11 +45,11 @@ def archive_status() -> None:
     """
     from backscroll.library import open_homes, status
 
-    asked = request()
-    settings = asked.settings()
+    request = current_request()
+    settings = request.settings()
     now = datetime.now(UTC)
     found = status(settings, open_homes(settings), now)
-    if asked.json:
+    if request.json:
         write_json(_status_as_json(found, now))
         return
     write(heading(f"Archive {clean_line(str(found.folder))}"))
@@ -86,11 +86,11 @@ def archive_verify(quick: bool) -> None:
     """
     from backscroll.library import open_homes, prove
 
-    asked = request()
-    settings = asked.settings()
-    with ProgressLine("verifying", quiet=asked.quiet) as progress:
+    request = current_request()
+    settings = request.settings()
+    with ProgressLine("verifying", quiet=request.quiet) as progress:
         proof = prove(settings, open_homes(settings), quick=quick, on_total=progress.set_total, on_bytes=progress.add)
-    if asked.json:
+    if request.json:
         write_json(_proof_as_json(proof))
     else:
         _write_proof(proof, quick=quick)
@@ -118,11 +118,11 @@ def archive_versions(name: str) -> None:
     """
     from backscroll.library import find_kept, open_archive, versions_of
 
-    asked = request()
-    archive = open_archive(asked.settings())
-    chat = find_kept(open_library(asked, as_it_is=True), archive, name)
+    request = current_request()
+    archive = open_archive(request.settings())
+    chat = find_kept(open_library(request, as_it_is=True), archive, name)
     found = versions_of(archive, chat.files)
-    if asked.json:
+    if request.json:
         write_json({"id": chat.id, "versions": [_version_as_json(item) for item in found]})
         return
     for file in chat.files:
@@ -156,9 +156,9 @@ def archive_restore(name: str, to: Path | None, in_place: bool, number: int | No
 
     if (to is None) == (not in_place):
         raise UsageError("restore needs --to DIR or --in-place", "choose one of the two")
-    asked = request()
-    done = put_back(open_library(asked, as_it_is=True), name, to, number=number, path=path)
-    if asked.json:
+    request = current_request()
+    done = put_back(open_library(request, as_it_is=True), name, to, number=number, path=path)
+    if request.json:
         write_json({"files": [_restored_as_json(item) for item in done]})
     else:
         for item in done:
@@ -193,9 +193,9 @@ def archive_forget(name: str, yes: bool) -> None:
     """
     from backscroll.library import find_kept, forget_everywhere, local_library, open_archive, open_homes
 
-    asked = request()
-    settings = asked.settings()
-    chat = find_kept(open_library(asked, as_it_is=True), open_archive(settings), name)
+    request = current_request()
+    settings = request.settings()
+    chat = find_kept(open_library(request, as_it_is=True), open_archive(settings), name)
     if not yes:
         import sys
 
@@ -203,14 +203,14 @@ def archive_forget(name: str, yes: bool) -> None:
             raise UsageError(
                 "forget asks for confirmation, and the input is not a terminal", "add --yes if you are sure"
             )
-        tell(f"{clean_line(chat.id)}  {clean_line(chat.title)}: {plural(len(chat.files), 'file')}")
+        write_note(f"{clean_line(chat.id)}  {clean_line(chat.title)}: {plural(len(chat.files), 'file')}")
         click.confirm("Remove it from the archive for ever?", abort=True, err=True)
     with (
         local_library(settings, open_homes(settings), keeps=False) as library,
-        ProgressLine(quiet=asked.quiet) as progress,
+        ProgressLine(quiet=request.quiet) as progress,
     ):
         count, recalls = forget_everywhere(library, chat, progress)
-    if asked.json:
+    if request.json:
         write_json({"forgotten": count, "recalls": recalls})
     else:
         write(f"forgot {plural(count, 'file')}")
@@ -233,9 +233,9 @@ def archive_backup(folder: Path) -> None:
     """
     from backscroll.library import back_up
 
-    asked = request()
-    done, skipped = back_up(asked.settings(), folder)
-    if asked.json:
+    request = current_request()
+    done, skipped = back_up(request.settings(), folder)
+    if request.json:
         write_json({"folder": str(folder), **merged_as_json(done), "skipped": list(map(str, skipped))})
     else:
         write(f"copied {size(done.size)} to {clean_line(str(folder))}")
@@ -259,9 +259,9 @@ def archive_restore_backup(folder: Path) -> None:
     """
     from backscroll.library import restore_backup
 
-    asked = request()
-    files, done = restore_backup(asked.settings(), folder)
-    if asked.json:
+    request = current_request()
+    files, done = restore_backup(request.settings(), folder)
+    if request.json:
         write_json({"files": files, "refused": merged_as_json(done)["refused"]})
     else:
         write(f"{plural(files, 'file')} kept")
@@ -287,9 +287,9 @@ def archive_repair(folder: Path | None) -> None:
     """
     from backscroll.library import repair
 
-    asked = request()
-    done, recovered, unclaimed = repair(asked.settings(), folder)
-    if asked.json:
+    request = current_request()
+    done, recovered, unclaimed = repair(request.settings(), folder)
+    if request.json:
         found = {"lines": recovered.lines, "bytes": recovered.size, "missing_lines": recovered.missing}
         write_json({**merged_as_json(done), "mended": done.mended, "recovered": found, "unclaimed_bytes": unclaimed})
     else:
@@ -389,7 +389,7 @@ def _write_proof(proof: "ArchiveVerification", *, quick: bool) -> None:
         write(warning(f"could not be read: {clean_line(item.what)}"))
         write(f"  {plural(len(item.files), 'file')} not checked")
     if proof.not_noted:
-        tell(f"not written down in the archive: {clean_line(proof.not_noted)}")
+        write_note(f"not written down in the archive: {clean_line(proof.not_noted)}")
     for damage in report.damages:
         write(warning(f"damaged: {clean_line(damage.what)}"))
         for file in damage.files:

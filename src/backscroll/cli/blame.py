@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from backscroll.cli.options import global_options
-from backscroll.cli.output import tell, write, write_json
+from backscroll.cli.output import write, write_json, write_note
 from backscroll.cli.stats.common import begin
 from backscroll.render.terminal import clean_line, moment
 
@@ -36,21 +36,21 @@ def command(path: str, reads: bool, since: str | None, until: str | None, limit:
     """
     from backscroll.library.analytics.blame import blame
 
-    asked, library, question = begin("", since, until)
+    request, library, question = begin("", since, until)
     rows = blame(library, path, question, reads=reads)
     shown = rows[:limit]
-    if asked.json:
+    if request.json:
         write_json({"turns": [_as_json(row) for row in shown], "total": len(rows)})
         return
     for line in _lines(shown):
         write(line)
-    if not asked.quiet:
+    if not request.quiet:
         if len(shown) < len(rows):
-            tell(f"{len(rows) - len(shown):,} more turns: --limit")
+            write_note(f"{len(rows) - len(shown):,} more turns: --limit")
         if not rows:
-            tell("no chat changed it; --reads shows who read it")
+            write_note("no chat changed it; --reads shows who read it")
         files = list(dict.fromkeys(row.file for row in shown))
-        tell("\n".join(clean_line(file) for file in files[:10]))
+        write_note("\n".join(clean_line(file) for file in files[:10]))
 
 
 def _lines(rows: "list[Touched]") -> "list[str]":

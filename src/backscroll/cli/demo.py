@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from backscroll.cli.open import tell_address
-from backscroll.cli.options import global_options, request
+from backscroll.cli.open import write_address
+from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import read_demo_first
 from backscroll.render.cells import cut
 from backscroll.render.terminal import clean_line
@@ -44,18 +44,18 @@ def command(port: int | None, no_browser: bool, speed: float) -> None:
     from backscroll.web.server import serve
     from backscroll.web.state import ViewerState
 
-    asked = request()
-    asked.demo = True
-    player = LivePlayer(asked.room(), speed=speed)
-    settings = asked.settings()
+    request = current_request()
+    request.demo = True
+    player = LivePlayer(request.room(), speed=speed)
+    settings = request.settings()
     homes = open_homes(settings)
-    read_demo_first(asked)
+    read_demo_first(request)
     state = ViewerState(settings, homes)
 
     def on_ready(served: "StartedViewer") -> None:
         token = served.access.keys.token if served.access.needs_key else None
-        tell_address(
-            asked,
+        write_address(
+            request,
             served.url,
             served.link(),
             os.getpid(),

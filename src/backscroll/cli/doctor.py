@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll import __version__
-from backscroll.cli.options import Request, global_options, request
+from backscroll.cli.options import Request, current_request, global_options
 from backscroll.cli.output import ProgressLine, heading, keep_first, warning, write, write_json
 from backscroll.errors import BackscrollError
 from backscroll.render.terminal import clean_line, moment, plural, size
@@ -47,19 +47,19 @@ def command(deep: bool) -> None:
     from backscroll.library import examine, no_history, open_homes
     from backscroll.library.setup.plugin import check_plugin
 
-    asked = request()
-    settings = asked.settings()
+    request = current_request()
+    settings = request.settings()
     homes = open_homes(settings)
-    keep_first(asked)
-    with ProgressLine("reading", quiet=asked.quiet) as progress:
+    keep_first(request)
+    with ProgressLine("reading", quiet=request.quiet) as progress:
         health = examine(homes, progress.set_total, progress.add)
-    checks = _check(asked, homes) if deep else None
+    checks = _check(request, homes) if deep else None
     now = datetime.now(UTC)
     plugins = {home: check_plugin(home, settings) for home in homes}
-    if asked.json:
+    if request.json:
         write_json({**_as_json(health, settings, now, plugins), **_checks_as_json(checks)})
     else:
-        _write(health, settings, now, plugins, shown=10**9 if asked.verbosity > 0 else SHOWN)
+        _write(health, settings, now, plugins, shown=10**9 if request.verbosity > 0 else SHOWN)
         _write_checks(checks or ())
     if not any(home.exists for home in health.homes):
         raise no_history(homes)
@@ -70,11 +70,11 @@ def command(deep: bool) -> None:
         raise BackscrollError(f"the library needs attention: {names}", "do what stands beside each of them above")
 
 
-def _check(asked: Request, homes: "list[Home]") -> "list[Check]":
+def _check(request: Request, homes: "list[Home]") -> "list[Check]":
     from backscroll.library.setup.checkup import check_library
 
-    with ProgressLine("checking what is kept", quiet=asked.quiet) as progress:
-        return list(check_library(asked.settings(), homes, progress.set_total, progress.add))
+    with ProgressLine("checking what is kept", quiet=request.quiet) as progress:
+        return list(check_library(request.settings(), homes, progress.set_total, progress.add))
 
 
 def _checks_as_json(checks: "list[Check] | None") -> dict[str, object]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from backscroll.cli.options import PATH, global_options, request
-from backscroll.cli.output import ProgressLine, open_library, tell
+from backscroll.cli.options import PATH, current_request, global_options
+from backscroll.cli.output import ProgressLine, open_library, write_note
 from backscroll.errors import NothingFound, UsageError
 from backscroll.render.terminal import clean, clean_line, escaped, plural
 
@@ -67,17 +67,17 @@ def command(
         raise UsageError("--emails masks, and --no-redact does not", "leave one of them out")
     if detail and form in ("json", "jsonl"):
         raise UsageError(f"--detail is for html and md: {form} always has everything", "leave --detail out")
-    asked = request()
+    request = current_request()
     masks = redact if redact is not None else form in ("html", "md") or emails
-    library = open_library(asked)
+    library = open_library(request)
     chats = _chosen(library, names, query, project)
     hiding = redactor(emails=emails) if masks else None
     if names and len(chats) == 1 and query is None and project is None:
-        _export_one(library, chats[0], form, out, detail, hiding, force=force, quiet=asked.quiet)
+        _export_one(library, chats[0], form, out, detail, hiding, force=force, quiet=request.quiet)
     else:
-        _export_all(library, chats, form, out, detail, hiding, force=force, quiet=asked.quiet)
-    if hiding is not None and not asked.quiet:
-        tell(told(hiding))
+        _export_all(library, chats, form, out, detail, hiding, force=force, quiet=request.quiet)
+    if hiding is not None and not request.quiet:
+        write_note(told(hiding))
 
 
 def _chosen(library: "Library", names: tuple[str, ...], query: str | None, project: str | None) -> "list[StoredChat]":
@@ -118,7 +118,7 @@ def _export_one(
     path = Path(name) if out is None else out / name if out.is_dir() else out
     write_new(path, _pieces(library, stored, form, detail, hiding), force=force, private=hiding is None)
     if not quiet:
-        tell(f"wrote {clean_line(str(path))}")
+        write_note(f"wrote {clean_line(str(path))}")
 
 
 def _export_all(
@@ -156,7 +156,9 @@ def _export_all(
         pieces = index_page(entries, export_assets(), title=title, is_redacted=hiding is not None)
         write_new(out / "index.html", pieces, force=force, private=hiding is None)
     if not quiet:
-        tell(f"wrote {plural(len(chats), 'chat')} to {clean_line(str(out / 'index.html' if form == 'html' else out))}")
+        write_note(
+            f"wrote {plural(len(chats), 'chat')} to {clean_line(str(out / 'index.html' if form == 'html' else out))}"
+        )
 
 
 def _shown(piece: str | bytes, form: Form) -> str:

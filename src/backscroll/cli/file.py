@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from backscroll.cli.options import global_options, request
-from backscroll.cli.output import open_library, tell, write, write_json
+from backscroll.cli.options import current_request, global_options
+from backscroll.cli.output import open_library, write, write_json, write_note
 from backscroll.errors import NothingFound, UsageError
 from backscroll.render.terminal import clean, clean_line, moment
 
@@ -43,14 +43,14 @@ def command(path: str, at: str | None, diff: bool, as_list: bool) -> None:
 
     if as_list and (at or diff):
         raise UsageError("--list shows every version", "leave out --at and --diff")
-    asked = request()
-    library = open_library(asked)
+    request = current_request()
+    library = open_library(request)
     found = history(library, path)
     if as_list:
-        _write_list(found, as_json=asked.json)
+        _write_list(found, as_json=request.json)
         return
     seen = seen_at(library, found, at, datetime.now().astimezone())
-    if asked.json:
+    if request.json:
         write_json(_as_json(seen, diff=diff))
         return
     if seen.version.content is None:
@@ -60,11 +60,11 @@ def command(path: str, at: str | None, diff: bool, as_list: bool) -> None:
     text = "".join(_diff(seen)) if diff else seen.version.content
     # Elsewhere than on a terminal it is the file itself, whatever is in it.
     click.echo(clean(text) if sys.stdout.isatty() else text, nl=False, color=True)
-    if not asked.quiet:
+    if not request.quiet:
         when = moment(seen.version.when) if seen.version.when else "some time"
         sure = "certain" if seen.certain else "NOT certain"
-        tell(f"{clean_line(seen.file)}, version {seen.number} of {len(found.versions)}, {when}: {sure}")
-        tell(f"based on {clean_line(seen.basis)}")
+        write_note(f"{clean_line(seen.file)}, version {seen.number} of {len(found.versions)}, {when}: {sure}")
+        write_note(f"based on {clean_line(seen.basis)}")
 
 
 def _diff(seen: "FileState") -> Iterator[str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from backscroll.cli.options import global_options, request
+from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import open_library, write
 from backscroll.errors import INTERRUPTED, BackscrollError
 
@@ -33,14 +33,14 @@ def command(words: tuple[str, ...], sort: str) -> None:
       backscroll find flaky test
       backscroll find 'project:shop is:error' --sort newest
     """
-    asked = request()
+    request = current_request()
     query = " ".join(words)
     context = click.get_current_context()
-    if asked.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if request.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         _list(context, query, sort)
         return
     _check_terminal()
-    library = open_library(asked, with_text=True)
+    library = open_library(request, with_text=True)
     _pick(context, library, query, sort)
 
 
@@ -74,33 +74,33 @@ def _check_terminal() -> None:
 
 def _pick(context: click.Context, library: "Library", query: str, sort: str) -> None:
     from backscroll.cli import resume, show
-    from backscroll.cli.marks import change
-    from backscroll.cli.picker import Doors, pick
+    from backscroll.cli.marks import change_marks
+    from backscroll.cli.picker import ChatActions, pick
     from backscroll.library.chats.resume import resume_of
     from backscroll.library.marked_chats import sessions_of
     from backscroll.library.marks import read_marks
 
     def pin(stored: "StoredChat") -> bool:
         is_pinned = read_marks(library.settings.library).of(sessions_of(stored)).pinned
-        change(library, stored, lambda marks, sessions: marks.pin(sessions, undo=is_pinned))
+        change_marks(library, stored, lambda marks, sessions: marks.pin(sessions, undo=is_pinned))
         return not is_pinned
 
-    doors = Doors(
+    actions = ChatActions(
         show=lambda stored: context.invoke(show.command, name=stored.overview.id),
         resume_line=lambda stored: resume.as_line(resume_of(library, stored)),
         check_resume=lambda stored: resume.check(resume_of(library, stored)),
         pin=pin,
     )
-    left = pick(
+    result = pick(
         query,
         sort,
         lambda: library.clone(),
-        doors,
+        actions,
         color=context.find_root().color is not False,
     )
-    if left.copied:
-        write(left.copied)
-    if left.resume is not None:
-        resume.start(resume_of(library, left.resume))
-    if left.is_interrupted:
+    if result.copied:
+        write(result.copied)
+    if result.resume is not None:
+        resume.start(resume_of(library, result.resume))
+    if result.is_interrupted:
         raise click.exceptions.Exit(INTERRUPTED)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from backscroll.cli.options import PATH, global_options, request
+from backscroll.cli.options import PATH, current_request, global_options
 from backscroll.cli.output import ProgressLine, heading, keep_first, warning, write, write_json
 from backscroll.errors import BackscrollError
 from backscroll.render.terminal import clean_line, moment, plural, size
@@ -34,17 +34,17 @@ def command(paths: tuple[Path, ...]) -> None:
     """
     from backscroll.library import find_transcripts, inspect, open_homes
 
-    asked = request()
+    request = current_request()
     if not paths:
-        keep_first(asked)
-    transcripts = find_transcripts(paths, [] if paths else open_homes(asked.settings()))
-    with ProgressLine("reading", quiet=asked.quiet) as progress:
+        keep_first(request)
+    transcripts = find_transcripts(paths, [] if paths else open_homes(request.settings()))
+    with ProgressLine("reading", quiet=request.quiet) as progress:
         progress.set_total(sum(path.stat().st_size for path in transcripts if path.exists()))
         inspection = inspect(transcripts, progress.add)
-    if asked.json:
+    if request.json:
         write_json(as_json(inspection))
     else:
-        _write(inspection, shown=len(inspection.troubles) if asked.verbosity > 0 else SHOWN)
+        _write(inspection, shown=len(inspection.troubles) if request.verbosity > 0 else SHOWN)
     if inspection.unreadable:
         count = plural(len(inspection.unreadable), "file")
         raise BackscrollError(f"{count} could not be read", "see the list above; check the permissions")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from backscroll.cli.options import Request, global_options, request
-from backscroll.cli.output import tell, warning, write, write_json
+from backscroll.cli.options import Request, current_request, global_options
+from backscroll.cli.output import warning, write, write_json, write_note
 from backscroll.errors import UsageError
 from backscroll.render.terminal import clean, clean_line
 
@@ -61,9 +61,9 @@ def command(what: str, yes: bool, only_print: bool, kind: "Kind | None", hint: b
     from backscroll.library import open_homes
     from backscroll.library.setup.install import keep_command, plan_hooks, plan_timer, timer_kind
 
-    asked = request()
-    asked.refuse_demo("install anything")
-    settings = asked.settings()
+    request = current_request()
+    request.refuse_demo("install anything")
+    settings = request.settings()
     if what != "timer" and kind:
         raise UsageError("--kind is about a timer", "leave it out, or run backscroll install timer")
     if what != "claude" and hint is not None:
@@ -72,30 +72,32 @@ def command(what: str, yes: bool, only_print: bool, kind: "Kind | None", hint: b
         from backscroll.library.setup.plugin import plan_plugin
 
         plugin = plan_plugin(open_homes(settings), settings, hint=hint)
-        settle(asked, [plugin], yes=yes, only_show=only_print, nothing="the plugin is there already")
+        confirm_and_apply(request, [plugin], yes=yes, only_show=only_print, nothing="the plugin is there already")
         return
     if what == "hooks":
         plans = [plan_hooks(home, settings) for home in open_homes(settings)]
-        settle(asked, plans, yes=yes, only_show=only_print, nothing="the hooks are there already")
+        confirm_and_apply(request, plans, yes=yes, only_show=only_print, nothing="the hooks are there already")
         return
     words = keep_command(settings)
-    if only_print and not asked.json:
-        _print_timer(kind or timer_kind(), words, quiet=asked.quiet)
+    if only_print and not request.json:
+        _print_timer(kind or timer_kind(), words, quiet=request.quiet)
         return
     plan = plan_timer(kind or timer_kind(), words)
-    settle(asked, [plan], yes=yes, only_show=only_print, nothing="the timer is there already")
+    confirm_and_apply(request, [plan], yes=yes, only_show=only_print, nothing="the timer is there already")
 
 
-def settle(asked: Request, plans: "Sequence[InstallPlan]", *, yes: bool, only_show: bool = False, nothing: str) -> None:
+def confirm_and_apply(
+    request: Request, plans: "Sequence[InstallPlan]", *, yes: bool, only_show: bool = False, nothing: str
+) -> None:
     """Show what each plan would change, ask, and carry it out."""
     changed = False
     for plan in plans:
-        if not asked.json:
+        if not request.json:
             _show(plan, nothing, in_full=only_show)
-        if not plan.is_empty and not only_show and (yes or (not asked.json and _is_wanted(plan))):
-            _carry_out(plan, asked)
+        if not plan.is_empty and not only_show and (yes or (not request.json and _is_wanted(plan))):
+            _carry_out(plan, request)
             changed = True
-    if asked.json:
+    if request.json:
         write_json(
             {
                 "changed": changed,
@@ -119,7 +121,7 @@ def _show(plan: "InstallPlan", nothing: str, *, in_full: bool) -> None:
         for words in plan.first + plan.then:
             write(f"run: {clean_line(shlex.join(words))}")
     if plan.note:
-        tell(warning(f"note: {clean_line(plan.note)}"))
+        write_note(warning(f"note: {clean_line(plan.note)}"))
 
 
 def _is_wanted(plan: "InstallPlan") -> bool:
@@ -135,12 +137,12 @@ def _is_wanted(plan: "InstallPlan") -> bool:
     return wanted
 
 
-def _carry_out(plan: "InstallPlan", asked: Request) -> None:
+def _carry_out(plan: "InstallPlan", request: Request) -> None:
     from backscroll.library.setup.edits import program_of
 
     for words in plan.carry_out():
-        tell(warning(f"there is no {program_of(words)} here; to be run yet: {clean_line(shlex.join(words))}"))
-    if not asked.json:
+        write_note(warning(f"there is no {program_of(words)} here; to be run yet: {clean_line(shlex.join(words))}"))
+    if not request.json:
         write("Done.")
 
 
@@ -153,5 +155,5 @@ def _print_timer(kind: "Kind", words: Sequence[str], *, quiet: bool) -> None:
     files = systemd_files(words) if kind == "systemd" else launchd_files(words)
     for path, data in files.items():
         if not quiet:
-            tell(f"{clean_line(str(path))}:")
+            write_note(f"{clean_line(str(path))}:")
         write(clean(data.decode()))

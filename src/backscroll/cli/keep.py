@@ -2,8 +2,8 @@
 
 import click
 
-from backscroll.cli.options import global_options, request
-from backscroll.cli.output import ProgressLine, tell, write_json
+from backscroll.cli.options import current_request, global_options
+from backscroll.cli.output import ProgressLine, write_json, write_note
 from backscroll.errors import BackscrollError
 from backscroll.render.terminal import clean_line, plural, size
 
@@ -25,14 +25,14 @@ def command(watching: bool) -> None:
     """
     from backscroll.library import keep, keep_watching, no_history, open_homes
 
-    asked = request()
-    settings = asked.settings()
+    request = current_request()
+    settings = request.settings()
     homes = open_homes(settings)
     if not any(home.exists for home in homes):
         raise no_history(homes)
-    with ProgressLine("keeping", quiet=asked.quiet) as progress:
+    with ProgressLine("keeping", quiet=request.quiet) as progress:
         done = keep(settings, homes, progress.set_total, progress.add)
-    if asked.json:
+    if request.json:
         write_json({
             "files": done.files,
             "bytes": done.size,
@@ -40,14 +40,14 @@ def command(watching: bool) -> None:
             "moved": done.moved,
             "unreadable": [{"file": str(item.path), "reason": item.reason} for item in done.unreadable],
         })  # fmt: skip
-    elif not asked.quiet:
-        tell(_said(done.files, done.size, done.gone))
+    elif not request.quiet:
+        write_note(_said(done.files, done.size, done.gone))
     for item in done.unreadable:
-        tell(f"cannot be read: {clean_line(str(item.path))}: {clean_line(item.reason)}")
+        write_note(f"cannot be read: {clean_line(str(item.path))}: {clean_line(item.reason)}")
     if watching:
         for more in keep_watching(settings, homes):
-            if not asked.quiet:
-                tell(_said(more.files, more.size, more.gone))
+            if not request.quiet:
+                write_note(_said(more.files, more.size, more.gone))
     if done.unreadable:
         count = plural(len(done.unreadable), "file")
         raise BackscrollError(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from backscroll.cli.options import global_options, request
+from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import open_library, write, write_json
 from backscroll.errors import NothingFound
 from backscroll.render.cells import cells, cut
@@ -65,16 +65,16 @@ def command(
         fields.append(Field("after", ">=", parse_moment(since, now)))
     if until:
         fields.append(Field("before", "<", parse_moment(until, now, end=True)))
-    asked = request()
+    request = current_request()
     wanted = Query(query, All((*fields, *parse(query, now).root.parts)))
-    library = open_library(asked)
+    library = open_library(request)
     chats = library.chats(wanted, limit=limit, sort=sort)
     if not chats:
         raise NothingFound("no chats", "try fewer filters, or name a home with --home")
     from backscroll.library.marked_chats import marked_chat
 
     marked = [(chat, marked_chat(library, chat).mark) for chat in chats]
-    if asked.json:
+    if request.json:
         from backscroll.render.chats import chat_as_json
 
         write_json({

@@ -9,7 +9,7 @@ import click
 from backscroll import __version__
 from backscroll.cli.groups import LazyGroup
 from backscroll.cli.options import Request, global_options
-from backscroll.cli.output import no_history_for, tell_no_history, write_error
+from backscroll.cli.output import no_history_for, write_error, write_no_history
 from backscroll.errors import INTERRUPTED, BackscrollError, NothingFound, StorageError, UsageError, storage_error
 
 COMMANDS = {
@@ -87,23 +87,23 @@ def main(arguments: list[str] | None = None) -> None:
 
 def run(arguments: list[str]) -> int:
     """Run the command line, and say how it ended: the one place where errors become exit codes."""
-    asked = Request()
-    with asked.closing:
-        return _run(arguments, asked)
+    request = Request()
+    with request.closing:
+        return _run(arguments, request)
 
 
-def _run(arguments: list[str], asked: Request) -> int:
+def _run(arguments: list[str], request: Request) -> int:
     as_json = "--json" in arguments
     output = sys.stdout
     try:
-        result = backscroll.main(args=arguments, prog_name="backscroll", standalone_mode=False, obj=asked)
+        result = backscroll.main(args=arguments, prog_name="backscroll", standalone_mode=False, obj=request)
         sys.stdout.flush()
         code = result if isinstance(result, int) else 0
-        if asked.reads_history:
-            tell_no_history(asked, as_json=as_json and code != 0)
+        if request.reads_history:
+            write_no_history(request, as_json=as_json and code != 0)
     except BackscrollError as error:
         if isinstance(error, NothingFound):
-            error = no_history_for(asked) or error
+            error = no_history_for(request) or error
         write_error(error, as_json=as_json)
         return error.exit_code
     except click.ClickException as error:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 
-def change(library: "Library", stored: "StoredChat", how: "Callable[[Marks, list[str]], Answer]") -> Answer:
+def change_marks(library: "Library", stored: "StoredChat", how: "Callable[[Marks, list[str]], Answer]") -> Answer:
     """Change what is said of a chat."""
     from backscroll.library import change_marks
     from backscroll.library.marked_chats import sessions_of

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from backscroll.cli.options import Request, global_options, request
-from backscroll.cli.output import read_demo_first, tell, tell_no_history, write, write_json
+from backscroll.cli.options import Request, current_request, global_options
+from backscroll.cli.output import read_demo_first, write, write_json, write_no_history, write_note
 from backscroll.cli.token import token_options
 from backscroll.errors import NothingFound, UsageError
 from backscroll.render.terminal import clean
@@ -38,22 +38,22 @@ def command(over_http: bool, port: int | None, token: str | None) -> None:
     from backscroll.mcp.pool import RefreshedPool
     from backscroll.mcp.transports import PORT, serve_child, serve_http
 
-    asked = request()
+    request = current_request()
     if port is not None and not over_http:
         raise UsageError("--port is for --http", "write backscroll mcp --http --port NUMBER")
-    settings = asked.settings()
+    settings = request.settings()
     pool = RefreshedPool(settings, _homes(settings))
-    tell_no_history(asked)
-    read_demo_first(asked)
+    write_no_history(request)
+    read_demo_first(request)
     try:
         if over_http:
-            serve_http(pool, port=port or PORT, token=token, on_ready=lambda served: _tell(asked, served))
+            serve_http(pool, port=port or PORT, token=token, on_ready=lambda served: _tell(request, served))
         else:
-            if sys.stdin.isatty() and not asked.quiet:
-                tell(
+            if sys.stdin.isatty() and not request.quiet:
+                write_note(
                     "This is for a client to start, as in: claude mcp add backscroll -- backscroll mcp. Ctrl-D ends it."
                 )
-            serve_child(pool, asked.end_at_once if asked.demo else None)
+            serve_child(pool, request.end_at_once if request.demo else None)
     finally:
         pool.close()
 
@@ -65,16 +65,16 @@ def _homes(settings: "Settings") -> "list[Home]":
     try:
         return open_homes(settings)
     except NothingFound as error:
-        tell(f"backscroll: {clean(error.message)}\n  next: {clean(error.hint)}")
+        write_note(f"backscroll: {clean(error.message)}\n  next: {clean(error.hint)}")
         return [Home(path.expanduser().resolve()) for path in settings.homes]
 
 
-def _tell(asked: Request, served: "StartedMcpServer") -> None:
-    if asked.json:
+def _tell(request: Request, served: "StartedMcpServer") -> None:
+    if request.json:
         write_json({"url": served.url, "token": served.token})
     else:
         write(served.url)
         write(served.token)
     sys.stdout.flush()
-    if not asked.quiet:
-        tell("Clients send the second line as Authorization: Bearer TOKEN. Ctrl-C ends it.")
+    if not request.quiet:
+        write_note("Clients send the second line as Authorization: Bearer TOKEN. Ctrl-C ends it.")

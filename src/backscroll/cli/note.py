@@ -4,8 +4,8 @@ import sys
 
 import click
 
-from backscroll.cli.marks import change, write_changed, write_marked
-from backscroll.cli.options import global_options, request
+from backscroll.cli.marks import change_marks, write_changed, write_marked
+from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import open_library
 from backscroll.errors import NothingFound, UsageError
 
@@ -27,27 +27,27 @@ def command(name: str | None, words: tuple[str, ...], remove: int | None) -> Non
       backscroll note 4f8c
       backscroll note 4f8c --remove 1
     """
-    asked = request()
+    request = current_request()
     if remove is not None and (name is None or words):
         raise UsageError("--remove needs the ID of a chat and nothing else", "backscroll note ID --remove NUMBER")
-    library = open_library(asked)
+    library = open_library(request)
     if name is None or (not words and remove is None):
         from backscroll.library.marked_chats import marked_chat, marked_chats
 
         chats = marked_chats(library) if name is None else [marked_chat(library, library.find(name))]
         noted = [chat for chat in chats if chat.mark.notes]
         empty = NothingFound("there are no notes", "backscroll note ID TEXT")
-        write_marked(noted, empty, as_json=asked.json, notes=True)
+        write_marked(noted, empty, as_json=request.json, notes=True)
         return
     stored = library.find(name)
     if remove is not None:
         number = remove
-        if change(library, stored, lambda marks, sessions: marks.unnote(sessions, number)) is None:
+        if change_marks(library, stored, lambda marks, sessions: marks.unnote(sessions, number)) is None:
             raise NothingFound(f"it has no note {number}", f"see backscroll note {name}")
-        write_changed(library, stored, f"removed note {number}", as_json=asked.json, changed=True)
+        write_changed(library, stored, f"removed note {number}", as_json=request.json, changed=True)
         return
     text = sys.stdin.read() if words == ("-",) else " ".join(words)
     if not text.strip():
         raise UsageError("a note cannot be empty", "backscroll note ID TEXT")
-    change(library, stored, lambda marks, sessions: marks.note(sessions, text))
-    write_changed(library, stored, "noted", as_json=asked.json, changed=True)
+    change_marks(library, stored, lambda marks, sessions: marks.note(sessions, text))
+    write_changed(library, stored, "noted", as_json=request.json, changed=True)

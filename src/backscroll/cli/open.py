@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from backscroll.cli.options import Request, global_options, request
-from backscroll.cli.output import ProgressLine, read_demo_first, tell, tell_no_history, write, write_json
+from backscroll.cli.options import Request, current_request, global_options
+from backscroll.cli.output import ProgressLine, read_demo_first, write, write_json, write_no_history, write_note
 from backscroll.cli.token import token_options
 from backscroll.errors import NothingFound
 
@@ -49,24 +49,24 @@ def command(name: str, port: int | None, host: str | None, token: str | None, no
     from backscroll.web.server import needs_key_on_loopback, serve
     from backscroll.web.state import ViewerState
 
-    asked = request()
-    settings = asked.settings()
+    request = current_request()
+    settings = request.settings()
     state = ViewerState(settings, open_homes(settings))
-    tell_no_history(asked)
-    read_demo_first(asked)
+    write_no_history(request)
+    read_demo_first(request)
     try:
-        path = _address_of(state, name, quiet=asked.quiet) if name else "/"
+        path = _address_of(state, name, quiet=request.quiet) if name else "/"
         running = find_running_server(state, host, port, token, needs_key=needs_key_on_loopback(settings))
         if running is not None:
-            tell_address(asked, running.url, running.link(path), running.pid, None, browser=not no_browser)
+            write_address(request, running.url, running.link(path), running.pid, None, browser=not no_browser)
             return
         serve(
             state,
             host=host or LOOPBACK,
             port=port,
             token=token,
-            on_ready=lambda served: tell_address(
-                asked,
+            on_ready=lambda served: write_address(
+                request,
                 served.url,
                 served.link(path),
                 os.getpid(),
@@ -95,8 +95,8 @@ def _refresh(library: "Library", *, quiet: bool) -> None:
         library.refresh(with_text=False, progress=progress)
 
 
-def tell_address(
-    asked: Request,
+def write_address(
+    request: Request,
     url: str,
     link: str,
     pid: int,
@@ -108,19 +108,19 @@ def tell_address(
 ) -> None:
     """Say where it is, and open it. `another` is how to get another link, `notes` are about a server of our own."""
     is_own = pid == os.getpid()
-    if asked.json:
+    if request.json:
         write_json({"url": url, "link": link, "pid": pid, "token": token, "reused": not is_own})
     else:
         write(link)
     sys.stdout.flush()
-    if not asked.quiet:
+    if not request.quiet:
         if token is not None:
-            tell(f"The link works once; {another}. Nothing is encrypted.")
+            write_note(f"The link works once; {another}. Nothing is encrypted.")
         for note in notes if is_own else ("It was running already.",):
-            tell(note)
+            write_note(note)
     if browser and not _has_display():
-        if not asked.quiet:
-            tell("There is no display here to open a browser on: open the address yourself.")
+        if not request.quiet:
+            write_note("There is no display here to open a browser on: open the address yourself.")
     elif browser:
         opening = threading.Thread(target=_open, args=(link,), daemon=True)
         opening.start()
@@ -139,7 +139,7 @@ def _open(link: str) -> None:
     import webbrowser
 
     if not webbrowser.open(link):
-        tell("No browser was found: open the address yourself.")
+        write_note("No browser was found: open the address yourself.")
 
 
 PATIENCE = 10.0

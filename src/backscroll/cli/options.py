@@ -48,7 +48,7 @@ class Request:
     def room(self, notice: str = "demo: sample conversations, not your own") -> "Sandbox":
         """The demo, made when it is first asked for; from then on the environment leads there."""
         if self._room is None:
-            from backscroll.cli.output import tell
+            from backscroll.cli.output import write_note
             from backscroll.demo import open_sandbox
 
             if self.homes or self.library:
@@ -57,7 +57,7 @@ class Request:
                     "leave out --home and --library, or leave out --demo",
                 )
             if notice and not self.quiet and not self.json:
-                tell(notice)
+                write_note(notice)
             self._room = self.closing.enter_context(open_sandbox(datetime.now().astimezone()))
         return self._room
 
@@ -90,7 +90,7 @@ def global_options(command: Command) -> Command:
     return command
 
 
-def request() -> Request:
+def current_request() -> Request:
     """What was asked for in the command that runs now."""
     return _request(click.get_current_context())
 

@@ -64,34 +64,34 @@ def write_error(error: BackscrollError, *, as_json: bool) -> None:
         click.echo(f"backscroll: {clean(error.message)}\n  next: {clean(error.hint)}", err=True)
 
 
-def tell(text: str) -> None:
+def write_note(text: str) -> None:
     """Something for the user that is not the answer."""
     click.echo(for_terminal(text) if sys.stderr.isatty() else text, err=True)
 
 
-def no_history_for(asked: "Request") -> NothingFound | None:
+def no_history_for(request: "Request") -> NothingFound | None:
     """What to tell the user of a command that had no conversations to answer from; None if it had, or needs none."""
-    if not asked.reads_history or asked.demo:
+    if not request.reads_history or request.demo:
         return None
     from backscroll.library import has_history, no_history, open_homes
 
     try:
-        settings = asked.settings()
+        settings = request.settings()
         homes = open_homes(settings)
         return None if has_history(settings, homes) else no_history(homes)
     except BackscrollError:
         return None  # what is wrong was told already, or is about to be
 
 
-def tell_no_history(asked: "Request", *, as_json: bool = False) -> None:
+def write_no_history(request: "Request", *, as_json: bool = False) -> None:
     """Say so, once, if there are no conversations yet. For a command to which that is no error."""
-    asked.reads_history = True
-    if not asked.quiet and (missing := no_history_for(asked)):
+    request.reads_history = True
+    if not request.quiet and (missing := no_history_for(request)):
         write_error(missing, as_json=as_json)
-    asked.reads_history = False
+    request.reads_history = False
 
 
-def open_library(asked: "Request", *, with_text: bool = False, as_it_is: bool = False) -> "Library":
+def open_library(request: "Request", *, with_text: bool = False, as_it_is: bool = False) -> "Library":
     """The library of the homes that were asked for, brought up to date first if anything changed.
 
     `with_text` where words are looked for; else it is enough to know the chats. `as_it_is` where what is kept must not
@@ -99,12 +99,12 @@ def open_library(asked: "Request", *, with_text: bool = False, as_it_is: bool = 
     """
     from backscroll.library import local_library, open_homes
 
-    asked.reads_history = True
-    settings = asked.settings()
+    request.reads_history = True
+    settings = request.settings()
     homes = open_homes(settings)
     library = local_library(settings, homes, keeps=not as_it_is)
     try:
-        with ProgressLine(quiet=asked.quiet) as progress:
+        with ProgressLine(quiet=request.quiet) as progress:
             told = library.refresh(with_text=with_text, progress=progress)
     except (OSError, StorageError) as error:
         if isinstance(error, DiskFull | TooManyOpenFiles | OutOfMemory):
@@ -112,53 +112,53 @@ def open_library(asked: "Request", *, with_text: bool = False, as_it_is: bool = 
         import tempfile
 
         # Somewhere to put the index there must be; what was kept before is read where it lies.
-        if not asked.quiet:
-            tell(f"backscroll: nothing could be kept: {clean(str(error))}\n  next: see --library")
+        if not request.quiet:
+            write_note(f"backscroll: nothing could be kept: {clean(str(error))}\n  next: see --library")
         library = local_library(settings, homes, Path(tempfile.mkdtemp(prefix="backscroll-")), keeps=False)
         click.get_current_context().call_on_close(library.discard)
-        with ProgressLine(quiet=asked.quiet) as progress:
+        with ProgressLine(quiet=request.quiet) as progress:
             told = library.refresh(with_text=with_text, progress=progress)
     click.get_current_context().call_on_close(library.close)
-    if told is not None and not asked.quiet:
-        tell_updated(told, verbose=asked.verbosity > 0)
+    if told is not None and not request.quiet:
+        write_update_notes(told, verbose=request.verbosity > 0)
     return library
 
 
-def read_demo_first(asked: "Request") -> None:
+def read_demo_first(request: "Request") -> None:
     """Read the whole sample before a server starts: it takes a moment, and the first answer has everything in it."""
-    if asked.demo:
+    if request.demo:
         from backscroll.library import local_library, open_homes
 
-        settings = asked.settings()
-        with local_library(settings, open_homes(settings)) as library, ProgressLine(quiet=asked.quiet) as progress:
+        settings = request.settings()
+        with local_library(settings, open_homes(settings)) as library, ProgressLine(quiet=request.quiet) as progress:
             library.update(progress)
 
 
-def keep_first(asked: "Request") -> None:
+def keep_first(request: "Request") -> None:
     """Bring the archive up to date if that is due. Whatever goes wrong with it, the command itself goes on."""
     from backscroll.library import is_due, keep, open_homes
 
-    asked.reads_history = True
-    settings = asked.settings()
+    request.reads_history = True
+    settings = request.settings()
     homes = open_homes(settings)
     try:
         if is_due(settings, homes, datetime.now(UTC)):
-            with ProgressLine("keeping your sessions", quiet=asked.quiet) as progress:
+            with ProgressLine("keeping your sessions", quiet=request.quiet) as progress:
                 keep(settings, homes, progress.set_total, progress.add)
     except Busy:
         pass  # somebody else is just doing it
     except OSError as error:
-        if not asked.quiet:
-            tell(f"backscroll: nothing could be kept: {clean(str(error))}\n  next: see --library")
+        if not request.quiet:
+            write_note(f"backscroll: nothing could be kept: {clean(str(error))}\n  next: see --library")
 
 
-def tell_updated(told: "Updated", *, verbose: bool) -> None:
+def write_update_notes(told: "Updated", *, verbose: bool) -> None:
     """What the user should know of an update, which is mostly nothing."""
     for notice in told.notices:
-        tell(f"backscroll: {clean(notice)}")
+        write_note(f"backscroll: {clean(notice)}")
     if verbose:
         for item in told.unreadable:
-            tell(f"cannot be read: {clean(str(item.path))}: {clean(item.reason)}")
+            write_note(f"cannot be read: {clean(str(item.path))}: {clean(item.reason)}")
 
 
 class ProgressLine:
@@ -198,7 +198,7 @@ class ProgressLine:
         self._done = 0
         self._start = time.monotonic()
         if self._plain and total:
-            tell(f"{what} {self._amount(total)}")
+            write_note(f"{what} {self._amount(total)}")
 
     def add(self, count: int) -> None:
         """So much more is done."""

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from backscroll.cli.finding import Asked, Finder, Latest, Listed, Looked
+from backscroll.cli.picker_queries import ChatList, LatestAnswer, ListRequest, PickerQueries, PreviewRequest
 from backscroll.errors import BackscrollError
 from backscroll.render.picker import Line, Picker, draw, layout_of
 from backscroll.render.terminal import clean_line
@@ -21,7 +21,7 @@ PAGE = 50
 """How many chats are asked for at first; more as one comes to their end."""
 
 
-class Doors:
+class ChatActions:
     """What the picker can do with a chat; each may raise a BackscrollError."""
 
     def __init__(
@@ -38,7 +38,7 @@ class Doors:
         self.pin = pin
 
 
-class Left:
+class PickerResult:
     """How the picker was left."""
 
     def __init__(self) -> None:
@@ -47,47 +47,49 @@ class Left:
         self.is_interrupted = False
 
 
-def pick(text: str, sort: str, open_anew: "Callable[[], Library]", doors: Doors, *, color: bool) -> Left:
+def pick(
+    text: str, sort: str, open_anew: "Callable[[], Library]", actions: ChatActions, *, color: bool
+) -> PickerResult:
     """Show the picker until it is left."""
     curses.set_escdelay(25)
-    lister, viewer = Finder(open_anew), Finder(open_anew)
-    lists: Latest[Asked, Listed] = Latest(lister.found, lister.close)
-    views: Latest[Looked, list[Line]] = Latest(viewer.preview, viewer.close)
+    lister, viewer = PickerQueries(open_anew), PickerQueries(open_anew)
+    lists: LatestAnswer[ListRequest, ChatList] = LatestAnswer(lister.found, lister.close)
+    views: LatestAnswer[PreviewRequest, list[Line]] = LatestAnswer(viewer.preview, viewer.close)
     try:
         # Not curses.wrapper, which asks for colours where there must be none.
         window = curses.initscr()
         curses.noecho()
-        return Screen(window, Picker(text, sort=sort), lists, views, doors, color).run()
+        return PickerScreen(window, Picker(text, sort=sort), lists, views, actions, color).run()
     finally:
         curses.endwin()
         lists.stop()
         views.stop()
 
 
-class Screen:
+class PickerScreen:
     """A terminal with a picker on it."""
 
     def __init__(
         self,
         window: "curses.window",
         picker: Picker,
-        lists: "Latest[Asked, Listed]",
-        views: "Latest[Looked, list[Line]]",
-        doors: Doors,
+        lists: "LatestAnswer[ListRequest, ChatList]",
+        views: "LatestAnswer[PreviewRequest, list[Line]]",
+        actions: ChatActions,
         color: bool,
     ) -> None:
         self._window = window
         self._picker = picker
         self._lists = lists
         self._views = views
-        self._doors = doors
-        self._left = Left()
+        self._actions = actions
+        self._result = PickerResult()
         self._chats: dict[str, StoredChat] = {}
-        self._asked = Asked("", "", 0, 0, 0)
-        self._listed: Asked | None = None
-        self._looked: Looked | None = None
+        self._asked = ListRequest("", "", 0, 0, 0)
+        self._listed: ListRequest | None = None
+        self._looked: PreviewRequest | None = None
         """What is being looked at; None once it has been seen."""
-        self._last_look: Looked | None = None
+        self._last_look: PreviewRequest | None = None
         self._round = 0
         self._limit = PAGE
         self._is_over = False
@@ -95,14 +97,14 @@ class Screen:
         curses.raw()  # so that ^C, ^Y and ^Z come to us as keys
         window.keypad(True)
 
-    def run(self) -> Left:
+    def run(self) -> PickerResult:
         """Until somebody leaves."""
         _paste_mode(on=True)
         try:
             self._loop()
         finally:
             _paste_mode(on=False)
-        return self._left
+        return self._result
 
     def _loop(self) -> None:
         self._ask()
@@ -130,11 +132,11 @@ class Screen:
             self._limit = PAGE
         elif picker.chosen >= len(picker.entries) - 1 and self._limit <= len(picker.entries) < 10_000:
             self._limit *= 4
-        asked = Asked(picker.text, picker.sort, self._limit, layout_of(*self._size()).list_width, self._round)
-        if asked != self._asked:
-            self._asked = asked
+        request = ListRequest(picker.text, picker.sort, self._limit, layout_of(*self._size()).list_width, self._round)
+        if request != self._asked:
+            self._asked = request
             picker.is_searching = True
-            self._lists.ask(asked)
+            self._lists.ask(request)
         self._look()
 
     def _look(self) -> None:
@@ -143,7 +145,7 @@ class Screen:
         chat = self._chats.get(picker.selected.id) if picker.selected else None
         if chat is None or not layout.preview_height or self._listed is None:
             return
-        looked = Looked(chat, self._listed.text, layout.preview_width, self._round)
+        looked = PreviewRequest(chat, self._listed.text, layout.preview_width, self._round)
         if looked != self._last_look:
             self._last_look = self._looked = looked
             self._views.ask(looked)
@@ -151,12 +153,12 @@ class Screen:
     def _receive(self) -> None:
         picker = self._picker
         if (listed := self._lists.answered()) is not None and listed[0] == self._asked:
-            asked, found = listed
+            request, found = listed
             if isinstance(found, str):
                 picker.problem, picker.is_searching = found, False
             else:
-                same = self._listed is not None and self._listed[:2] == asked[:2]
-                self._listed, self._chats = asked, found.chats
+                same = self._listed is not None and self._listed[:2] == request[:2]
+                self._listed, self._chats = request, found.chats
                 picker.take(found.entries, found.amount, keep=same)
         if (viewed := self._views.answered()) is not None and viewed[0] == self._looked:
             looked, lines = viewed
@@ -174,7 +176,7 @@ class Screen:
             self._window.clear()
             return
         picker = self._picker
-        picker.told = None
+        picker.notice = None
         was_help, picker.shows_help = picker.shows_help, False
         if isinstance(key, str) and key.isprintable():
             if key == "?" and not picker.text:
@@ -192,11 +194,11 @@ class Screen:
             picker.move(move if isinstance(move, int) else steps[move])
         elif key in EDITS:
             EDITS[key](picker)
-        elif key in DEEDS:
+        elif key in ACTIONS:
             try:
-                getattr(self, DEEDS[key])()
+                getattr(self, ACTIONS[key])()
             except BackscrollError as error:
-                picker.told = ("problem", f"{clean_line(error.message)} ({clean_line(error.hint)})")
+                picker.notice = ("problem", f"{clean_line(error.message)} ({clean_line(error.hint)})")
 
     def _escape(self, *, was_help: bool) -> None:
         """Alone it leaves; before other characters it is a key that we do not know, or something pasted."""
@@ -219,7 +221,7 @@ class Screen:
         return text
 
     def _leave(self) -> None:
-        self._left.is_interrupted = self._is_over = True
+        self._result.is_interrupted = self._is_over = True
 
     def _open(self) -> None:
         if (chat := self._chosen()) is None:
@@ -228,7 +230,7 @@ class Screen:
         curses.endwin()
         started = time.monotonic()
         try:
-            self._doors.show(chat)
+            self._actions.show(chat)
             if time.monotonic() - started < 0.5:
                 # The pager did not stay, or there is none.
                 sys.stdout.write("\n-- Enter goes back --")
@@ -241,21 +243,21 @@ class Screen:
 
     def _resume(self) -> None:
         if (chat := self._chosen()) is not None:
-            self._doors.check_resume(chat)
-            self._left.resume = chat
+            self._actions.check_resume(chat)
+            self._result.resume = chat
             self._is_over = True
 
     def _copy(self) -> None:
         if (chat := self._chosen()) is not None:
-            line = self._doors.resume_line(chat)
-            self._left.copied = line
+            line = self._actions.resume_line(chat)
+            self._result.copied = line
             sys.stdout.write(f"\x1b]52;c;{base64.b64encode(line.encode()).decode()}\x07")
             sys.stdout.flush()
-            self._picker.told = ("match", f"copied: {line}")
+            self._picker.notice = ("match", f"copied: {line}")
 
     def _pin(self) -> None:
         if (chat := self._chosen()) is not None:
-            self._picker.told = ("match", "pinned" if self._doors.pin(chat) else "unpinned")
+            self._picker.notice = ("match", "pinned" if self._actions.pin(chat) else "unpinned")
             self._round += 1
 
     def _order(self) -> None:
@@ -368,7 +370,7 @@ EDITS: dict[int | str, Callable[[Picker], None]] = {
     _control("A"): lambda picker: picker.move_cursor(-len(picker.text)),
     _control("E"): lambda picker: picker.move_cursor(len(picker.text)),
 }
-DEEDS: dict[int | str, str] = {
+ACTIONS: dict[int | str, str] = {
     _control("C"): "_leave",
     "\r": "_open",
     "\n": "_open",

@@ -2,8 +2,8 @@
 
 import click
 
-from backscroll.cli.marks import change, write_changed, write_marked
-from backscroll.cli.options import global_options, request
+from backscroll.cli.marks import change_marks, write_changed, write_marked
+from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import open_library
 from backscroll.errors import NothingFound, UsageError
 
@@ -24,17 +24,19 @@ def command(name: str | None, undo: bool) -> None:
       backscroll search 'is:pinned timeout'
       backscroll pin 4f8c --undo
     """
-    asked = request()
+    request = current_request()
     if name is None and undo:
         raise UsageError("--undo needs the ID of a chat", "see backscroll pin")
-    library = open_library(asked)
+    library = open_library(request)
     if name is None:
         from backscroll.library.marked_chats import marked_chats
 
         pinned = [chat for chat in marked_chats(library) if chat.mark.pinned]
-        write_marked(pinned, NothingFound("nothing is pinned", "backscroll pin ID"), as_json=asked.json)
+        write_marked(pinned, NothingFound("nothing is pinned", "backscroll pin ID"), as_json=request.json)
         return
     stored = library.find(name)
-    changed = change(library, stored, lambda marks, sessions: marks.pin(sessions, undo=undo))
+    changed = change_marks(library, stored, lambda marks, sessions: marks.pin(sessions, undo=undo))
     told = {(True, True): "unpinned", (True, False): "was not pinned", (False, True): "pinned"}
-    write_changed(library, stored, told.get((undo, changed), "is pinned already"), as_json=asked.json, changed=changed)
+    write_changed(
+        library, stored, told.get((undo, changed), "is pinned already"), as_json=request.json, changed=changed
+    )

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from backscroll.cli.options import global_options, request
-from backscroll.cli.output import heading, tell, write, write_json
+from backscroll.cli.options import current_request, global_options
+from backscroll.cli.output import heading, write, write_json, write_note
 
 if TYPE_CHECKING:
     from backscroll.library.indexing.prices import ListedPrice
@@ -34,9 +34,9 @@ def command(model: str | None, past: bool) -> None:
     """
     from backscroll.library.indexing.prices import list_prices
 
-    asked = request()
-    found = list_prices(asked.settings(), model, past=past)
-    if asked.json:
+    request = current_request()
+    found = list_prices(request.settings(), model, past=past)
+    if request.json:
         taken = {name: str(getattr(found.snapshot, name)) for name in ("package", "version", "made")}
         write_json({"prices": [_as_json(item) for item in found.prices], "snapshot": taken})
         return
@@ -46,8 +46,10 @@ def command(model: str | None, past: bool) -> None:
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for number, line in enumerate(table(COLUMNS, rows, width)):
         write(line if number else heading(line))
-    if not asked.quiet:
-        tell(f"USD for a million tokens. {found.snapshot.package} {found.snapshot.version}, of {found.snapshot.made}.")
+    if not request.quiet:
+        write_note(
+            f"USD for a million tokens. {found.snapshot.package} {found.snapshot.version}, of {found.snapshot.made}."
+        )
 
 
 def _rows(item: "ListedPrice") -> list[list[Any]]:

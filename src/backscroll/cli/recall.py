@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import click
 
-from backscroll.cli.options import global_options, request
-from backscroll.cli.output import open_library, tell, write, write_json
+from backscroll.cli.options import current_request, global_options
+from backscroll.cli.output import open_library, write, write_json, write_note
 from backscroll.errors import NothingFound, UsageError
 from backscroll.render.terminal import clean_line
 
@@ -60,9 +60,9 @@ def command(
     question = sys.stdin.read(LONGEST_PIPED) if words == ("-",) else " ".join(words)
     if not question.strip():
         raise UsageError("nothing to recall", "backscroll recall QUESTION, or - for what is piped in")
-    asked = request()
+    request = current_request()
     now = datetime.now().astimezone()
-    library = open_library(asked, with_text=True)
+    library = open_library(request, with_text=True)
     caller = client_that_started_us(library, os.environ, str(Path.cwd()))
     found = recall(
         library,
@@ -73,7 +73,7 @@ def command(
         since=parse_moment(since, now) if since else None,
         until=parse_moment(until, now, end=True) if until else None,
     )
-    if asked.json:
+    if request.json:
         write_json(_fitting(recall_as_json(found), max_tokens))
         if not found.passages:
             raise click.exceptions.Exit(NothingFound.exit_code)
@@ -81,8 +81,8 @@ def command(
     if not found.passages:
         raise NothingFound(f"nothing is remembered of {clean_line(question)[:200]}", found.hint)
     write(recalled_text(found))
-    if not asked.quiet:
-        tell(f"{len(found.passages)} of {found.found} passages, {found.tokens:,} tokens at most")
+    if not request.quiet:
+        write_note(f"{len(found.passages)} of {found.found} passages, {found.tokens:,} tokens at most")
 
 
 def _fitting(answer: dict[str, Any], tokens: int) -> dict[str, Any]:

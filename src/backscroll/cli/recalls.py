@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from backscroll.cli.options import Request, global_options, request
-from backscroll.cli.output import open_library, tell, write, write_json
+from backscroll.cli.options import Request, current_request, global_options
+from backscroll.cli.output import open_library, write, write_json, write_note
 from backscroll.errors import NothingFound, UsageError
 from backscroll.render.recall import citation, recalled_text, source_as_json
 from backscroll.render.terminal import clean, clean_line, moment, plural
@@ -50,23 +50,23 @@ def command(
         raise UsageError("words, --show, --save and --remove are different things", "take one of them")
     if sources and save is None:
         raise UsageError("--source is about an answer to be saved", "add --save QUESTION")
-    asked = request()
+    request = current_request()
     if save is not None:
-        _save(asked, save, sources)
+        _save(request, save, sources)
     elif show is not None:
-        _show(asked, show)
+        _show(request, show)
     elif remove is not None:
-        _remove(asked, remove)
+        _remove(request, remove)
     else:
-        _list(asked, words)
+        _list(request, words)
 
 
-def _save(asked: Request, question: str, names: tuple[str, ...]) -> None:
+def _save(request: Request, question: str, names: tuple[str, ...]) -> None:
     from backscroll.library.memory.recall import recall
     from backscroll.library.memory.saved_recalls import save_recall, source_named
 
     text = "" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.read(LONGEST_PIPED)
-    library = open_library(asked, with_text=not text.strip())
+    library = open_library(request, with_text=not text.strip())
     sources = [source_named(library, name) for name in dict.fromkeys(names)]
     project = os.environ.get(CURRENT_PROJECT) or str(Path.cwd())
     if not text.strip():
@@ -76,24 +76,24 @@ def _save(asked: Request, question: str, names: tuple[str, ...]) -> None:
         text = recalled_text(found)
         sources = sources or [passage.source for passage in found.passages if passage.source.message]
     saved = save_recall(library.settings.library, question, text, sources, project=project)
-    if asked.json:
+    if request.json:
         write_json({"saved": _as_json(saved)})
         return
     write(f"saved: {clean_line(saved.name)}")
-    if not sources and not asked.quiet:
-        tell("it has no sources; name some with --source CHAT/MESSAGE")
+    if not sources and not request.quiet:
+        write_note("it has no sources; name some with --source CHAT/MESSAGE")
 
 
-def _list(asked: Request, words: tuple[str, ...]) -> None:
+def _list(request: Request, words: tuple[str, ...]) -> None:
     from backscroll.library.memory.saved_recalls import recalls_with, saved_recalls
 
-    recalls = saved_recalls(asked.settings().library)
+    recalls = saved_recalls(request.settings().library)
     if not recalls:
         raise NothingFound("no recall is saved", "backscroll recalls --save QUESTION")
     found = recalls_with(recalls, words)
     if not found:
         raise NothingFound(f"no saved recall has {clean_line(' '.join(words))}", "see backscroll recalls")
-    if asked.json:
+    if request.json:
         write_json({"recalls": [_as_json(one) for one in found]})
         return
     for one in found:
@@ -101,11 +101,11 @@ def _list(asked: Request, words: tuple[str, ...]) -> None:
         write(f"{click.style(clean_line(one.name), fg='cyan')}  {clean_line(one.question)}{about}")
 
 
-def _show(asked: Request, name: str) -> None:
+def _show(request: Request, name: str) -> None:
     from backscroll.library.memory.saved_recalls import find_recall
 
-    found = find_recall(asked.settings().library, name)
-    if asked.json:
+    found = find_recall(request.settings().library, name)
+    if request.json:
         write_json({"recall": {**_as_json(found), "text": found.text}})
         return
     write(f"{click.style(clean_line(found.question), bold=True)}\n\n{clean(found.text)}")
@@ -115,11 +115,11 @@ def _show(asked: Request, name: str) -> None:
         write(f"  {citation(source)}")
 
 
-def _remove(asked: Request, name: str) -> None:
+def _remove(request: Request, name: str) -> None:
     from backscroll.library.memory.saved_recalls import remove_recall
 
-    gone = remove_recall(asked.settings().library, name)
-    if asked.json:
+    gone = remove_recall(request.settings().library, name)
+    if request.json:
         write_json({"removed": _as_json(gone)})
     else:
         write(f"forgot {clean_line(gone.name)}: {clean_line(gone.question)}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from backscroll.cli.options import global_options, request
+from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import open_library, write, write_json
 from backscroll.errors import BackscrollError
 from backscroll.render.terminal import clean_line
@@ -34,10 +34,10 @@ def command(name: str, run: bool) -> None:
     """
     from backscroll.library.chats.resume import resume_of
 
-    asked = request()
-    library = open_library(asked)
+    request = current_request()
+    library = open_library(request)
     resume = resume_of(library, library.find(name), name)
-    if asked.json:
+    if request.json:
         write_json({"session": resume.session, "folder": resume.folder, "command": resume.command})
     elif run:
         check(resume)
@@ -54,7 +54,7 @@ def as_line(resume: "Resume") -> str:
 
 def check(resume: "Resume") -> None:
     """An error if it cannot be started, before anything is left for it."""
-    request().refuse_demo("start Claude Code")
+    current_request().refuse_demo("start Claude Code")
     missing = None
     if resume.folder and not Path(resume.folder).is_dir():
         missing = f"the folder {resume.folder} is gone"

@@ -2,7 +2,7 @@
 
 import click
 
-from backscroll.cli.options import global_options, request
+from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import write, write_json
 from backscroll.errors import NothingFound
 from backscroll.render.terminal import clean_line
@@ -24,22 +24,22 @@ def command(remove: str | None) -> None:
     from backscroll.library import change_marks
     from backscroll.library.marks import read_marks
 
-    asked = request()
-    library = asked.settings().library
+    request = current_request()
+    library = request.settings().library
     searches = read_marks(library).searches
     if remove is not None:
         if remove not in searches:
             known = ", ".join(sorted(searches)) or "none yet"
             raise NothingFound(f"no search is saved as {remove}", f"the saved searches are: {known}")
         query = change_marks(library, lambda marks: marks.searches.pop(remove, ""))
-        if asked.json:
+        if request.json:
             write_json({"removed": {"name": remove, "query": query}})
         else:
             write(f"forgot {clean_line(remove)}: {clean_line(query)}")
         return
     if not searches:
         raise NothingFound("no search is saved", "backscroll search --save NAME QUERY")
-    if asked.json:
+    if request.json:
         write_json({"searches": [{"name": name, "query": query} for name, query in sorted(searches.items())]})
         return
     width = max(len(clean_line(name)) for name in searches)

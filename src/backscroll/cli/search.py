@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from backscroll.cli.options import global_options, request
-from backscroll.cli.output import no_history_for, open_library, tell, warning, write, write_json
+from backscroll.cli.options import current_request, global_options
+from backscroll.cli.output import no_history_for, open_library, warning, write, write_json, write_note
 from backscroll.errors import NothingFound, UsageError
 from backscroll.render.terminal import clean, clean_line, plural
 
@@ -79,10 +79,10 @@ def command(
         for line in help_lines():
             write(line)
         return
-    asked = request()
-    library = open_library(asked, with_text=True)
+    request = current_request()
+    library = open_library(request, with_text=True)
     query = " ".join(words)
-    missing = no_history_for(asked)
+    missing = no_history_for(request)
     if saved is not None:
         query = f"{_remembered(library, saved)} {query}".strip()
     for name in reversed(FIELDS):
@@ -93,31 +93,33 @@ def command(
     found = library.search(query, limit=limit, offset=offset, sort=sort, hits=hits)
     if save is not None:
         _remember(library, save, query)
-    if asked.json:
+    if request.json:
         _write_json(library, found, context)
         if not found.chats:
             raise click.exceptions.Exit(NothingFound.exit_code)
         return
-    if missing and _may_answer_from_sample(asked, remembers=bool(save or saved)):
-        asked.answer_from_sample()
-        library = open_library(asked, with_text=True)
+    if missing and _may_answer_from_sample(request, remembers=bool(save or saved)):
+        request.answer_from_sample()
+        library = open_library(request, with_text=True)
         found = library.search(query, limit=limit, offset=offset, sort=sort, hits=hits)
         if not found.chats:
             raise missing
-        tell(f"{clean_line(missing.message)}: this is from sample conversations (--home DIR names another folder)")
-    _tell_missing(found, quiet=asked.quiet)
+        write_note(
+            f"{clean_line(missing.message)}: this is from sample conversations (--home DIR names another folder)"
+        )
+    _tell_missing(found, quiet=request.quiet)
     if not found.chats:
         raise NothingFound(f"nothing found for {clean_line(query)}", _suggestion(library, found))
     _write(library, found, context)
     left = found.total_chats - offset - len(found.chats)
-    if left > 0 and not asked.quiet:
-        tell(f"{plural(left, 'more chat')}: --offset {offset + len(found.chats)}")
+    if left > 0 and not request.quiet:
+        write_note(f"{plural(left, 'more chat')}: --offset {offset + len(found.chats)}")
 
 
-def _may_answer_from_sample(asked: "Request", *, remembers: bool) -> bool:
+def _may_answer_from_sample(request: "Request", *, remembers: bool) -> bool:
     """Whether a search without any history is answered from the sample; docs/why/demo.md has the reasons."""
-    is_for_a_program = asked.json or asked.quiet
-    names_a_home = bool(asked.settings().homes)
+    is_for_a_program = request.json or request.quiet
+    names_a_home = bool(request.settings().homes)
     return not (is_for_a_program or names_a_home or remembers)
 
 
@@ -182,11 +184,11 @@ def _write_json(library: "Library", found: "SearchResults", context: int | None)
 def _tell_missing(found: "SearchResults", *, quiet: bool) -> None:
     if found.pending and not quiet:
         what = ", ".join(found.pending_roles)
-        tell(
+        write_note(
             warning(f"{plural(found.pending, 'passage')} cannot be found yet ({what}): backscroll update makes them so")
         )
     if not found.is_whole and not quiet:
-        tell(
+        write_note(
             warning(
                 "not everything was looked through for the regular expression: narrow the search with words or fields"
             )

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from backscroll.cli.options import global_options, request
-from backscroll.cli.output import open_library, tell
+from backscroll.cli.options import current_request, global_options
+from backscroll.cli.output import open_library, write_note
 from backscroll.errors import BackscrollError, UsageError
 from backscroll.render.terminal import clean, escaped, plural
 
@@ -51,17 +51,17 @@ def command(
     """
     from backscroll.render.parts import PartFilter
 
-    asked = request()
-    library = open_library(asked)
+    request = current_request()
+    library = open_library(request)
     stored = library.find(name)
-    if asked.json:
+    if request.json:
         from backscroll.library.sharing.share import share
         from backscroll.render.html.export_documents import json_document
 
         for piece in json_document(share(library, stored, None)):
             click.echo(escaped(piece), nl=False)
     else:
-        choice = PartFilter(tools, thinking, everything=asked.verbosity > 0)
+        choice = PartFilter(tools, thinking, everything=request.verbosity > 0)
         _show(library.open(stored), choice, branch, raw=raw, agents=agents, no_pager=no_pager)
     if missing := library.missing_from(stored):
         count = plural(len(missing), "file")
@@ -72,7 +72,7 @@ def command(
 def _show(reading: "OpenedChat", choice: "PartFilter", branch: str, *, raw: bool, agents: bool, no_pager: bool) -> None:
     for path in reading.from_archive:
         now = "is shorter now" if path.exists() else "is gone"
-        tell(f"read from the archive: {clean(str(path))} {now}")
+        write_note(f"read from the archive: {clean(str(path))} {now}")
     chosen = _branches(reading.chat, branch)
     if raw:
         for row in _raw_rows(chosen):

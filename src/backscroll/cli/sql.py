@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from backscroll.cli.options import global_options, request
-from backscroll.cli.output import heading, open_library, tell, warning, write, write_csv, write_json
+from backscroll.cli.options import current_request, global_options
+from backscroll.cli.output import heading, open_library, warning, write, write_csv, write_json, write_note
 from backscroll.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,10 +41,10 @@ def command(statement: str | None, shape: str | None, limit: int, seconds: float
       backscroll sql 'select tool, count(*), sum(is_error) from v_tool_calls group by tool' --format csv
       backscroll sql --json < report.sql | jq -r '.rows[][0]'
     """
-    asked = request()
-    shape = "json" if asked.json else shape or ("table" if sys.stdout.isatty() else "csv")
+    request = current_request()
+    shape = "json" if request.json else shape or ("table" if sys.stdout.isatty() else "csv")
     if schema:
-        _write_schema(open_library(asked), shape)
+        _write_schema(open_library(request), shape)
         return
     if statement is None and sys.stdin.isatty():
         raise UsageError("no statement", "backscroll sql 'select * from v_chats', or see --schema")
@@ -52,12 +52,12 @@ def command(statement: str | None, shape: str | None, limit: int, seconds: float
         statement = sys.stdin.read()
     if not statement or not statement.strip():
         raise UsageError("the statement is empty", "backscroll sql 'select * from v_chats', or see --schema")
-    found = open_library(asked).sql(statement, limit=limit, seconds=seconds)
+    found = open_library(request).sql(statement, limit=limit, seconds=seconds)
     _write(found, shape)
-    if found.is_cut and shape != "json" and not asked.quiet:
+    if found.is_cut and shape != "json" and not request.quiet:
         count = len(found.rows)
         hint = "see --limit" if count == limit else "but these are large: ask for less of each"
-        tell(warning(f"only the first {count:,} rows: there are more, {hint}"))
+        write_note(warning(f"only the first {count:,} rows: there are more, {hint}"))
 
 
 def _write(found: "Table", shape: str) -> None:

@@ -2,7 +2,7 @@
 
 import click
 
-from backscroll.cli.options import global_options, request
+from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import write, write_json
 from backscroll.cli.status import answer_to, from_stdin, line
 
@@ -23,8 +23,8 @@ def command() -> None:
       backscroll statusline < status.json
       echo '{"model": {"display_name": "Opus"}}' | backscroll statusline
     """
-    answer = answer_to(from_stdin(), request().settings())
-    if request().json:
+    answer = answer_to(from_stdin(), current_request().settings())
+    if current_request().json:
         write_json(answer)
     else:
         write(line(answer))

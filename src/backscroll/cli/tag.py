@@ -2,8 +2,8 @@
 
 import click
 
-from backscroll.cli.marks import change, write_changed, write_marked
-from backscroll.cli.options import global_options, request
+from backscroll.cli.marks import change_marks, write_changed, write_marked
+from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import open_library
 from backscroll.errors import NothingFound, UsageError
 from backscroll.render.terminal import clean_line
@@ -24,23 +24,23 @@ def command(name: str | None, words: tuple[str, ...], remove: bool) -> None:
       backscroll search 'tag:review timeout'
       backscroll tag 4f8c review --remove
     """
-    asked = request()
+    request = current_request()
     if remove and not words:
         raise UsageError("--remove needs the ID of a chat and its tags", "backscroll tag ID WORD --remove")
     if any(not word.strip() for word in words):
         raise UsageError("a tag cannot be empty", "backscroll tag ID WORD")
-    library = open_library(asked)
+    library = open_library(request)
     if name is None or not words:
         from backscroll.library.marked_chats import marked_chat, marked_chats
 
         chats = marked_chats(library) if name is None else [marked_chat(library, library.find(name))]
         tagged = [chat for chat in chats if chat.mark.tags]
-        write_marked(tagged, NothingFound("there are no tags", "backscroll tag ID WORD"), as_json=asked.json)
+        write_marked(tagged, NothingFound("there are no tags", "backscroll tag ID WORD"), as_json=request.json)
         return
     stored = library.find(name)
-    how = change(library, stored, lambda marks, ids: marks.untag(ids, words) if remove else marks.tag(ids, words))
+    how = change_marks(library, stored, lambda marks, ids: marks.untag(ids, words) if remove else marks.tag(ids, words))
     if remove and not how:
         raise NothingFound(f"it has no tag {', '.join(words)}", f"see backscroll tag {name}")
     verb = "took away" if remove else "tagged"
     told = f"{verb} {clean_line(', '.join(how))}" if how else "has these tags already"
-    write_changed(library, stored, told, as_json=asked.json, changed=bool(how))
+    write_changed(library, stored, told, as_json=request.json, changed=bool(how))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from backscroll.cli.options import global_options, request
+from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import open_library, write, write_json
 from backscroll.render.terminal import clean_line, plural
 
@@ -27,12 +27,12 @@ def command(name: str, everything: bool) -> None:
       backscroll tree 4f8c
       backscroll tree 4f8c --json
     """
-    asked = request()
-    library = open_library(asked)
+    request = current_request()
+    library = open_library(request)
     stored = library.find(name)
     chat = library.open(stored, with_records=False).chat
     agents = [agent for agent in chat.agents if everything or not (agent.is_stub or agent.is_side_copy)]
-    if asked.json:
+    if request.json:
         from backscroll.library.marked_chats import marked_chat
         from backscroll.render.chats import agent_as_json, branch_as_json, chat_as_json
 

@@ -2,8 +2,8 @@
 
 import click
 
-from backscroll.cli.install import YES, settle
-from backscroll.cli.options import global_options, request
+from backscroll.cli.install import YES, confirm_and_apply
+from backscroll.cli.options import current_request, global_options
 
 
 @click.command("uninstall", short_help="Take out the hooks, the timer or the plugin again.")
@@ -25,15 +25,15 @@ def command(what: str, yes: bool) -> None:
     from backscroll.library import open_homes
     from backscroll.library.setup.install import plan_no_hooks, plan_no_timer
 
-    asked = request()
-    asked.refuse_demo("uninstall anything")
+    request = current_request()
+    request.refuse_demo("uninstall anything")
     if what == "claude":
         from backscroll.library.setup.plugin import plan_no_plugin
 
-        plan = plan_no_plugin(open_homes(asked.settings()), asked.settings())
-        settle(asked, [plan], yes=yes, nothing="there is no plugin of backscroll")
+        plan = plan_no_plugin(open_homes(request.settings()), request.settings())
+        confirm_and_apply(request, [plan], yes=yes, nothing="there is no plugin of backscroll")
     elif what == "hooks":
-        plans = [plan_no_hooks(home) for home in open_homes(asked.settings())]
-        settle(asked, plans, yes=yes, nothing="there are no hooks of backscroll")
+        plans = [plan_no_hooks(home) for home in open_homes(request.settings())]
+        confirm_and_apply(request, plans, yes=yes, nothing="there are no hooks of backscroll")
     else:
-        settle(asked, [plan_no_timer()], yes=yes, nothing="there is no timer of backscroll")
+        confirm_and_apply(request, [plan_no_timer()], yes=yes, nothing="there is no timer of backscroll")

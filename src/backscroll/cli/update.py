@@ -2,8 +2,8 @@
 
 import click
 
-from backscroll.cli.options import global_options, request
-from backscroll.cli.output import ProgressLine, tell, tell_updated, write_json
+from backscroll.cli.options import current_request, global_options
+from backscroll.cli.output import ProgressLine, write_json, write_note, write_update_notes
 from backscroll.render.terminal import plural, size
 
 
@@ -22,16 +22,16 @@ def command(rebuild: bool) -> None:
     """
     from backscroll.library import local_library, no_history, open_homes
 
-    asked = request()
-    settings = asked.settings()
+    request = current_request()
+    settings = request.settings()
     homes = open_homes(settings)
     if not any(home.exists for home in homes):
         raise no_history(homes)
-    with local_library(settings, homes) as library, ProgressLine(quiet=asked.quiet, plain=True) as progress:
+    with local_library(settings, homes) as library, ProgressLine(quiet=request.quiet, plain=True) as progress:
         told = library.rebuild(progress) if rebuild else library.update(progress)
-    if not asked.quiet:
-        tell_updated(told, verbose=True)
-    if asked.json:
+    if not request.quiet:
+        write_update_notes(told, verbose=True)
+    if request.json:
         write_json({
             "files": told.work.files,
             "bytes": told.work.size,
@@ -41,8 +41,8 @@ def command(rebuild: bool) -> None:
             "kept_bytes": told.kept,
             "unreadable": [{"file": str(item.path), "reason": item.reason} for item in told.unreadable],
         })  # fmt: skip
-    elif not asked.quiet and told.is_nothing:
-        tell("everything is up to date")
-    elif not asked.quiet:
+    elif not request.quiet and told.is_nothing:
+        write_note("everything is up to date")
+    elif not request.quiet:
         read = f"read {size(told.work.size)} of {plural(told.work.files, 'file')}"
-        tell(f"{read}: {plural(told.work.chats, 'chat')} changed, {plural(told.passages, 'passage')} indexed")
+        write_note(f"{read}: {plural(told.work.chats, 'chat')} changed, {plural(told.passages, 'passage')} indexed")

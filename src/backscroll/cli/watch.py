@@ -4,8 +4,8 @@ import json
 
 import click
 
-from backscroll.cli.options import global_options, request
-from backscroll.cli.output import tell, tell_no_history, write
+from backscroll.cli.options import current_request, global_options
+from backscroll.cli.output import write, write_no_history, write_note
 from backscroll.render.terminal import plural, size
 
 
@@ -23,16 +23,18 @@ def command() -> None:
     """
     from backscroll.library import follow, local_library, open_homes
 
-    asked = request()
-    settings = asked.settings()
-    tell_no_history(asked)
+    request = current_request()
+    settings = request.settings()
+    write_no_history(request)
     for round_ in follow(local_library(settings, open_homes(settings))):
-        if asked.json:
+        if request.json:
             # One object a line: it is a stream.
             write(
                 json.dumps(
                     {"files": round_.files, "bytes": round_.size, "records": round_.records, "lines": round_.lines}
                 )
             )
-        elif not asked.quiet:
-            tell(f"read {size(round_.size)} of {plural(round_.files, 'file')}: {plural(round_.records, 'record')}")
+        elif not request.quiet:
+            write_note(
+                f"read {size(round_.size)} of {plural(round_.files, 'file')}: {plural(round_.records, 'record')}"
+            )

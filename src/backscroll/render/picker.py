@@ -76,7 +76,7 @@ class Picker:
     is_searching: bool = False
     problem: str = ""
     """What is wrong with the query."""
-    told: Piece | None = None
+    notice: Piece | None = None
     """What was done, or could not be, until the next key."""
     shows_help: bool = False
 
@@ -256,8 +256,8 @@ def _list(picker: Picker, layout: PickerLayout) -> Iterator[Line]:
 
 
 def _foot(picker: Picker, width: int) -> Line:
-    if picker.told or picker.problem:
-        return fitted([picker.told or ("problem", picker.problem)], width)
+    if picker.notice or picker.problem:
+        return fitted([picker.notice or ("problem", picker.problem)], width)
     shown = ""
     for key in KEYS:
         longer = f"{shown}  {key}" if shown else key

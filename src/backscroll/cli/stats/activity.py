@@ -5,7 +5,7 @@ from datetime import datetime
 import click
 
 from backscroll.cli.options import global_options
-from backscroll.cli.output import tell, write
+from backscroll.cli.output import write, write_note
 from backscroll.cli.stats.common import begin, finish, report_options
 from backscroll.render.terminal import clean_line
 
@@ -43,4 +43,4 @@ def command(query: str, since: str | None, until: str | None, as_csv: bool) -> N
         write(f"Busiest day     {busiest['day']}, {busiest['prompts']:,} prompts")
     if not request.quiet:
         for note in report.notes:
-            tell(clean_line(note))
+            write_note(clean_line(note))

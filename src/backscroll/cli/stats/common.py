@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from backscroll.cli.options import Request, request
-from backscroll.cli.output import open_library, tell, write, write_csv, write_json
+from backscroll.cli.options import Request, current_request
+from backscroll.cli.output import open_library, write, write_csv, write_json, write_note
 from backscroll.render.terminal import clean_line
 
 if TYPE_CHECKING:
@@ -37,14 +37,14 @@ def begin(query: str, since: str | None, until: str | None) -> "tuple[Request, L
         since=parse_moment(since, now) if since else None,
         until=parse_moment(until, now, end=True) if until else None,
     )
-    return request(), open_library(request()), asked
+    return current_request(), open_library(current_request()), asked
 
 
 def finish(report: "Report", *, as_csv: bool, limit: int | None = None) -> None:
-    """Write a report as it was asked for."""
-    asked = request()
+    """Write a report in the format the user chose."""
+    request = current_request()
     rows = report.rows if limit is None else report.rows[:limit]
-    if asked.json:
+    if request.json:
         answer: dict[str, Any] = {"rows": report.as_dicts()[:limit], **report.facts}
         if report.explanation is not None:
             answer["explanation"] = report.explanation.as_dicts()
@@ -59,15 +59,15 @@ def finish(report: "Report", *, as_csv: bool, limit: int | None = None) -> None:
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for line in report_lines(report.columns, rows, report.bar, width):
         write(line)
-    if len(rows) < len(report.rows) and not asked.quiet:
-        tell(f"{len(report.rows) - len(rows):,} more rows: --limit")
+    if len(rows) < len(report.rows) and not request.quiet:
+        write_note(f"{len(report.rows) - len(rows):,} more rows: --limit")
     if report.explanation is not None:
         write()
         for line in report_lines(report.explanation.columns, report.explanation.rows, None, width):
             write(line)
-    if not asked.quiet:
+    if not request.quiet:
         for note in report.notes:
-            tell(clean_line(note))
+            write_note(clean_line(note))
 
 
 OPTIONS = (

@@ -7,7 +7,7 @@ from datetime import datetime
 import click
 
 from backscroll.cli.options import global_options
-from backscroll.cli.output import tell, write
+from backscroll.cli.output import write, write_note
 from backscroll.cli.stats.common import OPTIONS, begin, finish
 from backscroll.render.terminal import clean_line
 
@@ -57,4 +57,4 @@ def command(first: str, second: str, since: str | None, until: str | None, as_cs
         write(line)
     if not request.quiet:
         for note in report.notes:
-            tell(clean_line(note))
+            write_note(clean_line(note))

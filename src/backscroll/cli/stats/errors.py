@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from backscroll.cli.options import global_options, request
+from backscroll.cli.options import current_request, global_options
 from backscroll.cli.stats.common import begin, finish, report_options
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def command(
 
     _, library, asked = begin(query, since, until)
     report = errors(library, asked, limit, tool)
-    if not as_csv and not request().json:
+    if not as_csv and not current_request().json:
         report = _for_people(report, asked, examples=examples)
     finish(report, as_csv=as_csv)
 

@@ -4,8 +4,8 @@ import shutil
 import sys
 from datetime import UTC, datetime
 
-from backscroll.cli.options import request
-from backscroll.cli.output import tell, write, write_json
+from backscroll.cli.options import current_request
+from backscroll.cli.output import write, write_json, write_note
 from backscroll.cli.stats.common import begin
 from backscroll.render.terminal import clean_line
 
@@ -24,6 +24,6 @@ def write_overview(since: str | None, until: str | None) -> None:
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for line in overview_lines(found, width):
         write(line)
-    if not request().quiet:
+    if not current_request().quiet:
         for note in found["notes"]:
-            tell(clean_line(note))
+            write_note(clean_line(note))

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from backscroll.cli.options import global_options, request
+from backscroll.cli.options import current_request, global_options
 from backscroll.cli.stats.common import begin, finish, report_options
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def command(
     _, library, asked = begin(query, since, until)
     if with_loops:
         report = loops(library, asked)
-        if not as_csv and not request().json:
+        if not as_csv and not current_request().json:
             report = _for_people(report, asked)
     else:
         report = sequences(library, asked, (length or SHORTEST, length or LONGEST), fold=fold)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from backscroll.cli.options import global_options, request
+from backscroll.cli.options import current_request, global_options
 from backscroll.cli.stats.common import begin, finish, report_options
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def command(query: str, since: str | None, until: str | None, as_csv: bool, by: 
 
     _, library, asked = begin(query, since, until)
     report = tools(library, asked, by)
-    finish(report if as_csv or request().json else _for_people(report), as_csv=as_csv, limit=limit)
+    finish(report if as_csv or current_request().json else _for_people(report), as_csv=as_csv, limit=limit)
 
 
 def _for_people(report: "Report") -> "Report":

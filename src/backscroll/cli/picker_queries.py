@@ -23,7 +23,7 @@ PATIENCE = 0.04
 """How long to wait for the next key before searching, in seconds."""
 
 
-class Latest(Generic[Question, Answer]):
+class LatestAnswer(Generic[Question, Answer]):
     """Somebody who answers questions one at a time, each time the latest, and forgets those that came before it."""
 
     def __init__(self, answer: Callable[[Question], Answer], close: Callable[[], object]) -> None:
@@ -93,7 +93,7 @@ class Latest(Generic[Question, Answer]):
             return None if self._is_over else question
 
 
-class Asked(NamedTuple):
+class ListRequest(NamedTuple):
     """What was typed, in which order to answer, and how much of it."""
 
     text: str
@@ -105,7 +105,7 @@ class Asked(NamedTuple):
     """Raised to have the same answered anew."""
 
 
-class Listed(NamedTuple):
+class ChatList(NamedTuple):
     """The chats that were found."""
 
     entries: list[PickerEntry]
@@ -113,7 +113,7 @@ class Listed(NamedTuple):
     chats: "dict[str, StoredChat]"
 
 
-class Looked(NamedTuple):
+class PreviewRequest(NamedTuple):
     """Which chat to look into, with which query, for a pane of some width."""
 
     chat: "StoredChat"
@@ -122,7 +122,7 @@ class Looked(NamedTuple):
     round: int
 
 
-class Finder:
+class PickerQueries:
     """The library as the picker sees it. Opens its own, so that nobody waits for another's answer."""
 
     def __init__(self, open_anew: "Callable[[], Library]") -> None:
@@ -130,29 +130,29 @@ class Finder:
         self._library: Library | None = None
         self._round = 0
 
-    def found(self, asked: Asked) -> Listed:
+    def found(self, request: ListRequest) -> ChatList:
         """The chats that answer what was typed; without anything typed, all of them by time."""
-        library = self._fresh(asked.round)
+        library = self._fresh(request.round)
         now = datetime.now().astimezone()
-        query = while_typing(library.parse(asked.text))
+        query = while_typing(library.parse(request.text))
         if query.is_empty:
-            sort = "oldest" if asked.sort == "oldest" else "newest"
-            chats = library.chats(limit=asked.limit + 1, sort=sort)
-            entries = [self._entry(library, chat, _counts(chat), now) for chat in chats[: asked.limit]]
-            amount = f"{asked.limit:,}+ chats" if len(chats) > asked.limit else plural(len(chats), "chat")
-            return Listed(entries, amount, {chat.overview.id: chat for chat in chats})
+            sort = "oldest" if request.sort == "oldest" else "newest"
+            chats = library.chats(limit=request.limit + 1, sort=sort)
+            entries = [self._entry(library, chat, _counts(chat), now) for chat in chats[: request.limit]]
+            amount = f"{request.limit:,}+ chats" if len(chats) > request.limit else plural(len(chats), "chat")
+            return ChatList(entries, amount, {chat.overview.id: chat for chat in chats})
         # What was looked for must be seen, so a narrow list has short snippets.
-        width = max(30, asked.width - LABEL)
-        found = library.search(query, sort=asked.sort, limit=asked.limit, hits=1, width=width)
+        width = max(30, request.width - LABEL_WIDTH)
+        found = library.search(query, sort=request.sort, limit=request.limit, hits=1, width=width)
         entries = [
             self._entry(library, item.chat, passage_line(passage.hit, passage.snippet).pieces, now)
             for item in found.chats
             for passage in item.passages[:1]
         ]
         amount = plural(found.total_chats, "chat")
-        return Listed(entries, amount, {item.chat.overview.id: item.chat for item in found.chats})
+        return ChatList(entries, amount, {item.chat.overview.id: item.chat for item in found.chats})
 
-    def preview(self, looked: Looked) -> list[Line]:
+    def preview(self, looked: PreviewRequest) -> list[Line]:
         """The lines that show a chat."""
         from backscroll.library.marked_chats import marked_chat
         from backscroll.query import All, Field, Query
@@ -169,7 +169,7 @@ class Finder:
             ]
         talk = library.parse("role:prompt|answer -is:agent -is:abandoned")
         begun = _passages(library, Query(talk.text, All((here, *talk.root.parts))), 30, "oldest")
-        said = (PreviewMessage(str(item.hit.role) == "prompt", library.text(item.hit)[:LONGEST]) for item in begun)
+        said = (PreviewMessage(str(item.hit.role) == "prompt", library.text(item.hit)[:LONGEST_TEXT]) for item in begun)
         mark = marked_chat(library, looked.chat).mark
         marks = (
             ["pinned"] * mark.pinned
@@ -224,7 +224,7 @@ def _counts(stored: "StoredChat") -> Line:
     return (("dim", clean_line(" · ".join(words))),)
 
 
-LABEL = 16
+LABEL_WIDTH = 16
 """What stands before a snippet, in columns."""
-LONGEST = 4_000
+LONGEST_TEXT = 4_000
 """How much of what was said is shown at most, in characters."""
