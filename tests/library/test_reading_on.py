@@ -12,10 +12,9 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from backscroll.conversation import Message, RowKind
-from backscroll.library import ChatReader, Library, OpenChats, local_library, open_homes
+from backscroll.library import ChatReader, Library, OpenChats, local_library
 from backscroll.library.chats.find_in_chat import find_in
 from backscroll.library.chats.outline import crossings_of, outline_of
-from backscroll.settings import load_settings
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl
 from tests.support.homes import EVERYTHING, FAMILIES, session_path
@@ -85,11 +84,8 @@ def test_pieces_are_the_whole_in_all_layouts_at_once(tmp_path: Path) -> None:
         assert check_all(library) > 50
 
 
-def test_pieces_are_the_whole_in_real_chats(tmp_path: Path, corpus: Path) -> None:
-    settings = load_settings([corpus / "home"], tmp_path / "library")
-    with local_library(settings, open_homes(settings)) as library:
-        library.update()
-        assert check_all(library) > 1000
+def test_pieces_are_the_whole_in_real_chats(corpus_library: Library) -> None:
+    assert check_all(corpus_library) > 1000
 
 
 class Reader:

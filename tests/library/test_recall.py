@@ -20,22 +20,19 @@ from tests.support.words import RareWord, rare_words
 FIXTURES: Final = Path(__file__).parents[1] / "fixtures" / "transcripts"
 
 
-def missed(home: Path, index: Path, words: Iterable[RareWord]) -> list[RareWord]:
+def missed(library: Library, words: Iterable[RareWord]) -> list[RareWord]:
     """The words that are not found where they stand."""
-    settings = Settings(homes=(home,), library=index.parent, file=index.parent / "settings.toml")
-    with local_library(settings, [Home(home)], index=index) as library:
-        library.update()
-        return [word for word in words if not word.sessions & sessions_with(library, word.word)]
+    return [word for word in words if not word.sessions & sessions_with(library, word.word)]
 
 
 def sessions_with(library: Library, word: str) -> set[str]:
     return {session for chat in library.search(word, hits=1).chats for session in chat.chat.overview.sessions}
 
 
-def test_every_rare_word_of_real_sessions_is_found(corpus: Path, tmp_path: Path) -> None:
+def test_every_rare_word_of_real_sessions_is_found(corpus: Path, corpus_library: Library) -> None:
     words = rare_words(corpus / "home", 250, seed=1)
     assert len(words) > 1000
-    assert missed(corpus / "home", tmp_path / "index", words) == []
+    assert missed(corpus_library, words) == []
 
 
 @pytest.mark.parametrize("version", ["1.0.126", "2.0.76", "2.1.325"])
@@ -45,7 +42,10 @@ def test_every_rare_word_of_what_the_client_recorded_is_found(version: str, tmp_
     for home in sorted((FIXTURES / version).iterdir()):
         words = rare_words(home, 25, seed=1)
         kinds |= {word.kind for word in words}
-        not_found += missed(home, tmp_path / home.name, words)
+        settings = Settings(homes=(home,), library=tmp_path, file=tmp_path / "settings.toml")
+        with local_library(settings, [Home(home)], index=tmp_path / home.name) as library:
+            library.update()
+            not_found += missed(library, words)
     assert not_found == []
     assert kinds >= {"prompt", "answer", "tool-input", "tool-output"}
     assert version < "2.1" or kinds >= {"attachment", "system"}

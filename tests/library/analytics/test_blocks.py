@@ -9,12 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.cli.status import _window
-from backscroll.files import Home
-from backscroll.library import local_library
+from backscroll.library import Library
 from backscroll.library.analytics.blocks import LENGTH, blocks, starts_of
 from backscroll.library.analytics.reports import QUARTER, Asked
 from backscroll.query import parse
-from backscroll.settings import Settings
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl
 from tests.support.homes import session_path
@@ -65,7 +63,7 @@ def test_a_query_chooses_tokens_but_not_windows(tmp_path: Path) -> None:
     assert [row[:3] for row in found.rows] == [("2026-01-05 15:00", "2026-01-05 20:00", 1)]
 
 
-def test_real_files_counted_by_hand_have_the_same_windows(corpus: Path, tmp_path: Path) -> None:
+def test_real_files_counted_by_hand_have_the_same_windows(corpus: Path, corpus_library: Library) -> None:
     first: dict[str, datetime] = {}
     for path in (corpus / "home" / "projects").rglob("*.jsonl"):
         for line in path.read_bytes().split(b"\n"):
@@ -89,10 +87,7 @@ def test_real_files_counted_by_hand_have_the_same_windows(corpus: Path, tmp_path
             start = when.replace(minute=0, second=0, microsecond=0)
             windows[start] = 0
         windows[start] += 1
-    settings = Settings(homes=(), library=tmp_path / "library", file=tmp_path / "settings.toml")
-    with local_library(settings, [Home(corpus / "home")]) as library:
-        library.update()
-        found = blocks(library, Asked(zone=UTC), NOW)
+    found = blocks(corpus_library, Asked(zone=UTC), NOW)
     assert {row[0]: row[2] for row in found.rows} == {
         f"{when:%Y-%m-%d %H:%M}": count for when, count in windows.items()
     }

@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 
-from backscroll.files import Home
-from backscroll.library import Library, local_library
+from backscroll.library import Library
 from backscroll.library.analytics.cache import cache
 from backscroll.library.analytics.reports import Asked
-from backscroll.settings import Settings
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path
@@ -78,7 +76,7 @@ def test_days_and_chats(library: Library) -> None:
     assert (row["answers"], row["title"]) == (5, "hi")
 
 
-def test_the_numbers_are_those_of_an_independent_count(corpus: Path, tmp_path: Path) -> None:
+def test_the_numbers_are_those_of_an_independent_count(corpus: Path, corpus_library: Library) -> None:
     most: dict[str, list[int]] = {}
     names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
     for path in sorted((corpus / "home").glob("projects/**/*.jsonl")):
@@ -94,10 +92,6 @@ def test_the_numbers_are_those_of_an_independent_count(corpus: Path, tmp_path: P
             if message["model"] != "<synthetic>":
                 counts = most.setdefault(key, [0, 0, 0])
                 most[key] = [max(known, usage.get(name) or 0) for known, name in zip(counts, names, strict=True)]
-    home = corpus / "home"
-    settings = Settings(homes=(home,), library=tmp_path / "library", file=tmp_path / "settings.toml")
-    with local_library(settings, [Home(home)], keeps=False) as library:
-        library.refresh(with_text=False)
-        total = cache(library, Asked()).facts["total"]
+    total = cache(corpus_library, Asked()).facts["total"]
     assert total["answers"] == len(most)
     assert [total[name] for name in names] == [sum(counts[at] for counts in most.values()) for at in range(3)]

@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 
 from backscroll.errors import UsageError
-from backscroll.files import Home
-from backscroll.library import Library, local_library
+from backscroll.library import Library
 from backscroll.library.analytics.context import context
 from backscroll.library.analytics.reports import Asked
-from backscroll.settings import Settings
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path
@@ -90,7 +88,7 @@ def test_turns_need_one_chat(library: Library) -> None:
         context(library, Asked(), "turn")
 
 
-def test_the_outputs_are_those_of_an_independent_count(corpus: Path, tmp_path: Path) -> None:
+def test_the_outputs_are_those_of_an_independent_count(corpus: Path, corpus_library: Library) -> None:
     tools: dict[str, str] = {}
     sizes: dict[str, int] = {}
     for path in sorted((corpus / "home").glob("projects/**/*.jsonl")):
@@ -110,8 +108,4 @@ def test_the_outputs_are_those_of_an_independent_count(corpus: Path, tmp_path: P
     expected: dict[str, int] = defaultdict(int)
     for call, size in sizes.items():
         expected[tools.get(call, "-")] += size
-    home = corpus / "home"
-    settings = Settings(homes=(home,), library=tmp_path / "library", file=tmp_path / "settings.toml")
-    with local_library(settings, [Home(home)], keeps=False) as library:
-        library.refresh(with_text=False)
-        assert {row[0]: row[2] for row in context(library, Asked(), "tool").rows} == expected
+    assert {row[0]: row[2] for row in context(corpus_library, Asked(), "tool").rows} == expected

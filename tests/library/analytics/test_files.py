@@ -11,14 +11,12 @@ from typing import Any
 import pytest
 
 from backscroll.errors import NothingFound, UsageError
-from backscroll.files import Home
-from backscroll.library import Library, local_library
+from backscroll.library import Library
 from backscroll.library.analytics.blame import blame
 from backscroll.library.analytics.files import files
 from backscroll.library.analytics.reports import Asked
 from backscroll.library.analytics.touched import is_end_of
 from backscroll.library.chats.file_versions import history, seen_at
-from backscroll.settings import Settings
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path
@@ -181,11 +179,10 @@ def test_an_edit_tells_what_was_there_before(tmp_path: Path) -> None:
         assert (seen.version.content, seen.certain) == ("one\ntwo\n", False)
 
 
-def test_the_numbers_are_those_of_an_independent_count(corpus: Path, tmp_path: Path) -> None:
-    home = corpus / "home"
+def test_the_numbers_are_those_of_an_independent_count(corpus: Path, corpus_library: Library) -> None:
     tools: dict[str, tuple[str, str]] = {}
     done: set[str] = set()
-    for path in sorted(home.glob("projects/**/*.jsonl")):
+    for path in sorted((corpus / "home").glob("projects/**/*.jsonl")):
         for line in path.read_bytes().splitlines():
             try:
                 row = json.loads(line)
@@ -201,8 +198,5 @@ def test_the_numbers_are_those_of_an_independent_count(corpus: Path, tmp_path: P
     for call, (tool, file) in tools.items():
         if call in done:
             expected.setdefault(file, [0, 0])[tool == "Read"] += 1
-    settings = Settings(homes=(home,), library=tmp_path / "library", file=tmp_path / "settings.toml")
-    with local_library(settings, [Home(home)], keeps=False) as library:
-        library.refresh(with_text=False)
-        found = {row["file"]: [row["edits"], row["reads"]] for row in files(library, Asked(), limit=1).as_dicts()}
+    found = {row["file"]: [row["edits"], row["reads"]] for row in files(corpus_library, Asked(), limit=1).as_dicts()}
     assert {file: counts for file, counts in found.items() if any(counts)} == expected

@@ -3,11 +3,9 @@
 from datetime import UTC
 from pathlib import Path
 
-from backscroll.files import Home
-from backscroll.library import local_library
+from backscroll.library import Library
 from backscroll.library.analytics.prompts import prompts
 from backscroll.library.analytics.reports import Asked
-from backscroll.settings import Settings
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl
 from tests.support.homes import EVERYTHING, session_path
@@ -69,10 +67,7 @@ def test_every_home_has_as_many_as_its_chats_say(tmp_path: Path) -> None:
     assert report.facts["total"]["prompts"] + report.facts["without_time"] == told
 
 
-def test_the_corpus_has_as_many_as_its_chats_say(corpus: Path, tmp_path: Path) -> None:
-    settings = Settings(homes=(), library=tmp_path / "library", file=tmp_path / "settings.toml")
-    with local_library(settings, [Home(corpus / "home")]) as library:
-        library.update()
-        report = prompts(library, Asked(zone=UTC))
-        told = library.sql("select sum(prompts) from v_chats").rows[0][0]
+def test_the_corpus_has_as_many_as_its_chats_say(corpus_library: Library) -> None:
+    report = prompts(corpus_library, Asked(zone=UTC))
+    told = corpus_library.sql("select sum(prompts) from v_chats").rows[0][0]
     assert report.facts["total"]["prompts"] + report.facts["without_time"] == told

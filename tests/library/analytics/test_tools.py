@@ -9,11 +9,9 @@ from typing import Any
 
 import pytest
 
-from backscroll.files import Home
-from backscroll.library import local_library
+from backscroll.library import Library
 from backscroll.library.analytics.reports import Asked, Report
 from backscroll.library.analytics.tools import tools
-from backscroll.settings import Settings
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl
 from tests.support.homes import FAMILIES, session_file, session_path
@@ -93,7 +91,7 @@ def test_a_time_is_exact(tmp_path: Path) -> None:
     assert report(shelf, asked).facts["counted"] == 2
 
 
-def test_the_numbers_are_those_of_the_raw_rows(corpus: Path, tmp_path: Path) -> None:
+def test_the_numbers_are_those_of_the_raw_rows(corpus: Path, corpus_library: Library) -> None:
     calls: dict[str, set[str]] = defaultdict(set)
     failed: dict[str, bool] = {}
     for block in _blocks(corpus / "home"):
@@ -101,10 +99,7 @@ def test_the_numbers_are_those_of_the_raw_rows(corpus: Path, tmp_path: Path) -> 
             calls[block["name"]].add(block["id"])
         elif block.get("type") == "tool_result":
             failed.setdefault(block["tool_use_id"], bool(block.get("is_error")))
-    settings = Settings(homes=(corpus / "home",), library=tmp_path / "library", file=tmp_path / "settings.toml")
-    with local_library(settings, [Home(corpus / "home")], keeps=False) as library:
-        library.refresh(with_text=False)
-        found = rows(tools(library, Asked()))
+    found = rows(tools(corpus_library, Asked()))
     assert {name: row["calls"] for name, row in found.items()} == {name: len(ids) for name, ids in calls.items()}
     assert {name: row["missing"] for name, row in found.items()} == {
         name: sum(call not in failed for call in ids) for name, ids in calls.items()

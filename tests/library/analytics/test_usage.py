@@ -77,11 +77,8 @@ def check(library: Library, told: dict[str, Told]) -> None:
 # Homes that are there
 
 
-def test_the_real_sessions_are_counted_as_a_recount_counts_them(corpus: Path, tmp_path: Path) -> None:
-    settings = replace(Shelf(tmp_path).settings, homes=(corpus / "home",))
-    with local_library(settings, [Home(corpus / "home")]) as library:
-        library.refresh(with_text=False)
-        check(library, recount(corpus / "home"))
+def test_the_real_sessions_are_counted_as_a_recount_counts_them(corpus: Path, corpus_library: Library) -> None:
+    check(corpus_library, recount(corpus / "home"))
 
 
 @pytest.mark.parametrize("seed", [1, 2])
