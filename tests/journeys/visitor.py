@@ -23,20 +23,25 @@ class Site(str):
     """The address of a server, which makes links to it with a key."""
 
     served: StartedViewer
+    cookies: list[Any]
 
     @classmethod
     def of(cls, served: StartedViewer) -> "Site":
-        """The address of a server that runs."""
+        """The address of a running server."""
         site = cls(served.url)
         site.served = served
+        site.cookies = []
         return site
 
 
 def enter(context: BrowserContext, site: Site) -> None:
-    """Come in as a user does, through the link that is printed; from then on the cookie opens everything."""
-    page = context.new_page()
-    page.goto(site.served.link())
-    page.close()
+    """Open the printed link, as a user does; its cookie then opens everything, in later contexts too."""
+    if not site.cookies:
+        page = context.new_page()
+        page.goto(site.served.link())
+        page.close()
+        site.cookies = context.cookies()
+    context.add_cookies(site.cookies)
 
 
 class Visitor:
