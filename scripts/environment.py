@@ -1,7 +1,7 @@
-"""Make the environment that the commands in this folder run in: `.venv`, inside the checkout.
+"""Create the environment for the scripts in this folder: `.venv` inside the checkout.
 
-Standard library only, because it runs before anything is installed. Uses uv where there is one, else venv and pip.
-Nothing outside the checkout is changed: caches go to `.cache`, and no Python is downloaded.
+Uses only the standard library, because it runs before anything is installed. Uses uv if it is installed, else venv and
+pip. Changes nothing outside the checkout: caches go to `.cache`, and no Python is downloaded.
 """
 
 import fcntl

@@ -1,5 +1,5 @@
-# Sourced by the commands beside it, which set `root` (the checkout) and `purpose` (run or test).
-# Makes or renews .venv when its stamp is older than what it was made from; otherwise costs nothing.
+# Sourced by the scripts in this folder, which set `root` (the checkout) and `purpose` (run or test).
+# Creates or updates .venv if its stamp is older than the files it was made from; otherwise does nothing.
 
 stamp=$root/.venv/ready-$purpose
 made_for=
