@@ -40,7 +40,7 @@ def enter(context: BrowserContext, site: Site) -> None:
         page = context.new_page()
         page.goto(site.served.link())
         page.close()
-        site.cookies = context.cookies()
+        site.cookies += context.cookies()
     context.add_cookies(site.cookies)
 
 
