@@ -6,6 +6,7 @@ with the text. Both sides use what is here: a text when it is indexed, a word wh
 """
 
 import re
+import string
 import unicodedata
 from collections.abc import Iterator
 from typing import Final
@@ -41,34 +42,42 @@ def split_scripts(word: str) -> list[tuple[str, bool]]:
 
 
 class Preparation:
-    """Prepares texts to be indexed. Remembers the words it has met: nearly all of a text's words are in others too."""
+    """Prepares texts to be indexed. Remembers the parts of names: nearly all names of a text are in others too."""
 
     def __init__(self) -> None:
-        self._met: set[str] = set()
-        self._parts: dict[str, str] = {}
-        """Of the words that have names with parts in them, the parts."""
+        self._parts: dict[bytes, str] = {}
 
     def prepare(self, text: str) -> tuple[str, str]:
         """The text with one spelling and without blobs; and what it is found by besides, with spaces between."""
         text = normal(text)
         if len(text) >= SHORTEST_BLOB and _may_have_blob(text):
             text = BLOB.sub(" ", text)
-        parts = self._parts_of(text) if LOWER_UPPER.search(text) is not None else ""
-        return text, parts if text.isascii() else " ".join([parts, *_unspaced_parts(text)]).strip()
+        data = text.encode("utf-8", "surrogatepass")
+        classes = data.translate(CLASSES)
+        parts = self._parts_of(data, classes)
+        return text, " ".join([parts, *_unspaced_parts(text)]).strip() if b"U" in classes else parts
 
-    def _parts_of(self, text: str) -> str:
-        words = set(text.split())
-        if fresh := words - self._met:
-            if len(self._met) > MOST_REMEMBERED:
-                self._met.clear()
-                self._parts.clear()
-                fresh = words
-            self._met |= fresh
-            for word in fresh:
-                if LOWER_UPPER.search(word) is not None:
-                    parts = [part for name in NAME.findall(word) for part in camel_parts(name)]
-                    self._parts[word] = " ".join(dict.fromkeys(parts))
-        return " ".join(map(self._parts.__getitem__, words & self._parts.keys()))
+    def _parts_of(self, data: bytes, classes: bytes) -> str:
+        """The parts of the `camelCase` names in a text, which are found by the classes of its characters."""
+        names: dict[bytes, None] = {}
+        for change in CLASS_CHANGES:
+            at = classes.find(change)
+            while at >= 0:
+                end = classes.find(b" ", at)
+                end = end if end >= 0 else len(classes)
+                names[data[classes.rfind(b" ", 0, at) + 1 : end]] = None
+                at = classes.find(change, end)
+        if len(self._parts) > MOST_REMEMBERED:
+            self._parts.clear()
+        found = []
+        for name in names:
+            parts = self._parts.get(name)
+            if parts is None:
+                words = NAME.findall(name.decode("utf-8", "surrogatepass"))
+                parts = " ".join(dict.fromkeys(part for word in words for part in camel_parts(word)))
+                self._parts[name] = parts
+            found.append(parts)
+        return " ".join(filter(None, found))
 
 
 def camel_parts(name: str) -> list[str]:
@@ -102,6 +111,22 @@ def _unspaced_parts(text: str) -> Iterator[str]:
         beside = run.end()
 
 
+def _classes() -> bytes:
+    """What each byte of UTF-8 is: lower case `a`, upper case `B`, a digit `0`, a byte that a character of a script
+    without spaces may begin with `U`, another byte of a character beyond ASCII `x`, and everything else a space."""
+    table = bytearray(b" " * 256)
+    table[0x80:] = b"x" * 0x80
+    for first in (0xE0, 0xE1, *range(0xE3, 0xEE), 0xEF, 0xF0):
+        table[first] = ord("U")
+    for letters, name in ((string.ascii_lowercase, "a"), (string.ascii_uppercase, "B"), (string.digits, "0")):
+        for letter in letters:
+            table[ord(letter)] = ord(name)
+    return bytes(table)
+
+
+CLASSES: Final = _classes()
+CLASS_CHANGES: Final = (b"aB", b"0B", b"BBa")
+"""Where a part of a `camelCase` name ends, in classes: the same as LOWER_UPPER."""
 MOST_REMEMBERED: Final = 300_000
 LOWER_UPPER: Final = re.compile("[a-z0-9][A-Z]|[A-Z][A-Z][a-z]")
 NAME: Final = re.compile(r"[^\W_]+")
