@@ -152,6 +152,49 @@ def test_a_door_asks_the_library_and_not_its_store(door: str) -> None:
             assert not is_store, f"{module.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
 
 
+ENGINES = {"apsw", "sqlite3", "tantivy"}
+STATEMENT = re.compile(r"\s*(?:select|insert|update|delete|with|pragma)\b.*\b(?:from|into|set|pragma)\b", re.DOTALL)
+OWNERS = {
+    "LocalStore": {"store/local", "library/local.py"},
+    "rows.sqlite": {"store/local", "cli/status.py"},
+    "catalogue.jsonl": {"archive"},
+}
+"""Names of classes and files, and who may know them."""
+STATUS_LINE = "cli/status.py"
+"""The documented exception: it has no time to open a store."""
+
+
+def texts(tree: ast.Module) -> Iterator[ast.Constant]:
+    """Every string of a module that is not a docstring."""
+    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in alone:
+            yield node
+
+
+def test_sql_and_engines_are_known_to_the_local_store_only() -> None:
+    found = set()
+    for path in SOURCE.rglob("*.py"):
+        where = path.relative_to(SOURCE).as_posix()
+        if not where.startswith("store/local/"):
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            found |= {where for text in texts(tree) if STATEMENT.match(str(text.value))}
+            found |= {where for name in imports(path) if name.split(".")[0] in ENGINES}
+    assert found == {STATUS_LINE}
+
+
+@pytest.mark.parametrize("name", OWNERS)
+def test_a_name_is_known_to_its_owners_only(name: str) -> None:
+    found = set()
+    for path in SOURCE.rglob("*.py"):
+        where = path.relative_to(SOURCE).as_posix()
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        is_named = any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(tree))
+        if is_named or any(name in str(text.value) for text in texts(tree)):
+            found |= {owner for owner in OWNERS[name] if where.startswith(owner)} or {where}
+    assert found == OWNERS[name]
+
+
 def room_of(package: str, module: Path) -> str:
     relative = module.relative_to(SOURCE / package)
     return relative.parts[0] if len(relative.parts) > 1 else relative.stem

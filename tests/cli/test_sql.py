@@ -113,9 +113,10 @@ def test_an_answer_that_is_too_large_is_cut_and_that_is_told(home: Path) -> None
 
 def test_the_views_and_their_columns_are_listed(home: Path) -> None:
     text = run(home, "--schema", "--format", "table").stdout
+    assert "statements in SQLite's SQL" in text
     assert "v_chats (chat, id, title" in text
     found = answer(home, "--schema")
-    assert found["columns"] == ["view", "column"]
+    assert (found["dialect"], found["columns"]) == ("SQLite", ["view", "column"])
     assert ["v_usage", "model"] in found["rows"]
     for view in {view for view, _ in found["rows"]}:
         assert run(home, f"select * from {view} limit 1").returncode == 0

@@ -9,6 +9,7 @@ from backscroll.archive.reading import KeptReading
 from backscroll.archive.recovery import Recovered, has_all_copies
 from backscroll.archive.restore import Restored, restore
 from backscroll.archive.rewriting import Writer
+from backscroll.archive.stamp import disk_state, has_catalogue, stamp_of
 from backscroll.archive.verify import Damage, Verification, verify
 
 __all__ = [
@@ -27,12 +28,15 @@ __all__ = [
     "capture",
     "capture_changed",
     "copies_in",
+    "disk_state",
     "forget_key",
     "gaps",
     "has_all_copies",
+    "has_catalogue",
     "keys_to_forget",
     "mend",
     "merge",
     "restore",
+    "stamp_of",
     "verify",
 ]

@@ -33,6 +33,7 @@ from backscroll.archive.catalogue import (
 from backscroll.archive.end_note import EndNote, read_note
 from backscroll.archive.forgetting import is_forgotten
 from backscroll.archive.line_copies import continuation, copies_in, gaps
+from backscroll.archive.stamp import CATALOGUE
 from backscroll.errors import BackscrollError, NewerVersion, StorageError, storage_error
 from backscroll.files import Bookmark, FileKind, LeftOut, Place, place_of
 
@@ -150,7 +151,7 @@ class Archive:
     @property
     def catalogue(self) -> Path:
         """The file that says what is kept."""
-        return self.folder / "catalogue.jsonl"
+        return self.folder / CATALOGUE
 
     @property
     def exists(self) -> bool:

@@ -13,11 +13,6 @@ from backscroll.errors import UsageError
 if TYPE_CHECKING:
     from backscroll.library import Library, Table
 
-SCHEMA = (
-    "select v.name as view, c.name as column from sqlite_schema v join pragma_table_info(v.name) c"
-    " where v.type = 'view' order by v.name, c.cid"
-)
-
 
 @click.command("sql", short_help="Ask the index in SQL; only reading.")
 @click.argument("statement", required=False)
@@ -75,12 +70,15 @@ def _write(found: "Table", shape: str) -> None:
 
 
 def _write_schema(library: "Library", shape: str) -> None:
-    found = library.sql(SCHEMA, limit=10_000)
-    if shape != "table":
-        _write(found, shape)
-        return
-    views: dict[str, list[str]] = {}
-    for view, column in found.rows:
-        views.setdefault(view, []).append(column)
-    for view, columns in views.items():
-        write(f"{heading(view)} ({', '.join(columns)})")
+    rows = [(view.name, column) for view in library.views() for column in view.columns]
+    if shape == "json":
+        write_json({"dialect": library.dialect, "columns": COLUMNS, "rows": rows, "complete": True})
+    elif shape == "csv":
+        write_csv(COLUMNS, rows)
+    else:
+        write(f"views for statements in {library.dialect}'s SQL:")
+        for view in library.views():
+            write(f"{heading(view.name)} ({', '.join(view.columns)})")
+
+
+COLUMNS = ["view", "column"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from backscroll.archive import Archive, Writer
+from backscroll.archive import Archive, Writer, disk_state
 from backscroll.disk import private_folder
 from backscroll.errors import NothingFound, storage_error
 from backscroll.files import FileKind, Home
@@ -59,20 +59,11 @@ class SharedArchive:
     def open(self, folder: Path) -> Archive:
         """The archive in this folder, as it is now."""
         with self._lock:
-            stamp = (folder, _look(folder / "catalogue.jsonl"), _look(folder / "catalogue.end"))
+            stamp = (folder, disk_state(folder))
             if self._archive is None or stamp != self._stamp:
                 self._archive = None  # before the new one is read: two would not be held at once
                 self._archive, self._stamp = Archive(folder), stamp
             return self._archive
-
-
-def _look(path: Path) -> tuple[int, ...]:
-    """What tells a file that was written to from one that was not."""
-    try:
-        status = path.stat()
-    except FileNotFoundError:
-        return ()
-    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 SHARED: Final = SharedArchive()

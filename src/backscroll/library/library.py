@@ -27,8 +27,7 @@ from backscroll.library.searching.search import SearchResults, around, search, t
 from backscroll.query import Highlighter, Query, parse
 from backscroll.records import LiveSession, live_session
 from backscroll.settings import Settings
-from backscroll.store import DamagedStoreError, Hit, Scope, Store, StoredChat, Table
-from backscroll.store.base import Totals
+from backscroll.store import DamagedStoreError, Hit, Scope, SqlView, Store, StoredChat, Table, Totals
 
 SORTS = ("relevance", "newest", "oldest")
 CHAT_SORTS = ("newest", "oldest", "title", "messages", "cost")
@@ -261,6 +260,15 @@ class Library:
         """Run a statement that only reads."""
         return self.store.sql(statement, limit, seconds)
 
+    def views(self) -> list[SqlView]:
+        """The documented views that statements are about."""
+        return self.store.views()
+
+    @property
+    def dialect(self) -> str:
+        """The SQL that statements are written in."""
+        return self.store.dialect
+
     # What is in it
 
     @property
@@ -276,6 +284,10 @@ class Library:
     def pending_passages(self) -> int:
         """How many passages cannot be found yet."""
         return self.store.pending().passages if self.store.exists else 0
+
+    def index_size(self) -> int:
+        """How many bytes the index takes up."""
+        return self.store.size()
 
     def totals(self) -> Totals:
         """How many chats and messages there are."""

@@ -16,6 +16,7 @@ from backscroll.store.base import (
     Store,
     StoredChat,
     Table,
+    Totals,
 )
 from backscroll.store.batches import EPOCH, Batch, ChatChange, FileColumns, Keys, ProblemColumns, microseconds
 from backscroll.store.columns import Flags, add_record, add_spilled, change_of, title_of
@@ -74,6 +75,7 @@ __all__ = [
     "Table",
     "TimeUnit",
     "ToolCallRow",
+    "Totals",
     "TurnPassage",
     "TypedPrompt",
     "UsageByName",

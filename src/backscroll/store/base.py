@@ -220,6 +220,9 @@ class Store(Protocol):
     def problems(self) -> list[str]:
         """What is wrong with it; empty if it is sound. Reads all of it. Raises NothingFound if there is none yet."""
 
+    def size(self) -> int:
+        """How many bytes it takes up."""
+
     # Writing
 
     def known(self) -> dict[str, IndexedFile]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from backscroll import __version__
-from backscroll.archive import Archive, Writer, capture
+from backscroll.archive import Archive, Writer, capture, has_catalogue, stamp_of
 from backscroll.errors import Busy, StorageError
 from backscroll.files import Discovery, Home, HomeFile, Unreadable, discover
 from backscroll.library.archives import archive_folder, machine_name
@@ -104,7 +104,7 @@ def update(
     store.note("price table", price_table(settings))
     archive: Archive | None = None
     is_unread = False
-    is_first = not (archive_folder(settings) / "catalogue.jsonl").exists()
+    is_first = not has_catalogue(archive_folder(settings))
     with _beside() as (pool, stop):
         keeping = pool.submit(_keep, settings, discoveries, done, stop) if keeps else None
         if not is_first:  # what is gone or has moved is read from where it is kept
@@ -226,11 +226,7 @@ def price_table(settings: Settings) -> str:
 
 def catalogue_stamp(settings: Settings) -> str:
     """Changes whenever something was kept."""
-    try:
-        status = (archive_folder(settings) / "catalogue.jsonl").stat()
-    except OSError:
-        return ""
-    return f"{status.st_size} {status.st_mtime_ns}"
+    return stamp_of(archive_folder(settings))
 
 
 @contextmanager

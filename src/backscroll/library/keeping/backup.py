@@ -7,7 +7,18 @@ from pathlib import Path
 
 import msgspec
 
-from backscroll.archive import Archive, Merged, Recovered, Writer, copies_in, gaps, has_all_copies, mend, merge
+from backscroll.archive import (
+    Archive,
+    Merged,
+    Recovered,
+    Writer,
+    copies_in,
+    gaps,
+    has_all_copies,
+    has_catalogue,
+    mend,
+    merge,
+)
 from backscroll.disk import private_folder, write_private
 from backscroll.errors import NothingFound, UsageError
 from backscroll.library.archives import archive_folder, open_archive, open_writer
@@ -33,7 +44,7 @@ def restore_backup(settings: Settings, source: Path) -> tuple[int, Merged]:
     """Take a backup as the archive, where there is none yet; how many files are kept then."""
     backup = _open_backup(source)
     target = archive_folder(settings)
-    if (target / "catalogue.jsonl").exists():
+    if has_catalogue(target):
         hint = "repair it with backscroll archive repair --from, or name another --library"
         raise UsageError(f"there is an archive in {target} already", hint)
     with open_writer(settings) as writer:

@@ -15,7 +15,7 @@ from backscroll.archive import Archive, verify
 from backscroll.errors import BackscrollError, NewerVersion, NothingFound, storage_error
 from backscroll.files import Home
 from backscroll.library.archives import archive_folder
-from backscroll.library.local import index_folder, local_library
+from backscroll.library.local import local_library
 from backscroll.library.marks import read_marks
 from backscroll.library.memory.saved_recalls import saved_recalls
 from backscroll.settings import Settings
@@ -56,7 +56,7 @@ def check_library(
         "index": lambda: _index(settings, homes),
         "marks": lambda: _marks(settings),
         "permissions": lambda: _permissions(settings.library),
-        "free space": lambda: _free_space(settings.library, index_folder(settings)),
+        "free space": lambda: _free_space(settings, homes),
     }
     for name, check in checks.items():
         try:
@@ -133,9 +133,11 @@ def _below(folder: Path, *, reachable: bool = False) -> Iterator[Path]:
         yield from (path for one in (*folders, *files) if not (path := Path(name, one)).is_symlink())
 
 
-def _free_space(library: Path, index_folder: Path) -> Check:
+def _free_space(settings: Settings, homes: Sequence[Home]) -> Check:
+    library = settings.library
     folder = next(path for path in (library, *library.parents) if path.is_dir())
-    index = sum(path.lstat().st_size for path in _below(index_folder) if path.is_file())
+    with local_library(settings, homes, keeps=False) as opened:
+        index = opened.index_size()
     free = shutil.disk_usage(folder).free
     needed = max(LEAST_FREE, index)
     problems = []

@@ -5,16 +5,13 @@ from typing import Annotated, Any, Final
 from msgspec import Meta
 
 from backscroll.errors import UsageError
+from backscroll.library import Table
 from backscroll.mcp.answers import Quoted, ToolAnswer, fit
 from backscroll.mcp.arguments import ToolArguments
 from backscroll.mcp.call_context import CallContext
 from backscroll.mcp.quoting import one_line
 from backscroll.render.tables import plain_value
 
-SCHEMA: Final = (
-    "select v.name || '(' || group_concat(c.name, ', ') || ')' as view from sqlite_schema v"
-    " join pragma_table_info(v.name) c where v.type = 'view' group by v.name order by v.name"
-)
 SECONDS: Final = 10.0
 
 
@@ -35,6 +32,8 @@ class QueryArguments(ToolArguments, frozen=True, kw_only=True):
 class QueryAnswer(ToolAnswer, kw_only=True):
     """A table."""
 
+    dialect: str
+    """The SQL that statements are written in."""
     columns: list[Quoted]
     rows: list[list[Quoted | int | float | None]]
 
@@ -42,12 +41,12 @@ class QueryAnswer(ToolAnswer, kw_only=True):
 def query(context: CallContext, wanted: QueryArguments) -> QueryAnswer:
     """Run a statement."""
     context.must_exist()
-    statement = wanted.sql if wanted.sql.strip() else SCHEMA
-    try:
-        found = context.library.sql(statement, limit=wanted.limit, seconds=SECONDS)
-    except UsageError as error:
-        raise UsageError(error.message, "only reading is possible; call query without sql for the views") from error
-    is_schema = statement is SCHEMA
+    is_schema = not wanted.sql.strip()
+    if is_schema:
+        views = [(f"{view.name}({', '.join(view.columns)})",) for view in context.library.views()]
+        found = Table(["view"], views, is_cut=False)
+    else:
+        found = _run(context, wanted)
     rows = [[cell(context, plain_value(value), is_ours=is_schema) for value in row] for row in found.rows]
     columns = [context.frame.line(name) for name in found.columns[:200]]
 
@@ -55,6 +54,7 @@ def query(context: CallContext, wanted: QueryArguments) -> QueryAnswer:
         is_more = count < len(rows) or found.is_cut
         return QueryAnswer(
             note=context.frame.note,
+            dialect=context.library.dialect,
             columns=columns,
             rows=rows[:count],
             cut=is_more,
@@ -62,6 +62,13 @@ def query(context: CallContext, wanted: QueryArguments) -> QueryAnswer:
         )
 
     return fit(make, len(rows), wanted.max_tokens)
+
+
+def _run(context: CallContext, wanted: QueryArguments) -> Table:
+    try:
+        return context.library.sql(wanted.sql, limit=wanted.limit, seconds=SECONDS)
+    except UsageError as error:
+        raise UsageError(error.message, "only reading is possible; call query without sql for the views") from error
 
 
 def cell(context: CallContext, value: Any, *, is_ours: bool = False) -> str | int | float | None:  # noqa: ANN401 - of any column

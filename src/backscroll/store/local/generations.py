@@ -11,7 +11,9 @@ the new one is complete, and no file of one ever meets a file of the other.
 
 import re
 import shutil
+import stat
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -50,6 +52,16 @@ def in_use(folder: Path) -> Path | None:
 def has_any(folder: Path) -> bool:
     """Whether there is an index at all, of whatever version and in whatever state."""
     return any(folder.rglob(ROWS))
+
+
+def size_of(folder: Path) -> int:
+    """How many bytes an index takes up, all generations of it."""
+    total = 0
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):  # a rebuild removes what it has replaced
+            status = path.lstat()
+            total += status.st_size if stat.S_ISREG(status.st_mode) else 0
+    return total
 
 
 def new_generation(folder: Path) -> Path:

@@ -24,7 +24,7 @@ from backscroll.store.local.checking import problems_of
 from backscroll.store.local.counting import Counting, unpriced
 from backscroll.store.local.database import array, select, transaction, views
 from backscroll.store.local.faults import guarded, guarded_items
-from backscroll.store.local.generations import has_any
+from backscroll.store.local.generations import has_any, size_of
 from backscroll.store.local.opening import OpenIndex
 from backscroll.store.local.reports import LocalReports
 from backscroll.store.local.rows import WAITING, Rows
@@ -54,6 +54,10 @@ class LocalStore(OpenIndex, Shapes):
     def clone(self) -> "LocalStore":
         """The same store opened once more, for another thread."""
         return LocalStore(self.folder)
+
+    def size(self) -> int:
+        """How many bytes it takes up on the disk."""
+        return size_of(self.folder)
 
     def problems(self) -> list[str]:
         """What is wrong with it; empty if it is sound."""

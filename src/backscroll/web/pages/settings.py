@@ -3,7 +3,6 @@
 import platform
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Final
 
 from backscroll import __version__
@@ -79,7 +78,7 @@ def _library(library: Library) -> Html:
         pending = library.pending_passages()
         totals = library.totals()
         rows += [
-            ("Index", size(_size_of(folder / "index"))),
+            ("Index", size(library.index_size())),
             ("Chats", f"{totals.chats:,}, with {plural(totals.messages, 'message')}"),
             ("Findable", f"all but {plural(pending, 'passage')}" if pending else "everything"),
         ]
@@ -232,16 +231,6 @@ def _about(library: Library) -> Html:
                                 "" if library.settings.file.exists() else " (not there; none is needed)"])),
         ("Now", el("time", moment(datetime.now(UTC)), datetime=moment(datetime.now(UTC)), data_exact=True)),
     ])  # fmt: skip
-
-
-def _size_of(folder: Path) -> int:
-    total = 0
-    for path in folder.rglob("*"):
-        try:
-            total += path.stat().st_size if path.is_file() else 0
-        except OSError:
-            continue  # gone since it was listed
-    return total
 
 
 def _moment(text: str) -> datetime | None:

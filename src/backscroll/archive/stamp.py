@@ -1,0 +1,35 @@
+"""Whether there is an archive in a folder, and whether it has changed, without opening it."""
+
+from pathlib import Path
+from typing import Final
+
+from backscroll.archive.end_note import NAME as END_NOTE
+
+CATALOGUE: Final = "catalogue.jsonl"
+
+
+def has_catalogue(folder: Path) -> bool:
+    """Whether anything was ever kept there."""
+    return (folder / CATALOGUE).exists()
+
+
+def stamp_of(folder: Path) -> str:
+    """A text that changes whenever something is kept; empty where nothing is. To be written down."""
+    try:
+        status = (folder / CATALOGUE).stat()
+    except OSError:
+        return ""
+    return f"{status.st_size} {status.st_mtime_ns}"
+
+
+def disk_state(folder: Path) -> tuple[tuple[int, ...], ...]:
+    """What tells an archive that was written to, or replaced, from one that was not. For as long as a process runs."""
+    return tuple(_status(folder / name) for name in (CATALOGUE, END_NOTE))
+
+
+def _status(path: Path) -> tuple[int, ...]:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return ()
+    return status.st_ino, status.st_size, status.st_mtime_ns
