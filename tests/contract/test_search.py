@@ -44,7 +44,7 @@ WORLD: Final = {
         l <- k user: no, really
         m <- k user: and that
         n <- m assistant(m7): a crossing zebra
-        custom-title: Wednesday
+        custom-title: Friday
         """,
 }  # fmt: skip
 
@@ -160,7 +160,7 @@ def test_a_list_shows(world: Desk, query: str, expected: str) -> None:
 
 def test_a_list_goes_by_age_or_by_title(world: Desk) -> None:
     assert world.lists("", sort="oldest") == "S1 S2 S3"
-    assert world.lists("", sort="title") == "S1 S2 S3"
+    assert world.lists("", sort="title") == "S3 S1 S2"
 
 
 def test_what_only_the_moment_knows(world: Desk) -> None:
