@@ -1,14 +1,10 @@
 """Commands in a real terminal over a home whose every text wants to command it: none of it reaches the screen."""
 
-import fcntl
 import json
 import os
-import pty
 import re
-import struct
 import subprocess
 import sys
-import termios
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +12,7 @@ import click
 import pytest
 
 from backscroll.cli.main import backscroll
+from tests.support.command import run_command, run_in_terminal
 from tests.support.drawings import draw, session_uuid
 from tests.support.hostile import COUNT, FIELDS, FOLDER, IDS, LIVE, TWISTED, hostile_home
 from tests.support.payloads import armed
@@ -127,46 +124,20 @@ class Place:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
 
-    def command(self, *arguments: str) -> list[str]:
-        return [
-            sys.executable,
-            "-m",
-            "backscroll",
-            *arguments,
-            "--home",
-            str(self.home),
-            "--library",
-            str(self.library),
-        ]
+    @property
+    def options(self) -> tuple[str, ...]:
+        return ("--home", str(self.home), "--library", str(self.library))
 
     def answer(self, *arguments: str) -> str:
-        done = subprocess.run(self.command(*arguments), capture_output=True, timeout=120)
+        done = run_command(*arguments, *self.options)
         assert done.returncode == 0, done.stderr
-        return done.stdout.decode()
+        return done.stdout
 
     def screen(self, *arguments: str, width: int = 100) -> tuple[bytes, int]:
         """What a terminal is sent, by standard output and standard error."""
-        main, other = pty.openpty()
-        fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
-        modes = termios.tcgetattr(other)
-        modes[1] &= ~termios.OPOST  # else the terminal itself puts carriage returns between the lines
-        termios.tcsetattr(other, termios.TCSANOW, modes)
         environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", "PAGER": "cat"}
-        process = subprocess.Popen(
-            self.command(*arguments), stdin=other, stdout=other, stderr=other, env=environment, cwd=self.home
-        )  # fmt: skip
-        os.close(other)
-        pieces = []
-        while True:
-            try:
-                piece = os.read(main, 65_536)
-            except OSError:  # the other end is closed
-                break
-            if not piece:
-                break
-            pieces.append(piece)
-        os.close(main)
-        return b"".join(pieces), process.wait()
+        done = run_in_terminal(*arguments, *self.options, cwd=self.home, environment=environment, columns=width)
+        return done.stdout, done.returncode
 
 
 @pytest.fixture(scope="module")
@@ -255,7 +226,8 @@ def test_programs_are_told_the_texts_as_they_are(place: Place, arguments: tuple[
 
 
 def test_rows_are_raw_where_no_terminal_is(place: Place) -> None:
-    done = subprocess.run(place.command("show", LIVE, "--raw"), capture_output=True, timeout=60)
+    command = [sys.executable, "-m", "backscroll", "show", LIVE, "--raw", *place.options]
+    done = subprocess.run(command, capture_output=True, timeout=60)
     written = (place.home / FOLDER / f"{LIVE}.jsonl").read_bytes().splitlines()
     assert len(done.stdout.split(b"\n")) > 30
     assert set(done.stdout.split(b"\n")) - {b""} <= set(written)

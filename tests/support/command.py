@@ -41,31 +41,48 @@ def run_command(
     With `columns`, it writes to a terminal of that width, and `stdout` is all that is seen there.
     """
     own = {**(os.environ if environment is None else environment)}
-    if columns is not None:
-        own.pop("COLUMNS", None)  # it would be believed before the terminal
     words = [str(argument) for argument in arguments]
     with TemporaryDirectory() as folder:
         streams = [Path(folder) / name for name in STREAMS]
         streams[0].write_text(given)
-        with _terminal(columns, streams[1]) as output:
-            theirs = streams if columns is None else [streams[0], output, output]
-            child = _processes().Process(target=_work, args=(words, own, cwd or Path.cwd(), theirs))
-            child.start()
-            child.join(PATIENCE)
-        if child.exitcode is None:
-            child.kill()
-            child.join()
-            raise TimeoutExpired(words, PATIENCE, *(stream.read_text() for stream in streams[1:]))
+        if columns is None:
+            code = _run(words, own, cwd, streams)
+        else:
+            with _terminal(columns, streams[1]) as terminal:
+                code = _run(words, own, cwd, [streams[0], terminal, terminal])
         printed, errors = (stream.read_text() if stream.exists() else "" for stream in streams[1:])
-    return CompletedProcess(["backscroll", *words], child.exitcode, printed, errors)
+    return CompletedProcess(["backscroll", *words], code, printed, errors)
+
+
+def run_in_terminal(
+    *arguments: object, cwd: Path, environment: Mapping[str, str], columns: int = 100
+) -> CompletedProcess[bytes]:
+    """Run `backscroll` with a terminal for input and output; `stdout` is every byte that is sent to it."""
+    words = [str(argument) for argument in arguments]
+    with TemporaryDirectory() as folder:
+        screen = Path(folder) / "screen"
+        with _terminal(columns, screen) as terminal:
+            code = _run(words, {**environment}, cwd, [terminal, terminal, terminal])
+        return CompletedProcess(["backscroll", *words], code, screen.read_bytes())
+
+
+def _run(words: list[str], environment: dict[str, str], cwd: Path | None, streams: list[Path]) -> int:
+    """Its exit code."""
+    if streams[1].is_char_device():
+        environment.pop("COLUMNS", None)  # it would be believed before the terminal
+    child = _processes().Process(target=_work, args=(words, environment, cwd or Path.cwd(), streams))
+    child.start()
+    child.join(PATIENCE)
+    if child.exitcode is None:
+        child.kill()
+        child.join()
+        raise TimeoutExpired(words, PATIENCE)
+    return child.exitcode
 
 
 @contextmanager
-def _terminal(columns: int | None, copy: Path) -> Iterator[Path]:
-    """The path of a terminal of this width, all of whose output goes to `copy`; `copy` itself if there is no width."""
-    if columns is None:
-        yield copy
-        return
+def _terminal(columns: int, copy: Path) -> Iterator[Path]:
+    """The path of a terminal of this width, all of whose output goes to `copy`."""
     ours, theirs = os.openpty()
     tty.setraw(theirs)  # a newline stays a newline
     termios.tcsetwinsize(theirs, (50, columns))
