@@ -1,4 +1,4 @@
-"""The demo as a user runs it: real processes, with a home and a folder for temporary files that nothing else uses."""
+"""The demo as a user runs it: in its own processes, with its own home and its own folder for temporary files."""
 
 import json
 import os
@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+from tests.support.command import run_command
 
 Finished = subprocess.CompletedProcess[str]
 
@@ -32,9 +34,7 @@ class Machine:
 
     def run(self, *arguments: object, stdin: str = "") -> Finished:
         """Run a command to its end."""
-        return subprocess.run(
-            command(*arguments), capture_output=True, text=True, env=self.environment, input=stdin, timeout=120
-        )
+        return run_command(*arguments, given=stdin, environment=self.environment)
 
     def answer(self, *arguments: object) -> Any:  # noqa: ANN401 - whatever JSON says
         """What a command answers as JSON."""

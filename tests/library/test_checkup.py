@@ -1,9 +1,8 @@
 """`doctor --deep`: what is wrong with a library is found, and named with what to do about it."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
@@ -11,6 +10,7 @@ from backscroll.library.marks import change_marks
 from backscroll.library.setup import checkup
 from backscroll.library.setup.checkup import Check, check_library
 from tests.library.support import Shelf, local_store
+from tests.support.command import run_command
 from tests.support.homes import FAMILIES
 
 SMALL = ("1.0 resume copies", "2.1.250 titles", "forks")
@@ -136,10 +136,8 @@ def test_a_disk_without_room_is_found(shelf: Shelf, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_command_says_so_and_ends_with_1(shelf: Shelf) -> None:
-    def doctor(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "backscroll", "doctor", *arguments]
-        where = ["--home", str(shelf.home), "--library", str(shelf.folder)]
-        return subprocess.run([*command, *where], capture_output=True, text=True, check=False)
+    def doctor(*arguments: str) -> CompletedProcess[str]:
+        return run_command("doctor", *arguments, "--home", shelf.home, "--library", shelf.folder)
 
     sound = doctor("--deep", "--json")
     assert (sound.returncode, [found["ok"] for found in json.loads(sound.stdout)["checks"]]) == (0, [True] * 5)

@@ -1,8 +1,6 @@
 """After a chat is forgotten, no byte of what was said in it, or of it, is anywhere below the library."""
 
 import re
-import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from backscroll.library.marks import change_marks
 from backscroll.library.memory.citations import Citation
 from backscroll.library.memory.saved_recalls import save_recall
 from tests.library.support import Shelf
+from tests.support.command import run_command
 from tests.support.drawings import session_uuid
 from tests.support.homes import session_file, session_path
 
@@ -53,9 +52,8 @@ def shelf(tmp_path: Path) -> Shelf:
 
 
 def forget(shelf: Shelf) -> None:
-    command = [sys.executable, "-m", "backscroll", "--library", str(shelf.folder), "--home", str(shelf.home)]
-    name = session_uuid("S")
-    done = subprocess.run([*command, "archive", "forget", name, "--yes"], capture_output=True, text=True, check=False)
+    where = ("--library", shelf.folder, "--home", shelf.home)
+    done = run_command(*where, "archive", "forget", session_uuid("S"), "--yes")
     assert done.returncode == 0, done.stderr
 
 
