@@ -8,20 +8,37 @@ import pytest
 
 from backscroll.store import Store
 from backscroll.store.local import LocalStore
+from tests.contract.coverage import CALLED, recorded
 from tests.contract.support import Desk
 
 NewStore = Callable[[], Store]
 STORES: Final[dict[str, Callable[[Path], Store]]] = {
-    "local": lambda folder: LocalStore(folder).start_writing(),
+    "local": LocalStore,
 }
-"""How to open each kind of store, empty and ready to be written."""
+"""How to open each kind of store, where there is none yet; the folder is for it alone."""
+
+
+@pytest.fixture(autouse=True)
+def _covers_what_it_says(request: pytest.FixtureRequest) -> Iterator[None]:
+    CALLED.clear()
+    yield
+    for mark in request.node.iter_markers("covers"):
+        assert set(mark.args) <= CALLED, "the test says that it is about a method, and does not call it"
 
 
 @pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    store = STORES[request.param](tmp_path / "store")
+def closed_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    """A store in which nothing was ever written."""
+    store = recorded(STORES[request.param](tmp_path / "store"))
     yield store
     store.close()
+
+
+@pytest.fixture
+def store(closed_store: Store) -> Store:
+    """An empty store, to be written."""
+    closed_store.start_writing()
+    return closed_store
 
 
 @pytest.fixture(params=STORES, scope="module")
@@ -30,7 +47,8 @@ def new_store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     opened: list[Store] = []
 
     def open_store() -> Store:
-        opened.append(STORES[request.param](tmp_path_factory.mktemp("store")))
+        opened.append(recorded(STORES[request.param](tmp_path_factory.mktemp("store"))))
+        opened[-1].start_writing()
         return opened[-1]
 
     yield open_store

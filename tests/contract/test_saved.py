@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from backscroll.conversation import Chats, TranscriptPlace, overview_of
 from backscroll.records import Record
 from backscroll.store import Flags, Keys, Scope, Store, StoredChat, add_record, title_of
+from tests.contract.coverage import covers
 from tests.contract.support import Desk, World, add_chats, file_columns, withdrawn
 from tests.conversation.support import records_of
 from tests.conversation.test_incremental import built_at_once, describe, differences, worlds
@@ -109,6 +110,7 @@ def check_related(desk: Desk, keys: Keys, expected: str) -> None:
     assert sorted(desk.name(chat.overview.id) for chat in found.values()) == expected.split()
 
 
+@covers("related", "chats_by_key")
 def test_a_row_leads_to_the_chat_that_has_it(desk: Desk) -> None:
     check_related(desk, Keys({"b", "unknown"}, set(), {}), "S1")
 
@@ -138,6 +140,7 @@ def test_what_is_linked_leads_to_the_chat(desk: Desk) -> None:
 # Files.
 
 
+@covers("known", "known_at")
 def test_a_file_is_known_as_it_was_written(desk: Desk) -> None:
     desk.draw({"S1": "a <- - user: hello\nb <- a assistant: done"})
     known = desk.store.known()["S1"]
@@ -147,6 +150,7 @@ def test_a_file_is_known_as_it_was_written(desk: Desk) -> None:
     assert desk.store.known_at(["S1", "S2"]) == {"S1": known}
 
 
+@covers("begin")
 def test_an_id_is_never_given_twice(desk: Desk) -> None:
     desk.draw({"S1": "a <- - user: hello"})
     before = desk.store.begin()
@@ -157,6 +161,7 @@ def test_an_id_is_never_given_twice(desk: Desk) -> None:
     )  # fmt: skip
 
 
+@covers("write")
 def test_a_batch_that_fails_leaves_nothing(desk: Desk) -> None:
     desk.draw({"S1": "a <- - user: hello"})
     batch, chats = desk.store.begin(), Chats()
@@ -174,6 +179,7 @@ def test_a_batch_that_fails_leaves_nothing(desk: Desk) -> None:
     assert desk.finds("hello") == "S1: a title"
 
 
+@covers("chats_of", "load")
 def test_a_file_that_is_gone_leaves_the_rest_of_its_chat(desk: Desk) -> None:
     begun = "a <- - user: hello\nb <- a assistant: done"
     chats = desk.write({
@@ -217,6 +223,7 @@ def test_a_file_that_is_only_kept_any_more_makes_its_chat_an_archived_one(desk: 
     assert desk.lists("is:archived") == "S1"
 
 
+@covers("titles")
 def test_titles_are_told_with_who_gives_them(desk: Desk) -> None:
     desk.draw({"S1": "a <- - user: hello\nb <- a assistant: done", "S2": "summary b: Named\nc <- - user: else"})
     assert desk.store.titles([desk.numbers["S1"]]) == {"b": {"S2": "Named"}}
@@ -224,6 +231,7 @@ def test_titles_are_told_with_who_gives_them(desk: Desk) -> None:
     assert [chat.overview.title for chat in desk.store.find(session_uuid("S1"), Scope())] == ["Named"]
 
 
+@covers("note", "noted")
 def test_what_is_noted_is_remembered(store: Store) -> None:
     assert store.noted("catalogue") is None
     store.note("catalogue", "1")

@@ -9,6 +9,7 @@ from backscroll.errors import UsageError
 from backscroll.query import parse
 from backscroll.store import Scope, Store
 from tests.contract.conftest import NewStore
+from tests.contract.coverage import covers
 from tests.contract.support import NOW, Desk
 from tests.conversation.support import records_of
 from tests.support.drawings import session_uuid
@@ -131,6 +132,7 @@ FIELDS: Final = {
 
 
 @pytest.mark.parametrize(("query", "expected"), [*WORDS.items(), *FIELDS.items()])
+@covers("search")
 def test_a_query_finds(world: Desk, query: str, expected: str) -> None:
     assert world.finds(query) == expected
 
@@ -154,6 +156,7 @@ LISTED: Final = {
 
 
 @pytest.mark.parametrize(("query", "expected"), LISTED.items())
+@covers("chats")
 def test_a_list_shows(world: Desk, query: str, expected: str) -> None:
     assert world.lists(query) == expected
 
@@ -262,6 +265,7 @@ def test_all_chats_are_counted_however_many(many: Desk, sort: str) -> None:
 # Passages one by one, words that are alike, names.
 
 
+@covers("passages")
 def test_passages_come_one_by_one_by_time(world: Desk) -> None:
     def asked(query: str, *, oldest_first: bool) -> str:
         found = world.store.passages(parse(query, NOW), Scope(), oldest_first=oldest_first)
@@ -272,6 +276,7 @@ def test_passages_come_one_by_one_by_time(world: Desk) -> None:
     assert asked("/zebra cro/", oldest_first=True) == "k n"
 
 
+@covers("similar")
 def test_a_word_that_is_not_there_leads_to_those_that_are(world: Desk) -> None:
     assert world.store.similar("zerba") == ["zebra"]
     assert world.store.similar("zebra") == []
@@ -281,10 +286,12 @@ def test_a_word_that_is_not_there_leads_to_those_that_are(world: Desk) -> None:
     ("name", "expected"),
     [(session_uuid("S1")[:8], "S1"), (session_uuid("S2"), "S2"), ("x1", "S2"), ("m6", "S3"), ("zz", "")],
 )
+@covers("find")
 def test_a_chat_is_found_by_the_beginning_of_any_id_in_it(world: Desk, name: str, expected: str) -> None:
     assert " ".join(world.name(chat.overview.id) for chat in world.store.find(name, Scope())) == expected
 
 
+@covers("paths")
 def test_the_files_of_a_chat(world: Desk) -> None:
     (chat,) = world.store.find(session_uuid("S2"), Scope())
     assert sorted(world.store.paths(chat.key)) == [("S2", False), ("S2/x1", False)]
@@ -295,6 +302,7 @@ def test_the_files_of_a_chat(world: Desk) -> None:
 # What is not findable yet.
 
 
+@covers("pending", "waiting", "index", "flush")
 def test_what_is_worth_most_is_made_findable_first(desk: Desk) -> None:
     desk.draw({"S9": "z <- - user: before"})
     world = {place_of(name): records_of(text, session=name) for name, text in WORLD.items() if "/" not in name}
@@ -315,6 +323,7 @@ def place_of(name: str) -> TranscriptPlace:
     return TranscriptPlace(name, session_uuid(name))
 
 
+@covers("sql")
 def test_a_statement_only_reads(world: Desk) -> None:
     store: Store = world.store
     before = sorted(store.known())

@@ -1,0 +1,199 @@
+"""What reports are made of: each answer, row and call once, of the chats and the time that are asked about."""
+
+from datetime import datetime
+from typing import Final
+
+import pytest
+
+from backscroll.query import parse
+from backscroll.store import Reports, Scope, UsageSpan, UsageSums, microseconds
+from backscroll.store.report_rows import (
+    CachedAnswer,
+    CompactionPlace,
+    ContextPart,
+    ReportedCosts,
+    RowTime,
+    ToolCount,
+    TurnStart,
+    UnsizedPassage,
+)
+from tests.contract.conftest import NewStore
+from tests.contract.coverage import covers
+from tests.contract.support import NOW, Desk
+from tests.support.drawings import session_uuid
+
+S1, S3 = session_uuid("S1"), session_uuid("S3")
+SONNET, OPUS = "claude-sonnet-4-5-20250929", "claude-opus-4-1-20250805"
+SHOP, BLOG = "/home/ada/shop", "/home/ada/blog"
+FIRST: Final = """
+    @ time=2026-02-01T10:00
+    a <- - user: fix the parser
+    b <- a call(m1) t1 Edit {"file_path": "/home/ada/shop/lexer.py", "old_string": "x", "new_string": "y"}
+    c <- b result t1: edited
+    d <- c assistant(m2): it is fixed
+    """
+WORLD: Final = {
+    "S1": FIRST,
+    "S2": FIRST + "e <- d user: thanks",  # resumed: everything of S1 stands in two files
+    "S3": """
+        @ cwd=/home/ada/blog branch=feature model=claude-opus-4-1-20250805 time=2026-02-02T10:00
+        l <- - user: write about it
+        f <- l call(m3) t2 Read {"file_path": "/home/ada/blog/post.md"}
+        g <- f error t2: no such file
+        h <- g assistant(m4): there is no post {"costUSD": 0.25}
+        i <- h compact: x
+        j <- i attachment edited_text_file: more text
+        """,
+    "S3/x1": """
+        @ cwd=/home/ada/blog model=claude-opus-4-1-20250805 time=2026-02-02T10:10
+        x <- - user: look
+        y <- x assistant(m5): nothing
+        """,
+}
+
+
+@pytest.fixture(scope="module")
+def world(new_store: NewStore) -> Desk:
+    store = new_store()
+    store.use_prices(lambda answer: 1000 if answer.model == SONNET else None, "cheap")
+    return Desk(store).draw(WORLD)
+
+
+def ask(world: Desk, query: str = "", since: str | None = None, until: str | None = None) -> Reports:
+    return world.store.reports(
+        parse(query, NOW), Scope(), since=time(since) if since else None, until=time(until) if until else None
+    )
+
+
+def time(text: str) -> int:
+    return microseconds(datetime.fromisoformat(f"{text}+00:00")) or 0
+
+
+@covers("reports", "usage_by")
+def test_usage_counts_each_answer_once_under_every_name(world: Desk) -> None:
+    rows = {(row.name, row.model): row.sums for row in ask(world).usage_by("model")}
+    assert rows[SONNET, SONNET] == UsageSums(2, 20, 10, cost=2000, records=4, copies=2)
+    assert rows[OPUS, OPUS] == UsageSums(3, 30, 15, unpriced=3, reported_cost=250_000_000, records=3)
+    assert rows[SONNET, SONNET].tokens == 30
+    names = {by: {row.name for row in ask(world).usage_by(by)} for by in ("project", "chat", "agent", "git-branch")}
+    assert names["project"] == {SHOP, BLOG}
+    assert names["chat"] == {S1, S3}
+    assert names["agent"] == {None, "x1"}
+    assert names["git-branch"] == {"main", "feature"}
+    assert {row.name for row in ask(world).usage_by("version")} == {"2.1.42"}
+
+
+@covers("reports")
+def test_a_query_and_a_time_choose_what_is_counted(world: Desk) -> None:
+    assert [row.name for row in ask(world, "project:blog").usage_by("model")] == [OPUS]
+    assert [row.name for row in ask(world, until="2026-02-02T00:00").usage_by("model")] == [SONNET]
+    assert ask(world, since="2026-03-01T00:00").usage_by("model") == []
+    elsewhere = Scope(homes=("/elsewhere",))
+    assert world.store.reports(None, elsewhere).usage_by("model") == []
+
+
+@covers("usage_over_time", "usage_span")
+def test_usage_by_period(world: Desk) -> None:
+    day, quarter = 24 * 4, time("2026-02-01T10:00") // 900_000_000
+    days = {row.period: row.sums.messages for row in ask(world).usage_over_time("day")}
+    assert days == {quarter // day: 2, quarter // day + 1: 3}
+    east = {row.period: row.sums.messages for row in ask(world).usage_over_time("day", 14 * 4)}
+    assert east == {quarter // day + 1: 2, quarter // day + 2: 3}
+    hours = {row.period for row in ask(world).usage_over_time("hour")}
+    assert hours == {quarter // 4, quarter // 4 + 24}
+    assert {row.period for row in ask(world, "project:shop").usage_over_time("quarter")} == {quarter}
+    assert ask(world, "project:shop").usage_span() == UsageSpan(quarter, quarter + day)
+
+
+@covers("usage_span")
+def test_nothing_spans_no_time(desk: Desk) -> None:
+    assert ask(desk).usage_span() is None
+
+
+@covers("reported_costs", "answers")
+def test_answers_in_the_order_of_time(world: Desk) -> None:
+    assert ask(world).reported_costs() == ReportedCosts(1, 250_000_000, 0, 1)
+    answers = ask(world).answers()
+    assert [answer.message for answer in answers] == ["m1", "m2", "m3", "m4", "m5"]
+    first, last = answers[0], answers[-1]
+    assert (first.time, first.chat, first.cost, first.records, first.files) == (
+        time("2026-02-01T10:00:01"),
+        S1,
+        1000,
+        2,
+        2,
+    )
+    assert (last.agent, last.cost, last.path, last.is_final) == ("x1", None, "S3/x1", True)
+
+
+@covers("cached_answers")
+def test_pauses_reach_back_before_the_time(world: Desk) -> None:
+    found = ask(world, "project:shop", since="2026-02-01T10:00:03").cached_answers()
+    tokens = (SONNET, 10, 5, 0, 0, 0, 0, 0, "standard", None, "not_available", 1000, S1, SHOP)
+    assert found == [
+        CachedAnswer(time("2026-02-01T10:00:01"), *tokens, None),
+        CachedAnswer(time("2026-02-01T10:00:03"), *tokens, 2_000_000),
+    ]
+
+
+@covers("chat_titles")
+def test_titles_of_the_chats_that_are_asked_about(world: Desk) -> None:
+    assert ask(world).chat_titles() == {S1: "fix the parser", S3: "write about it"}
+    assert ask(world, "project:blog", until="2026-01-01T00:00").chat_titles() == {S3: "write about it"}
+
+
+@covers("moments", "prompt_moments")
+def test_the_rows_of_a_chat_with_their_times_copies_included(world: Desk) -> None:
+    rows = ask(world, "project:shop").moments()
+    assert sorted(row.uuid for row in rows) == sorted("abcdabcde")
+    assert {(row.chat_id, row.project) for row in rows} == {(S1, SHOP)}
+    prompts = {row.uuid: (row.text, row.size) for row in ask(world).prompt_moments()}
+    assert prompts == {"a": ("fix the parser", 14), "e": ("thanks", 6), "l": ("write about it", 14)}
+    assert not any(row.is_decision or row.is_abandoned for row in rows)
+
+
+@covers("calls_by_tool", "tool_calls")
+def test_calls_count_once_with_their_results(world: Desk) -> None:
+    assert sorted(ask(world).calls_by_tool()) == [ToolCount("Edit", 1, 0), ToolCount("Read", 1, 1)]
+    edit, read = sorted(ask(world).tool_calls(), key=lambda call: call.name)
+    assert (edit.tool, edit.copies, edit.state, edit.target) == ("Edit", 2, "done", f"{SHOP}/lexer.py")
+    assert (read.tool, read.copies, read.state, read.chat_id) == ("Read", 1, "error", S3)
+    assert read.thread == (read.chat, None, False)
+    assert read.signature
+
+
+@covers("turn_starts")
+def test_where_turns_begin(world: Desk) -> None:
+    file = world.numbers["S2"]
+    starts = [start for start in ask(world).turn_starts() if start.file == file]
+    assert starts == [TurnStart(file, False, 0), TurnStart(file, False, 4)]
+
+
+@covers("file_calls", "typed_prompts", "row_times")
+def test_files_that_were_touched_and_what_was_typed_before(world: Desk) -> None:
+    edit, read = ask(world).file_calls()
+    assert (edit.file, edit.changes, edit.is_done, edit.path) == (f"{SHOP}/lexer.py", True, True, "S1")
+    assert (read.file, read.changes, read.is_done) == (f"{BLOG}/post.md", False, False)
+    assert edit.when == datetime.fromisoformat("2026-02-01T10:00:02+00:00")
+    typed = ask(world, "project:blog").typed_prompts()
+    assert [(one.uuid, one.text, one.in_agent) for one in typed] == [
+        ("l", "write about it", False),
+        ("x", "look", True),
+    ]
+    times = set(ask(world, "project:shop").row_times())
+    assert RowTime("d", "d", "m2", time("2026-02-01T10:00:03")) in times
+    assert {row.uuid for row in times} == set("abcde")
+
+
+@covers("context_parts", "context_passages", "unsized_passages", "context_answers", "compactions")
+def test_what_fills_a_context(world: Desk) -> None:
+    blog, shop = ask(world, "project:blog"), ask(world, "project:shop")
+    parts = shop.context_parts()
+    assert ContextPart(S1, "prompt", None, False, 2, len("fix the parser" + "thanks"), 0) in parts
+    assert ContextPart(S1, "output", "Edit", False, 1, len("edited"), 0) in parts
+    assert [(one.role, one.size) for one in shop.context_passages() if one.role != "input"] == [
+        ("prompt", 14), ("output", 6), ("answer", 11), ("prompt", 6),
+    ]  # fmt: skip
+    assert blog.unsized_passages() == [UnsizedPassage(S3, "S3", 5, 1, 0)]
+    assert [(one.chat, one.context, one.output) for one in blog.context_answers()] == [(S3, 10, 5), (S3, 10, 5)]
+    assert blog.compactions() == [CompactionPlace(S3, time("2026-02-02T10:00:04"), "S3", 4, 1)]
