@@ -660,8 +660,8 @@ def back_up_now_and_then(backups: Backups, ending: threading.Event, soak: Soak) 
     """In a thread of its own, for a backup takes a while."""
     try:
         while not ending.wait(BACKUP_SECONDS):
-            backups.run(SETTLED)
-        backups.run(SETTLED)
+            backups.run(LATEST)
+        backups.run(LATEST)
     except Exception:  # whatever it is, it is what we are looking for
         soak.fail(f"a backup: {traceback.format_exc()}")
 

@@ -48,6 +48,26 @@ def shown(shelf: Shelf) -> list[str]:
         return [message.key for message in opened.messages(branch)]
 
 
+@pytest.mark.parametrize("left", [None, b""], ids=["deleted", "emptied"])
+def test_a_library_that_is_open_reads_what_was_kept_since(shelf: Shelf, left: bytes | None) -> None:
+    lines = SESSION[NAME].splitlines(keepends=True)
+    shelf.write({NAME: b"".join(lines[:2])}).update()
+    with shelf.open() as library:
+        assert library.open(session_uuid("S1")).chat is not None
+        assert library.archive is not None, "the catalogue is read, as it is now"
+        shelf.write({NAME: b"".join(lines)}).update()
+        file = shelf.home / NAME
+        if left is None:
+            file.unlink()
+        else:
+            file.write_bytes(left)
+        library.renew()
+        stored = library.find(session_uuid("S1"))
+        opened = library.open(stored)
+        assert [message.key for message in opened.messages(opened.chat.branches[0])] == ["a", "b", "c", "d"]
+        assert library.missing_from(stored) == []
+
+
 def test_an_emptied_session_is_listed_found_read_and_counted(shelf: Shelf) -> None:
     shelf.write(SESSION).update()
     counted, messages = answers_counted(shelf), shown(shelf)

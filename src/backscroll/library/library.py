@@ -229,7 +229,7 @@ class Library:
         The archive has less of a file than the index has read where a line of its catalogue is damaged.
         """
         known = self.store.known_at(path for path, _ in self.store.paths(chat.key))
-        sources = {path: self.source(Path(path)) for path in known}
+        sources = {path: self.source(Path(path), entry.size) for path, entry in known.items()}
         return [
             Path(path)
             for path, source in sources.items()
@@ -349,12 +349,16 @@ class Library:
                     live[session.session_id.lower()] = session
         return live
 
-    def source(self, path: Path) -> Source | None:
-        """A file of a home, or what is kept of it."""
+    def source(self, path: Path, size: int = 0) -> Source | None:
+        """A file of a home, or what is kept of it.
+
+        `size` is how much of it the index has read. Where there is less, more may have been kept since we looked.
+        """
         found = self._sources.find(path)
+        is_short = found is None or found.size < size
         is_transcript = path.suffix.startswith(".jsonl")
-        if found is None and is_transcript and self._catalogue != catalogue_stamp(self.settings):
-            for name in ("archive", "_sources"):  # perhaps it was kept since we looked
+        if is_short and is_transcript and self._catalogue != catalogue_stamp(self.settings):
+            for name in ("archive", "_sources"):
                 self.__dict__.pop(name, None)
             found = self._sources.find(path)
         return found
@@ -364,7 +368,7 @@ class Library:
         known = self.store.known_at(path for path, _ in self.store.paths(chat.key))
         sources = {}
         for path, entry in known.items():
-            source = self.source(Path(path))
+            source = self.source(Path(path), entry.size)
             if source is None:
                 continue
             sources[source.path] = source
