@@ -20,3 +20,5 @@ if [ "$made_for" != "$root" ] || [ "$root/uv.lock" -nt "$stamp" ] || [ "$root/py
   "$python" "$root/scripts/environment.py" "$purpose" || exit 1
 fi
 unset stamp made_for python candidate
+# Python keeps what it has compiled: otherwise each process would compile every module again.
+unset PYTHONDONTWRITEBYTECODE
