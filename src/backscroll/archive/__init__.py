@@ -1,4 +1,4 @@
-"""What is kept: the verbatim bytes of everything in a home, written once, with proof that they are whole."""
+"""What is kept: the exact bytes of everything in a home, written once, with checksums."""
 
 from backscroll.archive.archive import Archive, KeptFile, Version
 from backscroll.archive.capture import Capture, capture, capture_changed

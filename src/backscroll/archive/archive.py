@@ -1,4 +1,4 @@
-"""An archive as it lies on disk, to be read. Readers never wait, and never change anything."""
+"""Read an archive. Readers never wait and never change anything."""
 
 import hashlib
 import os
@@ -38,12 +38,12 @@ from backscroll.errors import BackscrollError, NewerVersion, StorageError, stora
 from backscroll.files import Bookmark, FileKind, LeftOut, Place, place_of
 
 CACHED: Final = 4
-"""How many unpacked chunks a reader holds."""
+"""How many unpacked chunks a reader caches."""
 
 
 @dataclass(slots=True)
 class Version:
-    """What a file was from one rewriting to the next. The first one has the number 1."""
+    """The content of a file from one rewrite to the next. Versions are numbered from 1."""
 
     number: int
     since: str
@@ -53,13 +53,13 @@ class Version:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the catalogue has all of it: a line that was lost leaves a hole."""
+        """Whether the catalogue has all of it: a lost line leaves a gap."""
         return sum(chunk.size for chunk in self.chunks) == self.size
 
 
 @dataclass(eq=False, slots=True)
 class KeptFile:
-    """A file that is kept, in all the versions it had."""
+    """A kept file with all its versions."""
 
     number: int
     machine: str
@@ -71,32 +71,32 @@ class KeptFile:
     gone_since: str | None = None
     """When it was first missing from its home; None while it is there."""
     is_suspect: bool = False
-    """Whether something of it is damaged, so that it has to be kept from its beginning."""
+    """Whether part of it is damaged, so that it has to be kept again from the start."""
 
     @property
     def kind(self) -> FileKind:
-        """What it is to us."""
+        """Its kind."""
         return FileKind(self.type)
 
     @property
     def place(self) -> Place:
-        """What its name tells."""
+        """What its name says about it."""
         place = place_of(self.path.split("/"))
         return Place(self.kind) if isinstance(place, LeftOut) else place
 
     @property
     def name(self) -> str:
-        """Where it lies, or lay, as text."""
+        """Its path, as text; the file may be gone."""
         return os.path.join(self.home, self.path)  # noqa: PTH118 - a Path takes three times as much
 
     @property
     def source(self) -> Path:
-        """Where it lies, or lay, in its home."""
+        """Its path; the file may be gone."""
         return Path(self.home, self.path)
 
     @property
     def latest(self) -> Version | None:
-        """What it was last: where new bytes are added, and what the live file is compared with."""
+        """The latest version: new bytes are added to it, and the live file is compared with it."""
         return self.versions[-1] if self.versions else None
 
     @property
@@ -116,16 +116,16 @@ class KeptFile:
 
     @property
     def fullest(self) -> Version | None:
-        """The version with the most in it, the latest of those of equal size: what a restore gives."""
+        """The largest version, the latest of equal ones: what a restore writes."""
         return max(reversed(self.versions), key=lambda version: version.size, default=None)
 
     def version(self, number: int) -> Version | None:
-        """The version with this number, counted from 1."""
+        """The version with this number, from 1."""
         return self.versions[number - 1] if 0 < number <= len(self.versions) else None
 
 
 class Archive:
-    """All that is kept below a folder."""
+    """Everything kept in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -137,20 +137,20 @@ class Archive:
         self.has_header = False
         self.forgotten: set[str] = set()
         self.machines: set[str] = set()
-        """The names of all machines that something was kept from."""
+        """The names of all machines with kept files."""
         self.captured: dict[tuple[str, str], str] = {}
-        """When each home was last captured whole, by machine and home."""
+        """When each home was last captured completely, by machine and home."""
         self.verified: VerificationEnd | None = None
         self.bad_lines: list[BadLine] = []
         self.lost_end: str | None = None
-        """What shows that the end of the catalogue is lost; None if nothing does."""
+        """Why the end of the catalogue counts as lost; None if it does not."""
         self._cache: OrderedDict[str, bytes] = OrderedDict()
         self._cache_lock = threading.Lock()
         self._load()
 
     @property
     def catalogue(self) -> Path:
-        """The file that says what is kept."""
+        """The file that lists what is kept."""
         return self.folder / CATALOGUE
 
     @property
@@ -160,33 +160,33 @@ class Archive:
 
     @property
     def last_sum(self) -> str:
-        """The sum of the last line of the catalogue."""
+        """The checksum of the last line of the catalogue."""
         return self._sum
 
     @property
     def copied_sum(self) -> str:
-        """The sum of the last line that has a copy in the packs."""
+        """The checksum of the last line that has a copy in the packs."""
         return self._copied[2]
 
     @property
     def note(self) -> EndNote | None:
-        """What is noted of the end of the catalogue, if it is about this catalogue."""
+        """The note about the end of the catalogue, if it belongs to this catalogue."""
         return self._note
 
     @property
     def is_complete(self) -> bool:
-        """Whether the catalogue is all that was written: every line is sound, and its end is there.
+        """Whether the catalogue is complete: every line is intact, and its end is there.
 
-        Only then does a file that is not in it mean that it was not kept. That a file is missing never means that the
-        user had it forgotten: `is_forgotten` says so, and nothing else.
+        Only then does a missing file mean that it was not kept. A missing file never means that the user forgot it:
+        only `is_forgotten` says so.
         """
         return self.has_header and not self.bad_lines and self.lost_end is None
 
     def is_forgotten(self, home: str, path: str, machine: str = "") -> bool:
-        """Whether the user had this file, or the session that it belongs to, removed from the archive.
+        """Whether the user removed this file, or its session, from the archive.
 
-        It must not be kept or shown again, whatever the machine is called now and wherever in its home the file lies.
-        A file that is merely not in the archive is not forgotten.
+        It must not be kept or shown again, even if the machine was renamed or the file moved within its home. A file
+        that is merely not in the archive is not forgotten.
         """
         return is_forgotten(self.forgotten, (*self.machines, machine), home, path)
 
@@ -195,12 +195,12 @@ class Archive:
         return self.folder / "packs" / f"{number:06}.pack"
 
     def packs_on_disk(self) -> list[int]:
-        """The numbers of all packs that are there."""
+        """The numbers of all packs on disk."""
         found = (self.folder / "packs").glob("*.pack")
         return sorted(int(path.stem) for path in found if path.stem.isdecimal())
 
     def chunk_bytes(self, chunk: Chunk) -> bytes:
-        """The bytes of a chunk, as they were read from the source; an error if they are not."""
+        """The bytes of a chunk; an error if they differ from the source."""
         with self._cache_lock:
             if chunk.id in self._cache:
                 self._cache.move_to_end(chunk.id)
@@ -213,9 +213,9 @@ class Archive:
         return data
 
     def unpack(self, chunk: Chunk) -> bytes:
-        """Read a chunk from its pack and prove that it is what was put there."""
+        """Read a chunk from its pack and check its hash."""
         if not self._is_there(chunk.pack):
-            # Somebody may have forgotten something since we read the catalogue: then it lies elsewhere now, or nowhere.
+            # A `forget` may have run since we read the catalogue: the chunk has then moved, or is gone.
             now = Archive(self.folder)
             if chunk.id not in now.chunks and now.first_pack > chunk.pack:
                 raise ForgottenError("this was forgotten", "there is nothing to be done: somebody wanted it so")
@@ -233,7 +233,7 @@ class Archive:
         return data
 
     def is_sound(self, chunk: Chunk) -> bool:
-        """Whether it can be read, and is what was put there."""
+        """Whether it can be read and has its hash."""
         try:
             self.unpack(chunk)
         except (DamagedError, StorageError):
@@ -241,9 +241,9 @@ class Archive:
         return True
 
     def read_packed(self, chunk: Chunk) -> bytes:
-        """The frame of a chunk as it stands in its pack, whatever it is.
+        """The frame of a chunk from its pack, unchecked.
 
-        A pack that is not there is damage. One that the system refuses to read is not: StorageError says why.
+        A missing pack is damage. A pack that the system fails to read is not: StorageError says why.
         """
         try:
             with self.pack(chunk.pack).open("rb") as file:
@@ -289,7 +289,7 @@ class Archive:
         self._sum, self._header_sum = BEGINNING, ""
         self._end = self._lines = 0
         self._copied = (0, 0, BEGINNING)
-        """The lines that have a copy in the packs: how many, where they end, and the sum of the last."""
+        """The lines that have a copy in the packs: how many, where they end, and the checksum of the last."""
         for line in decode(data):
             self._lines += 1
             self._end = line.end
@@ -316,13 +316,13 @@ class Archive:
             self.lost_end = f"the catalogue has {self._lines} lines, and {note.lines} were written"
 
     def _look_into_packs(self) -> None:
-        """Without the note, lines that only the packs have show that the catalogue has lost its end."""
+        """Without the note, lines that are only in the packs show that the catalogue has lost its end."""
         more = sum(map(len, continuation(list(copies_in(self, gaps(self))), self._sum)))
-        if more and read_note(self.folder) is None:  # else a writer has begun since we looked for the note
+        if more and read_note(self.folder) is None:  # otherwise a writer has started since we looked for the note
             self.lost_end = f"the packs have {more} more lines than the catalogue"
 
     def _apply(self, entry: CatalogueEntry) -> None:
-        """Take a line of the catalogue into account."""
+        """Apply a line of the catalogue."""
         if isinstance(entry, Header):
             if entry.format > FORMAT:
                 hint = "use a newer version of backscroll with this library"
@@ -363,7 +363,7 @@ class Archive:
             version = file.versions[entry.version]
             self.chunks.update((chunk.id, chunk) for chunk in entry.chunks)
             if version.size + sum(chunk.size for chunk in entry.chunks) != entry.size:
-                file.is_suspect = True  # a line before this one is lost, or this one stands there twice
+                file.is_suspect = True  # an earlier line is lost, or this one is doubled
                 return
             version.chunks.extend(entry.chunks)
             version.size = entry.size
@@ -379,11 +379,11 @@ def _demand_whole(version: Version) -> None:
 
 
 class ForgottenError(BackscrollError):
-    """What was to be read has been forgotten in the meantime."""
+    """The file was forgotten meanwhile."""
 
 
 class DamagedError(BackscrollError):
-    """Something in the archive is not what was put there."""
+    """Stored bytes differ from what was written."""
 
     def __init__(self, chunk: Chunk, reason: str) -> None:
         message = f"pack {chunk.pack} is damaged at byte {chunk.offset}: {reason}"

@@ -14,7 +14,7 @@ class Capture:
     """What a capture did."""
 
     files: int = 0
-    """How many had anything new."""
+    """Number of files with new content."""
     size: int = 0
     gone: int = 0
     moved: int = 0
@@ -29,7 +29,7 @@ def capture(
     on_bytes: Callable[[int], object] = lambda _: None,
     discovery: Discovery | None = None,
 ) -> Capture:
-    """Keep everything that is new in the home. What is gone from it stays kept."""
+    """Keep everything new in the home. Deleted files stay kept."""
     discovery = discovery or discover(home)
     kept = _kept_of(writer, home, machine)
     done = _take(writer, home, machine, kept, discovery.files, discovery.unreadable, on_total, on_bytes)
@@ -40,7 +40,7 @@ def capture(
 
 
 def capture_changed(writer: Writer, home: Home, machine: str, batch: Iterable[ChangedFile]) -> Capture:
-    """The same for what a watcher has told of, at a cost that follows it and not the home."""
+    """The same for the files that a watcher reported; the cost does not depend on the size of the home."""
     told = {changed.file.name: changed for changed in batch}
     folder = str(home.path)
     known = {name: writer.sources.get((machine, folder, changed.file.relative)) for name, changed in told.items()}
@@ -61,7 +61,7 @@ def _take(
     on_total: Callable[[int], object] = lambda _: None,
     on_bytes: Callable[[int], object] = lambda _: None,
 ) -> Capture:
-    """Compare what is there with what is kept of it, and keep the rest."""
+    """Compare the files with what is kept of them, and keep the rest."""
     done = Capture()
     known = {name: file.bookmark for name, file in kept.items() if file.bookmark and _can_go_on(file)}
     folder = str(home.path)
@@ -87,7 +87,7 @@ def _take(
 
 
 def _can_go_on(file: KeptFile) -> bool:
-    """Whether what is kept of a file can be added to."""
+    """Whether new bytes can be added to what is kept of a file."""
     is_whole = file.latest is not None and file.latest.is_whole
     return is_whole and not file.is_suspect and file.gone_since is None
 
@@ -126,7 +126,7 @@ def _pieces(reading: Reading, on_bytes: Callable[[int], object]) -> Iterator[byt
 
 
 class _SourceError(Exception):
-    """The source could not be read: that costs this file. A failure of our own disk ends everything."""
+    """The source could not be read: skip this file. A failure of our own disk ends the capture."""
 
     def __init__(self, error: OSError) -> None:
         super().__init__(str(error))
@@ -134,6 +134,6 @@ class _SourceError(Exception):
 
 
 def _kept_of(writer: Writer, home: Home, machine: str) -> dict[str, KeptFile]:
-    """What is kept of a home, by where it lies there."""
+    """What is kept of a home, by path."""
     folder = str(home.path)
     return {file.name: file for file in writer.sources.values() if (file.machine, file.home) == (machine, folder)}

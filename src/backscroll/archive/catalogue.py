@@ -1,8 +1,8 @@
-"""The catalogue: a text file that says what is kept and where it lies in the packs.
+"""The catalogue: a text file that lists what is kept and where it is in the packs.
 
-One JSON object a line, only ever appended to. Each line ends with a sum in two halves: over the line itself, so that a
-change in it is noticed and costs no other, and over it and the sum before it, so that a line which was lost, doubled or
-moved is noticed. The format is described in docs/reference/archive-format.md.
+It has one JSON object per line and is append-only. Each line ends with a checksum in two halves: one over the line
+itself, so that a change affects only this line, and one that includes the checksum of the previous line, so that lost,
+doubled or moved lines are noticed. docs/reference/archive-format.md describes the format.
 """
 
 import hashlib
@@ -16,11 +16,11 @@ from msgspec import Struct
 
 FORMAT: Final = 1
 BEGINNING: Final = "backscroll archive"
-"""What the first line's sum is taken over, in the place of a sum before it."""
+"""Stands in for the previous checksum in the first line."""
 
 
 class Chunk(NamedTuple):
-    """Some bytes of a file, and where they lie: SHA-256 of the bytes, pack, offset and length there, size unpacked."""
+    """Some bytes of a file and their place: SHA-256, pack, offset and length in the pack, unpacked size."""
 
     id: str
     pack: int
@@ -36,7 +36,7 @@ class CatalogueEntry(Struct, frozen=True, kw_only=True, tag_field="kind", omit_d
 
 
 class Header(CatalogueEntry, frozen=True, kw_only=True, tag="archive", omit_defaults=False):
-    """The first line. Packs with a lower number than `first_pack` that no line speaks of are rubbish."""
+    """The first line. Packs below `first_pack` that no line names are garbage."""
 
     format: int = FORMAT
     hash: str = "sha256"
@@ -45,9 +45,9 @@ class Header(CatalogueEntry, frozen=True, kw_only=True, tag="archive", omit_defa
 
 
 class NewFile(CatalogueEntry, frozen=True, kw_only=True, tag="file"):
-    """A file that is kept from now on. `file` is its number in all lines after this one.
+    """A file that is kept from now on. `file` is its number in all later lines.
 
-    A name that is no UTF-8 stands in `path_hex` or `home_hex`, as the hexadecimal digits of its bytes.
+    A name that is not UTF-8 is in `path_hex` or `home_hex`, as hexadecimal bytes.
     """
 
     file: int
@@ -60,9 +60,10 @@ class NewFile(CatalogueEntry, frozen=True, kw_only=True, tag="file"):
 
 
 class AddedBytes(CatalogueEntry, frozen=True, kw_only=True, tag="bytes"):
-    """More bytes of a file. A version that was not there before begins at its beginning.
+    """More bytes of a file. A new version starts at offset 0.
 
-    `size` is the size of the version with these bytes; `bookmark` is how far and in which state the source was read.
+    `size` is the size of the version including these bytes; `bookmark` says how far the source was read and what it
+    looked like.
     """
 
     file: int
@@ -74,7 +75,7 @@ class AddedBytes(CatalogueEntry, frozen=True, kw_only=True, tag="bytes"):
 
 
 class Moved(CatalogueEntry, frozen=True, kw_only=True, tag="moved"):
-    """A file that lies elsewhere in its home now."""
+    """A file that moved within its home."""
 
     file: int
     path: str
@@ -82,19 +83,19 @@ class Moved(CatalogueEntry, frozen=True, kw_only=True, tag="moved"):
 
 
 class Gone(CatalogueEntry, frozen=True, kw_only=True, tag="gone"):
-    """A file that is not in its home any more. What was kept of it stays; new bytes of it say that it is back."""
+    """A file that is gone from its home. It stays kept; new bytes mean that it is back."""
 
     file: int
 
 
 class Suspect(CatalogueEntry, frozen=True, kw_only=True, tag="suspect"):
-    """A file of which something kept is damaged: if it is still there, it is kept once more from its beginning."""
+    """A file whose kept bytes are damaged: if it still exists, it is kept again from the start."""
 
     file: int
 
 
 class Forgotten(CatalogueEntry, frozen=True, kw_only=True, tag="forgotten"):
-    """A file that the user had removed, and that is not to be kept again: the SHA-256 of machine, home and path."""
+    """A file that the user removed and that must not be kept again, as a hash (see `forgetting`)."""
 
     key: str
 
@@ -108,30 +109,30 @@ class CaptureEnd(CatalogueEntry, frozen=True, kw_only=True, tag="captured"):
 
 
 class VerificationEnd(CatalogueEntry, frozen=True, kw_only=True, tag="verified"):
-    """Somebody looked whether everything is whole."""
+    """The result of a verification."""
 
     damaged: int
     quick: bool
 
 
 class BadLine(NamedTuple):
-    """A line that is not what was written."""
+    """A damaged line."""
 
     number: int
     text: bytes
     entry: CatalogueEntry | None
-    """What it seems to say, if it can be read at all."""
+    """What it seems to say, if it can be parsed at all."""
     is_intact: bool = False
-    """Whether it says what was written: only its newline, its place or the line before it is wrong."""
+    """Whether its content is intact: only its newline, its place or the previous line is wrong."""
 
     @property
     def files(self) -> list[int]:
-        """The numbers of files that are left in it."""
+        """The file numbers that can still be read in it."""
         return [int(number) for number in FILE.findall(self.text)]
 
 
 class CatalogueLine(NamedTuple):
-    """A line as it was read, with where the next one begins and its sum."""
+    """A line, with its checksum and the offset of the next line."""
 
     entry: CatalogueEntry | BadLine
     end: int
@@ -139,7 +140,7 @@ class CatalogueLine(NamedTuple):
 
 
 def written_name(name: str) -> tuple[str, str | None]:
-    """A name as it is written: the text, and its bytes in hexadecimal where it is no UTF-8."""
+    """A name as text, and its bytes in hexadecimal if it is not UTF-8."""
     try:
         name.encode("utf-8")
     except UnicodeEncodeError:
@@ -148,12 +149,12 @@ def written_name(name: str) -> tuple[str, str | None]:
 
 
 def read_name(text: str, in_hex: str | None) -> str:
-    """The name that was written."""
+    """The original name."""
     return text if in_hex is None else os.fsdecode(bytes.fromhex(in_hex))
 
 
 def encode(entries: Iterable[CatalogueEntry], last_sum: str) -> tuple[bytes, str]:
-    """The lines for these entries after a line with `last_sum`; and the sum of the last of them."""
+    """The lines for these entries after a line with checksum `last_sum`, and the checksum of the last one."""
     lines = []
     for entry in entries:
         body = ENCODER.encode(entry)
@@ -163,12 +164,12 @@ def encode(entries: Iterable[CatalogueEntry], last_sum: str) -> tuple[bytes, str
 
 
 def without_sums(lines: bytes) -> bytes:
-    """Sound lines as they were before they got their sums."""
+    """Intact lines without their checksums."""
     return b"".join(_parts(text)[0] + b"\n" for text in lines.split(b"\n") if text)
 
 
 def with_sums(bodies: bytes, last_sum: str) -> Iterator[tuple[bytes, str, CatalogueEntry]]:
-    """The same lines with their sums, behind a line with `last_sum`: each with its newline, its sum, what it says."""
+    """The same lines after a line with checksum `last_sum`: each with its newline, its checksum and its content."""
     for body in bodies.splitlines():
         entry = _entry(body)
         if entry is None:
@@ -178,8 +179,8 @@ def with_sums(bodies: bytes, last_sum: str) -> Iterator[tuple[bytes, str, Catalo
 
 
 def decode(data: bytes) -> Iterator[CatalogueLine]:
-    """The lines of a catalogue. One that breaks off before its sum was never acknowledged, and is left out."""
-    before = [BEGINNING]  # what the sum of the line before may have been; nothing where that is not to be known
+    """The lines of a catalogue. A line that ends before its checksum was never acknowledged and is left out."""
+    before = [BEGINNING]  # possible checksums of the previous line; empty if unknown
     for number, text in enumerate(_texts(data), start=1):
         body, written = _parts(text.text)
         entry = _entry(body)
@@ -195,7 +196,7 @@ def decode(data: bytes) -> Iterator[CatalogueLine]:
             before = []
         elif is_chained:
             before = [written]
-        else:  # its place is wrong, or only the half of its sum that speaks of that: the next line knows which
+        else:  # its place is wrong, or only the second half of its checksum: the next line shows which
             before = [written, *(written[:HALF] + half for half in chained)]
 
 
@@ -203,11 +204,11 @@ class _Text(NamedTuple):
     text: bytes
     end: int
     ends_well: bool
-    """With a newline, or with nothing at all behind its sum."""
+    """With a newline, or with nothing after its checksum."""
 
 
 def _texts(data: bytes) -> Iterator[_Text]:
-    """The lines of the file; two whose newline was changed are still two."""
+    """The lines of the file; two lines whose newline was changed are still two."""
     at = 0
     while at < len(data):  # one by one: all lines at once would be a second copy of the catalogue
         newline = data.find(b"\n", at)
@@ -219,13 +220,15 @@ def _texts(data: bytes) -> Iterator[_Text]:
             text = text[joined.end() :]
         if end <= len(data):
             yield _Text(text, end, True)
-        elif found := WHOLE.match(text):  # the last one: whole, with its newline missing or changed
+        elif found := WHOLE.match(text):  # the last line: complete, with its newline missing or changed
             yield _Text(found[1], len(data), not found[2])
         at = end
 
 
 def _parts(text: bytes) -> tuple[bytes, str]:
-    """A line without its sum, and the sum. Both have their place, whatever became of the signs around them."""
+    """A line without its checksum, and the checksum. Their positions are fixed, even if the characters around them
+    changed.
+    """
     return text[:-TAIL] + b"}", text[-TAIL + len(b',"sum":"') : -len(b'"}')].decode("utf-8", "replace")
 
 

@@ -1,9 +1,9 @@
-"""A note beside the catalogue that says how many lines it has, so that a catalogue whose end is lost is noticed.
+"""A note next to the catalogue with its number of lines, to detect a lost end.
 
-The lines of a catalogue prove each other, but the last one has nothing behind it: a catalogue that was cut between two
+The lines of a catalogue confirm each other, but nothing follows the last one: a catalogue that was cut between two
 lines, or whose last block is zeros after a power cut, looks like an older one. The note is written once the lines are
-on the disk, so it is never ahead of them; it may be behind. It is not flushed with each commit, because that would cost
-every live append another wait for the disk: a note that a power cut took away costs only its protection.
+on the disk, so it is never ahead of them; it may be behind. It is not flushed with each commit, because every live
+append would then wait for the disk once more: losing the note in a power cut only loses its protection.
 """
 
 import hashlib
@@ -18,24 +18,24 @@ from backscroll.disk import open_private, write_all
 
 NAME: Final = "catalogue.end"
 WIDTH: Final = 256
-"""Of the file, whatever it says: it is written over in one piece."""
+"""The size of the file: it is overwritten in one piece."""
 
 
 class EndNote(Struct, frozen=True, kw_only=True):
-    """How far a catalogue went."""
+    """How long a catalogue was."""
 
     header: str
-    """The sum of the first line. A catalogue that was written anew has another, and the note says nothing of it."""
+    """The checksum of the first line. A rewritten catalogue has another, and the note does not apply to it."""
     lines: int
     sum: str
-    """The sum of the last of these lines."""
+    """The checksum of the last of these lines."""
     copied: int = 0
     """How many of the lines have a copy in the packs."""
     check: str = ""
 
 
 def read_note(folder: Path) -> EndNote | None:
-    """The note, if there is one that can be believed."""
+    """The note, if there is a valid one."""
     try:
         note = DECODER.decode((folder / NAME).read_bytes())
     except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError, UnicodeDecodeError):
@@ -44,7 +44,7 @@ def read_note(folder: Path) -> EndNote | None:
 
 
 def write_note(folder: Path, note: EndNote, *, flush: bool = False) -> None:
-    """Write the note over the one before."""
+    """Overwrite the note."""
     data = msgspec.json.encode(msgspec.structs.replace(note, check=_check(note)))
     descriptor = open_private(folder / NAME, os.O_WRONLY | os.O_CREAT)
     try:

@@ -1,7 +1,7 @@
-"""What a forgotten file is known by: hashes that say nothing of it, and by which it is never kept again.
+"""How a forgotten file is recognised: by hashes that reveal nothing about it.
 
-A forgotten chat is known by more than one key, so that a file which Claude Code still has stays forgotten when it
-grows, when it moves in its home, and when the machine gets another name.
+A forgotten chat has several keys, so that a file which Claude Code still has stays forgotten if it grows, moves within
+its home, or the machine is renamed.
 """
 
 import hashlib
@@ -11,32 +11,32 @@ from backscroll.files import LeftOut, place_of
 
 
 def forget_key(machine: str, home: str, path: str) -> str:
-    """The key that archives had at first; it is still honoured. A machine that is renamed undoes it."""
+    """The key of early archives, still honoured. Renaming the machine makes it ineffective."""
     return _hash(machine, home, path)
 
 
 def path_key(home: str, path: str) -> str:
-    """A file by where it lies, on whatever machine."""
+    """A file by its path, on any machine."""
     return _hash("path", home, path)
 
 
 def session_key(session_id: str) -> str:
-    """Everything of a session, wherever it lies."""
+    """Everything that belongs to a session, wherever it is."""
     return _hash("session", session_id.lower())
 
 
 def agent_key(agent_id: str) -> str:
-    """The transcript of an agent that lies outside of the folder of its session."""
+    """The transcript of an agent outside its session's folder."""
     return _hash("agent", agent_id.lower())
 
 
 def keys_to_forget(files: Iterable[tuple[str, str]]) -> set[str]:
-    """The keys by which these files, each a home and a path, and all that belongs to their sessions stay forgotten."""
+    """The keys that keep these files (home and path) and everything of their sessions forgotten."""
     return {key for home, path in files for key in _keys(home, path)}
 
 
 def is_forgotten(forgotten: set[str], machines: Iterable[str], home: str, path: str) -> bool:
-    """Whether one of these keys means the file. `machines` are all names that this archive has seen."""
+    """Whether one of these keys matches the file. `machines` are all machine names in this archive."""
     if not forgotten:
         return False
     if not forgotten.isdisjoint(_keys(home, path)):

@@ -1,9 +1,8 @@
-"""A second copy of the catalogue's lines, in the packs: what a catalogue that lost its end is put together from.
+"""A second copy of the catalogue's lines, in the packs, from which a lost end is recovered.
 
-Each commit writes the lines that it is about to append to the catalogue into the pack first, behind the chunks that
-they speak of, and one flush takes both to the disk. A copy is a skippable frame of Zstandard, which other readers pass
-over. It names the sum of the line before its first one, so that copies prove that they follow the catalogue and each
-other.
+Each commit first writes the lines for the catalogue into the pack, after the chunks they name, and one flush brings
+both to the disk. A copy is a skippable Zstandard frame, which other readers ignore. It names the checksum of the line
+before its first one, which proves that copies follow the catalogue and each other.
 """
 
 import hashlib
@@ -39,7 +38,7 @@ PIECE: Final = 4 * 1024 * 1024
 
 
 class Gap(NamedTuple):
-    """Bytes of a pack that belong to no chunk of the catalogue."""
+    """Bytes of a pack that belong to no chunk in the catalogue."""
 
     pack: int
     start: int
@@ -47,7 +46,7 @@ class Gap(NamedTuple):
 
 
 class CopiedLine(NamedTuple):
-    """A line as it stands in the catalogue, with its newline."""
+    """A line of the catalogue, with its newline."""
 
     text: bytes
     sum: str
@@ -55,7 +54,7 @@ class CopiedLine(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """Some consecutive lines, the sum of the line before them, and how many bytes of the pack they take."""
+    """Consecutive lines, the checksum of the line before them, and how many bytes of the pack they take."""
 
     before: str
     lines: list[CopiedLine]
@@ -63,7 +62,7 @@ class Copy(NamedTuple):
 
 
 def is_worth_a_copy(entries: Iterable[CatalogueEntry]) -> bool:
-    """Whether anything would be missing without these lines. Mere notes wait for the next copy."""
+    """Whether losing these lines would lose anything. Mere notes wait for the next copy."""
     return not all(
         isinstance(entry, (Header, CaptureEnd, VerificationEnd))
         or (isinstance(entry, AddedBytes) and not entry.chunks and entry.size > 0)
@@ -80,7 +79,7 @@ def pack_copy(lines: bytes, before: str) -> bytes:
 
 
 def gaps(archive: "Archive", *, only_last: bool = False) -> Iterator[Gap]:
-    """What the catalogue does not speak of, or only what lies behind the last chunk of the last pack."""
+    """The bytes that the catalogue does not name, or only those after the last chunk of the last pack."""
     claimed: dict[int, list[tuple[int, int]]] = {}
     for chunk in archive.chunks.values():
         claimed.setdefault(chunk.pack, []).append((chunk.offset, chunk.offset + chunk.length))
@@ -92,7 +91,7 @@ def gaps(archive: "Archive", *, only_last: bool = False) -> Iterator[Gap]:
         try:
             size = archive.pack(number).stat().st_size
         except FileNotFoundError:
-            continue  # forgotten in the meantime
+            continue  # forgotten meanwhile
         except OSError as error:
             raise storage_error(error, f"pack {number} could not be read") from error
         at = 0
@@ -108,7 +107,7 @@ def gaps(archive: "Archive", *, only_last: bool = False) -> Iterator[Gap]:
 
 
 def copies_in(archive: "Archive", found: Iterable[Gap]) -> Iterator[Copy]:
-    """The copies in these gaps, in the order in which they were written."""
+    """The copies in these gaps, in the order they were written."""
     for gap in found:
         try:
             yield from _copies(archive.pack(gap.pack), gap)
@@ -119,10 +118,10 @@ def copies_in(archive: "Archive", found: Iterable[Gap]) -> Iterator[Copy]:
 
 
 def continuation(copies: list[Copy], last_sum: str) -> list[list[CopiedLine]]:
-    """The lines that were written behind the line with this sum, by copy; none if nothing was, or nothing is known.
+    """The lines written after the line with this checksum, by copy; empty if there are none, or none are known.
 
-    What leads there is looked for from the latest copy back: the lines of a commit that was cut off, and in whose place
-    others were written, are no continuation.
+    The search goes backwards from the latest copy: the lines of an interrupted commit that others replaced are not a
+    continuation.
     """
     found = {line.sum: (number, count) for number, one in enumerate(copies) for count, line in enumerate(one.lines, 1)}
     seen: set[int] = set()
@@ -144,7 +143,7 @@ def continuation(copies: list[Copy], last_sum: str) -> list[list[CopiedLine]]:
 
 
 def reaches_back(copies: list[Copy], last_sum: str) -> bool:
-    """Whether the line with this sum and all lines before it are in the copies."""
+    """Whether the copies have the line with this checksum and all lines before it."""
     found = {line.sum: one.before for one in copies for line in one.lines}
     while last_sum in found:
         last_sum = found[last_sum]
@@ -194,5 +193,7 @@ TYPICAL: Final = (
     b'{"kind":"bytes","at":"2026-01-05T10:00:00Z","file":1,"version":0,"size":7,"modified_ns":17,"chunks":[["c",1,0,20,7'
     b']],"bookmark":[7,2049,131,7,17,17,2143842329,2143842329,2143842329]}\n'
 )
-"""What lines look like. With it, the copy of one line takes half the room. Never change it: old copies need it."""
+"""The compression dictionary: typical lines. It halves the size of a copy of one line. Never change it: old copies need
+it.
+"""
 DICTIONARY: Final = zstandard.ZstdCompressionDict(TYPICAL, dict_type=zstandard.DICT_TYPE_RAWCONTENT)

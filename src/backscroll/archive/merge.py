@@ -1,8 +1,8 @@
-"""Bring what one archive holds into another: a backup, its way back, and a repair are all this.
+"""Merge one archive into another: for backups, restoring them, and repairs.
 
-Nothing is taken over unproven, and the target never loses or shrinks anything: a chunk is copied only if it has its
-SHA-256, a version only grows, and a file goes only if the user had it forgotten. Whatever was refused is reported.
-The target is written to like any archive, bytes first and then lines, so that it is whole at any moment.
+Everything is checked before it is copied, and the target never loses anything: a chunk is copied only if its SHA-256 is
+right, a version only grows, and a file is removed only if the user forgot it. Whatever was refused is reported. The
+target is written like any archive, bytes first and then lines, so that it is intact at any moment.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from backscroll.errors import BackscrollError, StorageError
 
 
 class RefusedFile(NamedTuple):
-    """A file of which something was not taken over, and why."""
+    """A file that was not copied completely, and why."""
 
     file: KeptFile
     what: str
@@ -26,21 +26,21 @@ class RefusedFile(NamedTuple):
 
 @dataclass
 class Merged:
-    """What came into the target."""
+    """What was added to the target."""
 
     files: int = 0
     size: int = 0
-    """Bytes that were written to packs."""
+    """Bytes written to packs."""
     mended: int = 0
-    """Damaged chunks of the target in whose place there is a sound one now."""
+    """Damaged chunks of the target that were replaced."""
     forgotten: int = 0
     refused: list[RefusedFile] = field(default_factory=list)
     only_in_target: list[KeptFile] = field(default_factory=list)
-    """Files of the source's machines of which the target has more than the source, which did not forget them."""
+    """Files of the source's machines of which the target has more than the source, although they were not forgotten."""
 
 
 def merge(source: Archive, target: Writer) -> Merged:
-    """Bring all that the source holds into the target, and let the target forget what the source forgot."""
+    """Merge the source into the target, and forget in the target what the source forgot."""
     if source.lost_end is not None:
         hint = "run backscroll archive repair first"
         raise BackscrollError(f"the end of the catalogue of {source.folder} is lost: {source.lost_end}", hint)
@@ -74,9 +74,9 @@ def merge(source: Archive, target: Writer) -> Merged:
 
 
 def mend(source: Archive, target: Writer) -> int:
-    """Put sound chunks of the source in the place of the target's damaged ones; how many.
+    """Replace damaged chunks of the target by intact ones of the source; return how many.
 
-    Reads everything that the target holds. A damaged catalogue is written anew, the old one is left beside it.
+    Reads everything in the target. A damaged catalogue is rewritten; the old one is left next to it.
     """
     bad = {chunk.id for chunk in target.chunks.values() if not target.is_sound(chunk)}
     found = [chunk for name, chunk in source.chunks.items() if name in bad and source.is_sound(chunk)]
@@ -87,7 +87,7 @@ def mend(source: Archive, target: Writer) -> int:
 
 
 def _bring(source: Archive, file: KeptFile, target: Writer, twin: KeptFile, done: Merged) -> None:
-    """Add to the target's file what the source has more of it."""
+    """Add to the target's file what only the source has of it."""
     written = False
     for index, version in enumerate(file.versions):
         has = twin.versions[index] if index < len(twin.versions) else None
@@ -134,13 +134,13 @@ def _add(
 
 
 def _sound(source: Archive, file: KeptFile, chunks: list[Chunk], target: Writer, done: Merged) -> Iterator[Packed]:
-    """The chunks in their order, up to the first one that neither archive has."""
+    """The chunks in order, up to the first that neither archive has."""
     for chunk in chunks:
         try:
             source.unpack(chunk)
             yield Packed(chunk.id, source.read_packed(chunk), chunk.size)
         except ForgottenError:
-            return  # while we were at it; the next time it is forgotten in the target, too
+            return  # meanwhile; the next merge forgets it in the target too
         except (DamagedError, StorageError) as error:
             own = target.chunks.get(chunk.id)
             if own is None or not target.is_sound(own):
@@ -156,7 +156,7 @@ def _has_more(twin: KeptFile, file: KeptFile) -> bool:
 
 
 class _Pairs:
-    """Finds the file of the target that is the same as one of the source."""
+    """Finds the target's counterpart of a file of the source."""
 
     def __init__(self, target: Archive, source: Archive) -> None:
         self._by_path: dict[tuple[str, str, str], list[KeptFile]] = {}
@@ -170,7 +170,7 @@ class _Pairs:
                 self._by_content.setdefault((file.machine, file.home, first), []).append(file)
 
     def twin_of(self, file: KeptFile) -> KeptFile | None:
-        """The one that lies at the same place, else one that lay elsewhere and begins with the same bytes."""
+        """The file with the same path, otherwise one with another path that starts with the same bytes."""
         candidates = self._by_path.get((file.machine, file.home, file.path), [])
         if first := _first_chunk(file):
             candidates = [*candidates, *self._by_content.get((file.machine, file.home, first), [])]
@@ -182,7 +182,7 @@ class _Pairs:
 
 
 def _is_same(one: KeptFile, other: KeptFile) -> bool:
-    """Whether each version of the one continues that of the other, or the other way round."""
+    """Whether each version of one file continues that of the other, or the other way round."""
     for mine, theirs in zip(one.versions, other.versions, strict=False):
         if any(a.id != b.id for a, b in zip(mine.chunks, theirs.chunks, strict=False)):
             return False

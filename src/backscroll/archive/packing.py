@@ -12,7 +12,7 @@ LEVEL: Final = 3
 
 
 class Packed(NamedTuple):
-    """A chunk: the hash of its bytes, the bytes packed, and how many they were."""
+    """A chunk: the hash of its bytes, the compressed bytes, and their unpacked size."""
 
     id: str
     data: bytes
@@ -20,14 +20,14 @@ class Packed(NamedTuple):
 
 
 def pack(data: bytes) -> Packed:
-    """Both release the interpreter's lock, so that several are done at once."""
+    """Hashing and compressing release the GIL, so several chunks are packed at once."""
     if not hasattr(OWN, "compressor"):
         OWN.compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True, write_content_size=True)
     return Packed(hashlib.sha256(data).hexdigest(), OWN.compressor.compress(data), len(data))
 
 
 def in_chunks(pieces: Iterable[bytes]) -> Iterable[bytes]:
-    """The same bytes in pieces of about the size of a chunk."""
+    """The same bytes in pieces of about chunk size."""
     held: list[bytes] = []
     size = 0
     for piece in pieces:
@@ -41,4 +41,4 @@ def in_chunks(pieces: Iterable[bytes]) -> Iterable[bytes]:
 
 
 OWN: Final = threading.local()
-"""A compressor for each thread: one cannot be shared, and one for each chunk costs time."""
+"""One compressor per thread: it cannot be shared, and one per chunk would cost time."""

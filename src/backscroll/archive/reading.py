@@ -1,4 +1,4 @@
-"""Read a kept file line by line, as a live one is read."""
+"""Read a kept file line by line, like a live one."""
 
 from collections.abc import Iterator
 from typing import Self
@@ -8,7 +8,7 @@ from backscroll.files import Bookmark, Change, Line, lines_of, pieces_of
 
 
 class KeptReading:
-    """One pass over the lines of a kept version. Nothing more is going to be written to it: its tail is what it is."""
+    """One pass over the lines of a kept version. It will not grow, so its tail is final."""
 
     def __init__(self, archive: Archive, version: Version) -> None:
         self._archive = archive
@@ -39,7 +39,7 @@ class KeptReading:
         self.tail = None
 
     def pieces(self, line: Line) -> Iterator[bytes]:
-        """The bytes of a line that was too long to be given whole."""
+        """The bytes of a line that was too long to return at once."""
         return pieces_of(self.read, line)
 
     def read(self, start: int, end: int) -> bytes:

@@ -1,8 +1,8 @@
-"""Put the end of a catalogue together again from the copies of its lines in the packs.
+"""Recover the end of a catalogue from the copies of its lines in the packs.
 
-The lines are the very ones that were written: each has its sum, and the sum of the line before it. What they name is
-read and compared with its SHA-256 before it counts. The catalogue is replaced in one step, so that a recovery that is
-cut off has done nothing, and one that is done again finds nothing to do.
+The lines are exactly those that were written: each has its checksum and that of the line before it. The chunks they
+name are read and checked against their SHA-256 first. The catalogue is replaced in one step, so an interrupted recovery
+has changed nothing, and a repeated one finds nothing to do.
 """
 
 from dataclasses import dataclass
@@ -30,33 +30,33 @@ BEFORE_REPAIR: Final = "catalogue.before-repair"
 
 @dataclass(frozen=True)
 class Recovered:
-    """What was put together again, and what was not."""
+    """What was recovered, and what was not."""
 
     lines: int = 0
     files: int = 0
-    """Files that these lines are about."""
+    """The files these lines are about."""
     size: int = 0
-    """Bytes of these files that the catalogue did not speak of any more."""
+    """Bytes of these files that the catalogue no longer named."""
     missing: int = 0
-    """Lines that were written and are in no pack, besides notes about when a capture or a check was done."""
+    """Lines that were written and are in no pack, not counting notes about captures and verifications."""
     is_written: bool = False
 
 
 @dataclass(frozen=True)
 class _Beginning:
-    """What is sound of a catalogue, up to its first damaged line."""
+    """The intact part of a catalogue, up to its first damaged line."""
 
     data: bytes
     lines: int
     sum: str
     later: frozenset[bytes]
-    """Sound lines behind a damaged one that cannot be done without."""
+    """Intact lines after a damaged one that must not be lost."""
 
 
 def recover(archive: "Archive") -> Recovered:
-    """Append to the catalogue the lines behind its end that only the packs have.
+    """Append to the catalogue the lines after its end that only the packs have.
 
-    A commit that was cut off between pack and catalogue is completed in this way, too.
+    This also completes a commit that was interrupted between pack and catalogue.
     """
     note = archive.note
     is_doubtful = archive.lost_end is not None or bool(archive.bad_lines) or not archive.has_header
@@ -71,7 +71,7 @@ def recover(archive: "Archive") -> Recovered:
     lacks_only_notes = note is not None and 0 < note.copied <= total
     missing = 0 if lacks_only_notes else max(0, written - total)
     if archive.bad_lines and not beginning.later <= {line.text for line in lines}:
-        return Recovered(missing=missing)  # more is there than would be afterwards
+        return Recovered(missing=missing)  # recovery would lose lines
     if not lines:
         return Recovered(missing=missing)
     if archive.bad_lines:
@@ -88,18 +88,18 @@ def recover(archive: "Archive") -> Recovered:
 
 
 def has_all_copies(archive: "Archive", copies: list[Copy]) -> bool:
-    """Whether the packs have all lines that they should have; True where that cannot be told."""
+    """Whether the packs have all lines that they should have; True if that cannot be known."""
     note = archive.note
     if note is None or not archive.is_complete:
         return True
     if reaches_back(copies, archive.copied_sum):
         return True
     now = read_note(archive.folder)
-    return now is None or now.header != note.header  # written anew since we read the catalogue
+    return now is None or now.header != note.header  # rewritten since we read the catalogue
 
 
 def _proven(archive: "Archive", parts: list[list[CopiedLine]], before: int, written: int) -> list[list[CopiedLine]]:
-    """Without commits at the end whose chunks did not reach the disk, unless they are known to have been completed."""
+    """Without trailing commits whose chunks did not reach the disk, unless they are known to be complete."""
     parts = list(parts)
     while parts and before + sum(map(len, parts)) > written:
         if all(archive.is_sound(chunk) for line in parts[-1] for chunk in _chunks(line.entry)):

@@ -14,7 +14,7 @@ Outcome = Literal["restored", "already there", "another file is there", "damaged
 
 
 class Restored(NamedTuple):
-    """What became of a file."""
+    """The outcome for a file."""
 
     file: KeptFile
     version: Version
@@ -58,7 +58,7 @@ def _write(archive: Archive, version: Version, root: Path, target: Path, *, fres
             os.fsync(file.fileno())
         if not fresh:
             os.utime(name, ns=(version.modified_ns, version.modified_ns))
-        # A link fails where a file has come to be in the meantime; a rename would take its place.
+        # Linking fails if a file appeared meanwhile; a rename would replace it.
         os.link(name, target)
     except FileExistsError:
         return "another file is there"
@@ -72,14 +72,14 @@ def _write(archive: Archive, version: Version, root: Path, target: Path, *, fres
 IMPOSSIBLE: Final = frozenset(
     {errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.EINVAL, errno.EEXIST}
 )
-"""What a name can be wrong with; any other failure is the disk's."""
+"""Errors of a bad name; any other failure is the disk's."""
 
 
 def _is_inside(root: Path, target: Path) -> bool:
-    """Whether the target lies below the root, whatever its name says and wherever links lead."""
+    """Whether the target is below the root, after following links."""
     try:
         return target.parent.resolve().is_relative_to(root.resolve())
-    except (OSError, ValueError, RuntimeError):  # a name without end, or links in a circle
+    except (OSError, ValueError, RuntimeError):  # a name that is too long, or a loop of links
         return False
 
 

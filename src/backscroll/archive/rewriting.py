@@ -1,6 +1,6 @@
-"""What writes an archive anew: forgetting, and putting sound chunks in the place of damaged ones.
+"""Rewrite an archive: to forget files, and to replace damaged chunks.
 
-New packs are written and flushed before a new catalogue takes the place of the old one; the old packs go last.
+New packs are written and flushed before a new catalogue replaces the old one; the old packs are deleted last.
 """
 
 import os
@@ -20,10 +20,7 @@ class Writer(Appender):
     """An archive that is open for writing; a context manager that holds the lock."""
 
     def forget(self, files: Iterable[KeptFile], keys: Iterable[str]) -> None:
-        """Really remove these files: what only they have is taken out of the packs, and they will not be kept again.
-
-        New packs are written and flushed before a new catalogue takes the place of the old one; the old packs go last.
-        """
+        """Remove these files for good: remove their own chunks from the packs, and never keep them again."""
         if not self.is_complete:
             hint = "see backscroll archive verify; take a backup with restore-backup, or keep it as it is"
             raise BackscrollError("the catalogue is damaged, and is not written anew before that is mended", hint)
@@ -34,7 +31,7 @@ class Writer(Appender):
         touched = {
             chunk.pack for number in removed for version in self.files[number].versions for chunk in version.chunks
         }
-        # Copies of lines name these files, and what a writer left that was cut off may be of them too.
+        # Copies of lines name these files, and an interrupted writer may have left bytes of them too.
         touched |= self._packs_with_more_than_chunks()
         self._next_pack()
         self.first_pack = self._pack_number
@@ -58,7 +55,7 @@ class Writer(Appender):
         sync_folder(self.folder / "packs")
 
     def replace_chunks(self, sound: Iterable[Packed], still_bad: Collection[str]) -> None:
-        """Put these in the place of damaged chunks, and write the catalogue anew; the old one stays beside it."""
+        """Replace damaged chunks by these and rewrite the catalogue; the old one stays next to it."""
         self.commit()
         for packed in sound:
             self.chunks[packed.id] = self._append_to_pack(packed)
@@ -71,7 +68,7 @@ class Writer(Appender):
         self.bad_lines = []
 
     def _write_anew(self) -> None:
-        """Put a catalogue of what is kept now in the place of the old one."""
+        """Replace the catalogue by one of what is kept now."""
         entries = list(entries_of(self, now()))
         lines, last_sum = encode(entries, BEGINNING)
         self._copy(lines, BEGINNING)

@@ -1,4 +1,4 @@
-"""What is kept, as the lines of a catalogue that is written anew."""
+"""What is kept, as the lines of a rewritten catalogue."""
 
 from collections.abc import Iterable
 
@@ -17,9 +17,9 @@ from backscroll.archive.catalogue import (
 
 
 def entries_of(archive: Archive, at: str) -> Iterable[CatalogueEntry]:
-    """All of it, as if it had been kept at once; what has no time of its own is written as of `at`."""
+    """Everything, as if it had been kept at once; lines without their own time get `at`."""
     yield Header(at=at, first_pack=archive.first_pack)
-    # Those that are gone first: another file may lie where one of them lay, and the last one named counts.
+    # Deleted files first: another file may now have the same path, and the last one named counts.
     for file in sorted(archive.files.values(), key=lambda file: (file.gone_since is None, file.number)):
         since = file.versions[0].since if file.versions else at
         yield new_file_entry(file, since)
@@ -47,7 +47,7 @@ def entries_of(archive: Archive, at: str) -> Iterable[CatalogueEntry]:
 
 
 def new_file_entry(file: KeptFile, at: str) -> NewFile:
-    """The line that a file begins with."""
+    """The line that introduces a file."""
     home, home_hex = written_name(file.home)
     path, path_hex = written_name(file.path)
     return NewFile(

@@ -14,7 +14,7 @@ def has_catalogue(folder: Path) -> bool:
 
 
 def stamp_of(folder: Path) -> str:
-    """A text that changes whenever something is kept; empty where nothing is. To be written down."""
+    """A text that changes whenever something is kept; empty if nothing is. It can be stored."""
     try:
         status = (folder / CATALOGUE).stat()
     except OSError:
@@ -23,7 +23,7 @@ def stamp_of(folder: Path) -> str:
 
 
 def disk_state(folder: Path) -> tuple[tuple[int, ...], ...]:
-    """What tells an archive that was written to, or replaced, from one that was not. For as long as a process runs."""
+    """A value that changes when an archive is written or replaced. Valid only within one process."""
     return tuple(_status(folder / name) for name in (CATALOGUE, END_NOTE))
 
 

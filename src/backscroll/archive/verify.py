@@ -1,4 +1,4 @@
-"""Prove that everything that was kept is still what it was."""
+"""Check that everything that was kept is still intact."""
 
 import re
 import zlib
@@ -16,7 +16,7 @@ from backscroll.files import FileKind
 
 
 class Damage(NamedTuple):
-    """Something that is not what was put there, and the files that it touches."""
+    """Damage, and the files it affects."""
 
     what: str
     files: list[KeptFile]
@@ -30,18 +30,18 @@ class Verification:
     size: int = 0
     files: int = 0
     unclaimed: int = 0
-    """Bytes in packs that the catalogue does not speak of: left by somebody who was cut off, and harmless."""
+    """Bytes in packs that the catalogue does not name: left by an interrupted writer, and harmless."""
     damages: list[Damage] = field(default_factory=list)
     unreadable: list[Damage] = field(default_factory=list)
-    """What the system refused to read. That says nothing of what is stored: it is no damage."""
+    """What the system failed to read. That is not damage: the stored bytes may be fine."""
 
 
 def verify(
     archive: Archive, *, quick: bool = False, on_bytes: Callable[[int], object] = lambda _: None
 ) -> Verification:
-    """Look at everything: every line of the catalogue, every chunk in the packs, every version of every file.
+    """Check every line of the catalogue, every chunk in the packs, every version of every file.
 
-    Quick only looks whether all is there, and not whether the bytes are still the same.
+    `quick` only checks that everything is there, not that the bytes are still the same.
     """
     report = Verification(files=len(archive.files))
     if archive.lost_end is not None:
@@ -71,17 +71,17 @@ def _together(problems: dict[str, list[KeptFile]]) -> list[Damage]:
 
 
 def _files_in(archive: Archive, bad: BadLine) -> list[KeptFile]:
-    """The files that a damaged line was about: those we know, and what is left of the names of those we do not."""
+    """The files that a damaged line was about: known ones, and what is left of the names of others."""
     texts = {name: [found.decode("utf-8", "replace") for found in NAMES[name].findall(bad.text)] for name in NAMES}
     home, path = (texts["home"] or [""])[0], (texts["path"] or ["?"])[0]
     files = [archive.files.get(number) or KeptFile(number, "", home, path, FileKind.SIDECAR) for number in bad.files]
     if not files and texts["path"]:
         files = [KeptFile(0, "", home, path, FileKind.SIDECAR)]
-    return files or list(archive.files.values())  # nothing can be told: then it may be any of them
+    return files or list(archive.files.values())  # unknown: it may be any of them
 
 
 class _Verifier:
-    """Looks at versions, at each chunk only once, and gathers what is wrong with them."""
+    """Checks versions, each chunk only once, and collects the problems."""
 
     def __init__(
         self, archive: Archive, report: Verification, *, quick: bool, on_bytes: Callable[[int], object]
@@ -95,7 +95,7 @@ class _Verifier:
         self._seen: dict[str, BackscrollError | None] = {}
 
     def at(self, file: KeptFile, version: Version, *, is_latest: bool) -> None:
-        """Look at a version of a file."""
+        """Check a version of a file."""
         checksum = size = read = 0
         whole = True
         for chunk in version.chunks:
@@ -144,8 +144,8 @@ def _has_lost_its_catalogue(archive: Archive) -> bool:
 
 
 def _look_at_copies(archive: Archive, report: Verification) -> None:
-    """Whether the copies of lines are in the packs, and what else there is that the catalogue does not speak of."""
-    with suppress(StorageError):  # said where the chunks are looked at
+    """Check the copies of lines in the packs, and count other bytes that the catalogue does not name."""
+    with suppress(StorageError):  # reported for each chunk
         between = list(gaps(archive))
         copies = list(copies_in(archive, between))
         report.unclaimed = sum(gap.end - gap.start for gap in between) - sum(copy.length for copy in copies)

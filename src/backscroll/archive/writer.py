@@ -1,8 +1,8 @@
-"""The one who writes to an archive. There is one at a time, across processes.
+"""Write to an archive. There is one writer at a time, across processes.
 
-Bytes go to the pack first and are flushed to the disk; only then does the catalogue speak of them, and is flushed
-too. Bytes in a pack that the catalogue does not speak of were left by somebody who was cut off. They are never taken
-away, only written after: should the catalogue ever be damaged, they may be all that is left of something.
+Bytes go to the pack first and are flushed; only then does the catalogue name them, and is flushed too. Bytes in a pack
+that the catalogue does not name were left by an interrupted writer. They are never removed, only appended to: if the
+catalogue is ever damaged, they may be all that is left.
 """
 
 import contextlib
@@ -42,7 +42,7 @@ from backscroll.files import Bookmark
 
 PACK_SIZE: Final = 512 * 1024 * 1024
 COMMIT_AFTER: Final = 64 * 1024 * 1024
-"""Bytes of a source after which what was kept is made sure of."""
+"""Commit after this many bytes of a source."""
 
 
 @dataclass(eq=False)
@@ -54,19 +54,19 @@ class _Job:
     size: int
     chunks: list[Chunk] = field(default_factory=list)
     open: int = 0
-    """Chunks that are not put down yet."""
+    """Chunks that are not written yet."""
     bookmark: Bookmark | None = None
-    """Where its source was read to, once all of it was."""
+    """Where reading of its source ended, once it is complete."""
 
 
 class Appender(Archive):
-    """An archive that is open for adding to it; a context manager that holds the lock."""
+    """An archive open for appending; a context manager that holds the lock."""
 
     def __init__(self, folder: Path, *, accepts_loss: bool = False) -> None:
-        """Take the lock, and go on behind what was written last.
+        """Take the lock and continue after the last write.
 
-        A catalogue whose end is lost is put together again from the copies of its lines in the packs. If something is
-        still missing, it is refused unless `accepts_loss`: going on behind it would make the loss final.
+        A lost end of the catalogue is recovered from the copies of its lines in the packs. If lines are still missing,
+        the archive is refused unless `accepts_loss`: writing after the gap would make the loss permanent.
         """
         private_folder(folder)
         private_folder(folder / "packs")
@@ -93,8 +93,8 @@ class Appender(Archive):
                 raise BackscrollError(f"the end of the catalogue is lost: {self.lost_end}", hint)
             self.lost_end = None
             if self.bad_lines:
-                self._copied = (self._lines, self._end, self._sum)  # copies go on behind what is damaged
-            # Also behind a line that is damaged: its number is not given to another file.
+                self._copied = (self._lines, self._end, self._sum)  # copies continue after the damage
+            # Numbers in damaged lines count too: they must not be given to another file.
             numbers = (number for bad in self.bad_lines for number in bad.files)
             self._next_file = max([0, *self.files, *numbers]) + 1
             self._heal()
@@ -119,7 +119,7 @@ class Appender(Archive):
             self.close()
 
     def close(self) -> None:
-        """Let go of the lock. What was not committed is lost, and will be kept the next time."""
+        """Release the lock. Uncommitted data is dropped; the next capture keeps it."""
         try:
             self._threads.shutdown(cancel_futures=True)
             self._close_pack()
@@ -132,7 +132,7 @@ class Appender(Archive):
         number, end = self._sure_of
         end = end if number == self._pack_number else 0
         try:
-            # What we put down and did not come to speak of is of no use, and takes room from the next try.
+            # Bytes that the catalogue does not name yet are useless, and take room from the next attempt.
             if os.fstat(self._pack).st_size > end:
                 with contextlib.suppress(OSError):
                     os.ftruncate(self._pack, end)
@@ -141,7 +141,7 @@ class Appender(Archive):
             self._pack = None
 
     def new_file(self, machine: str, home: str, path: str, kind: str) -> KeptFile:
-        """Begin to keep a file."""
+        """Start to keep a file."""
         number = self._next_file
         self._next_file += 1
         self._write(new_file_entry(KeptFile(number, machine, home, path, kind), now()))
@@ -150,9 +150,9 @@ class Appender(Archive):
     def add(
         self, file: KeptFile, pieces: Iterable[bytes], bookmark_after: Callable[[], Bookmark], *, new_version: bool
     ) -> int:
-        """Keep more bytes of a file, or a version of its own; how many they were.
+        """Keep more bytes of a file, or a new version; return how many.
 
-        `bookmark_after` is asked for the source's state when all pieces have been read.
+        `bookmark_after` gives the state of the source once all pieces have been read.
         """
         version = len(file.versions) if new_version or not file.versions else len(file.versions) - 1
         before = file.versions[version].size if version < len(file.versions) else 0
@@ -169,19 +169,19 @@ class Appender(Archive):
         return job.size - before
 
     def put(self, packed: Packed) -> tuple[Chunk, int]:
-        """Put down a chunk that is packed and proven already; where it lies, and how many bytes that took."""
+        """Write a chunk that is already packed and checked; return its place and how many bytes were written."""
         before = self._pack_number, self._pack_end
         chunk = self._put(packed)
         return chunk, len(packed.data) if before != (self._pack_number, self._pack_end) else 0
 
     def add_chunks(self, line: AddedBytes) -> None:
-        """Say which file these chunks belong to, that were put down before."""
+        """Record which file these chunks, written before, belong to."""
         self._write(line)
         if self._pending_bytes >= COMMIT_AFTER:
             self.commit()
 
     def renew_copies(self) -> None:
-        """Write a copy of all lines into the packs, because one that was there is damaged."""
+        """Write a copy of all lines into the packs, because the existing one is damaged."""
         self.commit()
         self._copied = (0, 0, BEGINNING)
         self._copy(self._not_copied(), BEGINNING)
@@ -192,11 +192,11 @@ class Appender(Archive):
         self._note_end()
 
     def settle(self) -> None:
-        """Put everything down that is being packed."""
+        """Write everything that is being packed."""
         self._settle(0)
 
     def _settle(self, most: int) -> None:
-        """Put down what is packed, in its order, until no more than so many chunks are being packed."""
+        """Write packed chunks in order until at most this many are being packed."""
         if self._is_broken:
             raise BackscrollError("the disk did not take what was written", "see what is wrong with it, and try again")
         while len(self._waiting) > most:
@@ -204,13 +204,13 @@ class Appender(Archive):
             try:
                 job.chunks.append(self._put(future.result()))
             except BaseException:
-                self._waiting.clear()  # these files are not written down, and will be kept the next time
+                self._waiting.clear()  # these files are not recorded; the next capture keeps them
                 raise
             job.open -= 1
             self._finish(job)
 
     def _finish(self, job: "_Job") -> None:
-        """Write down what became of a file, when all of it has been read and put down."""
+        """Record a file once all of it has been read and written."""
         if job.bookmark is None or job.open:
             return
         is_known = job.version < len(job.file.versions) and job.file.gone_since is None and not job.file.is_suspect
@@ -229,16 +229,16 @@ class Appender(Archive):
         )
 
     def moved(self, file: KeptFile, path: str) -> None:
-        """The file lies elsewhere in its home now."""
+        """The file moved within its home."""
         text, in_hex = written_name(path)
         self._write(Moved(at=now(), file=file.number, path=text, path_hex=in_hex))
 
     def gone(self, file: KeptFile) -> None:
-        """The file is not in its home any more."""
+        """The file is gone from its home."""
         self._write(Gone(at=now(), file=file.number))
 
     def suspect(self, file: KeptFile) -> None:
-        """Something of the file is damaged: keep it once more, if it is still there."""
+        """Part of the file is damaged: keep it again, if it still exists."""
         self._write(Suspect(at=now(), file=file.number))
 
     def captured_all(self, machine: str, home: str, at: str | None = None) -> None:
@@ -247,11 +247,11 @@ class Appender(Archive):
         self._write(CaptureEnd(at=at or now(), machine=machine, home=text, home_hex=in_hex))
 
     def verified_all(self, damaged: int, *, quick: bool) -> None:
-        """Somebody looked whether everything is whole."""
+        """Record a verification."""
         self._write(VerificationEnd(at=now(), damaged=damaged, quick=quick))
 
     def commit(self) -> None:
-        """Make sure that everything so far outlives a power cut."""
+        """Make everything so far durable."""
         self._settle(0)
         if not self._pending:
             return
@@ -262,11 +262,11 @@ class Appender(Archive):
         if has_copy:
             self._copy(self._not_copied() + lines, self._copied[2])
         if self._pack is not None:
-            self._is_broken = True  # a disk that failed to flush may have lost what it took, and not say so again
+            self._is_broken = True  # after a failed flush the disk may have lost data without reporting it again
             os.fsync(self._pack)
             self._is_broken = False
         is_new = not self.catalogue.exists()
-        self._sure_of = (self._pack_number, self._pack_end)  # from here on the catalogue may speak of it
+        self._sure_of = (self._pack_number, self._pack_end)  # from here on the catalogue may name it
         append(self.catalogue, lines, self._end)
         if is_new:
             sync_folder(self.folder)
@@ -286,7 +286,7 @@ class Appender(Archive):
         self._pending.append(entry)
 
     def _note_end(self, *, flush: bool = False) -> None:
-        """Say outside of the catalogue how far it goes, so that a lost end is noticed."""
+        """Record the length of the catalogue outside of it, so that a lost end is noticed."""
         note = EndNote(header=self._header_sum, lines=self._lines, sum=self._sum, copied=self._copied[0])
         write_note(self.folder, note, flush=flush)
 
@@ -305,14 +305,14 @@ class Appender(Archive):
     def _put(self, packed: Packed) -> Chunk:
         known = self.chunks.get(packed.id)
         if known is not None and (self._is_new(known) or self.is_sound(known)):
-            return known  # the same bytes are kept already
+            return known  # the same bytes are already kept
         chunk = self._append_to_pack(packed)
         self.chunks[chunk.id] = chunk
         self._pending_bytes += packed.size
         return chunk
 
     def _is_new(self, chunk: Chunk) -> bool:
-        """Whether it was put down just now; it is not read again."""
+        """Whether it was just written; it is not read again."""
         return chunk.pack == self._pack_number and chunk.offset >= self._opened_at
 
     def _append_to_pack(self, packed: Packed) -> Chunk:
@@ -320,11 +320,11 @@ class Appender(Archive):
         return Chunk(packed.id, self._pack_number, offset, len(packed.data), packed.size)
 
     def _write_to_pack(self, data: bytes) -> int:
-        """Append to the pack; where the data begins in it."""
+        """Append to the pack; return the offset."""
         if self._pack is None or self._pack_end >= PACK_SIZE:
             self._open_pack()
         assert self._pack is not None  # noqa: S101
-        # A write that failed may have moved on all the same.
+        # A failed write may have moved the position all the same.
         os.lseek(self._pack, self._pack_end, os.SEEK_SET)
         write_all(self._pack, data)
         self._pack_end += len(data)
@@ -341,7 +341,7 @@ class Appender(Archive):
             sync_folder(path.parent)
 
     def _next_pack(self) -> None:
-        """Begin a new pack with the next chunk."""
+        """Start a new pack with the next chunk."""
         if self._pack is not None:
             os.fsync(self._pack)
             os.close(self._pack)
@@ -350,7 +350,7 @@ class Appender(Archive):
         self._pack_end = self._opened_at = 0
 
     def _heal(self) -> None:
-        """Go on behind whatever somebody left who was cut off, and close what others could read."""
+        """Continue after the leftovers of an interrupted writer, and tighten permissions."""
         for path in (self.catalogue, *map(self.pack, self.packs_on_disk())):
             if path.exists():
                 os.close(open_private(path, os.O_RDONLY))
@@ -358,27 +358,27 @@ class Appender(Archive):
         if not self.bad_lines:
             for number in self.packs_on_disk():
                 if number < self.first_pack and number not in used:
-                    self.pack(number).unlink()  # a forgetting that was cut off before its last step
+                    self.pack(number).unlink()  # an interrupted `forget` that lacks its last step
         self._pack_number = max([self.first_pack, *self.packs_on_disk()])
         pack = self.pack(self._pack_number)
         self._pack_end = pack.stat().st_size if pack.exists() else 0
         self._opened_at = self._pack_end
         self._sure_of = (self._pack_number, self._pack_end)
         if self.catalogue.exists() and self.catalogue.stat().st_size > self._end:
-            # Half a line was never acknowledged, and the next one must not be glued to it.
+            # Half a line was never acknowledged; the next one must start on its own line.
             os.truncate(self.catalogue, self._end)
         if self._end == 0:
             if any(self.pack(number).stat().st_size for number in self.packs_on_disk()):
                 hint = "put the catalogue back from a backup, or move the folder away to begin anew"
                 raise BackscrollError(f"the catalogue of {self.folder} is lost, and its packs are there", hint)
             self._write(Header(at=now()))
-            self.commit()  # before any pack is made: packs without a catalogue are a damage, and no beginning
+            self.commit()  # before any pack exists: packs without a catalogue would count as damage
 
 
 def now() -> str:
-    """The time, as a line has it."""
+    """The current time, in the format of the catalogue."""
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 MOST_WAITING: Final = 2 * (os.cpu_count() or 2)
-"""Chunks that are being packed at once: a bound on memory."""
+"""How many chunks are packed at once; this bounds memory."""
