@@ -1,4 +1,4 @@
-"""What is written to a store at once: rows as plain columns, and chats as they are now."""
+"""A batch of writes: rows as plain columns, and the current state of chats."""
 
 import re
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ class FileColumns(NamedTuple):
 
 
 class RecordColumns(NamedTuple):
-    """A record, and where it stands in its file. Times are in microseconds since 1970."""
+    """A record and its position in its file. Times are in microseconds since 1970."""
 
     id: int
     file: int
@@ -53,7 +53,7 @@ class RecordColumns(NamedTuple):
 
 
 class BlockColumns(NamedTuple):
-    """A passage of a record; of a call and its result also what they are."""
+    """A passage of a record; for calls and results, also their details."""
 
     id: int
     record: int
@@ -64,22 +64,22 @@ class BlockColumns(NamedTuple):
     file: str | None = None
     detail: str | None = None
     state: str | None = None
-    """Of a result, how its call ended; see `conversation.State`."""
+    """For a result, how its call ended; see `conversation.CallState`."""
     size: int | None = None
-    """Characters of text; of a call, bytes of its input."""
+    """Characters of text; for a call, bytes of its input."""
     digest: int | None = None
-    """Of a call, what tells its input from others."""
+    """For a call, what distinguishes its input from others."""
 
 
 class UsageColumns(NamedTuple):
-    """The tokens that a record tells of."""
+    """The token counts of a record."""
 
     record: int
     message: str
-    """What is counted once: the message, else the row."""
+    """The key that counts once: the message, otherwise the row."""
     model: str | None
     agent: bool
-    """Whether a sub-agent said it, wherever it stands."""
+    """Whether a sub-agent said it, in whatever file."""
     input: int
     output: int
     cache_write: int
@@ -92,14 +92,14 @@ class UsageColumns(NamedTuple):
     speed: str | None
     geo: str | None
     is_final: bool
-    """Whether the client had learned how the answer ended; else the output is a placeholder."""
+    """Whether the client knew the end of the answer; if not, the output count is a placeholder."""
     reported_cost: float | None
     version: str | None
     git_branch: str | None
 
 
 class ProblemColumns(NamedTuple):
-    """Bytes of a file that are no record."""
+    """Bytes of a file that are not a record."""
 
     file: int
     line: int
@@ -109,10 +109,10 @@ class ProblemColumns(NamedTuple):
 
 
 class Keys(NamedTuple):
-    """What a transcript may share with others: by any of these they are one chat."""
+    """What transcripts may share: any of these makes them one chat."""
 
     rows: set[str]
-    """Its rows, what they hang on, what they are copies of, and the rows that it gives titles to."""
+    """Its rows, their parents, the rows they are copies of, and the rows it has titles for."""
     sessions: set[str]
     messages: dict[str, set[str]]
     """Its answers, by how the session began."""
@@ -120,56 +120,56 @@ class Keys(NamedTuple):
 
 @dataclass
 class ChatChange:
-    """A chat as it is now."""
+    """The current state of a chat."""
 
     overview: Overview
     files: list[int]
     abandoned: set[tuple[int, int]]
     """The records that the user took back, by file and number."""
     originals: dict[tuple[int, int], str] = field(default_factory=dict)
-    """Of records that are copies under another uuid, by file and number, the row that they are copies of."""
+    """For records that are copies under another uuid, by file and number: the original row."""
     is_silent: bool = False
-    """Whether nobody said anything in it."""
+    """Whether it has no messages."""
 
 
 @dataclass
 class Batch:
-    """What is written at once. Ids are given here, from where the store's own end."""
+    """Everything written in one transaction. Ids continue from the store's last ones."""
 
     next_file: int
     next_record: int
     next_block: int
     emptied: list[int] = field(default_factory=list)
-    """Files whose records do not stand there any more."""
+    """Files whose records were replaced."""
     removed: list[int] = field(default_factory=list)
-    """Files that do not count any more."""
+    """Files to remove."""
     archived: list[int] = field(default_factory=list)
-    """Files that are only in the archive any more."""
+    """Files that were deleted from their home and are only in the archive."""
     files: list[FileColumns] = field(default_factory=list)
     records: list[RecordColumns] = field(default_factory=list)
     blocks: list[BlockColumns] = field(default_factory=list)
     usage: list[UsageColumns] = field(default_factory=list)
     problems: list[ProblemColumns] = field(default_factory=list)
     links: list[tuple[str, int]] = field(default_factory=list)
-    """What a file may be found by though no record of it has it as its uuid."""
+    """Keys of a file that are not the uuid of any of its records."""
     titles: list[tuple[str, int, str]] = field(default_factory=list)
-    """Titles that rows of any file were given: row, the file that says so, title."""
+    """Titles of rows of any file: row, file with the title, title."""
     withdrawn: list[tuple[int, str]] = field(default_factory=list)
-    """Records that stood for others, by file and uuid, until those were written."""
+    """Records that stood in for others, by file and uuid, until those were written."""
     stale_chats: set[int] = field(default_factory=set)
-    """Chats that may not be what they were; those that are not among `chats` again are gone."""
+    """Chats that may have changed; those that are not in `chats` are gone."""
     chats: list[ChatChange] = field(default_factory=list)
     overdue: list[int] = field(default_factory=list)
-    """A file of each chat that has more in it than what is written of it says."""
+    """A file of each chat whose written overview is out of date."""
 
     def new_file(self) -> int:
-        """The id of one more file."""
+        """The id for a new file."""
         self.next_file += 1
         return self.next_file - 1
 
 
 def storable(text: str) -> str:
-    """The text with its lone surrogates, which no engine takes, moved where nobody writes; `readable` undoes it."""
+    """The text with lone surrogates, which no engine accepts, mapped to unused characters; `readable` undoes it."""
     return SURROGATES.sub(lambda found: chr(ord(found[0]) + MOVED), text)
 
 
@@ -179,7 +179,7 @@ def readable(text: str) -> str:
 
 
 def microseconds(when: datetime | None) -> int | None:
-    """A moment as a number that loses nothing."""
+    """A time as an exact number."""
     if when is None:
         return None
     since = when - EPOCH

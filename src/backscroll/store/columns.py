@@ -39,13 +39,13 @@ from backscroll.store.batches import Batch, BlockColumns, ChatChange, RecordColu
 from backscroll.store.detail import detail_of
 
 OUTSIDE: Final = "outside"
-"""The kind of a record that is no row of the conversation."""
+"""The kind of a record that is not part of the conversation."""
 MOST_TOKENS: Final = 10**9
-"""No answer takes so many. A file may say anything, and the database has room for 2**63 in a sum."""
+"""No answer has so many tokens. A file may claim anything, and sums in the database must stay below 2**63."""
 
 
 class Flags:
-    """What a file has in it, as far as it was seen."""
+    """The features seen in a file so far."""
 
     __slots__ = ("diff", "image", "thinking")
 
@@ -56,7 +56,7 @@ class Flags:
 def add_record(
     batch: Batch, flags: Flags, file: int, number: int, start: int, length: int, record: Record, row: Row | None
 ) -> None:
-    """Put a record with its passages into a batch; one that is no row and says nothing is left out."""
+    """Add a record with its passages to a batch, unless it is not a row and has no text."""
     passages = [passage for passage in passages_of(record, row.kind if row else None) if _has_text(passage)]
     if row is None and not passages:
         return
@@ -179,12 +179,12 @@ def _usage(
 
 
 def _count(tokens: int) -> int:
-    """What can be a number of tokens; 0 for all else, which would spoil every sum that it is in."""
+    """A valid number of tokens; 0 for anything else, which would spoil every sum."""
     return tokens if 0 <= tokens <= MOST_TOKENS else 0
 
 
 def add_spilled(batch: Batch, file: int, start: int, length: int, time: int, call: str) -> None:
-    """Put a piece of what a tool wrote into a file of its own into a batch."""
+    """Add a piece of a spilled tool result to a batch."""
     name = batch.next_record
     batch.next_record += 1
     batch.records.append(
@@ -195,7 +195,7 @@ def add_spilled(batch: Batch, file: int, start: int, length: int, time: int, cal
 
 
 def change_of(chat: Chat, numbers: Mapping[str, int]) -> ChatChange:
-    """A chat as it is now; `numbers` are the ids of files by their paths."""
+    """The current state of a chat; `numbers` are the ids of files by path."""
     return ChatChange(
         overview_of(chat),
         [numbers[transcript.place.file] for transcript in chat.transcripts],
@@ -206,7 +206,7 @@ def change_of(chat: Chat, numbers: Mapping[str, int]) -> ChatChange:
 
 
 def _abandoned(chat: Chat, numbers: Mapping[str, int]) -> set[tuple[int, int]]:
-    """The rows of the turns that the user took back: no session goes on from them."""
+    """The rows of the turns that the user took back: no session continues from them."""
     if len(chat.branches) < 2:
         return set()
     ends = (chat.leaf_of(session) for session in chat.leaves)

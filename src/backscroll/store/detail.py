@@ -1,4 +1,4 @@
-"""What of a tool call is kept so that a transcript can be taken up again: the agent it starts, the list it changes."""
+"""The details of a tool call needed to resume a transcript: the agent it starts, the list it changes."""
 
 import msgspec
 from msgspec import Struct
@@ -9,7 +9,7 @@ from backscroll.records import AgentCall, TodoCall
 
 
 class Detail(Struct, omit_defaults=True):
-    """The parts of a call that few calls have."""
+    """The details that few calls have."""
 
     agent: AgentCall | None = None
     todo: TodoCall | None = None
@@ -21,7 +21,7 @@ def detail_of(call: RowCall) -> str | None:
         return None
     agent = call.agent
     if agent is not None and agent.prompt and len(agent.prompt) > LONGEST_TEXT:
-        # An agent is known by how its prompt begins.
+        # An agent is recognised by the start of its prompt.
         agent = AgentCall(
             prompt=agent.prompt[:LONGEST_TEXT], description=agent.description, subagent_type=agent.subagent_type
         )
@@ -29,7 +29,7 @@ def detail_of(call: RowCall) -> str | None:
 
 
 def decode_detail(text: str | None) -> Detail:
-    """What was kept of a call."""
+    """The saved details of a call."""
     return DECODER.decode(text) if text else Detail()
 
 

@@ -1,11 +1,11 @@
-"""What a store hands over to learn what an answer costs: it counts tokens, and knows no prices."""
+"""How a store learns the cost of an answer: it counts tokens and knows no prices."""
 
 from collections.abc import Callable
 from typing import NamedTuple
 
 
 class CountedAnswer(NamedTuple):
-    """An answer and what it took: of each field the maximum over its rows, at the time of the first."""
+    """An answer and its usage: the maximum of each field over its rows, at the time of the first."""
 
     message: str
     file: int
@@ -25,14 +25,14 @@ class CountedAnswer(NamedTuple):
     geo: str | None
     final: int
     reported_cost: int | None
-    """In nanodollars, as old rows say."""
+    """In nanodollars, as stated by old rows."""
     version: str | None
     git_branch: str | None
     cost: int | None
-    """In nanodollars; None where there is no price."""
+    """In nanodollars; None without a price."""
     records: int
     files: int
 
 
 AnswerPrice = Callable[[CountedAnswer], int | None]
-"""What an answer costs, in nanodollars; None where no price is known."""
+"""The cost of an answer in nanodollars; None if no price is known."""

@@ -1,4 +1,4 @@
-"""What stands around a passage in its conversation: its turn, and how it went on after it."""
+"""The surroundings of a passage: its turn, and what follows it."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -11,7 +11,7 @@ from backscroll.store.report_rows import FollowingStep, TurnPassage
 
 
 def turn_passages(connection: apsw.Connection, blocks: Iterable[int]) -> list[TurnPassage]:
-    """The prompt and the last answer of the turns that these passages stand in."""
+    """The prompt and the last answer of the turns that contain these passages."""
     return typed(TurnPassage, select(connection, AROUND, {"blocks": array(blocks)}))
 
 

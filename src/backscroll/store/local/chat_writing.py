@@ -1,4 +1,4 @@
-"""Write the chats of a batch: what a list shows of them, their files, their titles, and what was taken back in them."""
+"""Write the chats of a batch: their overview, files, titles, and abandoned rows."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -10,16 +10,16 @@ from backscroll.store.batches import Batch, ChatChange, microseconds
 from backscroll.store.local.database import array, select
 
 Entitled = tuple[str, int | None, int | None]
-"""What the passage of a title is known by: title, time, file."""
+"""What identifies the passage of a title: title, time, file."""
 
 
 def write_chats(connection: apsw.Connection, batch: Batch) -> None:
-    """Write every chat of a batch, and drop those that are no more."""
+    """Write every chat of a batch, and delete those that are gone."""
     ChatWriter(connection, batch).write()
 
 
 class ChatWriter:
-    """Writes chats inside a transaction that is open."""
+    """Writes chats inside an open transaction."""
 
     def __init__(self, connection: apsw.Connection, batch: Batch) -> None:
         self._connection = connection
@@ -90,7 +90,7 @@ class ChatWriter:
         )
         entitles = (overview.title, microseconds(overview.started), min(change.files))
         if block is None or entitled != entitles:
-            # What its passage is known by has changed.
+            # The identity of its passage has changed.
             self._delete_title(block)
             self._connection.execute(
                 "insert into blocks (id, number, role, chat) values (?, 0, 'title', ?)", (batch.next_block, number)
@@ -145,7 +145,7 @@ class ChatWriter:
 
 
 def _lines(values: Iterable[str]) -> str:
-    """Names to be looked through, each on a line of its own."""
+    """Searchable names, one per line."""
     return "".join(f"\n{value}" for value in values) + "\n"
 
 

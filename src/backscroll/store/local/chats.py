@@ -1,4 +1,4 @@
-"""Chats in SQL: listing them, finding one by its id, and which of them the fields of a query accept."""
+"""Chats in SQL: listing them, finding one by id, and filtering by the fields of a query."""
 
 from datetime import datetime
 from typing import Any, Final
@@ -25,14 +25,14 @@ ORDERS: Final = {
 
 
 class ChatRows:
-    """The chats of a store, as one question sees them."""
+    """The chats of a store, for one query."""
 
     def __init__(self, connection: apsw.Connection, scope: Scope) -> None:
         self._connection = connection
         self._scope = scope
 
     def chats(self, query: Query | None, *, sort: str, limit: int | None, offset: int) -> list[StoredChat]:
-        """The chats that a query accepts by its fields, and by its words in their titles."""
+        """The chats that match the fields of a query and have its words in their titles."""
         where, values = self.condition(query.root) if query else ("1", [])
         inside, homes = self._in_homes()
         return self._read(
@@ -50,7 +50,7 @@ class ChatRows:
         return {chat.key: chat for chat in found}
 
     def find(self, name: str) -> list[StoredChat]:
-        """The chats that this is the beginning of the id of, or of a session, message or agent in them."""
+        """Chats whose id (or a session, message or agent id in them) starts with `prefix`."""
         lower, upper = name, name + "\U0010ffff"
         inside, homes = self._in_homes()
         return self._read(
@@ -60,17 +60,17 @@ class ChatRows:
         )
 
     def files(self, part: Part) -> list[int]:
-        """The files of the chats that a part of a query accepts."""
+        """The files of the chats that match part of a query."""
         where, values = self.condition(part)
         return self._files(where, values)
 
     def files_in_homes(self) -> list[int] | None:
-        """The files of the homes that are asked about; None where that is all of them."""
+        """The files of the homes to search; None if these are all homes."""
         where, values = self._in_homes()
         return None if where == "1" else self._files(where, values)
 
     def condition(self, part: Part) -> Condition:
-        """What of a query SQL can tell: the fields of chats, and words as parts of their titles."""
+        """The part of a query that SQL can answer: fields of chats, and words as parts of their titles."""
         if isinstance(part, (All, Either)):
             conditions = [self.condition(inner) for inner in part.parts]
             word = " and " if isinstance(part, All) else " or "
@@ -112,7 +112,7 @@ class ChatRows:
             return PROJECT, [_like(text)] * 2
         if field.name == "title":
             return "c.title like ? escape '\\'", [_like(text)]
-        return "1", []  # about messages: a list of chats has none
+        return "1", []  # a message field does not filter a list of chats
 
     def _state(self, name: str) -> Condition:
         if name in ("live", "pinned"):

@@ -1,8 +1,8 @@
-"""What of an index was found whole, remembered by how its files looked then, so that it is not read again each time.
+"""Remember which files of an index were verified, so that they are not read again each time.
 
-The file `checked` in a generation is only that memory: without it, or if it says anything odd, everything is read once
-more. It knows a file by its inode, size and times; damage that changes none of these is found by the next full check,
-which an update makes after a week.
+The file `checked` in a generation is only a cache: if it is missing or odd, everything is verified again. It identifies
+a file by its inode, size and times; damage that changes none of these is found by the next full check, which an update
+makes after a week.
 """
 
 import json
@@ -22,13 +22,13 @@ LONGEST_FOOTER: Final = 10_000
 
 
 def look_of(path: Path) -> Look:
-    """What tells a file that was touched from one that was not."""
+    """What identifies the state of a file."""
     status = path.stat()
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 class Checked:
-    """The memory of one generation."""
+    """The verified files of one generation."""
 
     def __init__(self, generation: Path) -> None:
         self._file = generation / "checked"
@@ -47,27 +47,27 @@ class Checked:
         return not 0 <= time.time() - self._at < FULL_CHECK_SECONDS
 
     def has(self, path: Path) -> bool:
-        """Whether this file looks as it did when it was found whole."""
+        """Whether this file is unchanged since it was verified."""
         return self._looks.get(path.name) == look_of(path)
 
     def add(self, path: Path) -> None:
-        """Remember a file as whole: it was checked, or just written."""
+        """Remember a file as verified: it was checked, or just written."""
         self._looks[path.name] = look_of(path)
 
     def knows(self, path: Path) -> bool:
-        """Whether a file of this name was ever found whole."""
+        """Whether a file of this name was ever verified."""
         return path.name in self._looks
 
     def forget(self, *, but: set[str]) -> None:
-        """Drop what is not there any more."""
+        """Forget files that no longer exist."""
         self._looks = {name: look for name, look in self._looks.items() if name in but}
 
     def begin(self) -> None:
-        """A full check has been made, or all is new."""
+        """Record a full check; also for a new index."""
         self._at = time.time()
 
     def save(self) -> None:
-        """Write it down. Losing it costs a check, so it is not flushed to the disk."""
+        """Save it. Losing it only costs a check, so it is not flushed."""
         fresh = self._file.with_name("checked.new")
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "wb") as file:

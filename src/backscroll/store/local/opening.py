@@ -1,4 +1,4 @@
-"""An index that is open: to read, or by the one process that writes; and how a new one takes its place."""
+"""An open index, for reading or for the one writing process, and how a new one replaces it."""
 
 import shutil
 from collections.abc import Iterator
@@ -28,11 +28,11 @@ from backscroll.store.local.generations import (
 from backscroll.store.local.text import TextIndex
 
 ATTEMPTS: Final = 20
-"""How often a reader begins again because the index was replaced while it was opened."""
+"""How often a reader retries because the index was replaced while opening it."""
 
 
 class OpenIndex:
-    """The files of an index, opened when they are needed: to read, and after `start_writing` to write."""
+    """The files of an index, opened on demand: for reading, and after `start_writing` for writing."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -44,7 +44,7 @@ class OpenIndex:
         self._is_beside = False
         """Whether what is written is not in use yet."""
         self._is_sound = False
-        """Whether this process writes an index that it has found whole, or made."""
+        """Whether this process writes an index that it has verified or created."""
         self._connection: apsw.Connection | None = None
         self._text: TextIndex | None = None
 
@@ -87,8 +87,8 @@ class OpenIndex:
         return self._text
 
     def _check_fit(self, text: TextIndex) -> None:
-        """Raise DamagedStoreError where the words are not of these rows: they would point at other passages."""
-        stamp, documents = text.state  # before the rows: those may be ahead, and never behind
+        """Raise DamagedStoreError if the words do not belong to these rows: they would point at other passages."""
+        stamp, documents = text.state  # before the rows, which may be ahead but never behind
         if stamp < 0:
             return
         noted = dict(select(self.connection, "select name, value from marks where name in ('stamp', 'documents')"))
@@ -96,7 +96,7 @@ class OpenIndex:
             if noted["documents"] != str(documents):
                 raise DamagedStoreError(f"the text index has {documents} passages instead of {noted['documents']}")
             return
-        last = max(text.marks())  # before the rows, too: another commit may have come since
+        last = max(text.marks())  # before the rows too: another commit may have happened since
         given = select(self.connection, "select seq from sqlite_sequence where name = 'blocks'")
         if last > (given[0][0] if given else 0):
             raise DamagedStoreError("the text index has passages that the rows do not have")
@@ -104,11 +104,11 @@ class OpenIndex:
     # Reading
 
     def readable_file(self) -> Path:
-        """The rows that are in use now, for another connection; raises what stands against reading them."""
+        """The rows in use now, for another connection; raises if they cannot be read."""
         return self.file if self._lock is not None else self._readable() / ROWS
 
     def renew(self) -> None:
-        """Let go of an index that was replaced since it was opened. For those who read for long."""
+        """Close an index that was replaced since it was opened, for long-lived readers."""
         if self._connection is not None and self._lock is None and self._is_replaced():
             self._let_go()
 
@@ -116,7 +116,7 @@ class OpenIndex:
         try:
             current = in_use(self.folder)
         except BackscrollError:
-            return False  # what is open can still be read
+            return False  # open files can still be read
         return current != self._generation or (current is not None and identity(current) != self._identity)
 
     def _readable(self) -> Path:
@@ -154,7 +154,7 @@ class OpenIndex:
     # Writing
 
     def start_writing(self) -> Self:
-        """Become the one who writes; Busy if another process is. Makes an index if there is none of this version."""
+        """Start writing; Busy if another process writes. Creates an index if there is none of this version."""
         if self._lock is None:
             self._become_writer()
             with told_apart():
@@ -163,7 +163,7 @@ class OpenIndex:
 
     @contextmanager
     def rebuilding(self) -> Iterator[None]:
-        """Write a new index inside; readers have the old one until it is complete, and then the new one."""
+        """Write a new index in this context; readers use the old one until it is complete."""
         if self._lock is None:
             self._become_writer()
         self._is_sound = False
@@ -196,7 +196,7 @@ class OpenIndex:
             remove_others(self.folder, self._generation)
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Close everything."""
         try:
             self._let_go()
         finally:
@@ -211,7 +211,7 @@ class OpenIndex:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def take_notices(self) -> list[str]:
-        """That the index was made again, and why."""
+        """That the index was rebuilt, and why."""
         notices, self._notices = self._notices, []
         return notices
 
@@ -224,7 +224,7 @@ class OpenIndex:
         self._lock, self._generation = lock, None
 
     def _take_up(self) -> None:
-        """Go on with the index in use, or begin with an empty one."""
+        """Continue with the index in use, or start with an empty one."""
         current = in_use(self.folder)
         remove_unfinished(self.folder, current)
         self._refuse_newer(current)
@@ -251,13 +251,13 @@ class OpenIndex:
         return fresh
 
     def _check_once(self) -> None:
-        """Read all of an index that was not found whole before, or long ago; raises DamagedStoreError."""
+        """Verify an index that was never verified, or long ago; raises DamagedStoreError."""
         if not self._checked.has(self.file) or self._checked.is_old:
             check_pages(self.connection)
             self.text.check(again=True)
             self._checked.begin()
         else:
-            _ = self.text  # whether it fits must be known before there are more rows
+            _ = self.text  # check that it matches before adding rows
         self._is_sound = True
 
     def _refuse_newer(self, generation: Path | None) -> None:
@@ -276,7 +276,7 @@ class OpenIndex:
                 if connection is not None:
                     connection.close()
             if self._is_sound and connection is not None:
-                with suppress(OSError):  # it is only a memory
+                with suppress(OSError):  # it is only a cache
                     self._checked.add(self.file)
                     self._checked.save()
 

@@ -1,4 +1,4 @@
-"""Rows in and out: a batch is written in one transaction, and transcripts are taken up as they were saved."""
+"""Write batches of rows, each in one transaction, and load saved transcripts."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -31,7 +31,7 @@ class Rows:
         self._price = price
 
     def known(self, paths: Iterable[str] | None = None) -> dict[str, IndexedFile]:
-        """The files that were read, by their paths: these, or all."""
+        """The files that were read, by path: these, or all."""
         statement = "select id, path, kind, size, archived, bookmark, lines, modified from files"
         if paths is None:
             found = self._connection.execute(statement)
@@ -45,13 +45,13 @@ class Rows:
         return {file.path: file for file in files}
 
     def begin(self) -> Batch:
-        """A batch with the ids that come next. None is given twice, also after rows were deleted."""
+        """A batch with the next free ids. No id is used twice, even after rows were deleted."""
         ends = dict(self._all("select name, seq from sqlite_sequence"))
         files, records, blocks = (int(ends.get(name, 0)) + 1 for name in ("files", "records", "blocks"))
         return Batch(files, records, blocks)
 
     def write(self, batch: Batch) -> None:
-        """Write all of it, or nothing."""
+        """Write the whole batch, or nothing."""
         try:
             self._write(batch)
         except UnicodeEncodeError:
@@ -84,7 +84,7 @@ class Rows:
             self._connection.execute(ADOPT)
 
     def related(self, keys: Keys) -> set[int]:
-        """The chats that share something with these keys."""
+        """The chats that share a key with these."""
         files: set[int] = set()
         for some in _parts(keys.rows):
             files.update(self._column("select file from records where uuid in (select value from json_each(?))", some))
@@ -115,7 +115,7 @@ class Rows:
         return chats
 
     def load(self, chats: Iterable[int]) -> Iterator[tuple[int, Transcript]]:
-        """The transcripts of these chats as they were saved, by file."""
+        """The saved transcripts of these chats, by file."""
         for chat in chats:
             found = self._all(
                 "select id, path, session, agent, state from files where chat = ? and state is not null", chat
@@ -125,7 +125,7 @@ class Rows:
                 yield number, restore(TranscriptPlace(path, session, agent), state, self._rows(number, path))
 
     def titled_by(self, file: int) -> set[int]:
-        """The chats of rows that a file gives titles to."""
+        """The chats of the rows that a file has titles for."""
         statement = (
             "select f.chat from titles t join records r on r.uuid = t.row join files f on f.id = r.file"
             " where t.file = ? and f.chat is not null"
@@ -133,16 +133,16 @@ class Rows:
         return set(self._column(statement, file))
 
     def titles(self, files: Iterable[int]) -> dict[str, dict[str, str]]:
-        """The titles that rows of these files were given, by row and by the path of who gives it."""
+        """The titles of the rows of these files, by row and by the path of the file that has the title."""
         return self._titles("t.row in (select uuid from records where file in (select value from json_each(?)))", files)
 
     def titles_in(self, files: Iterable[int]) -> dict[str, dict[str, str]]:
-        """The same, for files with very many rows: it looks at every title there is instead."""
+        """The same, for files with very many rows: it scans all titles instead."""
         where = "exists (select 1 from records r where r.uuid = t.row and r.file in (select value from json_each(?)))"
         return self._titles(where, files)
 
     def titles_of(self, rows: Iterable[str]) -> dict[str, dict[str, str]]:
-        """The titles that these rows were given, by row and by the path of who gives it."""
+        """The titles of these rows, by row and by the path of the file that has the title."""
         return self._titles("t.row in (select value from json_each(?))", rows)
 
     def _titles(self, where: str, keys: Iterable[Any]) -> dict[str, dict[str, str]]:
@@ -220,7 +220,7 @@ class Rows:
                 self._connection.execute(statement, (number,))
 
     def _renew_results(self, batch: Batch) -> None:
-        """A result that came before its call was indexed without its tool: have it indexed again."""
+        """Index a result again if it came before its call, because its tool was unknown then."""
         calls = [block.call for block in batch.blocks if block.call and block.role == Role.INPUT]
         first = batch.blocks[0].id if batch.blocks else 0
         for some in _parts(calls):
@@ -233,7 +233,7 @@ class Rows:
                 self._connection.execute("insert or ignore into deleted values (?)", (number,))
                 self._connection.execute("update blocks set id = ? where id = ?", (batch.next_block, number))
                 batch.next_block += 1
-        # Ids are given from where the sequence ends, and an update does not move it.
+        # New ids come from the sequence, and an update does not advance it.
         self._connection.execute(
             "update sqlite_sequence set seq = max(seq, ?) where name = 'blocks'", (batch.next_block - 1,)
         )
@@ -272,7 +272,7 @@ def _mark(text: str | None) -> tuple[int, ...] | None:
 
 
 def _makeplainly(batch: Batch) -> None:
-    """Move what the engine does not take out of every text of a batch."""
+    """Replace what the engine does not accept in every text of a batch."""
     for name in ("files", "records", "blocks", "usage", "problems", "links", "titles", "withdrawn"):
         rows = getattr(batch, name)
         rows[:] = [
@@ -302,7 +302,7 @@ INSERT_BLOCK: Final = """
 insert into blocks (id, record, number, role, call, tool, file, detail, state, size, digest)
 values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-# What a tool wrote into a file of its own belongs to the chat of the session beside it.
+# A spilled tool result belongs to the chat of its session.
 ADOPT: Final = """
 update files set chat = (select s.chat from files s where s.session = files.session and s.kind = 'session' limit 1)
 where kind = 'tool-result' and chat is null

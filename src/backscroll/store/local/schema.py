@@ -1,7 +1,7 @@
-"""The tables of the local store, and the views that others may query.
+"""The tables of the local store, and the views that users can query.
 
-The tables may change from version to version; a file of another version is made anew. The views are documented, and
-what they say stays.
+The tables may change from version to version; a file of another version is rebuilt. The views are documented and stay
+the same.
 """
 
 from typing import Final
@@ -9,7 +9,7 @@ from typing import Final
 from backscroll.records import FILE_TOOLS
 
 VERSION: Final = 7
-"""Raised with every change to the tables or to what is written into them."""
+"""Increased with every change to the tables or their content."""
 APPLICATION: Final = 0x6273_6372  # "bscr"
 
 TABLES: Final = """

@@ -1,7 +1,7 @@
-"""Answer a query: candidates from the text index, grouped by chat and ranked, with the rows they stand in.
+"""Answer a query: candidates from the text index, grouped by chat and ranked, with their rows.
 
-The best passages name the chats that may be meant. Those are then looked at as a whole: one in which all the words
-were said comes before one in which some were, wherever in it they stand.
+The best passages determine the candidate chats. These are then ranked as a whole: a chat that contains all the words,
+anywhere, comes before one that contains only some.
 """
 
 import math
@@ -23,23 +23,23 @@ from backscroll.store.local.database import array, select
 from backscroll.store.local.text import in_files
 
 CANDIDATES: Final = 400
-"""How many passages are looked at for their chats."""
+"""How many passages are considered for candidate chats."""
 PROMISING: Final = 60
-"""How many chats are looked at as a whole."""
+"""How many chats are ranked as a whole."""
 # Chosen with bench/recall.py, on its tuning half.
 CHAT_WEIGHT: Final = 3.0
-"""What a chat as a whole counts, beside its best passage."""
+"""The weight of the whole chat relative to its best passage."""
 K1: Final = 1.2
 B: Final = 0.75
 ABANDONED_WEIGHT: Final = 0.7
 MOST_BY_TIME: Final = 20_000
 MOST_FILES: Final = 60_000
-"""How many files are counted; the engine gives no more."""
+"""How many files are counted; the limit of the engine."""
 PAGE: Final = 500
 
 
 class Shape(NamedTuple):
-    """How a library is divided into chats; worked out once for many questions."""
+    """How a library is divided into chats; computed once for many queries."""
 
     chat_of: Mapping[int, int]
     """The chat that each file is part of."""
@@ -48,7 +48,7 @@ class Shape(NamedTuple):
 
     @classmethod
     def of(cls, connection: apsw.Connection, searcher: tantivy.Searcher) -> "Shape":
-        """As it is now."""
+        """The current state."""
         chat_of = dict(select(connection, "select id, chat from files where chat is not null"))
         return cls(chat_of, count_by_chat(searcher, Engine.all_query(), chat_of))
 
@@ -56,7 +56,7 @@ class Shape(NamedTuple):
 def count_by_chat(
     searcher: tantivy.Searcher, query: Engine, chat_of: Mapping[int, int], allowed: set[int] | None = None
 ) -> dict[int, int]:
-    """How many passages answer, by chat; only those of the files that are allowed."""
+    """The number of matching passages by chat, only in the allowed files."""
     asked = {"files": {"terms": {"field": "file", "size": MOST_FILES}}}
     counts: dict[int, int] = defaultdict(int)
     for bucket in searcher.aggregate(query, asked)["files"]["buckets"]:
@@ -67,7 +67,7 @@ def count_by_chat(
 
 
 class Search:
-    """One question to a store."""
+    """One query to a store."""
 
     def __init__(self, connection: apsw.Connection, searcher: tantivy.Searcher, shape: "Shape", scope: Scope) -> None:
         self._connection = connection
@@ -78,14 +78,14 @@ class Search:
         self._rows = ChatRows(connection, scope)
 
     def run(self, query: Query, *, sort: str, limit: int, offset: int, hits: int) -> SearchPage:
-        """One page of the answer."""
+        """One page of results."""
         compiled = Compiler(self._connection, self._searcher, self._scope).compile(query)
         if sort == "relevance" and compiled.is_ranked:
             return self._by_worth(compiled, limit=limit, offset=offset, hits=hits)
         return self._by_time(compiled, oldest_first=sort == "oldest", limit=limit, offset=offset, hits=hits)
 
     def passages(self, query: Query, *, oldest_first: bool) -> Iterator[Hit]:
-        """Every passage that may answer a query, by time."""
+        """Every passage that may match a query, by time."""
         compiled = Compiler(self._connection, self._searcher, self._scope).compile(query)
         compiled.must.extend(literals(query))
         whole = compiled.whole()
@@ -104,7 +104,7 @@ class Search:
         whole = compiled.whole()
         wanted = max(CANDIDATES, 10 * (limit + offset))
         if compiled.files is not None:
-            wanted *= 2  # some of them are not asked for
+            wanted *= 2  # some of them are filtered out
         found = self._searcher.search(whole, limit=wanted, count=False, weight_by_field="weight")
         best: dict[int, dict[int, float]] = defaultdict(dict)
         for score, chat, block in self._placed(found, compiled):
@@ -118,7 +118,7 @@ class Search:
     def _counts(
         self, compiled: Compiled, whole: Engine, best: dict[int, dict[int, float]], *, is_all: bool
     ) -> dict[int, int]:
-        """How many passages each chat has; `is_all` where all that there are were found."""
+        """The number of passages of each chat; `is_all` if every match was found."""
         if is_all:
             return {chat: len(blocks) for chat, blocks in best.items()}
         return count_by_chat(self._searcher, whole, self._chat_of, compiled.files)
@@ -126,7 +126,7 @@ class Search:
     def _worth(
         self, compiled: Compiled, chats: list[int], best: dict[int, dict[int, float]], counts: dict[int, int]
     ) -> dict[int, tuple[int, float]]:
-        """Of each chat how many of the words it has, and how good it is: its best passage, and bm25 of the whole."""
+        """For each chat, how many of the words it has, and its score: its best passage, and bm25 of the whole."""
         tops = {chat: max(best[chat].values()) for chat in chats}
         if not compiled.words:
             return {chat: (0, top) for chat, top in tops.items()}
@@ -151,7 +151,7 @@ class Search:
         return [number for (number,) in select(self._connection, statement, (array(chats),))]
 
     def _placed(self, found: Any, compiled: Compiled) -> list[tuple[float, int, int]]:  # noqa: ANN401
-        """Score, chat and passage of what was found."""
+        """Score, chat and passage of a match."""
         addresses = [address for _, address in found.hits]
         if not addresses:
             return []
@@ -197,7 +197,7 @@ class Search:
         return SearchPage(answer, len(counts), sum(counts.values()))
 
     def _shown(self, best: dict[int, dict[int, float]], hits: int) -> dict[int, list[Hit]]:
-        """The best passages of each chat, each once, though a resumed session repeats those of the one before it."""
+        """The best passages of each chat, each once, although resumed sessions repeat them."""
         once: dict[int, dict[tuple[Any, ...], Hit]] = {chat: {} for chat in best}
         waiting = {chat: sorted(blocks, key=lambda block: -blocks[block]) for chat, blocks in best.items()}
         while waiting:
@@ -231,7 +231,7 @@ def _hit(row: tuple[Any, ...]) -> Hit:
 
 
 def _rarity(frequency: int, documents: int) -> float:
-    """How much a word tells: the less often it is said, the more."""
+    """The weight of a word: the rarer, the higher."""
     return math.log(1 + (max(0, documents - frequency) + 0.5) / (frequency + 0.5))
 
 

@@ -1,4 +1,4 @@
-"""What one needs of a chat to read it piece by piece: its shape, where its records stand, what its answers took."""
+"""What is needed to read a chat piece by piece: its structure, the positions of its records, the usage of its answers."""
 
 from collections.abc import Iterable
 
@@ -14,7 +14,7 @@ from backscroll.store.report_rows import FollowingStep, TurnPassage
 
 
 class Shapes:
-    """The part of a store that chats are read from, piece by piece."""
+    """The part of a store that reads chats piece by piece."""
 
     @property
     def connection(self) -> apsw.Connection:
@@ -23,9 +23,9 @@ class Shapes:
 
     @guarded
     def shape(self, chat: int) -> ChatShape | None:
-        """All of it as it was at one moment."""
+        """Everything, read in one transaction."""
         rows = Rows(self.connection)
-        with self.connection:  # else a file may grow between its rows and how far it was read
+        with self.connection:  # otherwise a file may grow between reading its rows and its progress
             files = [(number, transcript) for number, transcript in rows.load([chat])]
             known = rows.known([transcript.place.file for _, transcript in files])
             titles = rows.titles_in([number for number, _ in files])
@@ -35,7 +35,7 @@ class Shapes:
 
     @guarded
     def places(self, path: str, numbers: Iterable[int]) -> dict[int, tuple[int, int]]:
-        """Where records of a file stand, by their numbers."""
+        """The positions of records of a file, by their numbers."""
         found = select(
             self.connection,
             "select r.number, r.start, r.length from files f join records r on r.file = f.id"
@@ -46,7 +46,7 @@ class Shapes:
 
     @guarded
     def messages_named(self, chat: int, name: str) -> list[StoredMessage]:
-        """The messages of a chat whose id is this, or else starts with it; two at most."""
+        """The messages of a chat with this id, otherwise those whose id starts with it; at most two."""
         found = select(
             self.connection,
             "select r.uuid, r.kind, min(r.time), f.agent from files f join records r on r.file = f.id"
@@ -59,13 +59,13 @@ class Shapes:
 
     @guarded
     def totals(self) -> Totals:
-        """How many chats there are, with how many messages."""
+        """The number of chats and messages."""
         ((chats, messages),) = select(self.connection, "select count(*), sum(messages) from v_chats")
         return Totals(chats, messages or 0)
 
     @guarded
     def outside_before(self, path: str, number: int) -> list[tuple[int, int]]:
-        """Where records that are no rows stand, those before a number in the same file, the nearest first."""
+        """The positions of records that are not rows, before a number in the same file, the nearest first."""
         return select(
             self.connection,
             "select r.start, r.length from files f join records r on r.file = f.id"
@@ -86,7 +86,7 @@ class Shapes:
 
     @guarded
     def answers(self, messages: Iterable[str]) -> dict[str, AnswerCost]:
-        """What these answers took; those that nothing is known of are left out."""
+        """The usage of these answers; unknown ones are left out."""
         found = select(
             self.connection,
             "select message, input + cache_read + cache_write, output, cost from counted"
@@ -108,10 +108,10 @@ class Shapes:
 
     @guarded
     def turn_passages(self, blocks: Iterable[int]) -> list[TurnPassage]:
-        """The prompt and the last answer of the turns that these passages stand in."""
+        """The prompt and the last answer of the turns that contain these passages."""
         return turn_passages(self.connection, blocks)
 
     @guarded
     def following_steps(self, block: int, ahead: int, limit: int) -> list[FollowingStep]:
-        """What led to a result, and how it went on."""
+        """The call of a result, and what followed it."""
         return following_steps(self.connection, block, ahead, limit)

@@ -1,7 +1,7 @@
-"""Statements of the user: one at a time, only reading, within limits, in a process of its own.
+"""Run a user's SQL statements: one at a time, read-only, within limits, in a separate process.
 
-A limit inside SQLite does not hold everything: some functions work for minutes without looking at a clock, and its
-memory is that of the whole process. So `sql_worker` runs the statement, and is killed when its time is over.
+Limits inside SQLite are not enough: some functions run for minutes without checking a clock, and memory is shared with
+the whole process. So `sql_worker` runs the statement and is killed when its time is up.
 """
 
 import json
@@ -23,28 +23,28 @@ from backscroll.store.base import DamagedStoreError, Table
 from backscroll.store.local.checksums import checksum_extension, load_checksums
 
 LONGEST_VALUE: Final = 4_000_000
-"""In bytes. What the views have is hundreds of times shorter, even the longest titles and paths."""
+"""In bytes. Values in the views are hundreds of times shorter, even the longest titles and paths."""
 LONGEST_STATEMENT: Final = 1_000_000
 MOST_COLUMNS: Final = 100
-"""The engine holds a row as a whole, twice or more, before anybody can look at how large it is."""
+"""The engine holds a whole row, twice or more, before its size can be checked."""
 MOST_BYTES: Final = 64_000_000
-"""Of all rows together: an answer is cut there, as it is at its limit of rows."""
+"""For all rows together: the result is cut there, as at the row limit."""
 LARGEST_FRAME: Final = 8 * LONGEST_VALUE * MOST_COLUMNS
-"""A character takes six bytes of JSON at most; no row that the worker has memory for is larger."""
+"""A character takes at most six bytes of JSON; the worker has no memory for a larger row."""
 START_SECONDS: Final = 60.0
-"""How long the process may take to start, on the busiest machine. A statement's own time begins after that."""
+"""How long the process may take to start, on a very busy machine. The statement's own time starts after that."""
 WORKER: Final = Path(__file__).with_name("sql_worker.py")
 
 
 class Statements:
-    """Runs statements on a file. The process is started with the first of them, and kept for the next ones."""
+    """Runs statements on a file. The process starts with the first statement and is kept for the next ones."""
 
     def __init__(self) -> None:
         self._worker: _Worker | None = None
         self._lock = threading.Lock()
 
     def run(self, file: Path, statement: str, limit: int, seconds: float) -> Table:
-        """Run a statement that only reads; an error if that takes longer than so many seconds."""
+        """Run a read-only statement; an error if it takes longer than `seconds`."""
         request = {
             "file": str(file.absolute()),
             "statement": statement,
@@ -71,12 +71,12 @@ class Statements:
             except _Refused as refused:
                 raise refused.error from None
             except BaseException:
-                self.close()  # whatever it is doing, nobody waits for it any more
+                self.close()  # its result is no longer needed
                 raise
 
     @property
     def is_running(self) -> bool:
-        """Whether there is a process that can be asked."""
+        """Whether the process is running."""
         return self._worker is not None and self._worker.is_running
 
     def close(self) -> None:
@@ -87,14 +87,14 @@ class Statements:
 
 
 class _Refused(Exception):  # noqa: N818 - it never leaves this module
-    """The worker answered with an error, and can be asked again."""
+    """The worker answered with an error and can be used again."""
 
     def __init__(self, error: BackscrollError) -> None:
         self.error = error
 
 
 class _Worker:
-    """The process, and what goes to and fro."""
+    """The process and its pipes."""
 
     def __init__(self) -> None:
         # Without site-packages and our own packages it starts in a third of the time.
@@ -120,7 +120,7 @@ class _Worker:
         self._end()
 
     def run(self, request: bytes, deadline: float) -> Table:
-        """The answer to a request; TimeoutError where there is none in time."""
+        """The answer to a request; TimeoutError if there is none in time."""
         self._write(request, deadline)
         rows: list[tuple[Any, ...]] = []
         while True:
@@ -167,7 +167,7 @@ class _Worker:
                 raise TimeoutError
 
     def _ended(self) -> BackscrollError:
-        """It ended by itself: the system killed it, or it could not even start."""
+        """The worker ended by itself: the system killed it, or it failed to start."""
         code = self._process.wait()
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with {code}"
         return BackscrollError(f"SQL: the process of the statement {how}", "ask for less; see backscroll doctor")
@@ -186,7 +186,7 @@ def _value(value: Any) -> Any:  # noqa: ANN401 - of any column
 
 
 def _error(frame: dict[str, Any]) -> BackscrollError:
-    """What the worker says, as an error that the user can act on."""
+    """The worker's message as an error for the user."""
     kind, message = frame["error"], frame["message"]
     schema = "backscroll sql --schema lists the views and their columns"
     match kind:

@@ -1,8 +1,8 @@
-"""The process that runs statements of the user, and nothing else. It reads one file, and can be killed at any moment.
+"""The process that runs a user's SQL statements. It reads one file and can be killed at any moment.
 
 `sql` starts it by this file's path, without our packages: it must start fast, so it imports only the standard library
-and apsw. Requests come as lines of JSON on standard input; answers go to standard output as frames, each a length of
-four bytes and JSON. It ends when its standard input does, whatever it is doing.
+and apsw. Requests are lines of JSON on standard input; answers are frames on standard output, each a length of four
+bytes and JSON. It ends when its standard input closes, whatever it is doing.
 """
 
 import _thread
@@ -24,11 +24,11 @@ import apsw
 
 MIB: Final = 1024 * 1024
 MOST_HEAP: Final = 256 * MIB
-"""What SQLite may take; a statement that needs more fails with a plain error."""
+"""Memory limit for SQLite; a statement that needs more fails with a plain error."""
 MOST_MEMORY: Final = 768 * MIB
-"""What the process may take: SQLite, a row as Python has it, and the same row on its way out."""
+"""Memory limit for the process: SQLite, a row in Python, and the same row as output."""
 LARGEST_FILE: Final = 1024 * MIB
-"""Of each temporary file that SQLite puts rows into order with."""
+"""Size limit of each temporary file that SQLite sorts with."""
 MOST_OPEN: Final = 64
 SETTINGS: Final = (
     "query_only = on",
@@ -38,7 +38,7 @@ SETTINGS: Final = (
     f"hard_heap_limit = {MOST_HEAP}",
 )
 FRAME: Final = 256 * 1024
-"""Rows are sent once there are so many bytes of them."""
+"""Send rows once they have this many bytes."""
 
 
 def main() -> None:
@@ -59,7 +59,7 @@ def main() -> None:
             _send({"error": "NoMemError", "message": "out of memory"})
         except UnicodeDecodeError:
             _send({"error": "SQLError", "message": "a value is not text in UTF-8: ask for hex() of it"})
-        except ValueError as error:  # the statement has what SQLite does not take: a surrogate, a NUL
+        except ValueError as error:  # the statement contains something SQLite does not accept: a surrogate, a NUL
             _send({"error": "SQLError", "message": str(error)})
         except apsw.Error as error:
             code = getattr(error, "extendedresult", 0)
@@ -69,7 +69,7 @@ def main() -> None:
 def _receive(requests: "SimpleQueue[dict[str, Any]]") -> None:
     for line in sys.stdin.buffer:
         requests.put(json.loads(line))
-    os._exit(0)  # who asked is gone; apsw lets this thread run while SQLite works
+    os._exit(0)  # the caller is gone; apsw lets this thread run while SQLite works
 
 
 def _send(frame: dict[str, Any]) -> None:
@@ -87,20 +87,20 @@ def _limit(kind: int, most: int) -> None:
     """Set a limit for this process; a lower one stays."""
     _, hard = resource.getrlimit(kind)
     most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-    with suppress(OSError, ValueError):  # not every system has every limit; who started us watches the clock
+    with suppress(OSError, ValueError):  # not every system has every limit; our parent process watches the clock
         resource.setrlimit(kind, (most, hard))
 
 
 def _answer(request: dict[str, Any]) -> None:
-    # If nobody is left to kill us, the system does.
+    # If our parent is gone, the system kills us.
     _limit(resource.RLIMIT_CPU, math.ceil(time.process_time() + min(request["seconds"], 1e6)) + 5)
     _check_pages(request["checksums"])
     connection = apsw.Connection(request["file"], flags=apsw.SQLITE_OPEN_READONLY)
     access = None
     try:
         connection.set_busy_timeout(int(min(request["seconds"], 1) * 1000))
-        # What is put into order may be larger than memory. The heap is this process's alone.
-        for pragma in SETTINGS:  # one by one: apsw stops at the first that answers with a row
+        # Sorted data may exceed memory. The heap limit is for this process only.
+        for pragma in SETTINGS:  # one by one: apsw stops at the first that returns a row
             connection.execute(f"pragma {pragma}")
         access = _Access(connection)
         for limit, most in LIMITS.items():
@@ -116,7 +116,7 @@ def _answer(request: dict[str, Any]) -> None:
 
 
 def _check_pages(extension: str | None) -> None:
-    """Have SQLite check the sums of the pages that it reads, as `checksums` does for our own process."""
+    """Let SQLite verify page checksums, as `checksums` does in the main process."""
     if extension is not None and "cksmvfs" not in apsw.vfs_names():
         connection = apsw.Connection(":memory:")
         connection.enable_load_extension(True)
@@ -133,7 +133,7 @@ def _run(connection: apsw.Connection, request: dict[str, Any]) -> None:
         started += 1
         if started == 1:
             columns.extend(name for name, *_ in cursor.get_description())
-        return started == 1  # else apsw.ExecTraceAbort
+        return started == 1  # otherwise apsw.ExecTraceAbort
 
     rows: list[tuple[Any, ...]] = []
     size = 0
@@ -160,12 +160,12 @@ class _Access:
 
     def __init__(self, connection: apsw.Connection) -> None:
         self.refused: dict[str, str] = {}
-        """What was refused last: its kind and its name."""
+        """The last refused action: its kind and name."""
         self._tables = {name.lower() for (name,) in connection.execute("select name from sqlite_schema")} | TABLES
         self._modules = {name.lower() for (name,) in connection.execute("select name from pragma_module_list")}
 
     def check(self, action: int, one: str | None, two: str | None, *_: str | None) -> int:
-        """SQLite asks this of everything that a statement does, before it runs."""
+        """SQLite calls this for every action of a statement, before it runs."""
         if action in (apsw.SQLITE_SELECT, apsw.SQLITE_RECURSIVE):
             return apsw.SQLITE_OK
         name = ((two if action == apsw.SQLITE_FUNCTION else one) or "").lower()
@@ -187,7 +187,7 @@ class _Access:
             return table.removeprefix("pragma_") in PRAGMAS | PRAGMAS_OF
         if table in self._tables:
             return True
-        # Where no column is read, as in count(*), the name may be one that the statement itself gave.
+        # If no column is read, as in count(*), the name may be an alias from the statement.
         return not column and table not in self._modules
 
 
@@ -203,16 +203,16 @@ LIMITS: Final = {
     apsw.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
 TABLES: Final = {"sqlite_schema", "sqlite_master", "json_each", "json_tree"}
-"""Beside those of the file."""
+"""In addition to those of the file."""
 PRAGMAS_OF: Final = {
     "foreign_key_list", "index_info", "index_list", "index_xinfo", "table_info", "table_list", "table_xinfo",
 }  # fmt: skip
-"""Those that only read, and are told what."""
+"""Read-only pragmas that take an argument."""
 PRAGMAS: Final = {
     "application_id", "collation_list", "compile_options", "data_version", "encoding", "freelist_count",
     "function_list", "page_count", "page_size", "pragma_list", "schema_version", "user_version",
 }  # fmt: skip
-"""Those that only read where they are given nothing."""
+"""Pragmas that are read-only without an argument."""
 FUNCTIONS: Final = frozenset(
     """-> ->> abs acos acosh asin asinh atan atan2 atanh avg ceil ceiling char coalesce concat concat_ws cos cosh count
     cume_dist current_date current_time current_timestamp date datetime degrees dense_rank exp first_value floor format
@@ -231,4 +231,4 @@ if __name__ == "__main__":
     try:
         main()
     finally:
-        os._exit(1)  # a thread waits for requests, and would be waited for
+        os._exit(1)  # a thread waits for requests and would block the exit

@@ -1,7 +1,7 @@
-"""The text index: which passages have which words. Follows the rows, and can be made anew from them at any time.
+"""The text index: which passages have which words. It follows the rows and can be rebuilt from them at any time.
 
-Passages are added in the order of their ids, first those that say most (prompts, answers), then the others. So the
-highest id of each of the two tells how far the index has come, whatever became of the process that wrote it.
+Passages are added in the order of their ids, first the most useful ones (prompts, answers), then the others. So the
+highest id in each stage shows how far the index has come, whatever happened to the process that wrote it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ STAGES: Final = (
     (Role.TITLE, Role.PROMPT, Role.ANSWER, Role.THINKING),
     (Role.INPUT, Role.OUTPUT, Role.OTHER),
 )
-"""What is indexed before what."""
+"""The stages of indexing, in order."""
 WEIGHTS: Final = {
     Role.TITLE: 3.0,
     Role.PROMPT: 2.0,
@@ -35,7 +35,7 @@ WEIGHTS: Final = {
 }
 AGENT_WEIGHT: Final = 0.8
 HALF_LIFE_DAYS: Final = 365.0
-"""How much older a passage is that counts half. Weights are relative, so they do not age."""
+"""Half-life of a passage's weight. Weights are relative, so they do not age."""
 SEGMENT_FILES: Final = ("fast", "fieldnorm", "idx", "pos", "store", "term")
 MOST_LOOKED_AT: Final = 50_000
 HEAP: Final = 96_000_000
@@ -47,7 +47,7 @@ class _Deletes(msgspec.Struct):
 
 
 class _Segment(msgspec.Struct):
-    """A part of the index, as the engine's own list has it."""
+    """A segment, from the engine's own list."""
 
     segment_id: str
     max_doc: int
@@ -95,7 +95,7 @@ class TextIndex:
         return _prepared(tantivy.Index(SCHEMA, path=None if self._is_nowhere else str(self.folder)))
 
     def _meta(self) -> _Meta | None:
-        """What the engine says the index consists of; None if there is none."""
+        """The engine's list of segments; None if there is no index."""
         try:
             return META.decode((self.folder / "meta.json").read_bytes())
         except (FileNotFoundError, NotADirectoryError):
@@ -104,13 +104,13 @@ class TextIndex:
             raise DamagedStoreError(f"meta.json of the text index cannot be read: {error}") from error
 
     def files(self) -> list[Path]:
-        """The files that the index consists of."""
+        """The files of the index."""
         meta = self._meta()
         names = [name for segment in meta.segments for name in segment.files] if meta else []
         return [self.folder / name for name in names]
 
     def check(self, *, again: bool = False) -> None:
-        """Read the files that were not found whole before, or all of them `again`, and compare their checksums."""
+        """Verify the checksums of the files that were not verified before, or of all files if `again`."""
         while True:
             files = self.files()
             try:
@@ -121,26 +121,26 @@ class TextIndex:
             except FileNotFoundError as error:
                 if self.files() == files:
                     raise DamagedStoreError(f"a file of the text index is gone: {error.filename}") from error
-                continue  # the writer has merged it with others meanwhile
+                continue  # the writer has merged it meanwhile
             return
 
     @property
     def opstamp(self) -> int:
-        """Changes with every commit, by whichever process."""
+        """Changes with every commit, by any process."""
         return self.state[0]
 
     @property
     def state(self) -> tuple[int, int]:
-        """The number of the last commit, and how many passages there are with it, both of the same moment."""
+        """The number of the last commit and its number of passages, read at the same time."""
         meta = self._meta()
         return (meta.opstamp, sum(segment.documents for segment in meta.segments)) if meta else (-1, 0)
 
     def searcher(self) -> tantivy.Searcher:
-        """What there is to be searched now."""
+        """The current state of the index for searching."""
         stamp = self.opstamp
         # Without a stamp the files were removed: a rebuild has replaced them, and those that are open stay readable.
         if stamp != self._opstamp and (stamp >= 0 or self._opstamp < 0):
-            if self._is_nowhere:  # it was made since
+            if self._is_nowhere:  # it was created since
                 self._index = self._open(write=False)
             elif self._writer is None:
                 self.check()
@@ -149,7 +149,7 @@ class TextIndex:
         return self._index.searcher()
 
     def add(self, documents: Iterable[PassageText]) -> None:
-        """Take more passages; they are seen after `commit`."""
+        """Add passages; they become visible with `commit`."""
         writer = self._writing()
         prepare = self._preparation.prepare
         for spot, text in documents:
@@ -160,7 +160,7 @@ class TextIndex:
             except UnicodeEncodeError:
                 document.add_text("text", words.encode("utf-8", "replace").decode())
             if parts:
-                document.add_text("text", parts)  # as another value: no phrase goes from one into the other
+                document.add_text("text", parts)  # as a separate value: no phrase matches across both
             document.add_text("facts", f"role:{spot.role}")
             if spot.tool:
                 document.add_text("facts", f"tool:{spot.tool.lower()}")
@@ -175,19 +175,19 @@ class TextIndex:
             writer.add_document(document)
 
     def delete(self, blocks: Sequence[int]) -> None:
-        """Drop these passages."""
+        """Delete these passages."""
         if blocks:
             # By query: a term of a number that Python gives is never the engine's.
             self._writing().delete_documents_by_query(Query.term_set_query(SCHEMA, "block", blocks))
 
     def commit(self) -> int:
-        """Make what was added and dropped visible and lasting; the stamp of that state."""
+        """Make additions and deletions visible and durable; return the stamp of that state."""
         self._writing().commit()
         self._remember()
         return self.opstamp
 
     def similar(self, text: str) -> list[str]:
-        """Words that are one or two slips away from one that is not there, the most frequent first."""
+        """Words within one or two typos of a word that is not indexed, the most frequent first."""
         found = []
         searcher = self.searcher()
         for word in words_of(text)[:5]:
@@ -201,7 +201,7 @@ class TextIndex:
         return found
 
     def marks(self) -> list[int]:
-        """The highest passage of each stage, looked up in the index itself."""
+        """The highest passage id of each stage, from the index itself."""
         searcher = self.searcher()
         marks = []
         for roles in STAGES:
@@ -211,19 +211,19 @@ class TextIndex:
         return marks
 
     def close(self) -> None:
-        """Let go of the writer; what was not committed is added again the next time."""
+        """Close the writer; uncommitted passages are added again the next time."""
         if self._writer is not None:
             writer, self._writer = self._writer, None
             writer.wait_merging_threads()
             self._remember()
 
     def _remember(self) -> None:
-        """What this process has written need not be read again to be checked."""
+        """Files that this process has written need no verification."""
         for path in self.files():
             if not self._checked.knows(path):
-                with suppress(FileNotFoundError):  # merged with others meanwhile
+                with suppress(FileNotFoundError):  # merged meanwhile
                     self._checked.add(path)
-        with suppress(OSError):  # it is only a memory
+        with suppress(OSError):  # it is only a cache
             self._checked.save()
 
     def _writing(self) -> tantivy.IndexWriter:
@@ -239,20 +239,20 @@ def _prepared(index: tantivy.Index) -> tantivy.Index:
 
 
 def weight_of(role: Role, time: int | None, *, is_agent: bool) -> float:
-    """What a match is worth by who said it and when."""
+    """The weight of a match by role and age."""
     years = ((time or 0) / 1_000_000 - BASE_TIME) / 86_400 / HALF_LIFE_DAYS
     recency = 2.0 ** max(-20.0, min(20.0, years))
     return float(WEIGHTS[role] * recency * (AGENT_WEIGHT if is_agent else 1.0))
 
 
 def any_fact(facts: Iterable[str]) -> Query:
-    """Passages of which one of these is true."""
+    """Passages that match any of these."""
     clauses = [(Occur.Should, fact(name)) for name in facts]
     return Query.boolean_query(clauses)
 
 
 def fact(name: str) -> Query:
-    """Passages of which this is true."""
+    """Passages that match this."""
     return Query.const_score_query(Query.term_query(SCHEMA, "facts", name, "basic"), 0.0)
 
 
@@ -264,7 +264,7 @@ def in_files(files: Sequence[int]) -> Query:
 
 
 def words_of(text: str) -> list[str]:
-    """The words that the engine makes of a text."""
+    """The words of a text, as the engine tokenises it."""
     return list(WORDS.analyze(normal(text)))
 
 

@@ -1,7 +1,7 @@
-"""Whether pages are missing at the end of a SQLite file.
+"""Detect missing pages at the end of a SQLite file.
 
-SQLite reads what is behind the end of a file as zeros, and the checksum VFS does not look at a page that is not all
-there: without this check such a file gives answers from which rows are missing.
+SQLite reads beyond the end of a file as zeros, and the checksum VFS skips an incomplete page: without this check,
+answers from such a file would silently lack rows.
 """
 
 import os
@@ -18,14 +18,16 @@ PAUSE: Final = 0.02
 
 
 def is_truncated(path: Path) -> bool:
-    """Whether the file is shorter than its head says, and the write-ahead log does not have the rest."""
+    """Whether the file is shorter than its header says, and the write-ahead log does not have the rest."""
     for attempt in range(ATTEMPTS):
         time.sleep(PAUSE if attempt else 0)
         with path.open("rb") as file:
             head, size = file.read(HEAD), os.fstat(file.fileno()).st_size
         page = _number(head[16:18])
         page = 65536 if page == 1 else page
-        has_count = head[24:28] == head[92:96]  # else the count is of an earlier version of SQLite, and not kept up
+        has_count = (
+            head[24:28] == head[92:96]
+        )  # otherwise the count is from an old version of SQLite and not maintained
         missing = range(size // page + 1, _number(head[28:32]) + 1) if page and has_count else range(0)
         if not missing or _pages_in_log(path, page).issuperset(missing):
             return False
@@ -33,7 +35,7 @@ def is_truncated(path: Path) -> bool:
 
 
 def _pages_in_log(path: Path, page: int) -> set[int]:
-    """The pages of all transactions in the log that are complete."""
+    """The pages of all complete transactions in the log."""
     committed: set[int] = set()
     waiting: set[int] = set()
     try:
