@@ -1,7 +1,7 @@
-"""What a store is asked and told: the one interface that every store has.
+"""The interface of every store.
 
-A store holds what was derived from the transcripts. It can always be thrown away and made again, so it never is the
-only place of anything; the texts themselves are not in it, only where they stand.
+A store holds what was derived from the transcripts. It can be deleted and rebuilt at any time, so it is never the only
+copy of anything; it holds the positions of texts, not the texts themselves.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,30 +18,30 @@ from backscroll.store.reports import Reports
 
 
 class DamagedStoreError(BackscrollError):
-    """The store cannot be read. Nothing is lost by that."""
+    """The store is damaged. Nothing is lost: it can be rebuilt."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"the index is damaged: {reason}", "make it anew with backscroll update --rebuild")
 
 
 class IndexedFile(NamedTuple):
-    """A file that the store has read: how far, and what it looked like."""
+    """A file that the store has read: how far, and its state then."""
 
     id: int
     path: str
     kind: str
     size: int
     archived: bool
-    """Whether it is only in the archive any more."""
+    """Whether it was deleted from its home and only the archive has it."""
     bookmark: tuple[int, ...] | None
     lines: int
-    """How many lines were read."""
+    """Number of lines read."""
     modified: int
-    """When it had last been written then, in nanoseconds."""
+    """Its modification time then, in nanoseconds."""
 
 
 class PendingPassage(NamedTuple):
-    """Where a passage stands, and what the text index has to know of it."""
+    """The position of a passage, and what the text index needs to know about it."""
 
     block: int
     role: Role
@@ -55,26 +55,26 @@ class PendingPassage(NamedTuple):
     is_error: bool
     is_agent: bool
     title: str | None
-    """Of a title, the text itself: it stands in no one place."""
+    """For a title, the text itself: it has no single position."""
 
 
 class PassageText(NamedTuple):
-    """A passage with its text, to be found by."""
+    """A passage with its text."""
 
     spot: PendingPassage
     text: str
 
 
 class Scope(NamedTuple):
-    """What only the moment of asking knows."""
+    """What a query depends on besides the store: live sessions, tags, homes."""
 
     live: frozenset[str] = frozenset()
-    """Sessions that a client has open."""
+    """Sessions that a client has open now."""
     pinned: frozenset[str] = frozenset()
     tagged: Mapping[str, frozenset[str]] = {}
-    """Sessions by the tags that the user put on their chats here."""
+    """Sessions by the tags that the user gave their chats."""
     homes: tuple[str, ...] = ()
-    """The homes that are asked about; none for all."""
+    """The homes to search; empty for all."""
 
 
 class StoredChat(NamedTuple):
@@ -85,11 +85,11 @@ class StoredChat(NamedTuple):
     archived: bool
     tokens: int = 0
     cost: int | None = None
-    """In nanodollars; None where no price is known."""
+    """In nanodollars; None if no price is known."""
 
 
 class Hit(NamedTuple):
-    """A passage that was found."""
+    """A passage that matches."""
 
     chat: int
     path: str
@@ -112,39 +112,39 @@ class Hit(NamedTuple):
 
 
 class ChatHits(NamedTuple):
-    """What was found in one chat."""
+    """The matches in one chat."""
 
     chat: StoredChat
     found: int
-    """How many passages; a lower bound where the query is one that has to be looked up text by text."""
+    """Number of passages; a lower bound if the query has to be checked text by text."""
     score: float
     words: int
-    """How many of the words are in the chat."""
+    """How many of the query's words are in the chat."""
     hits: list[Hit]
 
 
 class SearchPage(NamedTuple):
-    """One page of what was found."""
+    """One page of results."""
 
     chats: list[ChatHits]
     total_chats: int
     total: int
-    """How many passages."""
+    """Number of passages."""
 
 
 class ChatShape(NamedTuple):
-    """A chat without its records, as it was at one moment."""
+    """A chat without its records, read in one transaction."""
 
     files: list[tuple[IndexedFile, Transcript]]
     titles: dict[str, dict[str, str]]
-    """The titles that its rows were given, by row and by the path of who gives it."""
+    """The titles of its rows, by row and by the path of the file that has the title."""
 
 
 class AnswerCost(NamedTuple):
-    """What an answer took."""
+    """The usage of an answer."""
 
     context: int
-    """The tokens that it had before it."""
+    """The tokens in its context."""
     output: int
     cost: int | None
     """In nanodollars; None where no price is known."""
@@ -161,49 +161,51 @@ class StoredMessage(NamedTuple):
 
 
 class SqlView(NamedTuple):
-    """A view that statements are about."""
+    """A view that users can query."""
 
     name: str
     columns: list[str]
 
 
 class Totals(NamedTuple):
-    """How much there is."""
+    """How much the store holds."""
 
     chats: int
     messages: int
 
 
 class Pending(NamedTuple):
-    """How much is read and not yet to be found, by what it is."""
+    """How much is read but not yet searchable, by kind."""
 
     passages: int
     roles: tuple[str, ...]
 
 
 class Store(Protocol):
-    """Everything that is derived. One process writes; readers never wait. An open store is for one thread at a time."""
+    """Everything derived from the transcripts. One process writes; readers never wait. Use an open store in one thread
+    at a time.
+    """
 
     # Opening and closing
 
     @property
     def exists(self) -> bool:
-        """Whether there is something to read, made by this version of backscroll."""
+        """Whether there is a store that this version of backscroll can read."""
 
     def start_writing(self) -> Self:
-        """Become the one who writes; Busy if another process is. Where there is no store to go on with, make one.
+        """Start writing; Busy if another process writes. Creates the store if there is none.
 
-        Raises DamagedStoreError where there is one that cannot be used; `rebuilding` then makes another.
+        Raises DamagedStoreError if the existing store cannot be used; `rebuilding` then creates another.
         """
 
     def rebuilding(self) -> AbstractContextManager[None]:
-        """Write a new store inside; readers have the old one until it is complete, and then the new one."""
+        """Write a new store in this context; readers use the old one until it is complete."""
 
     def remove_superseded(self) -> None:
-        """Remove what earlier versions of backscroll left here, now that this store is complete."""
+        """Remove leftovers of earlier versions of backscroll, now that this store is complete."""
 
     def renew(self) -> None:
-        """See a store that took the place of this one since it was opened. For a reader that stays open for long."""
+        """Switch to a store that replaced this one since it was opened, for long-lived readers."""
 
     def clone(self) -> Self:
         """The same store opened once more, for another thread."""
@@ -212,151 +214,153 @@ class Store(Protocol):
         """Close it; it opens again when it is next used."""
 
     def discard(self) -> None:
-        """Close it and delete all of it."""
+        """Close it and delete everything in it."""
 
     def take_notices(self) -> list[str]:
-        """What the user should know since this was last asked: that the store was made again, and why."""
+        """New notices for the user: that the store was rebuilt, and why."""
 
     def problems(self) -> list[str]:
-        """What is wrong with it; empty if it is sound. Reads all of it. Raises NothingFound if there is none yet."""
+        """The problems of the store; empty if it is intact. Reads all of it. Raises NothingFound if there is none yet."""
 
     def size(self) -> int:
-        """How many bytes it takes up."""
+        """Its size in bytes."""
 
     # Writing
 
     def known(self) -> dict[str, IndexedFile]:
-        """Every file that was read, by its path."""
+        """Every file that was read, by path."""
 
     def known_at(self, paths: Iterable[str]) -> dict[str, IndexedFile]:
         """Those of these files that were read."""
 
     def begin(self) -> Batch:
-        """A batch to fill."""
+        """An empty batch."""
 
     def write(self, batch: Batch) -> None:
-        """Write all of it, or nothing."""
+        """Write the whole batch, or nothing."""
 
     def related(self, keys: Keys) -> set[int]:
-        """The chats that share something with these keys."""
+        """The chats that share a key with these."""
 
     def chats_of(self, files: Iterable[int]) -> set[int]:
         """The chats that these files are part of."""
 
     def load(self, chats: Iterable[int]) -> list[tuple[int, Transcript]]:
-        """The transcripts of these chats as they were saved, by file."""
+        """The saved transcripts of these chats, by file."""
 
     def titles_of(self, rows: Iterable[str]) -> dict[str, dict[str, str]]:
-        """The titles that these rows were given, by row and by the path of who gives it."""
+        """The titles of these rows, by row and by the path of the file that has the title."""
 
     def titled_by(self, file: int) -> set[int]:
-        """The chats of rows that a file gives titles to."""
+        """The chats of the rows that a file has titles for."""
 
     def titles(self, files: Iterable[int]) -> dict[str, dict[str, str]]:
-        """The titles that rows of these files were given, by row and by the path of who gives it."""
+        """The titles of the rows of these files, by row and by the path of the file that has the title."""
 
     def waiting(self, limit: int) -> list[PendingPassage]:
-        """The passages that are to be made findable next, the worthiest first; none if there are no more."""
+        """The passages to index next, the most useful first; empty if there are none."""
 
     def index(self, documents: Sequence[PassageText]) -> None:
-        """Make passages findable, in the order of `waiting`."""
+        """Index passages, in the order of `waiting`."""
 
     def read_again(self, paths: Iterable[str]) -> None:
-        """Have these files read from their beginning by the next update."""
+        """Make the next update read these files from the start."""
 
     def flush(self) -> None:
-        """Let searches see what was indexed, and no longer what was deleted. Costs nothing if there is neither."""
+        """Make indexed passages visible to searches and deleted ones invisible. Free if there are neither."""
 
     def use_prices(self, price: AnswerPrice, fingerprint: str) -> None:
-        """Count costs with these prices; what was counted with prices of another fingerprint is counted again."""
+        """Use these prices; recompute costs if the prices have another fingerprint."""
 
     def note(self, name: str, value: str) -> None:
         """Remember something about what was read."""
 
     def noted(self, name: str) -> str | None:
-        """What was remembered."""
+        """The remembered value."""
 
     # Reading
 
     def pending(self) -> Pending:
-        """What is not findable yet."""
+        """What is not searchable yet."""
 
     def search(self, query: Query, scope: Scope, *, sort: str, limit: int, offset: int, hits: int) -> SearchPage:
-        """The chats that answer a query, with their best passages."""
+        """The chats that match a query, with their best passages."""
 
     def chats(
         self, query: Query | None, scope: Scope, *, sort: str, limit: int | None, offset: int
     ) -> list[StoredChat]:
-        """The chats that the fields of a query accept; its words are looked for in titles."""
+        """The chats that match the fields of a query and have its words in their titles."""
 
     def passages(self, query: Query, scope: Scope, *, oldest_first: bool = False) -> Iterator[Hit]:
-        """Every passage that may answer a query, one by one; regular expressions are left to the caller."""
+        """Every passage that may match a query, one by one; the caller checks regular expressions."""
 
     def chats_by_key(self, chats: list[int]) -> dict[int, StoredChat]:
-        """These chats."""
+        """The chats with these ids."""
 
     def reports(
         self, query: Query | None, scope: Scope, *, since: int | None = None, until: int | None = None
     ) -> Reports:
-        """What reports are made of, about the chats that a query accepts, and a time in microseconds."""
+        """The data for reports, for the chats that match a query and a period in microseconds."""
 
     def similar(self, word: str) -> list[str]:
-        """Words that are there and look like one that is not."""
+        """Indexed words similar to one that is not indexed."""
 
     def find(self, name: str, scope: Scope) -> list[StoredChat]:
-        """The chats that this is the beginning of the id of, or of a session, message or agent in them."""
+        """Chats whose id (or a session, message or agent id in them) starts with `prefix`."""
 
     def homes(self) -> set[str]:
-        """The homes that it has files of."""
+        """The homes that the store has files of."""
 
     def paths(self, chat: int) -> list[tuple[str, bool]]:
         """The files of a chat, each with whether it is only in the archive."""
 
     def shape(self, chat: int) -> ChatShape | None:
-        """A chat without its records, all of it as it was at one moment; None if there is no such chat."""
+        """A chat without its records, read in one transaction; None if there is no such chat."""
 
     def places(self, path: str, numbers: Iterable[int]) -> dict[int, tuple[int, int]]:
-        """Where records of a file stand, by their numbers: where each begins, and how long it is."""
+        """The offset and length of records of a file, by their numbers."""
 
     def outside_before(self, path: str, number: int) -> list[tuple[int, int]]:
-        """Where records that are no rows stand, those before a number in the same file, the nearest first."""
+        """The positions of records that are not rows, before a number in the same file, the nearest first."""
 
     def chats_at(self, paths: Iterable[str]) -> dict[str, str]:
         """The ids of the chats that these files are part of, by path."""
 
     def answers(self, messages: Iterable[str]) -> dict[str, AnswerCost]:
-        """What these answers took; those that nothing is known of are left out."""
+        """The usage of these answers; unknown ones are left out."""
 
     def messages_named(self, chat: int, name: str) -> list[StoredMessage]:
-        """The messages of a chat whose id is this, or else starts with it; two at most."""
+        """The messages of a chat with this id, otherwise those whose id starts with it; at most two."""
 
     def totals(self) -> Totals:
-        """How many chats there are, with how many messages."""
+        """The number of chats and messages."""
 
     def failed(self, chat: int) -> set[str]:
         """The calls of a chat that ended in an error."""
 
     def turn_passages(self, blocks: Iterable[int]) -> list[TurnPassage]:
-        """The prompt and the last answer of the turns that these passages stand in, where they are not those."""
+        """The prompt and the last answer of the turns that contain these passages, unless they are the passages
+        themselves.
+        """
 
     def following_steps(self, block: int, ahead: int, limit: int) -> list[FollowingStep]:
-        """The call of a result, and what was called, returned and answered after it, until the next prompt."""
+        """The call of a result, and all calls, results and answers after it, up to the next prompt."""
 
-    # Statements of the user
+    # SQL statements
 
     @property
     def dialect(self) -> str:
         """The SQL that `sql` understands, as a user would name it: `SQLite`."""
 
     def sql(self, statement: str, limit: int, seconds: float) -> "Table":
-        """Run a statement that only reads."""
+        """Run a read-only statement."""
 
     def views(self) -> list[SqlView]:
-        """The documented views that statements are about, by name."""
+        """The documented views, by name."""
 
 
 class Table(NamedTuple):
-    """The answer to a statement."""
+    """The result of a statement."""
 
     columns: list[str]
     rows: list[tuple[Any, ...]]
