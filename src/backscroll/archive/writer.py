@@ -369,7 +369,7 @@ class Appender(Archive):
             os.truncate(self.catalogue, self._end)
         if self._end == 0:
             if any(self.pack(number).stat().st_size for number in self.packs_on_disk()):
-                hint = "put the catalogue back from a backup, or move the folder away to begin anew"
+                hint = "restore the catalogue from a backup, or move the folder away to start again"
                 raise BackscrollError(f"the catalogue of {self.folder} is lost, and its packs are there", hint)
             self._write(Header(at=now()))
             self.commit()  # before any pack exists: packs without a catalogue would count as damage

@@ -167,7 +167,7 @@ def _read(path: Path) -> tuple[Marks, Any]:
     except (FileNotFoundError, NotADirectoryError):
         return Marks(), {}
     except (OSError, UnicodeDecodeError, msgspec.MsgspecError) as error:
-        hint = "mend the file, or move it away to begin anew"
+        hint = "repair the file, or move it away to start again"
         raise BackscrollError(f"cannot read your pins, tags and notes in {path}: {error}", hint) from error
 
 

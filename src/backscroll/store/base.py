@@ -220,7 +220,7 @@ class Store(Protocol):
         """New notices for the user: that the store was rebuilt, and why."""
 
     def problems(self) -> list[str]:
-        """The problems of the store; empty if it is intact. Reads all of it. Raises NothingFound if there is none yet."""
+        """The problems of the store; empty if it is intact. Reads all of it. NothingFound if there is none yet."""
 
     def size(self) -> int:
         """Its size in bytes."""

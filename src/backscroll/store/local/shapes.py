@@ -1,4 +1,4 @@
-"""What is needed to read a chat piece by piece: its structure, the positions of its records, the usage of its answers."""
+"""Read a chat piece by piece: its structure, the positions of its records, the usage of its answers."""
 
 from collections.abc import Iterable
 
