@@ -118,7 +118,7 @@ def test_a_damaged_file_is_named_and_left_alone(home: Path, tmp_path: Path) -> N
         done = run(home, *arguments, "--library", str(library))
         assert done.returncode == 1
         assert str(file) in done.stderr
-        assert "next: mend the file" in done.stderr
+        assert "next: repair the file" in done.stderr
     assert file.read_bytes() == before
 
 

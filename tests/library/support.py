@@ -86,6 +86,11 @@ class Shelf:
         with self.open() as library:
             return library.search(query).total
 
+    def sql(self, statement: str) -> list[tuple[Any, ...]]:
+        """The answer to a statement, as a user gets it."""
+        with self.open() as library:
+            return library.sql(statement).rows
+
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
         """The answer to a statement, without the process that `Library.sql` starts for it."""
         with closing(sqlite3.connect(f"file:{self.generation / 'rows.sqlite'}?mode=ro", uri=True)) as connection:

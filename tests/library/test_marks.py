@@ -128,7 +128,7 @@ def test_a_damaged_file_is_an_error_and_stays_as_it_is(tmp_path: Path, content: 
         with pytest.raises(BackscrollError) as caught:
             attempt()
         assert str(file) in caught.value.message
-        assert "mend the file" in caught.value.hint
+        assert "repair the file" in caught.value.hint
     assert file.read_bytes() == content
 
 

@@ -95,7 +95,7 @@ def test_damaged_rows_are_rebuilt_and_the_user_is_told(
 def test_whoever_only_reads_is_told_and_changes_nothing(shelf: Shelf, damage: Callable[[Path], None]) -> None:
     damage(rows_of(shelf))
     before = {path: path.read_bytes() for path in shelf.index.rglob("*") if path.is_file()}
-    for ask in (lambda: shelf.found("zebra"), lambda: shelf.rows("select count(*) from v_chats")):
+    for ask in (lambda: shelf.found("zebra"), lambda: shelf.sql("select count(*) from v_chats")):
         with pytest.raises(BackscrollError) as told:
             ask()
         assert "backscroll update" in told.value.hint
@@ -165,7 +165,7 @@ def test_rows_that_lost_their_end_give_no_answer(shelf: Shelf, has_log: bool) ->
         for name, data in {**log, "rows.sqlite": whole[:length]}.items():
             (shelf.generation / name).write_bytes(data)
         with pytest.raises(BackscrollError):
-            shelf.rows("select count(*) from v_chats")
+            shelf.sql("select count(*) from v_chats")
         assert examine(rows_of(shelf)) is State.DAMAGED
 
 

@@ -50,7 +50,7 @@ def test_readers_have_the_old_index_until_the_new_one_is_complete(shelf: Shelf) 
     def look() -> None:
         assert shelf.generation == old
         assert shelf.total(QUERY) == WORDS
-        assert len(shelf.rows("select * from v_chats")) == 4
+        assert len(shelf.sql("select * from v_chats")) == 4
         held.renew()
         assert held.search(QUERY).total == WORDS
 
