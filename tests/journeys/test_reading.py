@@ -260,7 +260,19 @@ def test_everything_can_be_read_without_scripts(visitor: Visitor, house: House) 
         expect(page.locator("button[data-action]:visible")).to_have_count(0)
 
 
-PARTS = ("base", "chunks", "find", "following", "furnish", "levels", "live", "marks", "moving", "outline", "seen")
+PARTS = (
+    "base",
+    "chunks",
+    "detail_level",
+    "find",
+    "keyboard",
+    "live_chat",
+    "marks",
+    "message_actions",
+    "notices",
+    "outline",
+    "read_position",
+)
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -275,11 +287,11 @@ def test_a_part_that_fails_takes_no_other_with_it(visitor: Visitor, house: House
     page = context.new_page()
     page.goto(f"{house.site}/chats/{LONG}")
     expect(page.locator("#m-p0")).to_be_visible()
-    if part != "levels" and part != "chunks":  # which it moves with
+    if part != "detail_level" and part != "chunks":  # which it moves with
         page.get_by_text("Prompts and answers").click()
         expect(page.locator("#t-t0")).to_be_hidden()
         page.get_by_text("Everything", exact=True).click()
-    if part not in ("furnish", "replacing"):
+    if part not in ("message_actions", "replace_message"):
         page.locator("#t-t0 summary").first.click()
         page.get_by_role("link", name="Show all 200 lines").click()
         expect(page.locator("#t-t0 .terminal")).to_contain_text("line 199")

@@ -132,8 +132,8 @@ def brightness(page: Page, selector: str = "body") -> float:
 
 
 READY: Final = """async () => {
-  const parts = ["base", "chunks", "going", "furnish", "levels", "outline", "marks", "find", "seen", "following",
-    "moving"];
+  const parts = ["base", "chunks", "navigation", "message_actions", "detail_level", "outline", "marks", "find",
+    "read_position", "live_chat", "keyboard"];
   await Promise.allSettled(parts.map(name => import(`/static/${name}.js`)));
 }"""
 

@@ -96,7 +96,7 @@ def _page(library: Library, wanted: ChatFilter, found: Html) -> Html:
         el("div", el("h1", title), _tabs(wanted), class_="head"), project,
         _filter(wanted), _quick(library, wanted), found,
     ])  # fmt: skip
-    return document(title, main, here="/chats", scripts=("lists.js", "chats.js"), styles=("pages.css",))
+    return document(title, main, here="/chats", scripts=("chat_lists.js", "chats.js"), styles=("pages.css",))
 
 
 def _tabs(wanted: ChatFilter) -> Html:

@@ -51,7 +51,7 @@ def show(request: PageRequest) -> Html:
         class_="chats projects",
     )
     main = join([head, el("p", plural(len(found), "project"), class_="muted"), table])
-    return document("Projects", main, here="/chats", scripts=("lists.js",), styles=("pages.css",))
+    return document("Projects", main, here="/chats", scripts=("chat_lists.js",), styles=("pages.css",))
 
 
 def projects(library: Library) -> list[ProjectSummary]:

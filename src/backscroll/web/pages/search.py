@@ -72,7 +72,7 @@ def _page(text: str, sort: str, shown: Html) -> Html:
     options = [el("option", name, value=key, selected=True if key == sort else None) for key, name in SORTS.items()]
     form = search_box(text, el("select", options, name="sort", aria_label="Order", data_submits=True))
     main = join([el("h1", "Search", class_="unseen"), form, shown])
-    return document(text or "Search", main, here="/search", scripts=("lists.js",), styles=("pages.css",),
+    return document(text or "Search", main, here="/search", scripts=("chat_lists.js",), styles=("pages.css",),
                     bar_search=False, body_class="searching")  # fmt: skip
 
 

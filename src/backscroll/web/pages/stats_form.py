@@ -1,4 +1,4 @@
-"""How a report is request: its form, the way to the other reports, and often used spans of time."""
+"""How a report is asked: its form, the way to the other reports, and often used spans of time."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -53,7 +53,7 @@ def ranges(request: PageRequest, here: str) -> Html:
 
 
 def report_form(request: PageRequest, name: str, kind: ReportPage, chosen: Mapping[str, Any]) -> Html:
-    """Everything that a report can be request."""
+    """Everything that a report can be asked."""
     fields = [_field(option, chosen[option.name]) for option in kind.options]
     query = _text("q", "Query", request.get("q"), "project:shop model:opus") if kind.has_query else NOTHING
     more = [

@@ -1,4 +1,4 @@
-"""The reports that there are: what each can be request, and who answers."""
+"""The reports that there are: what each can be asked, and who answers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ Run = Callable[[Library, About, Chosen, datetime], Report]
 
 @dataclass(frozen=True)
 class ReportOption:
-    """Something that a report can be request. With choices it is one of them; a flag is yes or no."""
+    """Something that a report can be asked. With choices it is one of them; a flag is yes or no."""
 
     name: str
     label: str
@@ -77,7 +77,7 @@ class ReportPage:
         return (*self.options, ReportOption("limit", "Rows", is_number=True, default=str(self.limit)))
 
     def chosen(self, request: PageRequest) -> dict[str, Any]:
-        """What was chosen of everything that it can be request."""
+        """What was chosen of everything that it can be asked."""
         return {option.name: option.read(request) for option in self.every_option}
 
 

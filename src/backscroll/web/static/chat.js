@@ -1,7 +1,9 @@
 // @ts-check
-// The chat page: every part of it starts by itself, so that one which fails takes no other with it.
+// The chat page. Each part starts on its own, so a part that fails does not stop the others.
 
-const PARTS = ["chunks", "going", "furnish", "levels", "outline", "marks", "find", "seen", "following", "moving"];
+const PARTS = [
+  "chunks", "navigation", "message_actions", "detail_level", "outline", "marks", "find", "read_position", "live_chat", "keyboard",
+];
 
 for (const name of PARTS) {
   import(`./${name}.js`).then((part) => part.start()).catch((error) => console.warn(`${name} did not start:`, error));

@@ -1,8 +1,8 @@
 // @ts-check
 // The list of chats, kept as it is by now.
 
-import { renew } from "./lists.js";
-import { listen } from "./live.js";
+import { renew } from "./chat_lists.js";
+import { listen } from "./notices.js";
 
 const SOON = 2000;
 let timer = 0;

@@ -1,7 +1,7 @@
 // @ts-check
 // Messages are loaded about a hundred at a time, when the reader comes near them.
 
-import { arrived, articlesOf, ask, below, box, chat, isAtEnd, parsed, pause, sections } from "./reading.js";
+import { arrived, articlesOf, ask, below, box, chat, isAtEnd, parsed, pause, sections } from "./chat_page.js";
 
 const AT_ONCE = 2;
 const RETRIES = [400, 1500];

@@ -1,8 +1,8 @@
 // @ts-check
 // Finding in this chat: the server looks through all of it, the page shows one match after the other.
 
-import { go } from "./going.js";
-import { ask, below, box, chat, command, key, messageElement, onArrival } from "./reading.js";
+import { go } from "./navigation.js";
+import { ask, below, box, chat, command, key, messageElement, onArrival } from "./chat_page.js";
 
 /** @typedef {{message: string, chunk: number}} Match */
 

@@ -2,8 +2,8 @@
 // The first page: what is live, as it goes on, and how far the library has come.
 
 import { times } from "./base.js";
-import { listen } from "./live.js";
-import { unread } from "./lists.js";
+import { listen } from "./notices.js";
+import { unread } from "./chat_lists.js";
 
 const SOON = 250;
 const WHILE_READING = 1500;

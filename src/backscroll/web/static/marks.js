@@ -1,7 +1,7 @@
 // @ts-check
 // Pins, tags and notes; copying the command that goes on with a chat, and all of it as Markdown.
 
-import { action, address, ask, below, chat, command, copy, key, toast } from "./reading.js";
+import { action, address, ask, below, chat, command, copy, key, toast } from "./chat_page.js";
 
 function copyResume() {
   if (chat?.dataset.resume) void copy(chat.dataset.resume, "the command");

@@ -1,9 +1,9 @@
 // @ts-check
 // The outline keeps step with what is being read, and takes up prompts that are new.
 
-import { ask, atLine, below, box, chat, messageElement, onArrival, outlineLines, parsed, sections } from "./reading.js";
+import { ask, atLine, below, box, chat, messageElement, onArrival, outlineLines, parsed, sections } from "./chat_page.js";
 
-/** @typedef {import("./reading.js").Line} Line */
+/** @typedef {import("./chat_page.js").Line} Line */
 
 /** The prompt that what is being read answers: the last one in the outline that does not stand below it. */
 function promptAbove() {

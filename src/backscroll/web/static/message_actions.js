@@ -1,7 +1,7 @@
 // @ts-check
 // What can be unfolded or copied in messages: raw rows, the rest of a long output, a sub-agent's conversation, code.
 
-import { arrived, ask, below, chat, copy, idOf, onArrival, parsed, toast } from "./reading.js";
+import { arrived, ask, below, chat, copy, idOf, onArrival, parsed, toast } from "./chat_page.js";
 
 /**
  * Show the row as it was written behind the part that it belongs to, or take it away again.

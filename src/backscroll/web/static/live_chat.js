@@ -2,10 +2,10 @@
 // A chat that is being written: what is new comes into the page without moving what is being read.
 
 import { anchored, isFilled, keepPlace, observe, rest } from "./chunks.js";
-import { go, goToEnd } from "./going.js";
-import { listen } from "./live.js";
-import { arrived, articlesOf, ask, attempt, below, box, chat, idOf, isAtEnd, messageElement, onArrival, parsed, sections, toast } from "./reading.js";
-import { replaceArticle } from "./replacing.js";
+import { go, goToEnd } from "./navigation.js";
+import { listen } from "./notices.js";
+import { arrived, articlesOf, ask, attempt, below, box, chat, idOf, isAtEnd, messageElement, onArrival, parsed, sections, toast } from "./chat_page.js";
+import { replaceArticle } from "./replace_message.js";
 
 /** @typedef {{id: string, after: string | null, html: string}} Change */
 /** @typedef {{cursor: string, reset: boolean, messages: Change[], removed: string[], chunks: number, live: boolean, state: string, title: string}} Changes */

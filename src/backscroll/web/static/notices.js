@@ -1,9 +1,9 @@
 // @ts-check
 // Being told of what happens: the stream that all tabs share, or one of this page's own where that is not possible.
 
-import { stream } from "./stream.js";
+import { stream } from "./event_stream.js";
 
-/** @typedef {import("./stream.js").Notice} Notice */
+/** @typedef {import("./event_stream.js").Notice} Notice */
 
 const PATIENCE = 3000;
 
@@ -74,7 +74,7 @@ function enter() {
   /** @type {SharedWorker} */
   let worker;
   try {
-    worker = new SharedWorker("/static/stream.js", { type: "module", name: "backscroll" });
+    worker = new SharedWorker("/static/event_stream.js", { type: "module", name: "backscroll" });
   } catch {
     return stream(tell);
   }

@@ -2,8 +2,8 @@
 // How far this chat was read in this browser: what is new since is marked, and one can go on from there.
 
 import { keepPlace } from "./chunks.js";
-import { go } from "./going.js";
-import { articlesOf, box, branch, chat, idOf, onArrival, sections } from "./reading.js";
+import { go } from "./navigation.js";
+import { articlesOf, box, branch, chat, idOf, onArrival, sections } from "./chat_page.js";
 
 /** @typedef {{message: string, when: string, chunk?: string, branch?: string, visited?: string}} Seen */
 

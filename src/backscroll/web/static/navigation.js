@@ -2,7 +2,7 @@
 // Going somewhere: to a message wherever it is, to the beginning, to the end, and back to where one was.
 
 import { anchored, fill, sectionOf, start as startChunks } from "./chunks.js";
-import { address, articlesOf, attempt, box, branch, chat, idOf, key, messageElement, outlineLines, sections, toast } from "./reading.js";
+import { address, articlesOf, attempt, box, branch, chat, idOf, key, messageElement, outlineLines, sections, toast } from "./chat_page.js";
 
 let moves = 0;
 for (const name of ["wheel", "touchstart", "keydown", "pointerdown"]) {

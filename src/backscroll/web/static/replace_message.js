@@ -1,7 +1,7 @@
 // @ts-check
 // A newer state of a message takes the place of the older one; what the reader did with it stays.
 
-import { renew } from "./furnish.js";
+import { renew } from "./message_actions.js";
 
 /**
  * What tells a part of a message from the others, whichever state the message is in.

@@ -2,9 +2,9 @@
 // The keyboard in a chat: from message to message, prompt to prompt, branch to branch; fold, unfold, copy.
 
 import { fill, isFilled } from "./chunks.js";
-import { copyLink, copyMarkdown } from "./furnish.js";
-import { goToEnd, goToStart, show } from "./going.js";
-import { address, articlesOf, atLine, box, branch, chat, command, current, key, sections } from "./reading.js";
+import { copyLink, copyMarkdown } from "./message_actions.js";
+import { goToEnd, goToStart, show } from "./navigation.js";
+import { address, articlesOf, atLine, box, branch, chat, command, current, key, sections } from "./chat_page.js";
 
 /** @param {HTMLElement} article */
 const isShown = (article) => article.checkVisibility?.() ?? article.offsetParent !== null;

@@ -2,8 +2,8 @@
 // How much is shown: everything, what one usually wants to see, or prompts and answers only.
 
 import { anchored } from "./chunks.js";
-import { settle } from "./going.js";
-import { box, command, key, toast } from "./reading.js";
+import { settle } from "./navigation.js";
+import { box, command, key, toast } from "./chat_page.js";
 
 const NAMES = { everything: "Everything", normal: "Normal", talk: "Prompts and answers" };
 /** @typedef {keyof typeof NAMES} Level */
