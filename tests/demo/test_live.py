@@ -64,7 +64,7 @@ def test_it_serves_the_sample_plays_a_session_and_is_removed(
     known = {chat["id"] for chat in machine.answer("--demo", "list")["chats"]}
     with machine.running("demo", "--no-browser", "--port", free_port(), "--speed", "100", "--json") as process:
         reader = Reader(process)
-        assert "Last chats" in reader.first_page  # all of it is there at once
+        assert "Recent chats" in reader.first_page  # all of it is there at once
         assert "sample conversations" in reader.first_page
         assert known <= {chat["id"] for chat in reader.chats()}
         (room,) = machine.rooms

@@ -53,7 +53,7 @@ def test_a_session_appears_and_grows(visitor: Visitor, tmp_path: Path, theme: st
     machine = Machine(tmp_path)
     with demo(visitor, machine, "--speed", "20", color_scheme=theme, viewport=size) as page:
         expect(page.get_by_role("note")).to_contain_text("sample conversations")
-        expect(page.get_by_role("region", name="Last chats").get_by_role("listitem").first).to_be_visible()
+        expect(page.get_by_role("region", name="Recent chats").get_by_role("listitem").first).to_be_visible()
         live = page.locator("#live a").first
         expect(live).to_be_visible()
         assert not too_wide(page)
@@ -66,7 +66,7 @@ def test_a_session_appears_and_grows(visitor: Visitor, tmp_path: Path, theme: st
 
 def test_the_flaky_test_is_found_and_its_chat_read_with_both_branches(visitor: Visitor, tmp_path: Path) -> None:
     with demo(visitor, Machine(tmp_path)) as page:
-        page.get_by_role("region", name="Last chats").get_by_text(LONG_CHAT).click()
+        page.get_by_role("region", name="Recent chats").get_by_text(LONG_CHAT).click()
         be_ready(page)
         expect(page.locator("#messages")).to_contain_text("We have a flaky test")
         page.locator("header").get_by_role("searchbox").fill("flaky test role:answer")
@@ -76,7 +76,7 @@ def test_the_flaky_test_is_found_and_its_chat_read_with_both_branches(visitor: V
         be_ready(page)
         expect(page.locator("article", has_text="Twenty runs give a rate")).to_be_in_viewport()
         keep_picture(page, "demo found")
-        page.get_by_role("navigation", name="Ways from here").get_by_role("link", name="The way before").click()
+        page.get_by_role("navigation", name="Branches from here").get_by_role("link", name="Previous branch").click()
         expect(page.locator("#messages")).to_contain_text("a rarer flaky test is a worse flaky test")
         assert not too_wide(page)
-        keep_picture(page, "demo taken back")
+        keep_picture(page, "demo rewound")

@@ -53,7 +53,7 @@ def test_from_the_first_page_to_a_message_and_back(visitor: Visitor, house: Hous
     page.go_back()
     expect(page.locator(".results > li")).to_have_count(1)
     page.go_back()
-    expect(page.get_by_role("heading", name="Last chats")).to_be_visible()
+    expect(page.get_by_role("heading", name="Recent chats")).to_be_visible()
 
 
 def test_every_place_that_takes_the_focus_shows_it(visitor: Visitor, house: House) -> None:

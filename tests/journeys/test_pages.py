@@ -72,7 +72,7 @@ def test_the_first_run_fills_the_page_by_itself(context: BrowserContext, tmp_pat
     shelf = Shelf(tmp_path)
     with serving(shelf, follows=True, require_key="always") as served:
         page.goto(served.link())
-        expect(page.get_by_text("Nothing to read yet")).to_be_visible()
+        expect(page.get_by_text("No sessions found")).to_be_visible()
         shelf.write({**chat("one", "fix the parser", 5), **running("one")})
         expect(page.get_by_text("Live now 1 chat")).to_be_visible()
         expect(page.locator("#progress")).to_be_hidden()
@@ -140,7 +140,7 @@ def test_a_search_begins_and_ends_with_the_keyboard(page: Page, site: str) -> No
 def test_all_keys_are_told(page: Page, site: str) -> None:
     page.goto(f"{site}/chats")
     page.keyboard.press("?")
-    for told in ("Search everything", "Go anywhere", "Next in the list", "Pin or unpin"):
+    for told in ("Search everything", "Command palette", "Next in the list", "Pin or unpin"):
         expect(page.get_by_role("dialog")).to_contain_text(told)
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)

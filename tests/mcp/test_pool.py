@@ -98,7 +98,7 @@ def test_a_library_where_a_file_is_in_the_way_is_told(tmp_path: Path) -> None:
 
 def check_trouble(pool: RefreshedPool) -> None:
     pool.start()
-    with pool.library() as library, pytest.raises(BackscrollError, match="cannot be made"):
+    with pool.library() as library, pytest.raises(BackscrollError, match="cannot be built"):
         while True:
             try:
                 CallContext(pool, library, NOBODY, Frame()).must_exist()

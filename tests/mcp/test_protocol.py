@@ -70,8 +70,8 @@ async def check_tools(client: Client) -> None:
     assert refused.is_error
     (content,) = refused.content
     assert isinstance(content, types.TextContent)
-    assert content.text == "no chat, session, message or agent begins with ffffffff\nnext: find one with search"
-    with pytest.raises(MCPError, match="there is no tool"):
+    assert content.text == "no chat, session, message or agent id starts with ffffffff\nnext: find one with search"
+    with pytest.raises(MCPError, match="unknown tool"):
         await client.call_tool("write", {})
 
 

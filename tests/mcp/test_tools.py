@@ -216,7 +216,7 @@ def test_sql_only_reads_within_limits(shelf: Shelf) -> None:
 
 BAD = [
     ("search", {}, "query is missing"),
-    ("search", {"query": " "}, "nothing to search for"),
+    ("search", {"query": " "}, "the query is empty"),
     ("search", {"query": "x", "wrong": 1}, "wrong is no argument"),
     ("search", {"query": "x", "limit": 0}, "limit"),
     ("search", {"query": "x", "detail": "all"}, "detail"),
@@ -239,7 +239,7 @@ BAD = [
     ("query", {"sql": "delete from v_chats"}, "SQL"),
     ("query", {"sql": "select 1; select 2"}, "more than one"),
     ("query", {"sql": "attach 'x' as y"}, "SQL"),
-    ("recall", {"question": "  "}, "nothing to remember"),
+    ("recall", {"question": "  "}, "the question is empty"),
 ]
 
 

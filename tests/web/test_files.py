@@ -30,7 +30,7 @@ def test_files_are_listed_with_what_was_done_to_them(viewer: Viewer) -> None:
     assert "2 edits and 1 reads" in page.text
     for sort in ("reads", "chats", "last"):
         assert viewer.get(f"/files?sort={sort}").hrefs("/files?path=")
-    assert "the orders are" in viewer.get("/files?sort=size", 400).text
+    assert "use one of" in viewer.get("/files?sort=size", 400).text
 
 
 def test_a_file_is_found_by_the_end_of_its_path_or_a_part_of_it(viewer: Viewer) -> None:
@@ -39,7 +39,7 @@ def test_a_file_is_found_by_the_end_of_its_path_or_a_part_of_it(viewer: Viewer) 
     several = viewer.get("/files?path=app.py")
     assert len([link for link in several.hrefs("/files?path=") if "app.py" in link]) == 2
     assert "2 changes" in viewer.get("/files?path=SHOP").text
-    assert "see all files" in viewer.get("/files?path=nothing.py", 404).text
+    assert "see the list of files" in viewer.get("/files?path=nothing.py", 404).text
 
 
 def test_every_change_says_when_in_which_chat_and_what_was_asked_for(viewer: Viewer) -> None:
@@ -51,7 +51,7 @@ def test_every_change_says_when_in_which_chat_and_what_was_asked_for(viewer: Vie
     assert page.hrefs(f"/chats/{chat}?at=t2")
     assert "failed" in page.text
     assert "what is in it?" not in page.text
-    with_reads = viewer.get(page.link("Also reads"))
+    with_reads = viewer.get(page.link("Show reads"))
     assert "what is in it?" in with_reads.text
     assert "+1" in page.text
     assert "−1" in page.text
@@ -66,13 +66,13 @@ def test_versions_can_be_stepped_through(viewer: Viewer) -> None:
     last = viewer.get(f"/files?path={APP}&view=versions")
     assert "Version 3 of 3" in last.text
     assert "ONE" in last.text
-    before = viewer.get(last.link("Before"))
+    before = viewer.get(last.link("Previous"))
     assert "Version 2 of 3" in before.text
     assert "three" in before.text
-    assert "not certain" not in viewer.get(last.link("First")).text
-    changed = viewer.get(before.link("What changed"))
+    assert "uncertain" not in viewer.get(last.link("First")).text
+    changed = viewer.get(before.link("Diff"))
     assert "two" in changed.text
-    then = viewer.get(f"/files?path={APP}").link("the file then")
+    then = viewer.get(f"/files?path={APP}").link("file at this point")
     assert "Version 2 of 3" in viewer.get(then).text
 
 
@@ -101,7 +101,7 @@ def test_lines_stay_with_the_text_that_brought_them() -> None:
 
 
 def test_views_that_are_not_there_are_an_error(viewer: Viewer) -> None:
-    assert "the views are" in viewer.get(f"/files?path={APP}&view=magic", 400).text
+    assert "use one of" in viewer.get(f"/files?path={APP}&view=magic", 400).text
 
 
 def test_a_file_on_the_disk_that_no_chat_knows_is_not_found(viewer: Viewer, tmp_path: Path) -> None:
@@ -150,4 +150,4 @@ def test_what_transcripts_say_of_files_is_only_ever_text(tmp_path: Path) -> None
 def test_a_library_without_files_says_so(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path).write(session_file("S1", "a <- - user: hello"))
     shelf.update()
-    assert "Nothing to show" in Viewer(shelf).get("/files").text
+    assert "No data." in Viewer(shelf).get("/files").text

@@ -57,9 +57,9 @@ def test_other_orders(viewer: Viewer, sort: str, expected: list[str]) -> None:
 
 
 def test_an_order_that_is_not_there_is_said_to_be_none(viewer: Viewer) -> None:
-    assert "there is no order loudest" in viewer.get("/chats?sort=loudest", 400).text
-    assert "not grouped by mood" in viewer.get("/chats?by=mood", 400).text
-    assert "offset is not a number" in viewer.get("/chats?offset=-1", 400).text
+    assert "unknown sort order loudest" in viewer.get("/chats?sort=loudest", 400).text
+    assert "cannot group chats by mood" in viewer.get("/chats?by=mood", 400).text
+    assert "offset must be a number" in viewer.get("/chats?offset=-1", 400).text
 
 
 def test_the_filter_takes_the_query_language(viewer: Viewer) -> None:
@@ -80,9 +80,9 @@ def test_a_project_is_that_one_and_not_one_with_a_longer_name(viewer: Viewer) ->
 
 def test_where_nothing_is_like_that_there_are_ways_on(viewer: Viewer) -> None:
     page = viewer.get("/chats?q=nowhere")
-    assert "No chat is like that" in page.text
-    assert page.link("look for them in everything that was said") == "/search?q=nowhere"
-    assert "The list ends before this" in viewer.get("/chats?offset=50").text
+    assert "No chats match" in page.text
+    assert page.link("search all messages") == "/search?q=nowhere"
+    assert "The list ends before this page" in viewer.get("/chats?offset=50").text
 
 
 def test_pinned_ones_come_first_and_stand_there_once(viewer: Viewer) -> None:
@@ -90,7 +90,7 @@ def test_pinned_ones_come_first_and_stand_there_once(viewer: Viewer) -> None:
     page = viewer.get("/chats")
     assert titles(page) == ["fix the parser", "a new cart", "write a post"]
     assert "Pinned" in page.text
-    assert "All the others" in page.text
+    assert "Other chats" in page.text
     viewer.post(f"/chats/{session_uuid('one')}/marks", 204, pin="0")
     assert titles(viewer.get("/chats"))[-1] == "fix the parser"
 
@@ -145,9 +145,9 @@ def test_long_lists_come_in_pages(tmp_path: Path) -> None:
     for sort in ("", "sort=messages&"):
         first = viewer.get(f"/chats?{sort}")
         assert len(titles(first)) == 50
-        rest = viewer.get(first.link("Further down →"))
+        rest = viewer.get(first.link("Next →"))
         assert sorted(titles(first) + titles(rest)) == sorted(f"number {number}" for number in range(53))
-        assert len(titles(viewer.get(rest.link("← Earlier in the list")))) == 50
+        assert len(titles(viewer.get(rest.link("← Previous")))) == 50
 
 
 def test_the_palette_offers_the_last_chats_and_those_that_are_like_what_is_typed(viewer: Viewer) -> None:

@@ -40,7 +40,7 @@ def test_before_anything_is_read_it_says_what_is_happening(tmp_path: Path) -> No
     viewer = Viewer(Shelf(tmp_path).write(chat("one")))
     for path in ("/", "/chats", "/projects", "/search?q=parser"):
         assert "Reading your Claude Code sessions for the first time." in viewer.get(path).text
-        assert "Nothing to read" not in viewer.get(path).text
+        assert "No sessions found" not in viewer.get(path).text
     for path in ("/search", "/palette?q=parser", "/live", "/settings"):
         viewer.get(path)
 
@@ -52,18 +52,18 @@ def test_while_the_first_update_reads_it_does_not_say_that_there_is_nothing(tmp_
         library.store.close()
     page = Viewer(shelf).get("/")
     assert "for the first time" in page.text
-    assert "Nothing to read" not in page.text
+    assert "No sessions found" not in page.text
 
 
 def test_an_empty_home_says_what_to_do_next(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path)
     shelf.update()
     page = Viewer(shelf).get("/")
-    assert "Nothing to read yet" in page.text
+    assert "No sessions found" in page.text
     assert str(shelf.home) in page.text
-    assert "Start claude in a project" in page.text
+    assert "Run claude in a project" in page.text
     for path in ("/", "/chats", "/projects", "/search?q=parser"):
-        assert "try it on sample conversations: backscroll demo" in Viewer(shelf).get(path).text
+        assert "To try backscroll on sample conversations, run backscroll demo" in Viewer(shelf).get(path).text
 
 
 def test_the_last_chats_come_first_and_lead_to_their_pages(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_what_is_live_is_shown_with_the_last_thing_that_happened(tmp_path: Path)
     for page in (viewer.get("/live"), viewer.get("/")):
         assert "Live now 1 chat" in page.text
         assert "build it Bash make all running Bash shop" in page.text
-    assert "Last chats all fix the parser" in viewer.get("/").text
+    assert "Recent chats all fix the parser" in viewer.get("/").text
 
 
 def test_a_live_chat_whose_last_word_is_an_answer_waits_for_the_user(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_what_the_client_says_of_itself_counts(tmp_path: Path) -> None:
     drawing = 'w-a <- - user: build it\nw-b <- w-a call(w-m) w-t Bash {"command": "make all"}'
     shelf = Shelf(tmp_path).write({**session_file("works", drawing), **running("works", "waiting")})
     shelf.update()
-    assert "waits for you: Bash" in Viewer(shelf).get("/live").text
+    assert "waiting for you: Bash" in Viewer(shelf).get("/live").text
     shelf.write(running("works", "busy"))
     assert "running Bash" in Viewer(shelf).get("/live").text
 
@@ -123,7 +123,7 @@ def test_what_is_due_for_deletion_is_counted_and_said_to_be_kept(tmp_path: Path)
     shelf.update()
     text = counted(Viewer(shelf)).text
     assert "1 session will be deleted by Claude Code within 7 days" in text
-    assert "All of them are kept here, byte for byte. 2 sessions kept" in text
+    assert "All are archived, byte for byte. 2 sessions archived" in text
 
 
 def test_what_only_we_have_is_said(tmp_path: Path) -> None:
@@ -132,8 +132,8 @@ def test_what_only_we_have_is_said(tmp_path: Path) -> None:
     (shelf.home / session_path("old")).unlink()
     shelf.update()
     page = counted(Viewer(shelf))
-    assert "Claude Code deletes nothing of yours" in page.text
-    assert page.link("1 of them only here") == "/chats?q=is%3Aarchived"
+    assert "Claude Code will delete no sessions" in page.text
+    assert page.link("1 deleted by Claude Code") == "/chats?q=is%3Aarchived"
 
 
 def test_spend_is_that_of_the_last_days(tmp_path: Path) -> None:

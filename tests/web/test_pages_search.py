@@ -71,7 +71,7 @@ def test_a_match_in_the_title_is_marked_in_the_title(viewer: Viewer) -> None:
 def test_facets_narrow_the_search(viewer: Viewer) -> None:
     page = viewer.get("/search?q=comma")
     assert "Project shop 4 blog 2" in page.text
-    assert "Counted over all of them." in page.text
+    assert "Counts cover all matches." in page.text
     narrowed = viewer.get(page.link("blog"))
     assert "2 passages in 1 chat" in narrowed.text
     assert "2 passages in 1 chat" in viewer.get(page.link("Bash")).text
@@ -98,7 +98,7 @@ def test_more_of_a_chat_is_one_click_away(viewer: Viewer) -> None:
 def test_orders(viewer: Viewer) -> None:
     for sort, first in (("newest", "blog"), ("oldest", "shop")):
         assert viewer.get(f"/search?q=comma&sort={sort}").hrefs("/chats/")[0] == f"/chats/{session_uuid(first)}"
-    assert "there is no order loudest" in viewer.get("/search?q=a&sort=loudest", 400).text
+    assert "unknown sort order loudest" in viewer.get("/search?q=a&sort=loudest", 400).text
 
 
 def test_a_word_that_is_not_there_is_answered_with_one_that_is(viewer: Viewer) -> None:
@@ -134,11 +134,11 @@ def test_many_chats_come_in_pages(tmp_path: Path) -> None:
     shelf.update()
     viewer = Viewer(shelf)
     first = viewer.get("/search?q=comma")
-    rest = viewer.get(first.link("More chats →"))
+    rest = viewer.get(first.link("Next →"))
     chats = [{href for href in page.hrefs("/chats/") if "?" not in href} for page in (first, rest)]
     assert [len(found) for found in chats] == [20, 3]
     assert not chats[0] & chats[1]
-    assert viewer.get("/search?q=comma&page=9").link("To its beginning") == "/search?q=comma"
+    assert viewer.get("/search?q=comma&page=9").link("Go to the first page") == "/search?q=comma"
 
 
 def test_a_search_is_saved_and_forgotten(tmp_path: Path) -> None:
@@ -156,11 +156,11 @@ def test_a_search_is_saved_and_forgotten(tmp_path: Path) -> None:
 def test_a_search_without_a_name_or_a_sense_is_not_saved(viewer: Viewer) -> None:
     viewer.post("/searches", 400, name=" ", query="comma")
     viewer.post("/searches", 400, name="odd", query='"open')
-    assert "Your searches" not in viewer.get("/search").text
+    assert "Saved searches" not in viewer.get("/search").text
 
 
 def test_what_cannot_be_found_yet_is_said(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path).write(session_file("blog", BLOG))
     with shelf.open() as library:
         library.refresh(with_text=False)
-    assert "3 passages cannot be found yet" in Viewer(shelf).get("/search?q=comma").text
+    assert "not indexed yet" in Viewer(shelf).get("/search?q=comma").text

@@ -17,13 +17,13 @@ def test_homes_library_archive_and_version_are_shown(tmp_path: Path) -> None:
     shelf.update()
     page = Viewer(shelf).get("/settings")
     for told in (str(shelf.home), str(shelf.folder), __version__, "1, with 2 messages", "1 file, 1 session",
-                 "Last verified never", "USD for a million tokens", "claude-opus-4-5"):  # fmt: skip
+                 "Last verified never", "USD per million tokens", "claude-opus-4-5"):  # fmt: skip
         assert told in page.text, told
 
 
 def test_before_anything_is_read_it_is_a_page_too(tmp_path: Path) -> None:
     text = Viewer(Shelf(tmp_path)).get("/settings").text
-    assert "not there yet: it is made with the first update" in text
+    assert "none yet: the first update creates it" in text
     assert "nothing is kept yet" in text
 
 
@@ -40,7 +40,7 @@ def test_sessions_are_read_only_when_asked_for(tmp_path: Path) -> None:
 
 def test_a_healthy_home_is_said_to_be(tmp_path: Path) -> None:
     text = Viewer(Shelf(tmp_path).write(FAMILIES["compacted"])).get("/settings?check=1").text
-    assert "Nothing in them is unknown to this version." in text
+    assert "This version knows everything in them." in text
     assert "Problems none" in text
 
 
@@ -50,5 +50,5 @@ def test_what_will_be_deleted_is_listed(tmp_path: Path) -> None:
     os.utime(shelf.home / session_path("one"), (days_ago, days_ago))
     shelf.update()
     page = Viewer(shelf).get("/settings?check=1")
-    assert "1 session due for deletion within 7 days, and kept" in page.text
+    assert "1 session expiring within 7 days" in page.text
     assert "10 days after its last change (cleanupPeriodDays in settings.json)" in page.text

@@ -116,13 +116,13 @@ def test_a_form_keeps_what_was_asked_and_other_reports_are_asked_the_same(viewer
 @pytest.mark.parametrize(
     ("path", "status", "told"),
     [
-        ("/stats/nothing", 404, "the reports are usage"),
-        ("/stats/usage?by=shoe", 400, "choose one of day"),
+        ("/stats/nothing", 404, "use one of usage"),
+        ("/stats/usage?by=shoe", 400, "use one of day"),
         ("/stats/usage?since=whenever", 400, "not a time"),
-        ("/stats/usage?zone=../../etc/passwd", 400, "no time zone"),
-        ("/stats/usage?limit=-1", 400, "limit is not a number"),
+        ("/stats/usage?zone=../../etc/passwd", 400, "unknown time zone"),
+        ("/stats/usage?limit=-1", 400, "limit must be a number"),
         ("/stats/usage?q=project:", 400, "has no value"),
-        ("/stats/usage?format=pdf", 400, "csv and json"),
+        ("/stats/usage?format=pdf", 400, "use csv or json"),
         ("/stats/context?by=turn", 400, "chat: and its id"),
     ],
 )
@@ -148,7 +148,7 @@ def test_fewer_rows_are_shown_where_that_is_asked_and_the_rest_is_a_link_away(vi
     every = json.loads(viewer.ask("GET", "/stats/usage?by=chat&format=json").text)["rows"]
     page = viewer.get("/stats/usage?by=chat&limit=2")
     assert f"{len(every) - 2} more rows" in page.text
-    whole = viewer.get(page.link("Show them all"))
+    whole = viewer.get(page.link("Show all"))
     assert "more rows" not in whole.text
     assert len(json.loads(viewer.ask("GET", "/stats/usage?by=chat&limit=2&format=json").text)["rows"]) == 2
 

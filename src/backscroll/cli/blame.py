@@ -70,7 +70,7 @@ def _lines(rows: "list[Touched]") -> "list[str]":
                 word
                 for word in (
                     f"[agent {row.agent[:8]}]" if row.agent else "",
-                    "[taken back]" if row.abandoned else "",
+                    "[rewound]" if row.abandoned else "",
                     row.prompt or row.title,
                 )
                 if word

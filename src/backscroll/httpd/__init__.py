@@ -1,1 +1,1 @@
-"""What every HTTP door needs: where it listens, who may come in, and how many at once. Answers nothing itself."""
+"""What every HTTP server here shares: listening, access control and connection limits. It has no routes of its own."""

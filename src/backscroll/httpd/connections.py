@@ -1,10 +1,11 @@
-"""How many may be connected, and for how long: no client can make the server unreachable for the others.
+"""Connection limits: no client can make the server unreachable for others.
 
-Whoever connects must send a whole request in time, and read the answer. Where there are too many connections, the one
-that has waited longest without a whole request is closed for the new one, so that a real request is always taken: it
-comes right after its connection. Streams go on for ever, so they may only take half of the room (`most_streams`).
+A client must send a complete request in time, and read the response. When there are too many connections, the one that
+has waited longest without a complete request is closed to make room for the new one. A real request follows its
+connection at once, so it always gets through. Event streams never end, so they may take at most half of the connections
+(`most_streams`).
 
-All programs on this machine have the same address, so only other machines have a limit of their own.
+All programs on this machine share one address, so only other machines have a limit per address.
 """
 
 import asyncio
@@ -20,19 +21,19 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 MOST_CONNECTIONS: Final = 4096
 FEWEST_CONNECTIONS: Final = 64
 RESERVED_FILES: Final = 256
-"""File descriptors that are left for the index, the archive and the sessions."""
+"""File descriptors reserved for the index, the archive and the sessions."""
 WANTED_FILES: Final = (65_536, 10_240)
-"""How many descriptors we ask the system for; macOS refuses more than it can have."""
+"""How many descriptors to ask for; macOS refuses a value above its limit."""
 SPARE: Final = 128
-"""Connections beyond the limit while all others are being answered: streams that are too many are just about to end."""
+"""Extra connections while all others are busy: surplus streams are about to end."""
 MOST_PER_ADDRESS: Final = 128
 """Connections from one other machine: enough for 20 tabs."""
 MOST_UNREAD: Final = 64 * 1024 * 1024
-"""Bytes that are held for clients that do not read."""
+"""Bytes buffered for clients that do not read."""
 
 
 class Connections:
-    """Everything that is connected to a server."""
+    """The connections of a server."""
 
     def __init__(
         self,
@@ -44,12 +45,12 @@ class Connections:
         body_seconds: float = 30.0,
         unread_seconds: float = 30.0,
     ) -> None:
-        """Without `most`, as many as the system has descriptors for, up to a limit of our own."""
+        """Without `most`, as many as there are descriptors for, up to `MOST_CONNECTIONS`."""
         self.most = most or room_for_connections()
         self.most_per_address = most_per_address
         self.most_unread = most_unread
         self.seconds: dict[Any, float] = {h11.IDLE: head_seconds, h11.SEND_BODY: body_seconds}
-        """How long a client may take for the head of a request, and for its body."""
+        """Time limits for the head of a request and for its body."""
         self.unread_seconds = unread_seconds
         self._by_address: dict[str, dict[Connection, None]] = {}
         self._count = 0
@@ -58,19 +59,19 @@ class Connections:
 
     @property
     def most_streams(self) -> int:
-        """How many of them may be streams."""
+        """How many connections may be event streams."""
         return self.most // 2
 
     def limit_for(self, address: str) -> int:
-        """How many may come from one address."""
+        """How many connections one address may have."""
         return self.most_per_address if is_other_machine(address) else self.most
 
     def protocol(self) -> type[asyncio.Protocol]:
-        """The class whose objects talk to one client each, for uvicorn."""
+        """The protocol class for uvicorn."""
         return type("LimitedConnection", (Connection,), {"limits": self})
 
     def add(self, connection: "Connection") -> None:
-        """Take a new connection; where there is no room, another is closed for it, or it is."""
+        """Add a connection; if there is no room, close an idle one or the new one."""
         mine = self._by_address.setdefault(connection.address, {})
         mine[connection] = None
         self._count += 1
@@ -82,7 +83,7 @@ class Connections:
             self._close_first(others)
 
     def remove(self, connection: "Connection") -> None:
-        """Forget a connection; twice is once."""
+        """Remove a connection; safe to call twice."""
         mine = self._by_address.get(connection.address, {})
         if connection in mine:
             del mine[connection]
@@ -93,14 +94,14 @@ class Connections:
         self._unread.pop(connection, None)
 
     def note(self, connection: "Connection", *, is_complete: bool) -> None:
-        """Whether a connection has sent a whole request that is being answered."""
+        """Record whether a connection has sent a complete request."""
         if is_complete:
             self._incomplete.pop(connection, None)
         elif connection in self._by_address.get(connection.address, ()):
             self._incomplete.setdefault(connection)
 
     def note_reading(self, connection: "Connection", *, reads: bool) -> None:
-        """Whether a client takes what it is sent. Where too much waits, the slowest is closed, never the only one."""
+        """Record whether a client reads. If too much is buffered, close the slowest, but never the only one."""
         self._unread.pop(connection, None)
         if reads:
             return
@@ -121,57 +122,57 @@ class Connection(H11Protocol):
     limits: Connections
     address: str = ""
     _awaited: object = None
-    """What the client has yet to send: a key of `Connections.seconds`, or None."""
+    """What we wait for: a key of `Connections.seconds`, or None."""
     _timer: asyncio.TimerHandle | None = None
     _unread_timer: asyncio.TimerHandle | None = None
 
     @property
     def unread(self) -> int:
-        """The bytes that wait until the client reads."""
+        """The bytes waiting for the client to read."""
         return self.transport.get_write_buffer_size()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin: the head of a request must come now."""
+        """Start waiting for the head of a request."""
         super().connection_made(transport)
         self.address = self.client[0] if self.client else ""
         self.limits.add(self)
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
+        """Clean up."""
         self.limits.remove(self)
         self._stop_timers()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take what came."""
+        """Process incoming bytes."""
         super().data_received(data)
         self._watch()
 
     def on_response_complete(self) -> None:
-        """Go on to the next request."""
+        """Wait for the next request."""
         super().on_response_complete()
         self._watch()
 
     def pause_writing(self) -> None:
-        """Wait for a client that does not read; not for ever."""
+        """The client does not read: wait, but not forever."""
         super().pause_writing()
         self.limits.note_reading(self, reads=False)
         self._expect_reading(self.unread)
 
     def resume_writing(self) -> None:
-        """Go on: the client reads."""
+        """The client reads again."""
         super().resume_writing()
         self.limits.note_reading(self, reads=True)
         if self._unread_timer is not None:
             self._unread_timer.cancel()
 
     def _watch(self) -> None:
-        """Give the client its time for what it has yet to send. More bytes of the same do not give it more."""
+        """Limit the time for what the client has to send next. More bytes do not extend it."""
         awaited = self.conn.their_state if self.conn.their_state in self.limits.seconds else None
         self.limits.note(self, is_complete=awaited is None)
         if awaited is h11.IDLE and self.timeout_keep_alive_task is not None:
-            awaited = None  # between two requests: uvicorn closes it soon
+            awaited = None  # between two requests, uvicorn has its own timeout
         if awaited is self._awaited and self._timer is not None:
             return
         if self._timer is not None:
@@ -181,7 +182,7 @@ class Connection(H11Protocol):
         self._timer = self.loop.call_later(seconds, self.transport.abort) if seconds is not None else None
 
     def _expect_reading(self, unread: int) -> None:
-        """Close the connection unless it has less to read in a while."""
+        """Close the connection unless the client reads something in time."""
         if self._unread_timer is not None:
             self._unread_timer.cancel()
 
@@ -200,7 +201,7 @@ class Connection(H11Protocol):
 
 
 def room_for_connections() -> int:
-    """How many connections there are descriptors for, after asking the system for as many as we want."""
+    """How many connections the file descriptors allow, after raising the limit if possible."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     for wanted in WANTED_FILES:
         if soft != resource.RLIM_INFINITY and soft < wanted:

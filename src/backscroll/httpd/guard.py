@@ -1,7 +1,7 @@
-"""The guard around an HTTP application: every request enters through it, every answer leaves through it.
+"""The guard around an HTTP application: middleware that checks every request and adds headers to every response.
 
-It covers all routes, also those that do not exist: by which names we may be called (DNS rebinding), what other sites
-may do (follow a link, nothing else), who needs a key, how much may be sent, and what a page may do.
+It covers all routes, also unknown ones: allowed host names (against DNS rebinding), what other sites may do (follow a
+link, nothing else), who needs a key, how large a body may be, and what a page may load and run.
 """
 
 from collections.abc import Callable, Iterable
@@ -25,7 +25,7 @@ POLICY: Final = (
     "font-src 'none'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 OPENER: Final = "cross-origin-opener-policy"
-"""The one header that browsers complain about where they do not heed it."""
+"""Browsers log a warning where they ignore this header."""
 HEADERS: Final = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
@@ -35,8 +35,8 @@ HEADERS: Final = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
-"""On every answer, whatever the answer itself says. Other sites get no referrer; we do: without one a form sends
-`Origin: null`, which could come from any site."""
+"""Set on every response, whatever it says itself. Other sites get no referrer, our own pages do: without one a form
+sends `Origin: null`, which any site could send."""
 LARGEST_BODY: Final = 1024 * 1024
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 HTTP_PORT: Final = 80
@@ -45,7 +45,7 @@ PROOF: Final = "backscroll-proof"
 
 
 class Refusal(UsageError):  # noqa: N818 - it is what the user reads
-    """A request that is refused, with the HTTP status that says so."""
+    """A refused request, with its HTTP status."""
 
     def __init__(self, status: HTTPStatus, message: str, hint: str) -> None:
         super().__init__(message, hint)
@@ -53,31 +53,31 @@ class Refusal(UsageError):  # noqa: N818 - it is what the user reads
 
     @property
     def headers(self) -> dict[str, str]:
-        """What a client must know to do better."""
+        """Headers of the response."""
         return {"www-authenticate": "Bearer"} if self.status == HTTPStatus.UNAUTHORIZED else {}
 
 
 @dataclass(frozen=True)
 class Access:
-    """Who may come in."""
+    """Who may connect, and under which names."""
 
     names: frozenset[str] = LOOPBACK_NAMES
-    """The names we may be called by, without the port; an empty set lets no request in."""
+    """Allowed host names, without the port; an empty set refuses every request."""
     any_address: bool = False
-    """Also by any numeric address: where we listen on all of them. Rebinding needs a name, so these are safe."""
+    """Also allow any numeric address, for a server that listens on all. Rebinding needs a name, so this is safe."""
     needs_key: bool = False
     keys: AccessKeys = field(default_factory=AccessKeys)
     takes_links: bool = True
-    """Whether the code of a link and the cookie count as a key too, or only the token."""
+    """Whether one-time codes and the cookie count as keys too, or only the token."""
 
     def is_called(self, host: str, port: int) -> bool:
-        """Whether a Host header means us."""
+        """Whether a Host header names this server."""
         name = host.removesuffix(f":{port}") if host.endswith(f":{port}") else host if port == HTTP_PORT else ""
         return name in self.names or (self.any_address and bool(self.names) and _is_address(name))
 
 
 class Guard:
-    """An application with the guard around it."""
+    """Middleware around an application."""
 
     def __init__(
         self,
@@ -85,13 +85,13 @@ class Guard:
         access: Access,
         refuse: "Callable[[RequestHead, Refusal], Response] | None" = None,
     ) -> None:
-        """`refuse` makes the answer to a request that is refused."""
+        """`refuse` makes the response to a refused request."""
         self.app = app
         self.access = access
         self._refuse = refuse or refuse_in_plain_text
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or refuse to."""
+        """Check the request, then answer or refuse it."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
@@ -111,7 +111,7 @@ class Guard:
             await self.app(scope, _LimitedBody(receive), leave)
 
     def _check(self, request: "RequestHead") -> Response | None:
-        """Nothing if the application may answer; else the answer."""
+        """None if the application may answer, else a redirect that sets the cookie."""
         if not self.access.is_called(request.host, request.port):
             raise Refusal(
                 HTTPStatus.MISDIRECTED_REQUEST, "unknown host name", "open the address that the server printed at start"
@@ -129,7 +129,7 @@ class Guard:
             raise self._key_needed()
         _check_site(request, has_token=has_token)
         if code is not None and not has_token:
-            # The code of a link that is opened stands in the arguments of the browser, where any user can read it.
+            # An opened link is in the browser's arguments, which every user of the machine can read.
             is_stolen = keys.is_code(code) and is_other_user(request.client, request.server)
             if has_cookie or (not is_stolen and keys.take(code)):
                 return _with_cookie(request, keys)
@@ -140,18 +140,18 @@ class Guard:
         if not self.access.takes_links:
             return Refusal(
                 HTTPStatus.UNAUTHORIZED,
-                "a token is needed",
-                "send the printed one, as Authorization: Bearer TOKEN",
+                "this server requires a token",
+                "send the token it printed, as Authorization: Bearer TOKEN",
             )
         return Refusal(
             HTTPStatus.UNAUTHORIZED,
-            "this server needs a key, and each link works once",
+            "this server requires a key, and each link works only once",
             "run backscroll open on its machine to get a new link",
         )
 
 
 class RequestHead:
-    """What the guard looks at in a request. A header that is there twice cannot be trusted, and counts as missing."""
+    """The parts of a request that the guard checks. A repeated header cannot be trusted, and counts as missing."""
 
     def __init__(self, scope: Scope) -> None:
         self.method: str = scope["method"]
@@ -167,52 +167,52 @@ class RequestHead:
         return [value.decode("latin-1") for key, value in self._headers if key.decode("latin-1").lower() == name]
 
     def one(self, name: str) -> str:
-        """The value of a header; nothing where it is missing, or there several times."""
+        """The value of a header; empty if it is missing or repeated."""
         values = self.all(name)
         return values[0] if len(values) == 1 else ""
 
     @property
     def host(self) -> str:
-        """What we are called."""
+        """The Host header."""
         return self.one("host").lower()
 
     @property
     def is_trusted(self) -> bool:
-        """Whether a browser takes our word for everything: without encryption, only where we are on its machine."""
+        """Whether browsers treat this origin as secure: without TLS, only on the same machine."""
         return self.host.removesuffix(f":{self.port}") in LOOPBACK_NAMES
 
     @property
     def length(self) -> int:
-        """How much the body says it is."""
+        """The Content-Length."""
         value = self.one("content-length")
         return int(value[:18]) if value.isascii() and value.isdecimal() else 0
 
     @property
     def bearer(self) -> str:
-        """The token that a program sent."""
+        """The bearer token."""
         kind, _, value = self.one("authorization").partition(" ")
         return value.strip() if kind.lower() == "bearer" else ""
 
     @property
     def cookie_name(self) -> str:
-        """Of our own cookie: browsers give cookies to all ports of a host, and two servers must not share one."""
+        """Our cookie's name. Browsers share cookies between ports, and two servers must not share one."""
         return f"backscroll-{self.port}"
 
     @property
     def cookie(self) -> str:
-        """What our cookie holds."""
-        # Other servers on this host may have left cookies of any shape, so each is looked at by itself.
+        """The value of our cookie."""
+        # Other servers on this host may have set malformed cookies, so each is parsed by itself.
         parts = (part.strip().partition("=") for part in self.one("cookie").split(";"))
         return next((value for name, _, value in parts if name == self.cookie_name), "")
 
     @property
     def code(self) -> str | None:
-        """The code of a link."""
+        """The one-time code in the URL."""
         return next((value for name, value in self._parameters() if name == "token"), None)
 
     @property
     def address_without_code(self) -> str:
-        """The address, for whoever is in. It begins with one slash: two would lead to another host."""
+        """The path and query without the code. It starts with one slash: two would lead to another host."""
         rest = urlencode([(name, value) for name, value in self._parameters() if name != "token"])
         path = "/" + quote(self.path, safe="/:@!$&'()*+,;=-._~").lstrip("/")
         return path + (f"?{rest}" if rest else "")
@@ -222,7 +222,7 @@ class RequestHead:
 
 
 def _check_site(request: RequestHead, *, has_token: bool) -> None:
-    """Another site may follow a link to a page, and nothing else: it could tell by the time what a search finds."""
+    """Other sites may only link to pages: anything else could leak search results through timing."""
     sites, origins = request.all("sec-fetch-site"), request.all("origin")
     ours = f"http://{request.host}"
     if request.method in SAFE:
@@ -236,7 +236,7 @@ def _check_site(request: RequestHead, *, has_token: bool) -> None:
         raise Refusal(
             HTTPStatus.FORBIDDEN,
             "the request comes from another site, or from a program without a token",
-            "use the pages of this server, or send its token as Authorization: Bearer TOKEN",
+            "use this server's pages, or send its token as Authorization: Bearer TOKEN",
         )
 
 
@@ -276,14 +276,14 @@ class _SecuredSend:
             if name != OPENER or self._request.is_trusted:
                 yield name.encode(), text.encode()
         if "cache-control" not in names:
-            # What is static may be kept, and is asked for by its ETag before it is used.
+            # Static files may be cached, and are revalidated by ETag.
             yield b"cache-control", b"no-cache" if self._request.path.startswith("/static/") else b"no-store"
         if challenge := self._request.one(CHALLENGE):
             yield PROOF.encode(), self._access.keys.proof(challenge).encode()
 
 
 class _LimitedBody:
-    """A body that ends with an error where it goes on for too long, whatever it said of its length."""
+    """A request body that fails when it exceeds the limit, whatever its Content-Length says."""
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive

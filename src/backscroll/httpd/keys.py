@@ -1,9 +1,9 @@
-"""Keys: the token that programs send, the code in a link, and the cookie that a browser gets for it.
+"""Keys: the token that programs send, the code in a link, and the cookie that a browser gets in return.
 
-A link carries a code that works once. The browser that brings it gets a cookie, which holds something else, so a link
-in a history, a chat window or a screenshot opens nothing. Programs send the token itself, as `Authorization: Bearer
-TOKEN`. Everything but the token is made from one secret by HMAC, each kind under its own name: another process of the
-same user that knows the secret can make links, and can tell our server from another one on its port.
+A link contains a code that works once. The browser exchanges it for a cookie with another value, so a link in a
+history, a chat window or a screenshot is useless. Programs send the token as `Authorization: Bearer TOKEN`. Codes,
+cookies and proofs are derived from one secret with HMAC, each kind under its own name. Another process of the same user
+that knows the secret can make links, and can tell our server from another program on its port.
 """
 
 import hmac
@@ -23,60 +23,60 @@ OTHER_WAYS: Final = f"set {VARIABLE}, or write the token to a file and name it w
 
 SHORTEST: Final = 16
 LONGEST: Final = 256
-"""Of a token that the user chose, in characters."""
+"""Length limits of a token that the user chose."""
 NONCE: Final = 22
-"""How long the random part of a code is, in characters: 128 bits."""
+"""Length of the random part of a code: 128 bits."""
 
 
 class AccessKeys:
-    """The secret of one server, and what is made from it."""
+    """The secret of one server, and the keys derived from it."""
 
     def __init__(self, token: str | None = None, secret: str | None = None) -> None:
-        """`token` is what the user chose for programs; without one it is random."""
+        """`token` is the user's own; without one it is random."""
         if token is not None:
             check_token(token)
         self.secret = secret or secrets.token_urlsafe(32)
         self.token = token or secrets.token_urlsafe(32)
         self.is_chosen = token is not None
         self.cookie = self._made("cookie", "")
-        """What the cookie holds."""
+        """The value of the cookie."""
         self._used: set[str] = set()
         self._lock = threading.Lock()
 
     def new_code(self) -> str:
-        """A code for one more link."""
+        """A new one-time code."""
         nonce = secrets.token_urlsafe(16)
         return nonce + self._made("link", nonce)
 
     def is_code(self, code: str) -> bool:
-        """Whether a code was made here, used or not."""
+        """Whether a code is genuine, used or not."""
         nonce = code[:NONCE]
         return _same(code, nonce + self._made("link", nonce))
 
     def take(self, code: str) -> bool:
-        """Whether a code is good; from now on it is not."""
+        """Use up a code; False if it is invalid or was used before."""
         if not self.is_code(code):
             return False
         with self._lock:
             if code in self._used:
                 return False
-            self._used.add(code)  # only codes of ours get here, so nobody else can fill it
+            self._used.add(code)  # only genuine codes get here, so clients cannot fill it
         return True
 
     def is_cookie(self, value: str) -> bool:
-        """Whether a cookie is ours."""
+        """Whether a cookie is valid."""
         return _same(value, self.cookie)
 
     def is_token(self, value: str) -> bool:
-        """Whether a program knows the token."""
+        """Whether a token is valid."""
         return _same(value, self.token)
 
     def fingerprint(self, token: str) -> str:
-        """What tells one token from another without giving it away."""
+        """Identifies a token without revealing it."""
         return self._made("token", token)
 
     def proof(self, challenge: str) -> str:
-        """What only somebody who knows the secret can answer."""
+        """The answer to a challenge, which proves knowledge of the secret."""
         return self._made("proof", challenge)
 
     def _made(self, kind: str, text: str) -> str:
@@ -84,9 +84,9 @@ class AccessKeys:
 
 
 def chosen_token(file: Path | None, environment: Mapping[str, str] = os.environ) -> str | None:
-    """The token in the file, else in the environment; None if there is none.
+    """The token from the file, or else from the environment; None if there is none.
 
-    Never from the command line: every user of the machine can read the arguments of a running program.
+    Never from the command line: every user of the machine can read the arguments of a process.
     """
     token = _read(file) if file is not None else environment.get(VARIABLE) or None
     if token is not None:
@@ -95,10 +95,10 @@ def chosen_token(file: Path | None, environment: Mapping[str, str] = os.environ)
 
 
 def check_token(token: str) -> None:
-    """A token must fit into a header, and be hard to guess."""
+    """Check that a token fits into a header and is hard to guess."""
     if not SHORTEST <= len(token) <= LONGEST or not all("!" <= character <= "~" for character in token):
         raise UsageError(
-            f"a token is {SHORTEST} to {LONGEST} ASCII characters without spaces",
+            f"a token must be {SHORTEST} to {LONGEST} ASCII characters without spaces",
             "choose another, or leave it out to get a random one",
         )
 
@@ -106,7 +106,7 @@ def check_token(token: str) -> None:
 def _read(file: Path) -> str:
     """The first line of a file that only its owner can read."""
     try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe must not keep us waiting
+        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe must not block us
         with os.fdopen(descriptor, "rb") as opened:
             status = os.fstat(opened.fileno())
             if not stat.S_ISREG(status.st_mode):
@@ -122,5 +122,5 @@ def _read(file: Path) -> str:
 
 
 def _same(one: str, other: str) -> bool:
-    """Compared in a time that tells nothing of where they differ."""
+    """Compare in constant time."""
     return hmac.compare_digest(one.encode(errors="replace"), other.encode(errors="replace"))

@@ -1,4 +1,4 @@
-"""Where a server listens, and what it is called there."""
+"""The listening socket, its host names and its URL."""
 
 import errno
 import ipaddress
@@ -11,11 +11,11 @@ from backscroll.errors import BackscrollError, UsageError
 LOOPBACK: Final = "127.0.0.1"
 LOOPBACK_NAMES: Final = frozenset({LOOPBACK, "localhost", "[::1]"})
 BACKLOG: Final = 1024
-"""Connections that the system may hold for us until we take them."""
+"""Connections that the system may queue for us."""
 
 
 def listen(host: str, ports: Sequence[int]) -> socket.socket:
-    """A socket that listens on the first of these ports that is free; 0 is any."""
+    """A socket on the first free port of these; 0 is any port."""
     family, address = _resolved(host)
     for port in ports:
         # With its protocol named, asyncio turns off Nagle's algorithm, which would delay small answers by 40 ms.
@@ -39,7 +39,7 @@ def address_of(listener: socket.socket) -> ipaddress.IPv4Address | ipaddress.IPv
 
 
 def names_of(host: str, listener: socket.socket) -> frozenset[str]:
-    """The names by which a server that was told to listen on `host` may be called."""
+    """The host names that lead to this server."""
     address = address_of(listener)
     names = set(LOOPBACK_NAMES) | {in_url(str(address)), in_url(host.lower())}
     if address.is_unspecified:
@@ -48,14 +48,14 @@ def names_of(host: str, listener: socket.socket) -> frozenset[str]:
 
 
 def url_of(listener: socket.socket) -> str:
-    """The address to open, without a slash at the end."""
+    """The URL to open, without a trailing slash."""
     address = listener.getsockname()[0]
     shown = _own_address(listener) if address_of(listener).is_unspecified else address
     return f"http://{in_url(shown)}:{listener.getsockname()[1]}"
 
 
 def in_url(host: str) -> str:
-    """A host as it is written in a URL."""
+    """A host as written in a URL."""
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
@@ -63,7 +63,7 @@ def _resolved(host: str) -> tuple[socket.AddressFamily, str]:
     try:
         found = socket.getaddrinfo(host.strip("[]"), None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise UsageError(f"{host} is not an address of this machine", "leave --host out, or name 127.0.0.1") from error
+        raise UsageError(f"{host} is not an address of this machine", "leave out --host, or use 127.0.0.1") from error
     # `localhost` may be both; browsers try both, and IPv4 is everywhere.
     family, _, _, _, address = min(found, key=lambda one: one[0] != socket.AF_INET)
     return socket.AddressFamily(family), str(address[0])
@@ -71,14 +71,14 @@ def _resolved(host: str) -> tuple[socket.AddressFamily, str]:
 
 def _cannot_listen(host: str, port: int, error: OSError) -> BackscrollError:
     if error.errno == errno.EADDRINUSE:
-        return BackscrollError(f"port {port} is in use", "name another with --port")
+        return BackscrollError(f"port {port} is in use", "choose another port with --port")
     if error.errno in (errno.EACCES, errno.EPERM):
-        return BackscrollError(f"only root may listen on port {port}", "name one above 1023 with --port")
-    return BackscrollError(f"cannot listen at {host}: {error.strerror or error}", "name another --host or --port")
+        return BackscrollError(f"only root may listen on port {port}", "choose a port above 1023 with --port")
+    return BackscrollError(f"cannot listen at {host}: {error.strerror or error}", "choose another --host or --port")
 
 
 def _own_address(listener: socket.socket) -> str:
-    """The address that other machines see, where we listen on all of them. Nothing is sent to find out."""
+    """The address that other machines use, if we listen on all. No packet is sent to find out."""
     with socket.socket(listener.family, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect((DOCUMENTATION[listener.family], 9))
@@ -88,4 +88,4 @@ def _own_address(listener: socket.socket) -> str:
 
 
 DOCUMENTATION: Final = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
-"""Addresses that no machine has."""
+"""Addresses reserved for documentation, which no machine has."""

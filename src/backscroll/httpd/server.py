@@ -1,4 +1,4 @@
-"""How uvicorn is run, for every door."""
+"""How every HTTP server here runs uvicorn."""
 
 from typing import Final, Literal
 
@@ -8,7 +8,7 @@ from starlette.types import ASGIApp
 from backscroll.httpd.connections import Connections
 
 PATIENCE: Final = 2
-"""How long an answer may go on after Ctrl-C, in seconds."""
+"""How long responses may continue after Ctrl-C, in seconds."""
 
 
 def server_config(app: ASGIApp, connections: Connections, *, lifespan: Literal["on", "off"] = "off") -> uvicorn.Config:
@@ -19,7 +19,7 @@ def server_config(app: ASGIApp, connections: Connections, *, lifespan: Literal["
         ws="none",
         loop="asyncio",
         lifespan=lifespan,
-        access_log=False,  # addresses say what is read and searched, and the first one has a code in it
+        access_log=False,  # URLs show what is read and searched, and the first one contains a code
         log_config=None,
         log_level="error",
         server_header=False,

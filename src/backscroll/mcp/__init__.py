@@ -1,1 +1,1 @@
-"""The server for agents: the user's own history as memory, over the Model Context Protocol. A door."""
+"""The MCP server: the user's own history as memory for agents."""

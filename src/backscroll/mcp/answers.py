@@ -1,4 +1,4 @@
-"""What every answer is: plain data of a known shape, the same as compact text, and never larger than was asked for."""
+"""Answers of tools: structured data and the same as compact text, within a limit of tokens."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, Final, TypeVar
@@ -9,30 +9,30 @@ from msgspec import Meta, Struct
 from backscroll.library.memory.budget import tokens_of
 
 SHORTEST: Final = 40
-"""Of how many characters a piece of a text must be to be worth giving, unless it is all that fits."""
+"""A shorter piece of a text is not worth returning, unless nothing more fits."""
 
-LARGER: Final = "ask with a larger max_tokens, or read around a message with read"
-"""How to get the rest of what has no pages: it was chosen to fit."""
+LARGER: Final = "use a larger max_tokens, or read around a message with read"
+"""How to get the rest of an answer without pages."""
 
-Quoted = Annotated[str, Meta(description="A quotation, framed; a simple name stands as it is.")]
+Quoted = Annotated[str, Meta(description="A framed quotation; simple names have no frame.")]
 Time = Annotated[str, Meta(description="UTC.")]
 
 
 class ToolAnswer(Struct, kw_only=True, omit_defaults=True):
-    """What all answers share."""
+    """The fields that all answers share."""
 
     note: Annotated[str, Meta(description="How quotations are framed.")]
-    cut: Annotated[bool, Meta(description="Whether there is more than fitted.")] = False
+    cut: Annotated[bool, Meta(description="Whether the answer was cut.")] = False
     rest: Annotated[str, Meta(description="How to get the rest.")] = ""
-    pending: Annotated[str, Meta(description="What the index does not have yet.")] = ""
+    pending: Annotated[str, Meta(description="What is not indexed yet.")] = ""
 
 
 Made = TypeVar("Made", bound=ToolAnswer)
 
 
 def rest_of(reached: int, total: int, what: str = "more") -> str:
-    """How to get the rest of what has pages; nothing where there is none."""
-    return f"{total - reached} {what}: ask again with offset={reached}" if reached < total else ""
+    """How to get the next page; empty if there is none."""
+    return f"{total - reached} {what}: call again with offset={reached}" if reached < total else ""
 
 
 def fit(
@@ -43,8 +43,8 @@ def fit(
 ) -> Made:
     """The longest answer that fits.
 
-    `make` makes it of the first so many items, the last of them with so many characters of its text, or all of it.
-    `length_of` is how long the text of an item is; 0 for one that is given whole or not at all.
+    `make(count, last)` makes it from the first `count` items, the last one cut to `last` characters if given.
+    `length_of` is the length of an item's text; 0 for an item that cannot be cut.
     """
     whole = make(count, None)
     if fits(whole, max_tokens):
@@ -73,15 +73,15 @@ def fit(
 
 
 def _bare(answer: Made) -> Made:
-    """An answer with nothing in it: there was room for no more."""
+    """An answer without items: not even one fits."""
     fields = msgspec.structs.asdict(answer)
     empty: dict[str, Any] = {name: [] for name, value in fields.items() if isinstance(value, list)}
-    rest = "Nothing fits: ask again with a larger max_tokens."
+    rest = "Nothing fits: call again with a larger max_tokens."
     return msgspec.structs.replace(answer, cut=True, rest=rest, pending="", **empty)
 
 
 def fits(answer: ToolAnswer, max_tokens: int) -> bool:
-    """Whether both forms of an answer keep to so many tokens: a client shows its model one or the other."""
+    """Whether both forms of an answer are within the limit: a client shows its model one or the other."""
     plain = plain_of(answer)
     text = msgspec.json.encode(plain).decode()
     if len(text) > max_tokens * 12:
@@ -95,7 +95,7 @@ def plain_of(answer: ToolAnswer) -> dict[str, Any]:
 
 
 def text_of(plain: dict[str, Any]) -> str:
-    """The same as compact text, for clients that show their model only that."""
+    """The same as compact text, for clients that show their model only text."""
     lines = [plain["note"]]
     for name, value in plain.items():
         if name not in LAST and name != "note":
@@ -122,7 +122,7 @@ def _lines(name: str, value: Any, indent: str) -> list[str]:  # noqa: ANN401 - w
 
 
 def _fields(value: dict[str, Any], indent: str) -> list[str]:
-    """What is short on one line, the rest below it."""
+    """Short fields on one line, the others below."""
     short = [
         f"{name} {_scalar(item)}"
         for name, item in value.items()
@@ -146,7 +146,7 @@ LONG: Final = frozenset({"text", "error"})
 
 
 def schema_of(kind: type[Struct]) -> dict[str, Any]:
-    """The JSON Schema of a struct, with the struct itself at the root, as the protocol wants it."""
+    """The JSON Schema of a struct, with the struct itself at the root, as the protocol requires."""
     whole = msgspec.json.schema(kind)
     definitions = whole["$defs"]
     root = definitions.pop(whole["$ref"].rpartition("/")[2])

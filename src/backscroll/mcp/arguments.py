@@ -1,4 +1,4 @@
-"""What can be asked for: the arguments that several tools share, and how arguments are read."""
+"""Arguments that several tools share, and how arguments are validated."""
 
 from typing import Annotated, Any, Final, TypeVar
 
@@ -12,18 +12,20 @@ LEAST_TOKENS: Final = 600
 MOST_TOKENS: Final = 50_000
 USUAL_TOKENS: Final = 2_000
 
-MaxTokens = Annotated[int, Meta(ge=LEAST_TOKENS, le=MOST_TOKENS, description="The answer is cut to so many tokens.")]
-Offset = Annotated[int, Meta(ge=0, le=10_000_000, description="Leave out so many, to get the rest of a cut answer.")]
+MaxTokens = Annotated[int, Meta(ge=LEAST_TOKENS, le=MOST_TOKENS, description="Limit of the answer, in tokens.")]
+Offset = Annotated[int, Meta(ge=0, le=10_000_000, description="How many results to skip, to continue a cut answer.")]
 Query = Annotated[str, Meta(max_length=4096)]
 Id = Annotated[str, Meta(min_length=4, max_length=128, pattern="^[A-Za-z0-9][A-Za-z0-9_.:-]*$")]
 IdOrNone = Annotated[str, Meta(max_length=128, pattern="^([A-Za-z0-9][A-Za-z0-9_.:-]*)?$")]
-Since = Annotated[str, Meta(max_length=64, description="From then on: 2026-01-05, yesterday, 7d.")]
-Until = Annotated[str, Meta(max_length=64, description="Up to the end of that day, or that time: 2026-01-05, 2d.")]
-IncludeCurrent = Annotated[bool, Meta(description="Also the chat that you are in.")]
+Since = Annotated[str, Meta(max_length=64, description="Start of the period: 2026-01-05, yesterday, 7d.")]
+Until = Annotated[
+    str, Meta(max_length=64, description="End of the period, a day (inclusive) or a time: 2026-01-05, 2d.")
+]
+IncludeCurrent = Annotated[bool, Meta(description="Include the chat you are in.")]
 
 
 class ToolArguments(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """What every tool can be asked."""
+    """The arguments that every tool takes."""
 
     max_tokens: MaxTokens = USUAL_TOKENS
 
@@ -33,11 +35,11 @@ Arguments = TypeVar("Arguments", bound=ToolArguments)
 
 def read_arguments(kind: type[Arguments], given: dict[str, Any] | None) -> Arguments:
     """The arguments of a call, or an error that says which one is wrong."""
-    # Some clients send null for what is left out.
+    # Some clients send null for omitted arguments.
     named = {name: value for name, value in (given or {}).items() if value is not None}
     try:
         return msgspec.convert(named, kind, strict=False)
     except msgspec.ValidationError as error:
         names = ", ".join(kind.__struct_fields__)
-        problem = validation_message(str(error), missing="is missing", unknown="is no argument of this tool")
+        problem = validation_message(str(error), missing="is missing", unknown="is not an argument of this tool")
         raise UsageError(problem, f"the arguments are {names}; see the tool's input schema") from error

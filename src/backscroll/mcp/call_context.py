@@ -1,4 +1,4 @@
-"""A call that is being answered: with what, for whom, and what of the library it is about."""
+"""What a tool call uses: the library, the caller, and the frame for quotations."""
 
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
@@ -17,7 +17,7 @@ LONGEST_REASON: Final = 150
 
 
 class CallContext(NamedTuple):
-    """A call."""
+    """The context of one tool call."""
 
     pool: RefreshedPool
     library: Library
@@ -25,7 +25,7 @@ class CallContext(NamedTuple):
     frame: Frame
 
     def query(self, text: str, *, include_current: bool, project: str = "", since: str = "", until: str = "") -> Query:
-        """What is asked for, without the chat that the caller is in."""
+        """A query, without the caller's own chat."""
         asked = self.library.parse(text)
         parts: list[Part] = list(asked.root.parts)
         left_out = sorted(self.left_out(include_current=include_current))
@@ -36,23 +36,23 @@ class CallContext(NamedTuple):
         return Query(asked.text, All(tuple(parts)))
 
     def asked(self, query: str = "", since: str = "", until: str = "") -> Asked:
-        """What a report is asked about."""
+        """The scope of a report."""
         return Asked(self.library.parse(query) if query else None, *window_of(since, until))
 
     def left_out(self, *, include_current: bool) -> frozenset[str]:
-        """The sessions that the caller is not to be told of."""
+        """The sessions to leave out."""
         return frozenset() if include_current else self.caller.sessions
 
     def find(self, name: str) -> StoredChat:
-        """The chat of an id."""
+        """The chat with this id."""
         try:
             return self.library.find(name)
         except NothingFound:
             raise NothingFound(
-                f"no chat, session, message or agent begins with {name}", "find one with search"
+                f"no chat, session, message or agent id starts with {name}", "find one with search"
             ) from None
-        except UsageError:  # its message has titles in it, and errors are not framed
-            raise UsageError(f"{name} is the beginning of several ids", "write more of it") from None
+        except UsageError:  # its message contains titles, and errors are not framed
+            raise UsageError(f"several ids start with {name}", "give a longer prefix") from None
 
     def own_chats(self) -> frozenset[str]:
         """The chats that the caller is in."""
@@ -65,39 +65,39 @@ class CallContext(NamedTuple):
         return frozenset(found)
 
     def pending(self) -> str:
-        """What the index does not have yet, if anything, and why."""
+        """What is not indexed yet, if anything, and why."""
         if not self.library.is_indexed:
-            return "The library is being made for the first time: ask again in a minute."
+            return "The library is being built for the first time: try again in a minute."
         if self.pool.trouble:
             return f"The newest messages may be missing: {one_line(self.pool.trouble, LONGEST_REASON)}."
         passages = self.library.pending_passages()
-        return f"{passages:,} passages are still being indexed: ask again in a minute." if passages else ""
+        return f"{passages:,} passages are not indexed yet: try again in a minute." if passages else ""
 
     def must_exist(self) -> None:
-        """There is nothing to ask before the first chats were read."""
+        """Raise an error if nothing has been indexed yet."""
         if self.library.is_indexed:
             return
         if self.pool.trouble:
-            raise BackscrollError(f"the library cannot be made: {self.pool.trouble}", "run backscroll doctor")
-        raise NothingFound("the library is being made for the first time", "ask again in a minute")
+            raise BackscrollError(f"the library cannot be built: {self.pool.trouble}", "run backscroll doctor")
+        raise NothingFound("the library is being built for the first time", "try again in a minute")
 
 
 def moment_of(text: str, *, end: bool = False) -> datetime:
-    """A time as queries have it."""
+    """Parse a time as queries write it."""
     return parse_moment(text, datetime.now().astimezone(), end=end)
 
 
 def window_of(since: str, until: str) -> tuple[datetime | None, datetime | None]:
-    """From when until when; None where nobody says."""
+    """The start and end of a period; None where it is open."""
     return moment_of(since) if since else None, moment_of(until, end=True) if until else None
 
 
 def utc_minutes(when: datetime | None) -> str | None:
-    """A time as answers have it: in UTC, to the minute."""
+    """A time as answers show it: UTC, to the minute."""
     if when is None:
         return None
     try:
         when = when.astimezone(UTC)
-    except OverflowError:  # in the first or last hours of the calendar; some clock has gone mad
+    except OverflowError:  # a broken clock: the first or last hours of the calendar
         when = when.replace(tzinfo=UTC)
     return when.isoformat(timespec="minutes").replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""Messages of a chat as texts: what tools and resources give of them."""
+"""Messages of a chat as text, for tools and resources."""
 
 import msgspec
 
@@ -15,7 +15,7 @@ AT_ONCE = 16
 
 
 class ReadTarget(msgspec.Struct, frozen=True):
-    """What is to be read: a branch of a chat or one of its agents, and where in it, if anywhere."""
+    """What to read: a branch of a chat or one of its agents, and optionally a message in it."""
 
     reader: ChatReader
     branch_messages: BranchMessages
@@ -34,7 +34,7 @@ class MessageText(msgspec.Struct, frozen=True):
 
 
 def open_chat(context: CallContext, name: str, *, branch: int = 1, agent: str = "", message: str = "") -> ReadTarget:
-    """Find what is to be read; the name may be that of an agent or a message itself."""
+    """Find what to read; `name` may also be the id of an agent or a message."""
     stored = context.find(name)
     reader = context.pool.browse(context.library, stored)
     is_chat = any(one.startswith(name.lower()) for one in (stored.overview.id, *stored.overview.sessions))
@@ -43,7 +43,9 @@ def open_chat(context: CallContext, name: str, *, branch: int = 1, agent: str = 
     if agent:
         found = _agents(reader, agent)
         if len(found) != 1:
-            raise NothingFound(f"this chat has {len(found)} agents {agent}", "leave agent out; calls name their agents")
+            raise NothingFound(
+                f"{len(found)} agents of this chat match {agent}", "leave out agent; tool calls name their agents"
+            )
         branch_messages = reader.agent_branch(found[0])
         return ReadTarget(
             reader,
@@ -65,11 +67,11 @@ def _at_message(reader: ChatReader, message: str) -> ReadTarget:
         branch_messages = reader.agent_branch(agent)
         if (key := branch_messages.message_with(_whole(branch_messages, message))) is not None:
             return ReadTarget(reader, branch_messages, 0, agent, key)
-    raise NothingFound(f"there is no message {message} in this chat", "leave message out to read it from its beginning")
+    raise NothingFound(f"there is no message {message} in this chat", "leave out message to read from the start")
 
 
 def _whole(branch_messages: BranchMessages, begin: str) -> str:
-    """The one id that begins so."""
+    """The only id with this prefix."""
     if branch_messages.message_with(begin) is not None:
         return begin
     names = {
@@ -88,7 +90,7 @@ def _agents(reader: ChatReader, name: str) -> list[Agent]:
 def message_texts(
     context: CallContext, place: ReadTarget, numbers: list[int], *, thinking: bool, most: int
 ) -> list[MessageText]:
-    """Messages as texts, in the order in which they are asked for; those beyond so many characters are left out."""
+    """Messages as texts, in the given order, until `most` characters are reached."""
     agents = {agent.call.id: agent.id for agent in place.reader.chat.agents if agent.call}
     found: list[MessageText] = []
     length = 0
@@ -108,7 +110,7 @@ def message_texts(
 
 
 def text_of(message: Message, agents: dict[str, str], *, thinking: bool) -> str:
-    """What a message says, and a line for each of its calls."""
+    """The text of a message, and a line for each of its tool calls."""
     parts = parts_of([message], PartFilter("none", thinking))
     lines = [": ".join(piece for piece in (part.title, part.text) if piece) for part in parts]
     for call in message.calls.values():
@@ -121,7 +123,7 @@ def text_of(message: Message, agents: dict[str, str], *, thinking: bool) -> str:
 
 
 def output_of(message: Message, call_id: str) -> str | None:
-    """What a call was given, and what came back; None if it is none of this message's."""
+    """The input and output of a tool call; None if it is not in this message."""
     call = message.calls.get(call_id)
     if call is None:
         return None

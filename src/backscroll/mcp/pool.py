@@ -1,4 +1,4 @@
-"""What the server holds: libraries to read from, one for each call that runs at the same time, and their freshness."""
+"""A pool of open libraries that a background thread keeps up to date while calls come in."""
 
 import logging
 import threading
@@ -13,19 +13,19 @@ from backscroll.library.pool import Pool
 from backscroll.settings import Settings
 
 PAUSE: Final = 3.0
-"""Between two looks at the homes, in seconds. Nobody looks while nobody asks."""
+"""Seconds between two updates. Without calls there are no updates."""
 PATIENCE: Final = 1.0
-"""How long a call waits for a look at the homes to end: nearly always there is little to read."""
+"""How long a call waits for an update: nearly always there is little to read."""
 
 log = logging.getLogger(__name__)
 
 
 class Stopped(Exception):  # noqa: N818 - it never leaves this module
-    """The server ends."""
+    """The server is stopping."""
 
 
 class RefreshedPool(Pool):
-    """Where calls come to be answered."""
+    """Open libraries, one per concurrent call, and the thread that updates them."""
 
     def __init__(self, settings: Settings, homes: Sequence[Home]) -> None:
         super().__init__(settings, homes)
@@ -35,18 +35,18 @@ class RefreshedPool(Pool):
         self._stopped = threading.Event()
         self._looked = float("-inf")
         self.trouble = ""
-        """Why the library could not be brought up to date, if it could not."""
+        """Why the last update failed; empty if it succeeded."""
         self._thread: threading.Thread | None = None
 
     @contextmanager
     def library(self) -> Iterator[Library]:
-        """A library that nobody else reads from meanwhile, brought up to date if that is soon done."""
+        """A library for one call, up to date if that does not take long."""
         self._wait_until_fresh()
         with super().library() as library:
             yield library
 
     def browse(self, library: Library, stored: StoredChat) -> ChatReader:
-        """A chat to be read; the one that was read last is still open if nothing was added to it."""
+        """A reader for a chat; the last one is reused if the chat has not changed."""
         found = self._read
         if found is None or found.stored != stored:
             self._read = found = ChatReader(library, stored)
@@ -55,13 +55,13 @@ class RefreshedPool(Pool):
     # Keeping it fresh
 
     def start(self) -> None:
-        """Bring the library up to date beside the calls, now and whenever one comes after a pause."""
+        """Start the thread: it updates now, and when a call comes after a pause."""
         self._wanted.set()
         self._thread = threading.Thread(target=self._keep_fresh, name="freshness", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Stop the thread and close the libraries."""
         self._stopped.set()
         self._wanted.set()
         if self._thread is not None:
@@ -77,14 +77,14 @@ class RefreshedPool(Pool):
         self._fresh.wait(PATIENCE)
 
     def _keep_fresh(self) -> None:
-        """Look at the homes whenever a call wants it, until the end. No failure ends it: the next look may succeed."""
+        """Update whenever a call wants it. A failure does not end the thread: the next update may succeed."""
         while self._next_look():
             try:
                 with local_library(self.settings, self.homes) as library:
                     library.refresh(with_text=True, progress=StopCheck(self._stopped))
             except Stopped:
                 return
-            except Exception as error:  # whatever it is: without this thread every answer would grow old in silence
+            except Exception as error:  # anything: without this thread answers would silently become stale
                 is_expected = isinstance(error, BackscrollError | OSError)
                 log.warning("the library could not be brought up to date: %s", error, exc_info=not is_expected)
                 self._end_look(str(error) if is_expected else f"{type(error).__name__}: {error}")
@@ -92,29 +92,29 @@ class RefreshedPool(Pool):
                 self._end_look("")
 
     def _next_look(self) -> bool:
-        """Wait until a call wants a look; False at the end."""
+        """Wait until a call wants an update; False when stopping."""
         self._wanted.wait()
         self._wanted.clear()
         return not self._stopped.is_set()
 
     def _end_look(self, trouble: str) -> None:
-        """A look is over; calls that wait for it go on."""
+        """Record the result, and let waiting calls continue."""
         self.trouble = trouble
         self._looked = time.monotonic()
         self._fresh.set()
 
 
 class StopCheck:
-    """Ends an update where it stands. Whatever was read until then is kept."""
+    """Progress that interrupts an update when the server stops. What was read so far is kept."""
 
     def __init__(self, stopped: threading.Event) -> None:
         self._stopped = stopped
 
     def begin(self, what: str, total: int, unit: str = "bytes") -> None:  # noqa: ARG002
-        """Something new begins."""
+        """A new task starts."""
         self.add(0)
 
     def add(self, count: int) -> None:  # noqa: ARG002
-        """So much more is done."""
+        """Add to the progress."""
         if self._stopped.is_set():
             raise Stopped

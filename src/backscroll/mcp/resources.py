@@ -1,4 +1,4 @@
-"""Resources: chats and messages by their address."""
+"""Resources: chats and messages by URI."""
 
 import re
 from typing import Final, NamedTuple
@@ -16,7 +16,7 @@ MESSAGE: Final = "backscroll://chat/{id}/message/{uuid}"
 
 
 class ChatResource(NamedTuple):
-    """A chat that can be read."""
+    """A chat in the list of resources."""
 
     uri: str
     name: str
@@ -25,7 +25,7 @@ class ChatResource(NamedTuple):
 
 
 def recent_chats(context: CallContext) -> list[ChatResource]:
-    """The latest chats, those of the caller's project first."""
+    """Recent chats, those of the caller's project first."""
     if not context.library.is_indexed:
         return []
     chats = context.library.chats(limit=MOST_LISTED * 4)
@@ -36,16 +36,16 @@ def recent_chats(context: CallContext) -> list[ChatResource]:
         if name_of(about.id) is not None:
             title = one_line(about.title.translate(QUOTES))
             project = one_line((about.project or "-").translate(QUOTES))
-            description = f"a chat in “{project}”, last active {utc_minutes(about.last_active) or 'some time'}"
+            description = f"a chat in “{project}”, last active {utc_minutes(about.last_active) or 'unknown'}"
             found.append(ChatResource(CHAT.format(id=about.id), f"chat {about.id[:8]}", f"“{title}”", description))
     return found[:MOST_LISTED]
 
 
 def read_address(context: CallContext, uri: str) -> str:
-    """What stands at an address, as framed text."""
+    """The contents of a resource, as framed text."""
     match = ADDRESS.fullmatch(uri)
     if match is None:
-        raise NothingFound("there is no such resource", f"addresses are {CHAT} and {MESSAGE}")
+        raise NothingFound("unknown resource", f"URIs are {CHAT} and {MESSAGE}")
     message = match["message"] or ""
     wanted = ReadArguments(chat=match["chat"], message=message, around=0, max_tokens=MOST_TOKENS)
     return text_of(plain_of(read(context, wanted)))
@@ -56,4 +56,4 @@ ADDRESS: Final = re.compile(
     r"(?:/message/(?P<message>[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}))?"
 )
 QUOTES: Final = str.maketrans({"“": "'", "”": "'", '"': "'"})
-"""A title is listed between quotation marks, and cannot end them."""
+"""Titles are listed in quotation marks, and must not close them."""

@@ -1,4 +1,4 @@
-"""The two ways in: standard input and output of a child, or HTTP on this machine."""
+"""The transports: stdio for a client that started us, or HTTP on this machine."""
 
 import signal
 from collections.abc import Callable
@@ -23,21 +23,22 @@ PATH: Final = "/mcp"
 
 @dataclass(frozen=True)
 class StartedMcpServer:
-    """A server that is ready."""
+    """A server that accepts requests."""
 
     url: str
     token: str
     server: "uvicorn.Server"
 
     def stop(self) -> None:
-        """End it, from wherever."""
+        """Stop it, from any thread."""
         self.server.should_exit = True
 
 
 def serve_child(pool: RefreshedPool, on_signal: "Callable[[int, FrameType | None], object] | None" = None) -> None:
-    """Serve the client that started us, until it closes our input.
+    """Serve the client that started us, until it closes our standard input.
 
-    The process ends at once after Ctrl-C; `on_signal` is called instead, and must do so, also after SIGTERM and SIGHUP.
+    Ctrl-C ends the process at once. If `on_signal` is given, it is called instead, also for SIGTERM and SIGHUP, and
+    must end the process.
     """
     server = RequestHandlers(pool, is_child=True).server()
 
@@ -45,8 +46,8 @@ def serve_child(pool: RefreshedPool, on_signal: "Callable[[int, FrameType | None
         async with stdio_server() as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
 
-    # The SDK waits for the next line in a thread that nothing but the line ends. Whatever is being written to the
-    # library when the process ends at once, the next one goes on with.
+    # The SDK reads lines in a thread that only another line can end, so a signal must end the process at once. An
+    # interrupted update of the library is continued by the next process.
     signal.signal(signal.SIGINT, on_signal or signal.SIG_DFL)
     if on_signal:
         signal.signal(signal.SIGTERM, on_signal)
@@ -63,21 +64,21 @@ def serve_http(
     connections: "Connections | None" = None,
     on_ready: Callable[[StartedMcpServer], object] = lambda _: None,
 ) -> None:
-    """Serve this machine over HTTP until Ctrl-C, or until `stop`. Every client needs the token."""
+    """Serve this machine over HTTP until Ctrl-C or `stop`. Every client needs the token."""
     import uvicorn
     from mcp.server.transport_security import TransportSecuritySettings
 
     from backscroll.httpd.connections import Connections
     from backscroll.httpd.guard import Access, Guard
     from backscroll.httpd.keys import AccessKeys
-    from backscroll.httpd.listening import LOOPBACK, LOOPBACK_NAMES, listen, url_of
+    from backscroll.httpd.listening import LOOPBACK, listen, url_of
     from backscroll.httpd.server import server_config
 
     access = Access(needs_key=True, takes_links=False, keys=AccessKeys(token))
     listener = listen(LOOPBACK, [port])
     try:
-        hosts = [f"{name}:{port}" for name in sorted(LOOPBACK_NAMES)]
-        security = TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=[f"http://{name}" for name in hosts])
+        # The guard checks host names and origins, for this server as for the viewer.
+        security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
         app = RequestHandlers(pool, is_child=False).server().streamable_http_app(
             streamable_http_path=PATH, transport_security=security, max_sessions=100
         )  # fmt: skip

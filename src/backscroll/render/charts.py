@@ -55,8 +55,8 @@ def overview_lines(found: Mapping[str, Any], width: int | None) -> Iterator[str]
     streak = activity["longest_streak"]
     if streak["days"]:
         yield (
-            f"          {plural(streak['days'], 'day')} in a row at most, until {streak['to']};"
-            f" {activity['current_streak']['days']:,} now"
+            f"          longest streak {plural(streak['days'], 'day')}, until {streak['to']};"
+            f" current streak {plural(activity['current_streak']['days'], 'day')}"
         )
     yield f"Tokens    {short(tokens)}: " + ", ".join(f"{short(usage[name])} {label}" for name, label in TOKENS)
     yield f"Cost      {dollars(usage['cost_microdollars'])} for {plural(usage['messages'], 'answer')}"
@@ -78,18 +78,22 @@ def overview_lines(found: Mapping[str, Any], width: int | None) -> Iterator[str]
 
 def _deletion_lines(deletion: Mapping[str, Any] | None) -> Iterator[str]:
     if deletion is None:
-        yield "Kept      nothing yet: run backscroll keep"
+        yield "Archived  nothing yet: run backscroll keep"
         return
     yield (
-        f"Kept      {plural(deletion['sessions_kept'], 'session')},"
-        f" {deletion['only_in_archive']:,} of them only in the archive any more"
+        f"Archived  {plural(deletion['sessions_kept'], 'session')},"
+        f" {deletion['only_in_archive']:,} of them deleted by Claude Code"
     )
     if deletion["due"]:
-        rest = "all kept" if not deletion["not_kept"] else f"{deletion['not_kept']:,} NOT kept: run backscroll keep"
+        rest = (
+            "all archived"
+            if not deletion["not_kept"]
+            else f"{deletion['not_kept']:,} NOT archived: run backscroll keep"
+        )
         when = clean_line(deletion["first_due"][:10])
-        yield f"Deletion  {plural(deletion['due'], 'session')} within 7 days, the first on {when}: {rest}"
+        yield f"Expiring  {plural(deletion['due'], 'session')} within 7 days, the first on {when}: {rest}"
     else:
-        yield "Deletion  nothing within 7 days"
+        yield "Expiring  no sessions within 7 days"
 
 
 def _shade(count: int, most: int) -> str:

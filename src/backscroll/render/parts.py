@@ -1,7 +1,7 @@
-"""A chat cut into the parts that a reader sees, the same for every way of showing it.
+"""A chat cut into the parts that a reader sees, the same for every format.
 
-What is shown of each kind of message, what a tool call is called, and what of its result matters is decided here. The
-text is as it was; whoever shows it cleans it.
+This module decides what is shown of each kind of message, how a tool call is titled, and what matters in its result.
+Texts are unchanged; the formats clean them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -131,12 +131,12 @@ def _said(message: Message, choice: PartFilter) -> Iterator[ChatPart]:
         yield ChatPart(
             "note",
             text if choice.everything else "",
-            title=f"summary of what was said before ({len(text):,} characters)",
+            title=f"summary of the conversation so far ({len(text):,} characters)",
         )
     elif kind is RowKind.NOTIFICATION:
         yield ChatPart("note", text if choice.everything else _first_line(text), title="notification")
     elif kind is RowKind.API_ERROR:
-        yield ChatPart("note", text or "the API did not answer", title="API error")
+        yield ChatPart("note", text or "the API did not respond", title="API error")
     elif choice.everything:
         yield ChatPart("note", text, title=str(kind))
 

@@ -102,7 +102,7 @@ def passage_line(hit: Any, excerpt: Excerpt) -> StyledLine:  # noqa: ANN401
     if hit.agent:
         label += " (agent)"
     if hit.is_abandoned:
-        label += " (taken back)"
+        label += " (rewound)"
     return StyledLine((("label", f"{clean_line(label)}: "), *highlighted(excerpt)))
 
 

@@ -1,11 +1,11 @@
-"""Where things stand in the viewer."""
+"""The URLs of the viewer's pages."""
 
 from urllib.parse import quote, urlencode
 
 
 def address(path: str, /, **fields: str | int | None) -> str:
-    """An address with its fields; those that are empty are left out."""
-    # Not every text is one: half a surrogate pair in a transcript must not cost the page.
+    """A URL with query parameters; empty ones are left out."""
+    # A transcript may contain half a surrogate pair; the page must still work.
     pairs = [(name, str(value).encode("utf-8", "replace")) for name, value in fields.items() if value not in (None, "")]
     return f"{path}?{urlencode(pairs)}" if pairs else path
 
@@ -33,5 +33,5 @@ def chats_address(query: str = "", **fields: str | int | None) -> str:
 
 
 def part(text: str) -> str:
-    """A text as a part of an address."""
+    """A text, quoted for a URL path."""
     return quote(text, safe="", errors="replace")

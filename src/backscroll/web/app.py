@@ -1,4 +1,4 @@
-"""The application: every address, and who answers it."""
+"""The application: routes and their handlers."""
 
 from importlib.resources import files
 from pathlib import Path
@@ -20,7 +20,7 @@ from backscroll.web.state import ViewerState
 
 
 def make_app(state: ViewerState, access: Access | None = None, live: LiveUpdates | None = None) -> Guard:
-    """The application over what the state holds, behind its guard; without `access` for this machine alone."""
+    """The application behind its guard; without `access`, for this machine only."""
     app = Starlette(routes=ROUTES, exception_handlers=HANDLERS)
     app.state.viewer = state
     app.state.live = live or LiveUpdates(state)
@@ -54,7 +54,7 @@ ROUTES: list[BaseRoute] = [
     Route("/stats/{report}", page(stats.report)),
     Route("/files", page(file_pages.show)),
     Route("/settings", page(settings.show)),
-    Route("/favicon.ico", lambda _: RedirectResponse("/static/icon.svg")),  # asked for whatever the page says
+    Route("/favicon.ico", lambda _: RedirectResponse("/static/icon.svg")),  # browsers ask for it regardless
     Mount("/api/v1", routes=API),
     Mount("/static", KnownFiles(Path(str(files("backscroll.web") / "static")))),
 ]

@@ -1,4 +1,4 @@
-"""The files that pages are made with: those that were there at the start, and no others."""
+"""Static files: only those that existed at start are served."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ from starlette.staticfiles import StaticFiles
 
 
 class KnownFiles(StaticFiles):
-    """Files of a folder, each by its name in a list: what somebody asks for is never looked for on the disk."""
+    """Serves files from a fixed list: a requested name is never looked up on disk."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(directory=folder)
@@ -18,6 +18,6 @@ class KnownFiles(StaticFiles):
         }
 
     def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
-        """Where a file is."""
+        """The path of a file, if it is on the list."""
         known = self._known.get(path.replace(os.sep, "/"))
         return (str(known), known.stat()) if known else ("", None)

@@ -1,4 +1,4 @@
-"""A chat that is open, as its page shows it."""
+"""One branch of an open chat, as its page shows it."""
 
 import shlex
 import time
@@ -17,15 +17,15 @@ from backscroll.render.html.page_data import ChatPageData, Fork, MessageChunk, O
 from backscroll.web.addresses import agent_address, chat_address, part
 
 LIVE_NS: Final = 90_000_000_000
-"""How long a file that no client says it has open counts as being written."""
+"""A file that was written to this recently counts as live, even if no client claims it."""
 LONGEST: Final = 120
 MOST_AT_ONCE: Final = 2000
-"""The messages of a chat whose outline comes with its page."""
+"""Up to this many messages, the outline comes with the page."""
 
 
 @dataclass(frozen=True)
 class ChatLinks:
-    """Where things lead in the viewer."""
+    """The viewer's links out of a message."""
 
     chat: str
     branch: int = 1
@@ -65,7 +65,7 @@ class ChatLinks:
 
 
 class ChatView:
-    """One look at a chat."""
+    """One branch of a chat."""
 
     def __init__(self, library: Library, reader: ChatReader, branch: int) -> None:
         self.library = library
@@ -76,12 +76,12 @@ class ChatView:
 
     @property
     def is_live(self) -> bool:
-        """Whether somebody is at it now."""
+        """Whether a client has it open, or wrote to it just now."""
         return bool(self._sessions) or time.time_ns() - self.reader.written_ns < LIVE_NS
 
     @property
     def state(self) -> Literal["idle", "working", "waiting"]:
-        """What is going on in it: as the client says, else by how it ends."""
+        """What it is doing: as the client says, or else judged by its last message."""
         if not self.is_live:
             return "idle"
         for session in self._sessions:
@@ -113,7 +113,7 @@ class ChatView:
         return self.reader.messages(self.library, self.branch_messages, keys, is_live=is_live)
 
     def message(self, name: str) -> Message | None:
-        """A message by its key, its id, or that of a call; of a sub-agent too."""
+        """A message by its key, its id, or the id of a tool call in it; also in sub-agents."""
         key = self.branch_messages.message_with(name)
         if key is not None:
             return next(iter(self.messages([key])), None)
@@ -128,7 +128,7 @@ class ChatView:
         return next(iter(self.reader.messages(self.library, branch_messages, [key])), None)
 
     def agent_messages(self, name: str) -> list[Message]:
-        """What a sub-agent was told and said."""
+        """The messages of a sub-agent."""
         branch_messages = self.reader.agent_branch(self.reader.agent(name))
         return self.reader.messages(self.library, branch_messages, branch_messages.keys, is_live=self.is_live)
 
@@ -142,7 +142,7 @@ class ChatView:
         read = self.reader.read(self.library, [row]) if row else {}
         found = read[name].record if name in read else None
         if found is None:
-            raise NothingFound(f"there is no row {name} in this chat", "load the page again")
+            raise NothingFound(f"there is no row {name} in this chat", "reload the page")
         return found
 
     def view(self, messages: Sequence[Message], *, whole: bool = False) -> View:
@@ -166,9 +166,9 @@ class ChatView:
     # The page
 
     def shown(self, at: str | None = None, *, is_whole: bool = False) -> ChatPageData:
-        """The page, with the chunk that a message stands in; with the first one where none is named.
+        """The data of the page, with the chunk that holds message `at`, or the first chunk.
 
-        A long chat has its outline only if it is asked for: it may be larger than all that is read of it.
+        A long chat has no outline unless `is_whole` is set: the outline could be larger than the messages shown.
         """
         stored, chat = self.reader.stored, self.reader.chat
         filled = {self.branch_messages.at[at] // CHUNK if at in self.branch_messages.at else 0}
@@ -202,7 +202,7 @@ class ChatView:
         )
 
     def outline(self) -> list[OutlineItem]:
-        """The prompts and compactions, each with what its turn took."""
+        """The prompts and compactions, each with the cost and size of its turn."""
         return [
             OutlineItem(
                 id=heading.key,

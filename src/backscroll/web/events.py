@@ -1,7 +1,7 @@
-"""Which chats changed, for every page that listens: the event stream, without a queue for anyone.
+"""The event stream: tells open pages which chats changed.
 
-A stream says which chats have changed since it last spoke; the page then asks for the changes itself. So a slow reader
-delays no other and costs no memory.
+There are no queues. A stream sends the chats that changed since its last event, and the page then fetches the changes.
+So a slow reader delays no other and takes no memory.
 """
 
 import asyncio
@@ -20,19 +20,19 @@ from backscroll.httpd.connections import Connections
 
 HEARTBEAT_SECONDS: Final = 15.0
 MOST_CHATS: Final = 10_000
-"""How many changed chats are remembered; a page that missed more than that looks at everything again."""
+"""How many changed chats are remembered; a page that missed more reloads everything."""
 EPOCH: Final = secrets.token_hex(4)
 
 
 class FollowFailure(NamedTuple):
-    """Why nothing is followed at the moment, and when it is tried again."""
+    """Why live updates stopped, and the seconds until the next try."""
 
     reason: str
     seconds: int
 
 
 class Subscriber:
-    """A page that is being told."""
+    """A page that listens."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -40,30 +40,30 @@ class Subscriber:
         self._woken = asyncio.Event()
 
     def wake(self) -> None:
-        """There is something new."""
+        """Wake it up: there is something new."""
         self._woken.set()
 
     def end(self) -> None:
-        """End it; a browser comes back by itself, and is told of what it missed."""
+        """End it; the browser reconnects and gets what it missed."""
         self.is_over = True
         self.wake()
 
     def look(self) -> None:
-        """What is new until now is taken care of."""
+        """Mark everything up to now as seen."""
         self._woken.clear()
 
     async def wait(self, seconds: float) -> None:
-        """Wait for something new, at most this long."""
+        """Wait for something new, at most `seconds`."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._woken.wait(), seconds)
 
 
 class ChangeFeed:
-    """Which chats changed, in order. Written by one thread, read by many streams."""
+    """The changed chats, in order. One thread writes, many streams read."""
 
     def __init__(self, connections: Connections) -> None:
         self.streams: dict[Subscriber, None] = {}
-        """Those that are open, the oldest first."""
+        """The open streams, the oldest first."""
         self._connections = connections
         self.number = 0
         self.progress: dict[str, object] | None = None
@@ -74,19 +74,19 @@ class ChangeFeed:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def attach(self) -> None:
-        """Wake streams in this loop from now on."""
+        """Use the running event loop to wake streams."""
         self._loop = asyncio.get_running_loop()
 
     def tell(self, chats: Sequence[str]) -> None:
-        """Say that these chats changed. From any thread."""
+        """Announce changed chats. From any thread."""
         self._in_loop(lambda: self._note(chats))
 
     def tell_progress(self, progress: dict[str, object] | None) -> None:
-        """Say how far an update has come; None when there is none. From any thread."""
+        """Announce the progress of an update; None if none runs. From any thread."""
         self._in_loop(lambda: self._note_progress(progress))
 
     def tell_trouble(self, trouble: FollowFailure | None) -> None:
-        """Say that following stopped, or that it goes on: then every page looks for what it missed. From any thread."""
+        """Announce that live updates stopped, or resumed: then every page reloads. From any thread."""
         self._in_loop(lambda: self._note_trouble(trouble))
 
     def end(self) -> None:
@@ -95,7 +95,7 @@ class ChangeFeed:
         self._in_loop(self._wake)
 
     def since(self, number: int) -> list[str] | None:
-        """The chats that changed since; None if that was too long ago to know."""
+        """The chats that changed since `number`; None if that is too long ago."""
         if number < self._forgotten:
             return None
         found = []
@@ -106,7 +106,7 @@ class ChangeFeed:
         return found
 
     def add(self, stream: Subscriber) -> None:
-        """Tell one more. Streams may take half of the connections: beyond that the oldest one ends."""
+        """Add a stream. Streams may take half of the connections; beyond that the oldest one ends."""
         self.streams[stream] = None
         near = [one for one in self.streams if one.address == stream.address]
         if len(near) > self._connections.limit_for(stream.address) // 2:
@@ -118,7 +118,7 @@ class ChangeFeed:
             del self.streams[oldest]
 
     def remove(self, stream: Subscriber) -> None:
-        """Tell it no more."""
+        """Remove a stream."""
         self.streams.pop(stream, None)
 
     def _note(self, chats: Sequence[str]) -> None:
@@ -137,7 +137,7 @@ class ChangeFeed:
     def _note_trouble(self, trouble: FollowFailure | None) -> None:
         if trouble is None and self.trouble is not None:
             self.number += 1
-            self._forgotten = self.number  # what changed meanwhile was not noted
+            self._forgotten = self.number  # changes in between were not recorded
         self.trouble = trouble
         self._wake()
 
@@ -151,16 +151,16 @@ class ChangeFeed:
 
 
 class EventStream(StreamingResponse):
-    """An answer that is counted among the streams for as long as it goes on."""
+    """A response that counts as a stream while it lasts."""
 
     def __init__(self, feed: ChangeFeed, stream: Subscriber, last: str) -> None:
         super().__init__(_events(feed, stream, last), media_type="text/event-stream")
         self.headers["cache-control"] = "no-store"
-        self.headers["connection"] = "close"  # nothing comes after it, so its place is free at once
+        self.headers["connection"] = "close"  # frees the connection when it ends
         self._feed, self._stream = feed, stream
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it to its end."""
+        """Send events until the stream ends."""
         self._feed.add(self._stream)
         try:
             await super().__call__(scope, receive, send)
@@ -169,7 +169,7 @@ class EventStream(StreamingResponse):
 
 
 async def events(request: Request) -> Response:
-    """The stream: which chats changed, how far an update has come, and whether anything is wrong."""
+    """The stream of events: changed chats, progress of an update, and failures."""
     feed: ChangeFeed = request.app.state.live.feed
     last = request.headers.get("last-event-id") or request.query_params.get("since", "")
     return EventStream(feed, Subscriber(request.client.host if request.client else ""), last)

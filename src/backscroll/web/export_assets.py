@@ -1,4 +1,4 @@
-"""The files of `static`, for pages that have to bring them along."""
+"""Static files for exported pages, which carry them inside."""
 
 from functools import cache
 from importlib.resources import files
@@ -16,5 +16,5 @@ def asset(name: str) -> str:
 
 @cache
 def export_assets() -> Assets:
-    """What an exported page needs."""
+    """The styles and scripts of an exported page."""
     return Assets(style="\n".join(map(asset, STYLES)), script=asset("export.js"))

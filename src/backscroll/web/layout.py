@@ -1,14 +1,20 @@
-"""What every page has around it."""
+"""What every page has around its contents: the head, the navigation bar, the search box."""
 
 from collections.abc import Sequence
 from typing import Final
 
-from backscroll.errors import BackscrollError
+from backscroll.errors import BackscrollError, Busy, NothingFound, UsageError
 from backscroll.query import QueryError
 from backscroll.render.html.element import Html, el, join, trusted
 
 PLACES: Final = (("/", "Home"), ("/chats", "Chats"), ("/search", "Search"), ("/stats", "Stats"), ("/files", "Files"))
-"""The first rooms of the house, in the order of the bar."""
+"""The pages in the navigation bar."""
+TITLES: Final[dict[type[BackscrollError], str]] = {
+    NothingFound: "Not found",
+    UsageError: "Invalid request",
+    Busy: "Busy",
+}
+"""What the page of an error is called."""
 
 
 def document(
@@ -22,9 +28,9 @@ def document(
     body_class: str = "",
     bar_search: bool = True,
 ) -> Html:
-    """A whole page. `here` is the address of its room; scripts and styles are names in `static`.
+    """A whole page. `here` is its address in the navigation bar; scripts and styles are names in `static`.
 
-    `bar_search` is False where the page has a larger box for the same.
+    `bar_search` is False if the page has a search box of its own.
     """
     begin, end = page_frame(
         title, here=here, query=query, scripts=scripts, styles=styles, body_class=body_class, bar_search=bar_search
@@ -42,18 +48,18 @@ def page_frame(
     body_class: str = "",
     bar_search: bool = True,
 ) -> tuple[Html, Html]:
-    """What stands before the contents of a page, and behind them."""
+    """The HTML before and after the contents of a page."""
     head = el(
         "head",
         el("meta", charset="utf-8"),
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
         el("meta", name="color-scheme", content="light dark"),
-        # Nothing for other sites; our own forms must say where they come from, or they are taken for another's.
+        # Other sites get no referrer; our own forms need one, or the guard takes them for another site's.
         el("meta", name="referrer", content="same-origin"),
         el("title", f"{title} · backscroll" if title else "backscroll"),
         el("link", rel="icon", href="/static/icon.svg", type="image/svg+xml"),
         [el("link", rel="stylesheet", href=f"/static/{name}") for name in ("base.css", *styles)],
-        el("script", src="/static/theme.js"),  # before the first paint, else a dark room flashes white
+        el("script", src="/static/theme.js"),  # before the first paint, or a dark page flashes white
         [el("script", type="module", src=f"/static/{name}") for name in ("base.js", *scripts)],
     )
     body = el(
@@ -68,30 +74,31 @@ def page_frame(
     return trusted(begin), trusted(close + end)
 
 
-def error_page(error: BackscrollError) -> Html:
+def error_page(error: BackscrollError, title: str = "") -> Html:
     """What went wrong, and what to do next."""
-    told = el(
+    title = title or next((name for kind, name in TITLES.items() if isinstance(error, kind)), "Something went wrong")
+    main = el(
         "section",
-        el("h1", "That did not work"),
+        el("h1", title),
         error_html(error),
-        el("p", el("a", "To the first page", href="/", class_="button")),
+        el("p", el("a", "Go to the home page", href="/", class_="button")),
         class_="failure",
     )
-    return document("That did not work", told, body_class="error")
+    return document(title, main, body_class="error")
 
 
 def error_html(error: BackscrollError) -> Html:
-    """An error as a page tells it: of a query, with a mark under the place that was not understood."""
+    """An error as HTML. For a query, a mark shows where it went wrong."""
     if isinstance(error, QueryError):
         problem, _, shown = error.message.partition("\n")
-        told = join([el("p", problem), el("pre", shown, class_="pointed")])
+        message = join([el("p", problem), el("pre", shown, class_="pointed")])
     else:
-        told = el("p", error.message)
-    return el("div", told, el("p", error.hint, class_="hint"), class_="problem", role="alert")
+        message = el("p", error.message)
+    return el("div", message, el("p", error.hint, class_="hint"), class_="problem", role="alert")
 
 
 def search_box(text: str = "", *more: Html) -> Html:
-    """The large box to search with; `more` are fields beside it."""
+    """The large search box; `more` are fields beside it."""
     field = el("input", type="search", name="q", value=text or None, placeholder="Search all your chats", id="search",
                aria_label="Search all your chats", autocomplete="off", enterkeyhint="search", spellcheck="false",
                autofocus=True if not text else None)  # fmt: skip
@@ -109,9 +116,9 @@ def _bar(here: str, query: str, *, with_search: bool) -> Html:
     )  # fmt: skip
     tools = join([
         el("button", el("kbd", "Ctrl K"), type="button", class_="quiet keyed", data_action="palette",
-           aria_label="Go anywhere", title="Go anywhere (Ctrl K)", hidden=True),
-        el("button", "?", type="button", class_="quiet keyed", data_action="help", aria_label="All keys",
-           title="All keys (?)", hidden=True),
+           aria_label="Open the command palette", title="Command palette (Ctrl K)", hidden=True),
+        el("button", "?", type="button", class_="quiet keyed", data_action="help", aria_label="Keyboard shortcuts",
+           title="Keyboard shortcuts (?)", hidden=True),
         el("button", el("span", class_="half", aria_hidden="true"), type="button", class_="quiet", data_action="theme",
            aria_label="Switch the theme", title="Theme: system, light, dark", hidden=True),
         el("a", "Settings", href="/settings", aria_current="page" if here == "/settings" else None),
@@ -119,7 +126,7 @@ def _bar(here: str, query: str, *, with_search: bool) -> Html:
     return el(
         "header",
         el("a", "backscroll", href="/", class_="brand"),
-        el("nav", links, aria_label="Rooms"),
+        el("nav", links, aria_label="Pages"),
         search if with_search else el("div", class_="bar-search"),
         el("div", tools, class_="bar-tools"),
         class_="bar",

@@ -1,7 +1,7 @@
-"""The thread that follows the homes while the server runs, and tells open pages which chats changed.
+"""The thread that follows the homes while the viewer runs, and tells open pages which chats changed.
 
-It is supervised: whatever ends it is logged and told to the pages, and it starts again, after a wait that doubles with
-each failure. When it is back, open chats and pages catch up with what they missed.
+It restarts after any failure: the failure is logged and shown on the pages, and the wait doubles each time. Then open
+chats and pages catch up with what they missed.
 """
 
 import logging
@@ -18,7 +18,7 @@ from backscroll.web.events import ChangeFeed, FollowFailure
 from backscroll.web.state import ViewerState
 
 TRY_AGAIN_SECONDS: Final = 15.0
-"""How long another process is left to keep the library up to date before we try to."""
+"""How long to leave updates to another process before trying again."""
 FIRST_WAIT: Final = 1.0
 LONGEST_WAIT: Final = 60.0
 """Between a failure and the next start, in seconds."""
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 class LiveUpdates:
-    """The thread, and what it has to tell."""
+    """The thread and its event feed."""
 
     def __init__(self, state: ViewerState, connections: Connections | None = None) -> None:
         self.feed = ChangeFeed(connections or Connections())
@@ -38,13 +38,13 @@ class LiveUpdates:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin; called in the loop of the server."""
+        """Start; call it in the server's event loop."""
         self.feed.attach()
         self._thread = threading.Thread(target=self._run, name="follow", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """End, and wait until what is being written is written."""
+        """Stop, and wait until pending writes are done."""
         self._stop.set()
         self._pause.set()
         self.feed.end()
@@ -57,7 +57,7 @@ class LiveUpdates:
             started = time.monotonic()
             try:
                 self._follow_or_observe()
-            except Exception as error:  # whatever it is: without this thread every page would stand still
+            except Exception as error:  # anything: without this thread no page would update
                 if time.monotonic() - started > LONGEST_WAIT:
                     wait = FIRST_WAIT
                 self._tell_trouble(error, wait)
@@ -69,7 +69,7 @@ class LiveUpdates:
             with local_library(self._state.settings, self._state.homes) as library:
                 for followed in follow(library, self._stop, _ProgressEvents(self.feed, self._catch_up)):
                     self._tell(followed.paths)
-        except Busy:  # another process keeps the library up to date: we only look
+        except Busy:  # another process updates the library: only watch
             self._observe()
 
     def _observe(self) -> None:
@@ -93,7 +93,7 @@ class LiveUpdates:
             self.feed.tell(chats)
 
     def _catch_up(self) -> None:
-        """Everything is followed from now on: read what was written to open chats before that."""
+        """Following has started: read what was added to open chats before."""
         with self._state.library() as library:
             chats = self._state.open_chats.catch_up(library)
         self.feed.tell_progress(None)
@@ -110,7 +110,7 @@ class LiveUpdates:
 
 
 class _ProgressEvents:
-    """Passes on how far an update has come, seldom enough to be read."""
+    """Passes the progress of an update to the feed, at a readable rate."""
 
     STEPS: Final = 200
 
@@ -120,7 +120,7 @@ class _ProgressEvents:
         self._what, self._done, self._total, self._said = "", 0, 1, 0
 
     def begin(self, what: str, total: int, unit: str = "bytes") -> None:
-        """Something new begins."""
+        """A new task starts."""
         if what == WATCHING:
             self._on_watching()
             return
@@ -129,7 +129,7 @@ class _ProgressEvents:
         self._say()
 
     def add(self, count: int) -> None:
-        """So much more is done."""
+        """Add to the progress."""
         self._done += count
         step = self._done * self.STEPS // self._total
         if step != self._said:

@@ -1,4 +1,4 @@
-"""How the viewer refuses a request: for a program in the shape of the API, for a person as a page."""
+"""Responses to refused requests: JSON for the API, a page for browsers."""
 
 from http import HTTPStatus
 
@@ -10,12 +10,12 @@ from backscroll.web.api.errors import PREFIX, problem_response
 
 
 def refuse(request: RequestHead, refusal: Refusal) -> Response:
-    """The answer to a request that the guard refuses."""
+    """The response to a request that the guard refuses."""
     if request.path.startswith(PREFIX):
         return problem_response(refusal, refusal.status, refusal.headers)
     if refusal.status != HTTPStatus.UNAUTHORIZED or request.method != "GET":
         return refuse_in_plain_text(request, refusal)
-    # A browser that follows a link from another site, such as a mail, does not send its cookie. From this page it does.
+    # A browser that follows a link from another site, such as webmail, does not send its cookie. This page does.
     page = join([
         trusted("<!doctype html>\n"),
         el("html",
@@ -25,10 +25,11 @@ def refuse(request: RequestHead, refusal: Refusal) -> Response:
               el("meta", name="color-scheme", content="light dark"),
               el("title", "backscroll")),
            el("body",
-              el("h1", "A key is needed"),
+              el("h1", "Key required"),
               el("p", f"{refusal.message[:1].upper()}{refusal.message[1:]}."),
               el("p", f"{refusal.hint[:1].upper()}{refusal.hint[1:]}."),
-              el("p", "Was this browser here before? ", el("a", "Go on", href=request.address_without_code))),
+              el("p", "Have you opened it in this browser before? ",
+                 el("a", "Continue", href=request.address_without_code))),
            lang="en"),
     ])  # fmt: skip
     return HTMLResponse(page, refusal.status, refusal.headers)

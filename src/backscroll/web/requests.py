@@ -1,7 +1,6 @@
-"""From a request to an answer: every handler is a function that is asked and gives a page, or data.
+"""Page handlers: functions that take a request and return HTML or a response.
 
-Handlers run in threads, each with a library of its own; what goes wrong becomes a page or a JSON error here, and only
-here.
+Each runs in a thread with a library of its own. Errors become error pages here, and nowhere else.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -26,32 +25,34 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 @dataclass(frozen=True)
 class PageRequest:
-    """A request, and what it is answered from."""
+    """A request, and the library that answers it."""
 
     http: Request
     state: ViewerState
     library: Library
     form: Mapping[str, str] = field(default_factory=dict)
-    """The fields of a form that was sent."""
+    """The fields of a submitted form."""
 
     def path(self, name: str) -> str:
-        """A part of the address."""
+        """A parameter in the path."""
         return str(self.http.path_params[name])
 
     def get(self, name: str, default: str = "") -> str:
-        """A parameter of the query string; the last one, if it is there several times."""
+        """A parameter in the query string; the last one if it is repeated."""
         return str(self.http.query_params.get(name, default))
 
     def number(self, name: str, default: int, least: int = 0, most: int = 1_000_000) -> int:
-        """A parameter that is a number."""
+        """A numeric parameter."""
         value = self.get(name, str(default))
         if not value.isascii() or not value.isdecimal() or not least <= int(value[:12]) <= most:
-            raise UsageError(f"{name} is not a number between {least} and {most}", f"leave {name} out of the address")
+            raise UsageError(
+                f"{name} must be a number from {least} to {most}", f"correct it, or remove {name} from the address"
+            )
         return int(value)
 
 
 def page(answer: Callable[[PageRequest], Html | Response]) -> Handler:
-    """An endpoint that shows a page."""
+    """A handler for Starlette out of a function that makes a page."""
 
     @wraps(answer)
     async def endpoint(request: Request) -> Response:
@@ -83,7 +84,7 @@ def _failed(error: BackscrollError) -> Response:
 
 
 def status_of(error: BackscrollError) -> int:
-    """The HTTP status that says the same."""
+    """The HTTP status of an error."""
     for kind, status in STATUS.items():
         if isinstance(error, kind):
             return status

@@ -1,4 +1,4 @@
-"""A server that runs already: where it is, and whether it really is ours."""
+"""Find a viewer that is already running, and make sure that it is ours."""
 
 import hmac
 import json
@@ -22,31 +22,31 @@ from backscroll.web.state import ViewerState
 
 FILE: Final = "server.json"
 PATIENCE: Final = 2.0
-"""How long a server may take to answer, in seconds."""
+"""How long to wait for an answer, in seconds."""
 
 
 class RunningServer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a server writes down of itself, for the same user's eyes only."""
+    """What a server writes about itself, readable by the same user only."""
 
     url: str
     host: str
-    """Where it was told to listen."""
+    """The `--host` that it was started with."""
     port: int
     pid: int
     secret: str
     needs_key: bool
     token: str | None
-    """What tells the token that the user chose from another; None for a random one."""
+    """A fingerprint of the user's own token; None for a random one."""
     version: str
     homes: list[str]
 
     def __repr__(self) -> str:
-        """Without the secret, wherever it is written."""
+        """Leave out the secret."""
         return f"Running({self.url}, process {self.pid})"
 
     @classmethod
     def of(cls, state: ViewerState, url: str, host: str, port: int, access: Access) -> Self:
-        """This process."""
+        """Describe this process."""
         return cls(
             url=url,
             host=host,
@@ -60,11 +60,11 @@ class RunningServer(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def link(self, path: str = "/") -> str:
-        """An address to open; with a code that is good once, where a key is needed."""
+        """A URL to open, with a one-time code if a key is required."""
         return link_to(self.url, path, AccessKeys(secret=self.secret).new_code() if self.needs_key else None)
 
     def write(self, settings: Settings) -> None:
-        """Put it where others look."""
+        """Write it where other processes look for it."""
         write_private(private_folder(settings.library) / FILE, msgspec.json.encode(self))
 
     def forget(self, settings: Settings) -> None:
@@ -74,13 +74,13 @@ class RunningServer(msgspec.Struct, frozen=True, kw_only=True):
                 (settings.library / FILE).unlink()
 
     def answers(self) -> bool:
-        """Whether it is there, and knows its secret: a port may have gone to somebody else since."""
+        """Whether it responds and knows its secret: another program may use the port by now."""
         challenge = secrets.token_urlsafe(16)
         request = urllib.request.Request(f"{self.url}/api/v1/status", headers={CHALLENGE: challenge})  # noqa: S310
         try:
             with OPENER.open(request, timeout=PATIENCE) as answer:
                 proof = answer.headers.get(PROOF, "")
-        except urllib.error.HTTPError as refused:  # it needs a key, which it gets from us when it has shown its own
+        except urllib.error.HTTPError as refused:  # it requires a key; it still proves itself
             with refused:
                 proof = refused.headers.get(PROOF, "")
         except OSError:
@@ -96,7 +96,7 @@ def find_running_server(
     *,
     needs_key: bool = False,
 ) -> RunningServer | None:
-    """The server of this version that serves these homes from this library, as it is wanted, if there is one."""
+    """A running server of this version for these homes and this library that matches the options, if any."""
     found = _read(state.settings)
     if found is None or found.version != __version__ or found.homes != _homes(state):
         return None
@@ -108,7 +108,7 @@ def find_running_server(
 
 
 def link_to(url: str, path: str, code: str | None) -> str:
-    """An address, with a code where one is needed."""
+    """A URL, with a code if there is one."""
     return f"{url}{path}" + (f"{'&' if '?' in path else '?'}token={quote(code, safe='')}" if code else "")
 
 
@@ -125,4 +125,4 @@ def _homes(state: ViewerState) -> list[str]:
 
 
 OPENER: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-"""Never through a proxy: it is this machine that is asked."""
+"""Never through a proxy: the server is on this machine."""

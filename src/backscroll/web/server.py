@@ -1,4 +1,4 @@
-"""The viewer's server: it listens, writes down where, follows the homes, and ends without waiting for streams."""
+"""Start and stop the viewer."""
 
 import asyncio
 import gc
@@ -24,32 +24,32 @@ from backscroll.web.state import ViewerState
 
 FIRST_PORT: Final = 8420
 PORTS: Final = (*range(FIRST_PORT, FIRST_PORT + 20), 0)
-"""Those that are tried, and then any."""
+"""The ports to try, then any free one."""
 
 
 @dataclass(frozen=True)
 class StartedViewer:
-    """A server that is ready."""
+    """A viewer that accepts requests."""
 
     url: str
-    """Its address, without a slash at the end."""
+    """Its URL, without a trailing slash."""
     access: Access
     server: uvicorn.Server
     running: RunningServer
 
     def link(self, path: str = "/") -> str:
-        """An address to open; with a code that works once, where a key is needed."""
+        """A URL to open, with a one-time code if a key is required."""
         return self.running.link(path)
 
     def stop(self) -> None:
-        """End it, from wherever."""
+        """Stop it, from any thread."""
         self.server.should_exit = True
 
 
 COLLECT_AFTER: Final = (50_000, 10, 1)
-"""Open chats are hundreds of thousands of objects that stay, so they are not looked through often. But chats that are
-read anew leave as many behind, in cycles: with 50 in the last place a viewer of sessions that were cut all the time
-grew to 1 GB in 36 minutes, of which a collection freed five objects in six."""
+"""Open chats are hundreds of thousands of long-lived objects, so full collections are rare. But chats that are read
+again leave as much garbage in cycles: with 50 in the last place, a viewer of sessions that were truncated all the time
+grew to 1 GB in 36 minutes, and a collection freed five of six objects."""
 
 
 def serve(
@@ -62,9 +62,9 @@ def serve(
     connections: Connections | None = None,
     on_ready: Callable[[StartedViewer], object] = lambda _: None,
 ) -> None:
-    """Serve until Ctrl-C, or until `stop`. Without a port, on the first that is free; `on_ready` must not wait.
+    """Serve until Ctrl-C or `stop`. Without a port, use the first free one; `on_ready` must not block.
 
-    Meanwhile the library is brought up to date and kept so, unless it is only to be shown as it is.
+    With `follows`, the library is updated at start and kept up to date.
     """
     connections = connections or Connections()
     live = LiveUpdates(state, connections)
@@ -83,7 +83,7 @@ def serve(
 
 
 def access_for(host: str, listener: socket.socket, token: str | None, settings: Settings) -> Access:
-    """Who may come in: with a key, whoever has it; without, every program on this machine."""
+    """Who may connect: those with a key, or, if none is required, every program on this machine."""
     address = address_of(listener)
     return Access(
         names=names_of(host, listener),
@@ -94,12 +94,12 @@ def access_for(host: str, listener: socket.socket, token: str | None, settings: 
 
 
 def needs_key_on_loopback(settings: Settings) -> bool:
-    """Whether programs on this machine need a key too: as the settings say, else where it has other users."""
+    """Whether local programs need a key: as the settings say, or if the machine has other users."""
     return settings.require_key == "always" or (settings.require_key == "auto" and has_other_users())
 
 
 class _Server(uvicorn.Server):
-    """A server that is known to others while it runs, and whose streams end before it does."""
+    """Announces itself while it runs, and closes its event streams on shutdown."""
 
     when_ready: Callable[[], object]
 
@@ -112,9 +112,9 @@ class _Server(uvicorn.Server):
         self._live = live
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen, and then do the rest: nobody waits for it."""
+        """Listen, announce the address, and start live updates."""
         await super().startup(sockets)
-        with suppress(OSError):  # a library that cannot be written to can still be read
+        with suppress(OSError):  # a read-only library can still be viewed
             self._running.write(self._state.settings)
         try:
             self.when_ready()
@@ -125,7 +125,7 @@ class _Server(uvicorn.Server):
             self._live.start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End what would go on for ever, then the rest."""
+        """Stop the event streams, which never end by themselves, then the server."""
         self._running.forget(self._state.settings)
         if self._live is not None:
             await asyncio.to_thread(self._live.stop)

@@ -1,4 +1,4 @@
-"""What the server holds: libraries to read from, one for each request that runs at the same time."""
+"""What requests share: a pool of open libraries, open chats, and threads for writing."""
 
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
@@ -11,21 +11,21 @@ from backscroll.library.pool import Pool
 from backscroll.settings import Settings
 
 MOST_CHANGES: Final = 4
-"""Requests that change something and run at the same time: they may have to wait for a lock."""
+"""Writing requests that run at the same time; each may have to wait for a lock."""
 MOST_WAITING: Final = 16
 
 Made = TypeVar("Made")
 
 
 class WriteThreads:
-    """Threads for requests that change something, so that those that only read never wait for a lock."""
+    """Threads for writing requests, so that reading requests never wait behind a lock."""
 
     def __init__(self) -> None:
-        self._threads: CapacityLimiter | None = None  # made in the loop of the server
+        self._threads: CapacityLimiter | None = None  # created in the server's event loop
         self._running = 0
 
     async def run(self, change: Callable[[], Made]) -> Made:
-        """Run it in a thread; Busy at once where too many wait already."""
+        """Run `change` in a thread; Busy if too many are waiting already."""
         if self._running >= MOST_CHANGES + MOST_WAITING:
             raise Busy("too many changes at once", "try again in a moment")
         self._threads = self._threads or CapacityLimiter(MOST_CHANGES)
@@ -37,7 +37,7 @@ class WriteThreads:
 
 
 class ViewerState(Pool):
-    """Where requests come to be answered."""
+    """The pool of libraries, and the chats that pages have open."""
 
     def __init__(self, settings: Settings, homes: Sequence[Home]) -> None:
         super().__init__(settings, homes)

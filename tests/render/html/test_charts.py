@@ -101,8 +101,8 @@ def test_a_line_has_gaps_where_nothing_is_known() -> None:
 
 @pytest.mark.parametrize("draw", [stacked_bars, lines])
 def test_a_chart_of_nothing_says_so(draw: Callable[..., Html]) -> None:
-    assert "Nothing to show" in draw(Axis([]), [], label="Cost", measure="cost_microdollars")
-    assert "Nothing to show" in bars([], label="Cost")
+    assert "No data." in draw(Axis([]), [], label="Cost", measure="cost_microdollars")
+    assert "No data." in bars([], label="Cost")
 
 
 def test_bars_are_as_long_as_they_are_part_of_the_longest() -> None:
@@ -146,7 +146,7 @@ def test_days_lead_where_the_caller_says() -> None:
     drawn = heatmap({date(2026, 2, 14): 2, date(2026, 2, 15): 0}, label="Prompts", link=lambda day: f"/on/{day}")
     assert {link.get("href") for link in parsed(drawn).iter("a")} == {"/on/2026-02-14"}
     assert classed(drawn, "calendar")[0].get("role") == "group"
-    assert "Nothing yet" in heatmap({}, label="Prompts")
+    assert "No data." in heatmap({}, label="Prompts")
 
 
 def test_days_of_clocks_out_of_order_do_no_harm() -> None:

@@ -242,7 +242,7 @@ def test_a_chat_that_cannot_be_resumed_has_no_command_to_copy() -> None:
     [
         ("working", True, "Claude is working"),
         ("waiting", True, "Waiting for you"),
-        ("working", False, "The end, so far"),
+        ("working", False, "End of the chat"),
     ],
 )
 def test_the_end_says_how_the_chat_stands(state: str, is_live: bool, told: str) -> None:

@@ -141,7 +141,7 @@ def check_branches(chat: Chat) -> None:
 
 def test_where_the_user_went_back_the_ways_are_shown() -> None:
     page = made(opened(BRANCHES))
-    assert page.count('<nav class="fork"') == page.count("You went back here") == 4
+    assert page.count('<nav class="fork"') == page.count("You rewound here") == 4
     assert re.search(r'href="\?branch=\d#m-e"', page)
 
 

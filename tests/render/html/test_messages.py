@@ -157,7 +157,7 @@ def test_a_picture_elsewhere_is_never_fetched() -> None:
         ("a <- - attachment queued_command: and the tests", "queued", "and the tests"),
         ("a <- - compact-summary: what was said", "compact-summary", "Summary of what was said before"),
         ("a <- - meta: be careful", "meta", "be careful"),
-        ('a <- - system turn_duration {"durationMs": 61000}', "note", "The turn took 1m"),
+        ('a <- - system turn_duration {"durationMs": 61000}', "note", "Turn duration: 1m"),
         ("a <- - system informational: something", "note", "something"),
         ("a <- - attachment nested_memory: remember", "attachment", "remember"),
         ("a <- - attachment hook_blocking_error: stop it", "hook", "stop it"),
@@ -186,14 +186,14 @@ def test_a_compaction_says_what_it_took_out() -> None:
         "compactMetadata": {"trigger": "auto", "preTokens": 168483, "postTokens": 20000, "messagesSummarized": 9}
     }
     divider = only(f"a <- - compact(logical=x) auto {json.dumps(metadata)}")
-    assert divider.one(".aside-line").text == "Compacted · by itself · 168,483 → 20,000 tokens · 9 messages summed up"
+    assert divider.one(".aside-line").text == "Compacted · automatic · 168,483 → 20,000 tokens · 9 messages summarised"
     assert divider.attributes["data-detail"] == "normal"
 
 
 def test_an_error_of_the_api_is_one_line_with_the_rest_folded() -> None:
     fields = {"error": {"cause": {"code": "ECONNRESET"}}, "retryAttempt": 2, "maxRetries": 10, "retryInMs": 1000}
     error = only(f"a <- - system api_error {json.dumps(fields)}")
-    assert error.one("summary").text == "The API did not answer · ECONNRESET · try 2 of 10 · again after 1.0s"
+    assert error.one("summary").text == "API error · ECONNRESET · attempt 2 of 10 · retry after 1.0s"
     assert "ECONNRESET" in error.one(".aside-body").text
 
 

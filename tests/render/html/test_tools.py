@@ -110,7 +110,7 @@ def test_several_edits_are_all_shown() -> None:
     edits = [{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": "d", "replace_all": True}]
     section = called("MultiEdit", {"file_path": "x.py", "edits": edits}, "ok")
     assert len(section.all(".diff")) == 2
-    assert "everywhere in the file" in section.text
+    assert "all occurrences" in section.text
 
 
 def test_a_new_file_is_code() -> None:
@@ -211,7 +211,7 @@ def test_a_list_shows_what_changed_in_it() -> None:
     ]
     section = called("TodoWrite", {"todos": new}, "ok", {"oldTodos": old, "newTodos": new})
     assert summary(section) == "☑ TodoWrite Doing two 1 of 2 done"
-    assert [one.text for one in section.all(".change")] == ["done now", "new", "taken off the list"]
+    assert [one.text for one in section.all(".change")] == ["done now", "new", "removed from the list"]
     assert [one.classes for one in section.all("li")] == [{"completed"}, {"in_progress"}, {"deleted"}]
 
 

@@ -142,8 +142,10 @@ def _add_reported(report: Report, costs: ReportedCosts) -> None:
 def _notes(total: Sums, synthetic: Sums, unknown: dict[str, int]) -> list[str]:
     notes = [f"{total.messages:,} answers counted, each once; {total.sums.copies:,} copies in other files left out"]
     if total.sums.placeholders:
+        one = total.sums.placeholders == 1
         notes.append(
-            f"of {total.sums.placeholders:,} of them the client never wrote the final output count: a lower bound"
+            f"{total.sums.placeholders:,} {'answer has' if one else 'answers have'} no final output count; "
+            f"{'its' if one else 'their'} output tokens are a lower bound"
         )
     if unknown:
         models = ", ".join(f"{model} ({count:,})" for model, count in sorted(unknown.items()))

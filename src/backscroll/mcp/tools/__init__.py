@@ -1,4 +1,4 @@
-"""The tools: what each is called, what it says of itself, what it takes and what it answers."""
+"""The tools: names, descriptions, arguments and answers."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -10,7 +10,7 @@ from backscroll.mcp.call_context import CallContext
 
 
 class Tool(NamedTuple):
-    """A tool, whose module is imported when it is first needed."""
+    """A tool. Its module is imported on first use."""
 
     name: str
     title: str
@@ -26,23 +26,23 @@ class Tool(NamedTuple):
 
     @property
     def arguments(self) -> type[ToolArguments]:
-        """What it takes."""
+        """The type of its arguments."""
         return getattr(self._module, f"{self._stem}Arguments")  # type: ignore[no-any-return]
 
     @property
     def answer(self) -> type[ToolAnswer]:
-        """What it answers with."""
+        """The type of its answer."""
         return getattr(self._module, f"{self._stem}Answer")  # type: ignore[no-any-return]
 
     @property
     def run(self) -> Callable[[CallContext, Any], ToolAnswer]:
-        """What it does."""
+        """The function that runs it."""
         return getattr(self._module, self.name)  # type: ignore[no-any-return]
 
     def schemas(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """What it takes and answers, as JSON Schema."""
+        """Its arguments and its answer, as JSON Schema."""
         takes = schema_of(self.arguments)
-        takes["properties"]["max_tokens"] = takes["properties"].pop("max_tokens")  # what matters least comes last
+        takes["properties"]["max_tokens"] = takes["properties"].pop("max_tokens")  # least important last
         return takes, schema_of(self.answer)
 
 
@@ -52,50 +52,51 @@ TOOLS: Final = {
         Tool(
             "recall",
             "Recall",
-            "Remember: the best passages of the user's earlier Claude Code conversations for a question in plain words "
-            "(what did we decide about X, how did I set up Y), each with its chat, message and time to cite. Start "
-            "here.",
+            "Answer a question in plain words (what did we decide about X, how did I set up Y) with the best "
+            "passages of the user's earlier Claude Code conversations, each with chat, message and time to cite. "
+            "Start here.",
         ),
         Tool(
             "search",
             "Search",
-            "Find earlier conversations by exact words, phrases and fields; grouped by chat. Use it when you know a "
-            "word that was said, a file, a tool or a time. Read what you find with read.",
+            "Search earlier conversations by words, phrases and fields; results are grouped by chat. Use it when "
+            "you know a word, a file, a tool or a time. Read the results with read.",
         ),
         Tool(
             "read",
             "Read",
-            "Read an earlier conversation: from its beginning, around a message, a sub-agent's part, or the whole "
-            "output of a tool call. Page by page.",
+            "Read an earlier conversation page by page: from its start, around a message, a sub-agent's part, or "
+            "the full output of a tool call.",
         ),
         Tool(
             "timeline",
             "Timeline",
-            "Which conversations there were in a project and a time, the newest first: what was worked on lately, "
+            "List the conversations of a project and a period, newest first: what was worked on recently, "
             "yesterday, last week.",
         ),
         Tool(
             "similar_errors",
             "Similar errors",
-            "Where an error was met before and what was done until it went well. Give it the error's text before you "
-            "try to solve it anew.",
+            "Find where an error occurred before and what solved it. Pass the error message before you try to "
+            "solve it again.",
         ),
         Tool(
             "file_history",
-            "History of a file",
-            "What earlier conversations did to a file: when, what was asked for, how many lines came and went.",
+            "File history",
+            "What earlier conversations did to a file: when, for which prompt, and how many lines were added and "
+            "removed.",
         ),
         Tool(
             "stats",
             "Statistics",
-            "Counted reports on all conversations: tokens and costs, tools, error patterns, loops and rework, files, "
+            "Reports over all conversations: tokens and costs, tools, error patterns, loops and rework, files, "
             "time. For retrospectives and questions of how much and how often.",
         ),
         Tool(
             "query",
             "SQL",
-            "Ask the index of all conversations in SQL, only reading, for what no other tool answers. Without sql it "
-            "tells the views and their columns.",
+            "Query the index of all conversations with read-only SQL, for what no other tool answers. Without "
+            "sql, it lists the views and their columns.",
         ),
     )
 }

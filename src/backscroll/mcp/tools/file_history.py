@@ -1,4 +1,4 @@
-"""`file_history`: what was done to a file, when, and why."""
+"""`file_history`: what was done to a file, when and why."""
 
 from typing import Annotated
 
@@ -16,12 +16,13 @@ class FileHistoryArguments(ToolArguments, frozen=True, kw_only=True):
     """Which file."""
 
     path: Annotated[
-        str, Meta(min_length=1, max_length=4096, description="The end of its path is enough: app.py, src/app.py.")
+        str,
+        Meta(min_length=1, max_length=4096, description="The file; the end of its path is enough: app.py, src/app.py."),
     ]
-    reads: Annotated[bool, Meta(description="Also turns that only read it.")] = False
+    reads: Annotated[bool, Meta(description="Include turns that only read it.")] = False
     since: Since = ""
     until: Until = ""
-    limit: Annotated[int, Meta(ge=1, le=200, description="At most so many turns, the newest first.")] = 20
+    limit: Annotated[int, Meta(ge=1, le=200, description="Maximum number of turns, newest first.")] = 20
     offset: Offset = 0
     include_current: IncludeCurrent = False
 
@@ -31,8 +32,8 @@ class FileHistoryTurn(Struct, kw_only=True, omit_defaults=True):
 
     chat: str | None
     title: Quoted | None = None
-    prompt: Annotated[str | None, Meta(description="The message that asked for it.")] = None
-    message: Annotated[str | None, Meta(description="The first message that did it.")] = None
+    prompt: Annotated[str | None, Meta(description="The message with the prompt.")] = None
+    message: Annotated[str | None, Meta(description="The first message that touched the file.")] = None
     when: Time | None
     file: Quoted | None = None
     edits: int = 0
@@ -42,13 +43,13 @@ class FileHistoryTurn(Struct, kw_only=True, omit_defaults=True):
     failed: int = 0
     agent: str | None = None
     abandoned: bool = False
-    text: Annotated[Quoted, Meta(description="How what was typed begins.")] = ""
+    text: Annotated[Quoted, Meta(description="The start of the prompt.")] = ""
 
 
 class FileHistoryAnswer(ToolAnswer, kw_only=True):
     """Turns, the newest first."""
 
-    file: Annotated[Quoted | None, Meta(description="The file, where it is one.")] = None
+    file: Annotated[Quoted | None, Meta(description="The file, if only one matches.")] = None
     total: int
     turns: list[FileHistoryTurn]
 
@@ -59,11 +60,11 @@ def file_history(context: CallContext, wanted: FileHistoryArguments) -> FileHist
     try:
         rows = blame(context.library, wanted.path, context.asked("", wanted.since, wanted.until), reads=wanted.reads)
     except NothingFound as error:
-        hint = "give less of its path, or find the name with stats, report=files"
+        hint = "give a shorter path, or list files with stats, report=files"
         raise NothingFound(error.message, hint) from error
     own = frozenset() if wanted.include_current else context.own_chats()
     rows = [row for row in rows if row.chat not in own]
-    # Of several files that are called so, those where the caller is come first.
+    # Files of the caller's project come first.
     rows.sort(key=lambda row: not context.caller.is_at(row.project))
     page = rows[wanted.offset : wanted.offset + wanted.limit]
     files = {row.file for row in rows}

@@ -1,4 +1,4 @@
-"""`query`: SQL that only reads, on the documented views."""
+"""`query`: read-only SQL on the documented views."""
 
 from typing import Annotated, Any, Final
 
@@ -22,11 +22,11 @@ class QueryArguments(ToolArguments, frozen=True, kw_only=True):
         str,
         Meta(
             max_length=20_000,
-            description="One statement of SQLite that only reads, on v_chats, v_sessions, v_messages, v_tool_calls, "
-            "v_usage, v_files_touched, v_problems. Leave it out to get their columns.",
+            description="One read-only SQLite statement on v_chats, v_sessions, v_messages, v_tool_calls, "
+            "v_usage, v_files_touched, v_problems. Omit it to list their columns.",
         ),
     ] = ""
-    limit: Annotated[int, Meta(ge=1, le=1000, description="At most so many rows.")] = 100
+    limit: Annotated[int, Meta(ge=1, le=1000, description="Maximum number of rows.")] = 100
 
 
 class QueryAnswer(ToolAnswer, kw_only=True):
@@ -58,7 +58,7 @@ def query(context: CallContext, wanted: QueryArguments) -> QueryAnswer:
             columns=columns,
             rows=rows[:count],
             cut=is_more,
-            rest=f"only {count} rows fit: ask for fewer columns, or add limit and offset {count}" if is_more else "",
+            rest=f"only {count} rows fit: select fewer columns, or add limit and offset {count}" if is_more else "",
         )
 
     return fit(make, len(rows), wanted.max_tokens)
@@ -68,7 +68,7 @@ def _run(context: CallContext, wanted: QueryArguments) -> Table:
     try:
         return context.library.sql(wanted.sql, limit=wanted.limit, seconds=SECONDS)
     except UsageError as error:
-        raise UsageError(error.message, "only reading is possible; call query without sql for the views") from error
+        raise UsageError(error.message, "only read-only statements are allowed; call query without sql to list the views") from error
 
 
 def cell(context: CallContext, value: Any, *, is_ours: bool = False) -> str | int | float | None:  # noqa: ANN401 - of any column

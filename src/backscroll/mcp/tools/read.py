@@ -1,4 +1,4 @@
-"""`read`: a chat, a message with what stands around it, an agent, or what a tool gave back."""
+"""`read`: a chat, a message with its neighbours, an agent, or the output of a tool call."""
 
 from typing import Annotated
 
@@ -16,16 +16,18 @@ class ReadArguments(ToolArguments, frozen=True, kw_only=True):
     """What to read."""
 
     chat: Annotated[
-        Id, Meta(description="The id of a chat, or of a session, agent or message in it; the beginning is enough.")
+        Id, Meta(description="The id of a chat, or of a session, agent or message in it. A prefix is enough.")
     ]
-    message: Annotated[IdOrNone, Meta(description="The message to read, with some around it.")] = ""
-    around: Annotated[int, Meta(ge=0, le=50, description="How many messages before and behind it.")] = 2
-    agent: Annotated[IdOrNone, Meta(description="Read what this sub-agent was told and said.")] = ""
-    call: Annotated[IdOrNone, Meta(description="A call (toolu_…) in brackets: its input and its whole output.")] = ""
-    branch: Annotated[int, Meta(ge=1, le=1_000_000, description="1 is the active one.")] = 1
-    offset: Annotated[Offset, Meta(description="Begin with this message of the chat; the first is 0.")] = 0
-    skip: Annotated[Offset, Meta(description="Leave out so many characters of the first message or the output.")] = 0
-    thinking: Annotated[bool, Meta(description="Also what the model thought.")] = False
+    message: Annotated[IdOrNone, Meta(description="The message to read, with its neighbours.")] = ""
+    around: Annotated[int, Meta(ge=0, le=50, description="How many messages before and after it.")] = 2
+    agent: Annotated[IdOrNone, Meta(description="Read this sub-agent's messages.")] = ""
+    call: Annotated[
+        IdOrNone, Meta(description="A tool call (toolu_…, shown in brackets): read its input and full output.")
+    ] = ""
+    branch: Annotated[int, Meta(ge=1, le=1_000_000, description="The branch; 1 is the active one.")] = 1
+    offset: Annotated[Offset, Meta(description="Start at this message; the first is 0.")] = 0
+    skip: Annotated[Offset, Meta(description="How many characters of the first message or of the output to skip.")] = 0
+    thinking: Annotated[bool, Meta(description="Include the model's thinking.")] = False
 
 
 class ReadMessage(Struct, kw_only=True, omit_defaults=True):
@@ -49,7 +51,7 @@ class ReadAnswer(ToolAnswer, kw_only=True):
     branch: int = 0
     branches: int = 0
     agent: str | None = None
-    total: Annotated[int, Meta(description="How many messages there are.")]
+    total: Annotated[int, Meta(description="Number of messages.")]
     messages: list[ReadMessage]
 
 
@@ -68,7 +70,7 @@ def read(context: CallContext, wanted: ReadArguments) -> ReadAnswer:
     skip = wanted.skip
     if place.key is None and items and wanted.skip > len(items[0].text):
         raise NothingFound(
-            f"message {wanted.offset} has {len(items[0].text)} characters", "read on with the next offset"
+            f"message {wanted.offset} has only {len(items[0].text)} characters", "continue with the next offset"
         )
     texts = [item.text[skip:] if number == 0 else item.text for number, item in enumerate(items)]
     total = len(place.branch_messages.entries)
@@ -109,11 +111,11 @@ def read(context: CallContext, wanted: ReadArguments) -> ReadAnswer:
 
 
 def _numbers(place: ReadTarget, wanted: ReadArguments) -> list[int]:
-    """The messages that are asked for, the most important first."""
+    """The numbers of the messages to read, the most important first."""
     total = len(place.branch_messages.entries)
     if place.key is None:
         if wanted.offset >= total > 0:
-            raise NothingFound(f"there are only {total} messages", "read from a smaller offset")
+            raise NothingFound(f"there are only {total} messages", "use a smaller offset")
         return list(range(wanted.offset, min(total, wanted.offset + 200)))
     middle = place.branch_messages.at[place.key]
     around = [middle]
@@ -123,19 +125,21 @@ def _numbers(place: ReadTarget, wanted: ReadArguments) -> list[int]:
 
 
 def _output(context: CallContext, place: ReadTarget, wanted: ReadArguments) -> MessageText:
-    """What came of a call, as the one message that there is to read."""
+    """The output of a tool call, as a message."""
     if place.key is not None:
         number = place.branch_messages.at[place.key]
         for message in place.reader.messages(context.library, place.branch_messages, [place.key]):
             if (text := output_of(message, wanted.call)) is not None:
                 return MessageText(number, name_of(message.key), message, text)
-    raise NothingFound(f"there is no call {wanted.call} in this chat", "calls stand in brackets behind a message")
+    raise NothingFound(
+        f"there is no tool call {wanted.call} in this chat", "tool calls are listed in brackets after a message"
+    )
 
 
 def _rest(
     wanted: ReadArguments, place: ReadTarget, items: list[MessageText], count: int, last: int | None, total: int
 ) -> str:
-    """How to read on; nothing where that was all."""
+    """How to read on; empty at the end."""
     if wanted.call or place.key is not None:
         if count and last is not None:
             what = f"call={wanted.call}" if wanted.call else f"message={items[count - 1].uuid}, around=0"

@@ -1,4 +1,4 @@
-"""`recall`: a question in plain words, answered with the passages that say most about it."""
+"""`recall`: answer a question in plain words with the most relevant passages."""
 
 from typing import Annotated, Any
 
@@ -12,13 +12,13 @@ from backscroll.mcp.quoting import name_of
 
 
 class RecallArguments(ToolArguments, frozen=True, kw_only=True):
-    """What to remember."""
+    """A question."""
 
     question: Annotated[
-        str, Meta(min_length=1, max_length=4096, description="In plain words, with names if you know any.")
+        str, Meta(min_length=1, max_length=4096, description="The question in plain words, with names if you know any.")
     ]
     project: Annotated[
-        str, Meta(max_length=1024, description="A folder whose chats come first; yours, unless you name another.")
+        str, Meta(max_length=1024, description="A folder whose chats are preferred; default: yours.")
     ] = ""
     since: Since = ""
     until: Until = ""
@@ -26,7 +26,7 @@ class RecallArguments(ToolArguments, frozen=True, kw_only=True):
 
 
 class RecalledQuote(Struct, kw_only=True, omit_defaults=True):
-    """Something that was said, and where."""
+    """A passage and its source."""
 
     chat: str | None
     title: Quoted | None = None
@@ -36,22 +36,22 @@ class RecalledQuote(Struct, kw_only=True, omit_defaults=True):
     role: str
     agent: str | None = None
     text: Quoted
-    shortened: Annotated[bool, Meta(description="Read all of it with read, by its message.")] = False
+    shortened: Annotated[bool, Meta(description="Read the full text with read, by its message.")] = False
 
 
 class RecallAnswer(ToolAnswer, kw_only=True):
-    """What is remembered."""
+    """Passages, the most relevant first."""
 
     passages: list[RecalledQuote]
     hint: Quoted = ""
 
 
 def recall(context: CallContext, wanted: RecallArguments) -> RecallAnswer:
-    """Remember."""
+    """Answer a question."""
     from backscroll.library.memory.recall import recall as recalled
 
     if not wanted.question.strip():
-        raise UsageError("nothing to remember", "write a question")
+        raise UsageError("the question is empty", "give a question")
     context.must_exist()
     since, until = window_of(wanted.since, wanted.until)
     found = recalled(
@@ -72,7 +72,7 @@ def recall(context: CallContext, wanted: RecallArguments) -> RecallAnswer:
         for step, passage in enumerate(passages[:count]):
             source = passage.source
             is_cut = step == count - 1 and last is not None
-            # What was said of a chat already is not said again.
+            # The title and project of a chat are given once.
             about: dict[str, Any] = {}
             if source.chat not in met:
                 about = {

@@ -1,4 +1,4 @@
-"""`search`: find what was said, by words and fields."""
+"""`search`: find passages by words and fields."""
 
 from typing import Annotated, Any, Literal
 
@@ -13,7 +13,7 @@ from backscroll.mcp.quoting import name_of
 from backscroll.render.search_results import moment_of
 
 NEARNESS = 1.25
-"""How much better a chat of the caller's own project counts."""
+"""Boost for chats of the caller's project."""
 
 
 class SearchArguments(ToolArguments, frozen=True, kw_only=True):
@@ -30,16 +30,16 @@ class SearchArguments(ToolArguments, frozen=True, kw_only=True):
     ]
     detail: Annotated[
         Literal["ids", "snippets", "messages"],
-        Meta(description="ids: only which chats and messages; snippets: why they were found; messages: whole texts."),
+        Meta(description="ids: chats and messages only; snippets: the matching text; messages: full texts."),
     ] = "snippets"
     sort: Literal["relevance", "newest", "oldest"] = "relevance"
-    limit: Annotated[int, Meta(ge=1, le=50, description="At most so many chats.")] = 8
+    limit: Annotated[int, Meta(ge=1, le=50, description="Maximum number of chats.")] = 8
     offset: Offset = 0
     include_current: IncludeCurrent = False
 
 
 class SearchMatch(Struct, kw_only=True, omit_defaults=True):
-    """A place where it was found."""
+    """A matching passage."""
 
     message: str | None
     when: Time | None
@@ -52,13 +52,13 @@ class SearchMatch(Struct, kw_only=True, omit_defaults=True):
 
 
 class MatchedChat(Struct, kw_only=True, omit_defaults=True):
-    """A chat with the best of what was found in it."""
+    """A chat with its best matches."""
 
     chat: str | None
     title: Quoted
     project: Quoted | None
     last_active: Time | None
-    found: Annotated[int, Meta(description="How many passages of it.")]
+    found: Annotated[int, Meta(description="Number of matching passages.")]
     passages: list[SearchMatch]
 
 
@@ -72,7 +72,7 @@ class SearchAnswer(ToolAnswer, kw_only=True):
 def search(context: CallContext, wanted: SearchArguments) -> SearchAnswer:
     """Find chats."""
     if not wanted.query.strip():
-        raise UsageError("nothing to search for", "write words or fields into query")
+        raise UsageError("the query is empty", "put words or fields into query")
     context.must_exist()
     is_ids = wanted.detail == "ids"
     query = context.query(wanted.query, include_current=wanted.include_current)
@@ -80,7 +80,7 @@ def search(context: CallContext, wanted: SearchArguments) -> SearchAnswer:
         query, limit=wanted.limit, offset=wanted.offset, sort=wanted.sort, hits=1 if is_ids else 3, width=280
     )
     chats = [chat._replace(passages=_telling(chat.passages)) for chat in found.chats]
-    if wanted.sort == "relevance":  # their own project's first, where it is about as good
+    if wanted.sort == "relevance":  # prefer the caller's project
         chats.sort(key=lambda one: -one.score * (NEARNESS if context.caller.is_at(one.chat.overview.project) else 1))
     texts = [[_text(context, passage, wanted) for passage in chat.passages] for chat in chats]
     flat = [(number, place) for number, chat in enumerate(chats) for place in range(len(chat.passages))]
@@ -113,7 +113,7 @@ def search(context: CallContext, wanted: SearchArguments) -> SearchAnswer:
 
 
 def _telling(passages: list[FoundPassage]) -> list[FoundPassage]:
-    """Without the title, which is told anyway, unless nothing else was found."""
+    """Without the title, which the answer has anyway, unless nothing else matches."""
     return [passage for passage in passages if passage.hit.role != "title"] or passages[:1]
 
 
@@ -142,7 +142,7 @@ def _passage(context: CallContext, passage: FoundPassage, text: str) -> SearchMa
 
 
 def place_of(context: CallContext, hit: Hit) -> dict[str, Any]:
-    """Where a passage stands, to be cited."""
+    """The source of a passage, for citing."""
     return {
         "message": name_of(hit.uuid),
         "when": utc_minutes(moment_of(hit.time)),

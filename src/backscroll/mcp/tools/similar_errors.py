@@ -1,4 +1,4 @@
-"""`similar_errors`: an error, where it was met before, and what solved it."""
+"""`similar_errors`: where an error occurred before, and what solved it."""
 
 from typing import Annotated
 
@@ -16,25 +16,23 @@ from backscroll.mcp.quoting import name_of
 class SimilarErrorsArguments(ToolArguments, frozen=True, kw_only=True):
     """An error."""
 
-    error: Annotated[
-        str, Meta(min_length=1, max_length=100_000, description="What the tool or program said, as it said it.")
-    ]
+    error: Annotated[str, Meta(min_length=1, max_length=100_000, description="The error message, verbatim.")]
     since: Since = ""
     until: Until = ""
     include_current: IncludeCurrent = False
 
 
 class SolutionStep(Struct, kw_only=True, omit_defaults=True):
-    """Something that was done."""
+    """A step of the solution."""
 
-    kind: Annotated[str, Meta(description="edit, command, call; worked: what then went well; answer: what was said.")]
+    kind: Annotated[str, Meta(description="edit, command, call; worked: what then succeeded; answer: what was said.")]
     message: str | None
     when: Time | None
     text: Quoted
 
 
 class EarlierError(Struct, kw_only=True, omit_defaults=True):
-    """An error that was met."""
+    """An earlier occurrence of an error."""
 
     chat: str | None
     message: Annotated[str | None, Meta(description="The message with the error.")]
@@ -42,30 +40,28 @@ class EarlierError(Struct, kw_only=True, omit_defaults=True):
     title: Quoted | None = None
     project: Quoted | None = None
     agent: str | None = None
-    same: Annotated[bool, Meta(description="The same but for paths, numbers and names; else it is near.")] = False
-    solved: Annotated[
-        bool | None, Meta(description="Whether the same thing went well later; null: it was not tried again.")
-    ]
+    same: Annotated[bool, Meta(description="Equal except for paths, numbers and names; otherwise similar.")] = False
+    solved: Annotated[bool | None, Meta(description="Whether the same thing succeeded later; null: not tried again.")]
     error: Quoted
-    steps: Annotated[list[SolutionStep], Meta(description="What was done until it went well, or last.")] = field(
+    steps: Annotated[list[SolutionStep], Meta(description="What was done until it succeeded, or last.")] = field(
         default_factory=list
     )
-    shortened: Annotated[bool, Meta(description="Read all of it with read, by its messages.")] = False
+    shortened: Annotated[bool, Meta(description="Read the full text with read, by its messages.")] = False
 
 
 class SimilarErrorsAnswer(ToolAnswer, kw_only=True):
     """Errors, the most useful first."""
 
-    found: Annotated[int, Meta(description="How many are like it.")]
-    chats: Annotated[int, Meta(description="In how many chats.")]
+    found: Annotated[int, Meta(description="Number of similar errors.")]
+    chats: Annotated[int, Meta(description="Number of chats with them.")]
     errors: list[EarlierError]
     hint: str = ""
 
 
 def similar_errors(context: CallContext, wanted: SimilarErrorsArguments) -> SimilarErrorsAnswer:
-    """Find where an error was met before."""
+    """Find earlier occurrences of an error."""
     if not wanted.error.strip():
-        raise UsageError("no error to look for", "give what the tool or program said")
+        raise UsageError("the error is empty", "give the error message")
     context.must_exist()
     since, until = window_of(wanted.since, wanted.until)
     met = errors_met(
@@ -98,7 +94,7 @@ def similar_errors(context: CallContext, wanted: SimilarErrorsArguments) -> Simi
 
 
 def _told(context: CallContext, one: SimilarError, last: int | None) -> EarlierError:
-    """One error; where room is short, without the steps, and with the beginning of its text."""
+    """One error; if space is short, without the steps and with its text cut."""
     source = one.source
     is_cut = last is not None
     return EarlierError(

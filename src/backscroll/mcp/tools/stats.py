@@ -31,24 +31,22 @@ class StatsArguments(ToolArguments, frozen=True, kw_only=True):
         ],
         Meta(
             description="usage: tokens and costs; tools: calls and failures; errors: patterns, and how often the next "
-            "try went well; files: most changed; sequences: loops and rework; context: what filled it."
+            "attempt succeeded; files: most changed; sequences: loops and rework; context: what filled it."
         ),
     ]  # fmt: skip
     by: Annotated[
         str,
         Meta(
             max_length=32,
-            description="What to add up by: day, week, month, hour, model, project, chat, agent, tool …, as the report "
+            description="What to group by: day, week, month, hour, model, project, chat, agent, tool …, as the report "
             "allows.",
         ),
     ] = ""
     query: Annotated[Query, Meta(description="Which chats, by fields: project:shop, model:opus.")] = ""
-    versus: Annotated[Query, Meta(description="compare only: what to compare the query with; both may be periods.")] = (
-        ""
-    )
+    versus: Annotated[Query, Meta(description="compare only: the second query or period.")] = ""
     since: Since = ""
     until: Until = ""
-    limit: Annotated[int, Meta(ge=1, le=MOST_ROWS, description="At most so many rows.")] = 20
+    limit: Annotated[int, Meta(ge=1, le=MOST_ROWS, description="Maximum number of rows.")] = 20
     offset: Offset = 0
 
 
@@ -57,7 +55,7 @@ class StatsAnswer(ToolAnswer, kw_only=True):
 
     columns: list[str]
     rows: list[list[Quoted | int | float | None]]
-    counted: Annotated[list[Quoted], Meta(description="What was counted, what was left out.")] = field(
+    counted: Annotated[list[Quoted], Meta(description="What was counted and what was left out.")] = field(
         default_factory=list
     )
 
@@ -88,10 +86,10 @@ def _report(context: CallContext, wanted: StatsArguments) -> Report:
     now = datetime.now().astimezone()
     if wanted.report == "compare":
         if not wanted.query or not wanted.versus:
-            raise UsageError("compare needs two sides", "write one into query and the other into versus")
+            raise UsageError("compare needs two queries or periods", "put one into query and the other into versus")
         return compare(context.library, context.asked("", wanted.since, wanted.until), wanted.query, wanted.versus, now)
     if wanted.versus:
-        raise UsageError(f"{wanted.report} has one side", "leave versus out, or ask for the report compare")
+        raise UsageError(f"{wanted.report} does not take versus", "leave out versus, or use report=compare")
     asked = context.asked(wanted.query, wanted.since, wanted.until)
     if wanted.report == "overview":
         return _flat(overview(context.library, asked, datetime.now(UTC)))
@@ -100,7 +98,7 @@ def _report(context: CallContext, wanted: StatsArguments) -> Report:
 
 
 def _flat(found: dict[str, Any]) -> Report:
-    """What is nested, as rows of names and values."""
+    """Nested values as rows of names and values."""
     notes = found.pop("notes", [])
     rows: list[tuple[Any, ...]] = []
 
@@ -114,7 +112,7 @@ def _flat(found: dict[str, Any]) -> Report:
         else:
             rows.append((name, value))
 
-    found.pop("last_days", None)  # thirty rows, which `activity` has too
+    found.pop("last_days", None)  # thirty rows that `activity` also has
     take("", found)
     return Report(("measure", "value"), rows, {}, notes)
 

@@ -1,4 +1,4 @@
-"""`timeline`: which chats there were, by project and time."""
+"""`timeline`: list chats by project and time."""
 
 from typing import Annotated
 
@@ -16,12 +16,12 @@ class TimelineArguments(ToolArguments, frozen=True, kw_only=True):
 
     project: Annotated[
         str,
-        Meta(max_length=1024, description="Part of a project's path, or * for all. Yours, unless you name another."),
+        Meta(max_length=1024, description="Part of a project's path, or * for all. Default: your project."),
     ] = ""
     since: Since = ""
     until: Until = ""
-    query: Annotated[Query, Meta(description="Words of titles, and fields, as in search: is:error, file:app.py.")] = ""
-    limit: Annotated[int, Meta(ge=1, le=200, description="At most so many chats, the newest first.")] = 30
+    query: Annotated[Query, Meta(description="Title words and fields, as in search: is:error, file:app.py.")] = ""
+    limit: Annotated[int, Meta(ge=1, le=200, description="Maximum number of chats, newest first.")] = 30
     offset: Offset = 0
     include_current: IncludeCurrent = False
 
@@ -44,7 +44,7 @@ class TimelineChat(Struct, kw_only=True, omit_defaults=True):
 class TimelineAnswer(ToolAnswer, kw_only=True):
     """Chats, the newest first."""
 
-    project: Annotated[Quoted | None, Meta(description="The project of all of them, where it is one.")] = None
+    project: Annotated[Quoted | None, Meta(description="The project, if all chats share one.")] = None
     chats: list[TimelineChat]
 
 
@@ -56,7 +56,7 @@ def timeline(context: CallContext, wanted: TimelineArguments) -> TimelineAnswer:
     found = _chats(context, wanted, context.caller.project or "" if is_own else project)
     if is_own:
         found = [stored for stored in found if context.caller.is_at(stored.overview.project)]
-        if not found and not wanted.offset:  # nothing yet where they are: all there is
+        if not found and not wanted.offset:  # nothing in the caller's project: list all projects
             is_own, found = False, _chats(context, wanted, "*")
     page = found[wanted.offset : wanted.offset + wanted.limit]
     of = context.frame.line_or_none(context.caller.project) if is_own else None
@@ -78,7 +78,7 @@ def timeline(context: CallContext, wanted: TimelineArguments) -> TimelineAnswer:
 
 
 def _chats(context: CallContext, wanted: TimelineArguments, project: str) -> list[StoredChat]:
-    """All that are asked for, the newest first."""
+    """The matching chats, newest first."""
     project = "" if project in EVERYWHERE else project
     query = context.query(
         wanted.query, include_current=wanted.include_current, project=project, since=wanted.since, until=wanted.until

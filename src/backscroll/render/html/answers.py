@@ -51,7 +51,7 @@ def _part(block: Block, message: Message, view: View) -> Iterator[Html]:
     if isinstance(block, Text):
         if block.text.strip():
             shown, lines = (block.text, 0) if view.whole else cut(block.text, MOST_LINES, MOST_CHARACTERS)
-            more = el("p", f"… {lines:,} lines in all: see the raw row", class_="muted") if lines else NOTHING
+            more = el("p", f"… {lines:,} lines; see the raw row", class_="muted") if lines else NOTHING
             yield el("div", prose(shown), more, class_="part text", data_detail="talk")
     elif isinstance(block, Thinking):
         yield _thinking(block.thinking)
@@ -65,11 +65,11 @@ def _part(block: Block, message: Message, view: View) -> Iterator[Html]:
             yield section(call, message, view)
             words = user_words(call)
             if words:
-                who = el("p", "You, instead", class_="part-label")
+                who = el("p", "You, rejecting it", class_="part-label")
                 yield el("div", who, as_typed(words), class_="part said", data_detail="talk")
     elif isinstance(block, WebSearchResult):
         if (block.tool_use_id or "") not in message.calls:
-            yield _odd("the result of a search", json_of(readable_value(block.content), view.whole))
+            yield _odd("search result", json_of(readable_value(block.content), view.whole))
     elif isinstance(block, Image):
         yield _image(block, message, view)
     elif isinstance(block, Document):
@@ -82,7 +82,7 @@ def _part(block: Block, message: Message, view: View) -> Iterator[Html]:
 
 def _thinking(text: str) -> Html:
     if not text.strip():
-        return el("p", "Thought, and did not write it down", class_="part thinking empty", data_detail="everything")
+        return el("p", "Thinking (not recorded)", class_="part thinking empty", data_detail="everything")
     begin = el("span", one_line(text), class_="thinking-begin")
     summary = el("summary", el("span", "Thinking", class_="part-name"), " ", begin)
     return el("details", summary, prose(text), class_="part thinking", data_detail="normal")
@@ -107,7 +107,7 @@ def _how_it_ended(message: Message) -> Iterator[Html]:
 def _ended_oddly(message: Message) -> str:
     reason = message.stop_reason
     if any(isinstance(row.record, Assistant) and row.record.is_aborted_mid_stream for row in message.rows):
-        return "The answer was broken off."
+        return "The answer is incomplete."
     if message.model == SYNTHETIC or reason in (None, *USUAL):
         return ""
     return STOPS.get(reason or "", f"The answer stopped: {reason}.")
@@ -119,8 +119,8 @@ def _is_empty(block: Block) -> bool:
 
 USUAL: Final = ("end_turn", "tool_use", "stop_sequence")
 STOPS: Final = {
-    "max_tokens": "The answer reached its greatest length and stopped.",
-    "refusal": "The model refused to go on.",
+    "max_tokens": "The answer stopped at its maximum length.",
+    "refusal": "The model refused to continue.",
     "pause_turn": "The answer paused.",
-    "model_context_window_exceeded": "The context was full, so the answer stopped.",
+    "model_context_window_exceeded": "The answer stopped because the context window was full.",
 }

@@ -31,7 +31,7 @@ def aside_of(message: Message, view: View) -> Aside:
     if kind in (RowKind.COMPACTION, RowKind.MICROCOMPACTION) and isinstance(record, System):
         return _compaction(record)
     if kind is RowKind.COMPACT_SUMMARY:
-        line = f"Summary of what was said before ({len(message.text):,} characters)"
+        line = f"Summary of the conversation so far ({len(message.text):,} characters)"
         return Aside(line, _cut(message.text, view, prose), "normal")
     if kind is RowKind.NOTIFICATION:
         return _notification(message, view)
@@ -47,10 +47,10 @@ def aside_of(message: Message, view: View) -> Aside:
         return Aside(join(["Attached for the model: ", el("code", name), _hint(message.text)]), shown)
     if kind is RowKind.META or isinstance(record, User):
         text = message.text if message.text.strip() else _raw_text(record)
-        return Aside(join(["Told to the model by the client", _hint(text)]), _cut(text, view))
+        return Aside(join(["Message from Claude Code to the model", _hint(text)]), _cut(text, view))
     name = type_of(record) if record is not None else "record"
     shown = json_of(fields_of(record), view.whole) if record is not None else NOTHING
-    return Aside(join(["Unknown record ", el("code", name or "without a type")]), shown)
+    return Aside(join(["Unknown record ", el("code", name or "no type")]), shown)
 
 
 def _compaction(record: System) -> Aside:
@@ -59,14 +59,12 @@ def _compaction(record: System) -> Aside:
     if metadata is None and isinstance(small, dict):
         had, saved = _number(small.get("preTokens")), _number(small.get("tokensSaved"))
         told = [f"{short(had)} tokens before" if had else "", f"{short(saved)} saved" if saved else ""]
-        return Aside(
-            _dotted("Old results of tools were taken out of the context", *told), detail="normal", tone="divider"
-        )
-    trigger = {"auto": "by itself", "manual": "by /compact"}.get((metadata.trigger if metadata else None) or "", "")
+        return Aside(_dotted("Old tool results were removed from the context", *told), detail="normal", tone="divider")
+    trigger = {"auto": "automatic", "manual": "/compact"}.get((metadata.trigger if metadata else None) or "", "")
     before, after = (metadata.pre_tokens, metadata.post_tokens) if metadata else (None, None)
     tokens = f"{before:,} → {after:,} tokens" if before and after else f"{before:,} tokens before" if before else ""
     count = metadata.messages_summarized if metadata else None
-    summed = f"{count:,} messages summed up" if count else ""
+    summed = f"{count:,} messages summarised" if count else ""
     return Aside(_dotted("Compacted", trigger, tokens, summed), detail="normal", tone="divider")
 
 
@@ -86,11 +84,11 @@ def _notification(message: Message, view: View) -> Aside:
 def _api_error(record: System, view: View) -> Aside:
     error = value_of(record.error)
     attempt, most = record.retry_attempt, record.max_retries
-    told = [el("span", "The API did not answer", class_="aside-name"), _error_name(error) or record.content or ""]
+    told = [el("span", "API error", class_="aside-name"), _error_name(error) or record.content or ""]
     if attempt:
-        told.append(f"try {attempt:.0f}{f' of {most:.0f}' if most else ''}")
+        told.append(f"attempt {attempt:.0f}{f' of {most:.0f}' if most else ''}")
     if record.retry_in_ms:
-        told.append(f"again after {duration(record.retry_in_ms / 1000)}")
+        told.append(f"retry after {duration(record.retry_in_ms / 1000)}")
     return Aside(_dotted(*told), json_of(error, view.whole) if error else NOTHING, "normal", "error")
 
 
@@ -139,14 +137,14 @@ def _hooks(record: System, view: View) -> Aside:
     told = [f"{count} ran" if count else "", f"{len(wrong)} failed" if wrong else ""]
     listed = el("ul", [el("li", el("code", command)) for command in commands], class_="plain-list")
     shown = join([listed if commands else NOTHING, *[_cut(error, view, terminal) for error in wrong]])
-    line = _dotted("Hooks", *told, "held the model back" if is_stopped else "")
+    line = _dotted("Hooks", *told, "stopped the model" if is_stopped else "")
     return Aside(line, shown, "normal" if is_stopped else "everything")
 
 
 def _note(message: Message, record: System, view: View) -> Aside:
     name = record.subtype or "note"
     if name == "turn_duration" and record.duration_ms:
-        return Aside(f"The turn took {duration(record.duration_ms / 1000)}")
+        return Aside(f"Turn duration: {duration(record.duration_ms / 1000)}")
     is_loud = name in LOUD or record.level in ("warning", "error")
     detail: Detail = "normal" if is_loud else "everything"
     text = message.text.strip()
@@ -183,7 +181,7 @@ def _cut(text: str, view: View, show: Any = readable) -> Html:  # noqa: ANN401 -
     if not text.strip():
         return NOTHING
     shown, lines = (text, 0) if view.whole else cut(text, 200, 20_000)
-    more = el("p", f"{lines:,} lines in all; the rest is in the raw row", class_="more muted") if lines else NOTHING
+    more = el("p", f"{lines:,} lines; see the raw row for the rest", class_="more muted") if lines else NOTHING
     return join([show(shown), more])
 
 

@@ -99,7 +99,7 @@ def lines(axis: Axis, series: Sequence[Series], *, label: str, measure: str) -> 
 def bars(rows: Sequence[Bar], *, label: str, legend: Sequence[str] = ()) -> Html:
     """Bars below one another, each with its name and its figure as text."""
     if not rows:
-        return figure("bars", label, el("p", "Nothing to show.", class_="muted"), NOTHING)
+        return figure("bars", label, el("p", "No data.", class_="muted"), NOTHING)
     most = largest([sum(row.parts) for row in rows]) or 1.0
     items = []
     for row in rows:
@@ -161,7 +161,7 @@ def _told_column(axis: Axis, series: Sequence[Series], place: int, measure: str,
     some = [(name, value) for name, value in known if value or not with_total]
     told_lines = [f"{name}: {told(value)}" for name, value in some]
     if with_total and len(some) != 1:
-        told_lines.append(f"All: {told(sum(value for _, value in some))}")
+        told_lines.append(f"Total: {told(sum(value for _, value in some))}")
     return "\n".join([axis.names[place], *told_lines])
 
 
@@ -171,7 +171,7 @@ def _along(
 ) -> Html:  # fmt: skip
     """A chart with a scale at its left and names below it."""
     if not axis.names:
-        return figure(kind, label, el("p", "Nothing to show.", class_="muted"), NOTHING)
+        return figure(kind, label, el("p", "No data.", class_="muted"), NOTHING)
     height, top = HEAD + HEIGHT + FOOT, marks[-1]
     levels = [(HEAD + HEIGHT * (1 - mark / top), mark) for mark in marks]
     left = el(
@@ -219,4 +219,4 @@ def _described(axis: Axis, values: Sequence[float], measure: str) -> str:
     most = largest(values)
     is_of_columns = len(values) == len(axis.names)
     where = f" ({axis.names[list(values).index(most)]})" if is_of_columns and most in values else ""
-    return f"{span}; at most {told(most)}{where}. The figures are in the table below."
+    return f"{span}; at most {told(most)}{where}. A table follows."

@@ -18,10 +18,10 @@ from backscroll.render.terminal import moment, plural
 STATES: Final = {
     "working": "Claude is working",
     "waiting": "Waiting for you",
-    "idle": "The end, so far",
+    "idle": "End of the chat",
 }
 LEVELS: Final = (("everything", "Everything"), ("normal", "Normal"), ("talk", "Prompts and answers"))
-FORMS: Final = (("html", "Web page"), ("md", "Markdown"), ("json", "JSON"), ("jsonl", "The rows, as they are"))
+FORMS: Final = (("html", "Web page"), ("md", "Markdown"), ("json", "JSON"), ("jsonl", "Original rows (JSONL)"))
 
 
 def chat_page(shown: ChatPageData) -> Html:
@@ -96,7 +96,7 @@ def _address(chat: str) -> str:
 def _head(shown: ChatPageData, address: str) -> Html:
     badges = [
         el("span", "live", class_="badge live", id="live-badge", hidden=not shown.is_live),
-        el("span", "archived", class_="badge", title="Claude Code has deleted it; this is the kept copy")
+        el("span", "archived", class_="badge", title="Deleted by Claude Code; kept in the archive")
         if shown.is_archived
         else None,
         el("span", "pinned", class_="badge", id="pinned-badge", hidden=not shown.is_pinned),
@@ -173,7 +173,7 @@ def _when(when: datetime) -> Html:
 def _tags(shown: ChatPageData, address: str) -> Html:
     own = [
         el("form", el("input", type="hidden", name="untag", value=tag), el("span", tag),
-           el("button", "×", class_="quiet", aria_label=f"Take the tag {tag} off"),
+           el("button", "×", class_="quiet", aria_label=f"Remove tag {tag}"),
            method="post", action=f"{address}/marks", class_="tag", data_mark=True)
         for tag in shown.tags
     ]  # fmt: skip
@@ -189,9 +189,9 @@ def _toolbar(shown: ChatPageData, address: str) -> Html:
     )  # fmt: skip
     tools = [
         pin,
-        _field(marks, "tag", "Tag", "A tag"),
-        _field(marks, "note", "Note", "A note"),
-        _button("copy-resume", "Copy resume", title=f"Copy: {shown.resume}") if shown.resume else None,
+        _field(marks, "tag", "Tag", "New tag"),
+        _field(marks, "note", "Note", "New note"),
+        _button("copy-resume", "Copy resume command", title=f"Copy: {shown.resume}") if shown.resume else None,
         _button("copy-markdown", "Copy Markdown", title="Copy the chat as Markdown"),
         el(
             "details",
@@ -214,7 +214,7 @@ def _toolbar(shown: ChatPageData, address: str) -> Html:
         el("span", id="find-count", class_="find-count", role="status"),
         el("button", "↑", type="button", id="find-previous", class_="quiet", aria_label="Previous match"),
         el("button", "↓", type="button", id="find-next", class_="quiet", aria_label="Next match"),
-        id="find-form", class_="find-form", role="search", aria_label="In this chat", hidden=True,
+        id="find-form", class_="find-form", role="search", aria_label="Find in this chat", hidden=True,
     )  # fmt: skip
     return el("div", el("div", tools, class_="chat-actions"), levels, find, class_="chat-tools")
 
@@ -243,7 +243,7 @@ def _outline(shown: ChatPageData, address: str) -> Html:
         parts: list[Html] = [way, el("h2", "Prompts"), el("p", later, class_="muted")]
     else:
         listed = outline_list(shown.outline, f"?branch={shown.branch}", shown.filled)
-        nothing = el("p", "Nothing was asked.", class_="muted")
+        nothing = el("p", "No prompts.", class_="muted")
         parts = [
             minimap(shown.outline),
             gauge(shown.outline),

@@ -95,7 +95,7 @@ def _begin(title: str, assets: Assets, style: str, back: str | None) -> Iterator
     """Everything before what a page is about, up to the beginning of its `div.chat`."""
     yield from page_head(title, assets, style)
     way = el("nav", el("a", "All chats", href=back)) if back else NOTHING
-    theme = el("button", "◐", type="button", class_="quiet", id="theme", aria_label="Dark or light", hidden=True)
+    theme = el("button", "◐", type="button", class_="quiet", id="theme", aria_label="Switch theme", hidden=True)
     yield '<body class="exported">'
     yield el("a", "Skip to content", class_="skip", href="#main")
     yield el(
@@ -143,7 +143,7 @@ def branch_style(branches: Sequence[Branch]) -> str:
 
 def footer(*, is_redacted: bool) -> Html:
     """What a reader should know of the file."""
-    told = "Secrets that were recognised are masked." if is_redacted else "Secrets were not masked."
+    told = "Recognised secrets are masked." if is_redacted else "Secrets are not masked."
     return el("footer", el("p", f"Exported by backscroll. {told}"), class_="export-foot muted")
 
 
@@ -180,7 +180,7 @@ def _branch_choice(chat: Chat) -> Html:
     options = []
     for branch in chat.branches:
         asked = (turn.head.row.text for turn in branch.turns if turn.head and turn.head.row.text.strip())
-        words = first_words(next(asked, ""), 60) or "goes on without a prompt"
+        words = first_words(next(asked, ""), 60) or "no prompt"
         name = f"{branch.number} of {len(chat.branches)}{' (active)' if branch.number == 1 else ''}: {words}"
         options.append(el("option", name, value=branch.number))
     select = el("select", options, id="branch", autocomplete="off")

@@ -35,7 +35,7 @@ def index_page(chats: Sequence[ExportedChat], assets: Assets, *, title: str, is_
     """The page that leads to all of them."""
     yield from page_head(title, assets)
     yield '<body class="exported export-list">'
-    theme = el("button", "◐", type="button", class_="quiet", id="theme", aria_label="Dark or light", hidden=True)
+    theme = el("button", "◐", type="button", class_="quiet", id="theme", aria_label="Switch theme", hidden=True)
     yield el("header", el("span", "backscroll", class_="brand"), el("div", theme, class_="bar-tools"), class_="bar")
     yield '<main id="main">'
     yield el("h1", first_words(title, 200))

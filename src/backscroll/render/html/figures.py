@@ -10,7 +10,7 @@ from backscroll.render.html.element import NOTHING, Html, el
 
 SERIES: Final = 8
 """How many series can be told apart by their colours."""
-FIGURES: Final = "The figures as a table"
+FIGURES: Final = "Show as table"
 
 
 def figure(kind: str, label: str, drawing: Html, figures: Html, *, legend: Sequence[str] = ()) -> Html:

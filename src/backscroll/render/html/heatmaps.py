@@ -27,7 +27,7 @@ def heatmap(days: Mapping[date, int], *, label: str, link: Callable[[date], str]
     Of each day its number is shown; `link` is where a day leads that has one.
     """
     if not days:
-        return figure("calendar", label, el("p", "Nothing yet.", class_="muted"), NOTHING)
+        return figure("calendar", label, el("p", "No data.", class_="muted"), NOTHING)
     last = min(max(days), LATEST)
     monday = last - last.weekday() * DAY - (WEEKS - 1) * 7 * DAY
     shown = {day: count for day, count in days.items() if monday <= day <= last}
@@ -37,7 +37,7 @@ def heatmap(days: Mapping[date, int], *, label: str, link: Callable[[date], str]
         for weeks in (range(FIRST_PART), range(FIRST_PART, WEEKS))
     ]
     total, active = sum(shown.values()), sum(1 for count in shown.values() if count)
-    told = f"{label}: {total:,} on {active:,} days from {monday} to {last}, at most {most:,} on a day"
+    told = f"{label}: {total:,} on {active:,} days from {monday} to {last}, at most {most:,} per day"
     drawing = join([
         # Links inside an image would be there for nobody who hears the page.
         el("div", parts, class_="calendar", role="group" if link else "img", aria_label=told),
@@ -67,7 +67,7 @@ def hours(rows: Sequence[tuple[str, Sequence[int]]], *, label: str, unit: str = 
         ]
     total = sum(count for _, counts in rows for count in counts)
     drawing = join([
-        el("svg", el("title", label), el("desc", f"{total:,} in all, at most {most:,} in an hour of the week"), drawn,
+        el("svg", el("title", label), el("desc", f"{total:,} in total, at most {most:,} in an hour of the week"), drawn,
            viewBox=f"0 0 {width} {height}", role="img", class_="hours"),
         scale(most),
     ])  # fmt: skip

@@ -116,7 +116,7 @@ def _typed(text: str, view: View) -> Html:
         return as_typed(text)
     rest = text[len(begin) :]
     shown, cut_lines = cut(rest, 5000, 200_000)
-    more = el("p", "The rest is in the raw row.", class_="muted") if cut_lines else NOTHING
+    more = el("p", "See the raw row for the rest.", class_="muted") if cut_lines else NOTHING
     left = lines - begin.count("\n") - 1
     folded = el("details", el("summary", f"{left:,} more lines" if left > 1 else f"{len(rest):,} more characters"),
                 as_typed(shown), more, class_="typed-rest")  # fmt: skip
@@ -142,11 +142,11 @@ def _head(message: Message, view: View, before: PreviousMessage, who: str) -> Ht
     model, version = message.model, _version(message)
     facts = []
     if message.kind is RowKind.QUEUED:
-        facts.append(el("span", "while Claude was at work", class_="badge"))
+        facts.append(el("span", "sent while Claude was working", class_="badge"))
     if model and model not in (SYNTHETIC, before.model):
         facts.append(el("span", _model_name(model), class_="model", title=_model_title(message, before)))
     if version and before.version and version != before.version:
-        title = f"Claude Code changed from {before.version} to {version}"
+        title = f"Claude Code was updated from {before.version} to {version}"
         facts.append(el("span", f"Claude Code {version}", class_="version", title=title))
     name = el("span", who, class_="who") if who else NOTHING
     when = (
@@ -172,7 +172,7 @@ def _spent(message: Message, view: View) -> Html:
     cost = view.costs.get(message.id)
     told = f"{short(context)} in · {short(usage.output_tokens)} out"
     if known:
-        told += f" · {dollars(cost // 1000) if cost is not None else 'no price known'}"
+        told += f" · {dollars(cost // 1000) if cost is not None else 'unknown price'}"
     return el("span", told, class_="spent", title=_usage_title(usage))
 
 
@@ -191,7 +191,7 @@ def _tools(message: Message, view: View) -> Html:
             f"{number}" if number > 1 else "raw",
             href=address,
             data_raw=True,
-            title=f"Row {number} as it was written",
+            title=f"Raw row {number}",
         )
         for number, address in enumerate(addresses, 1)
     ]
@@ -221,15 +221,16 @@ def _fork(fork: Fork) -> Html:
         for number, (branch, first, text) in enumerate(listed, begin)
     ]
     left = len(ways) - len(listed)
-    more = el("p", f"{left:,} more ways are not listed here", class_="muted") if left else NOTHING
+    more = el("p", f"{left:,} more branches not listed", class_="muted") if left else NOTHING
     count = el(
         "details",
         el("summary", f"{here + 1} of {len(ways)}"),
         el("ol", items, start=begin + 1 if begin else None),
         more,
     )
-    return el("nav", step(here - 1, "‹", "The way before"), count, step(here + 1, "›", "The next way"),
-              el("span", "You went back here", class_="muted"), class_="fork", aria_label="Ways from here")  # fmt: skip
+    return el("nav", step(here - 1, "‹", "Previous branch"), count, step(here + 1, "›", "Next branch"),
+              el("span", "You rewound here", class_="muted"), class_="fork",
+              aria_label="Branches from here")  # fmt: skip
 
 
 def _way(branch: int, message: str) -> str:

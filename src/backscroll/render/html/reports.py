@@ -37,7 +37,7 @@ def report_table(
     `more` are the whole rows, where links need what is not shown of them.
     """
     if not rows:
-        return el("p", "Nothing to show.", class_="muted")
+        return el("p", "No data.", class_="muted")
     right = [is_numeric(row[place] for row in rows) for place in range(len(columns))]
     at = list(columns).index(bar) if bar is not None and bar in columns else None
     most = largest([row[at] for row in rows]) if at is not None else 0.0

@@ -1,7 +1,6 @@
-"""What is answered: the shapes that `--json` prints, written down so that the API can describe itself.
+"""The types of the responses, for the OpenAPI description: what `--json` prints.
 
-Handlers answer with what `render` makes; the tests hold both together. What each key means is in
-docs/reference/json.md.
+Handlers answer with what `render` makes; tests keep both in step. docs/reference/json.md explains each key.
 """
 
 from typing import Any
@@ -22,14 +21,14 @@ class PullRequest(Answer):
 
 
 class Todo(Answer):
-    """Something that was to be done."""
+    """An item of the to-do list."""
 
     text: str
     status: str
 
 
 class Chat(Answer):
-    """What one knows of a chat without reading it."""
+    """The summary of a chat."""
 
     id: str
     title: str
@@ -57,7 +56,7 @@ class Chat(Answer):
 
 
 class Chats(Answer):
-    """Some chats, and whether there are more behind them."""
+    """Some chats, and whether there are more."""
 
     chats: list[Chat]
     more: bool
@@ -70,7 +69,7 @@ class OneChat(Answer):
 
 
 class Branch(Answer):
-    """A branch and where it left."""
+    """A branch, and where it forked off."""
 
     number: int
     active: bool
@@ -87,7 +86,7 @@ class Branches(Answer):
 
 
 class Usage(Answer):
-    """The four counts of tokens."""
+    """Token counts."""
 
     input_tokens: int
     output_tokens: int
@@ -96,7 +95,7 @@ class Usage(Answer):
 
 
 class ForkContext(Answer):
-    """The conversation that a forked agent began with."""
+    """The conversation that a forked agent started from."""
 
     session: str | None
     last: str | None
@@ -126,7 +125,7 @@ class Agents(Answer):
 
 
 class Compaction(Answer):
-    """Why the context was summed up, what that saved, and which rows stayed in it."""
+    """A compaction: why it happened, its token counts, and which rows were preserved."""
 
     trigger: str | None
     tokens_before: int | None
@@ -137,7 +136,7 @@ class Compaction(Answer):
 
 
 class Call(Answer):
-    """A call of a tool, with its result."""
+    """A tool call with its result."""
 
     id: str
     name: str
@@ -163,11 +162,11 @@ class Message(Answer):
     compaction: Compaction | None
     calls: list[Call]
     branch: int | UnsetType = UNSET
-    """Not of an agent's messages."""
+    """Missing for an agent's messages."""
 
 
 class Messages(Answer):
-    """Some messages of a branch or an agent, in the order of reading, and how many there are."""
+    """Some messages of a branch or an agent, in reading order, and their total number."""
 
     messages: list[Message]
     offset: int
@@ -175,7 +174,7 @@ class Messages(Answer):
 
 
 class Hit(Answer):
-    """A passage that was found."""
+    """A passage that matches."""
 
     chat: str
     title: str
@@ -196,7 +195,7 @@ class Hit(Answer):
 
 
 class FoundChat(Answer):
-    """A chat that something was found in."""
+    """A chat with matches."""
 
     id: str
     title: str
@@ -209,7 +208,7 @@ class FoundChat(Answer):
 
 
 class Found(Answer):
-    """What a search found."""
+    """Search results."""
 
     hits: list[Hit]
     chats: list[FoundChat]
@@ -220,13 +219,13 @@ class Found(Answer):
 
 
 class Report(Struct, frozen=True):
-    """A report: its rows, and beside them what was counted and left out. `overview` has no rows."""
+    """A report: its rows, and what was counted and left out. `overview` has no rows."""
 
     rows: list[dict[str, Any]] | UnsetType = UNSET
 
 
 class Project(Answer):
-    """A project, with what there is of it."""
+    """A project with its totals."""
 
     project: str | None
     chats: int
@@ -235,21 +234,21 @@ class Project(Answer):
 
 
 class Projects(Answer):
-    """All projects, the one that was last active first."""
+    """All projects, the most recently active first."""
 
     projects: list[Project]
 
 
 class Status(Answer):
-    """What is served, and how far it is read."""
+    """What is served, and the state of the index."""
 
     backscroll: str
     """The version."""
     library: str
     homes: list[str]
     indexed: bool
-    """Whether there is anything to ask yet."""
+    """Whether there is an index yet."""
     pending: int
-    """Passages that cannot be found yet."""
+    """Passages that are not indexed yet."""
     live: list[str]
     """Sessions that a client has open."""

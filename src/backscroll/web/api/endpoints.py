@@ -1,4 +1,4 @@
-"""Every address of the API: what it takes, who answers, and in which shape. The description is made from this table."""
+"""The endpoints of the API: path, handler, parameters and response. The OpenAPI description is made from this table."""
 
 import json
 import math
@@ -22,27 +22,27 @@ from backscroll.web.state import ViewerState
 
 
 class Endpoint(NamedTuple):
-    """An address. What it is for is the first line of the docstring of who answers."""
+    """An endpoint. Its summary is the first line of the handler's docstring."""
 
     path: str
     answer: Callable[..., dict[str, Any]]
-    """Gets a library, what is asked, and where it reads chats piece by piece those that are open."""
+    """Takes a library and the parameters, and with `browses` the open chats."""
     takes: type[msgspec.Struct]
     gives: type[msgspec.Struct]
     fails: tuple[type[BackscrollError], ...]
     browses: bool = False
-    """Whether it reads chats piece by piece."""
+    """Whether it reads messages of a chat."""
     is_early: bool = False
-    """Whether it answers before anything was read."""
+    """Whether it works before the first update."""
 
     @property
     def name(self) -> str:
-        """What it is called in the description."""
+        """Its operation id."""
         return self.answer.__name__
 
     @property
     def summary(self) -> str:
-        """What it is for."""
+        """Its one-line description."""
         return (self.answer.__doc__ or "").splitlines()[0]
 
     def route(self) -> Route:
@@ -51,11 +51,11 @@ class Endpoint(NamedTuple):
 
 
 def encode(value: object) -> bytes:
-    """JSON of anything that a transcript may hold."""
+    """JSON of anything that a transcript may contain."""
     try:
         return msgspec.json.encode(value)
     except (UnicodeEncodeError, OverflowError, ValueError):
-        # Half a character, or a number of more than 64 bits: the slower way writes both so that others can read them.
+        # A lone surrogate, or an integer over 64 bits: the slower encoder writes both in a portable way.
         return json.dumps(_finite(value), separators=(",", ":")).encode()
 
 
@@ -70,7 +70,7 @@ def _answering(endpoint: Endpoint) -> Answering:
                 )
                 with state.library() as library:
                     if not library.is_indexed and not endpoint.is_early:
-                        raise Busy("nothing has been read yet", "try again in a moment; see /api/v1/status")
+                        raise Busy("the library is being built", "try again in a moment; see /api/v1/status")
                     answer = endpoint.answer(library, wanted, *((state.open_chats,) if endpoint.browses else ()))
             except BackscrollError as error:
                 return problem_response(error, status_of(error))
@@ -82,7 +82,7 @@ def _answering(endpoint: Endpoint) -> Answering:
 
 
 def _finite(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """The same without numbers that JSON does not have."""
+    """The same without NaN and infinity, which JSON does not have."""
     if isinstance(value, dict):
         return {str(key): _finite(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

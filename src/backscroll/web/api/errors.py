@@ -1,4 +1,4 @@
-"""Errors of one shape, whoever makes them: the library, the router, the wall, or a mistake of ours."""
+"""Every error as JSON of one shape: from the library, the router, the guard, or a bug."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -43,7 +43,7 @@ def problem_response(error: BackscrollError, status: int, headers: Mapping[str, 
 
 
 async def on_http_error(request: Request, raised: Exception) -> Response:
-    """What the router has to say: no such address, no such method."""
+    """Errors of the router: unknown address, method not allowed."""
     status = raised.status_code if isinstance(raised, HTTPException) else HTTPStatus.INTERNAL_SERVER_ERROR
     headers = (raised.headers if isinstance(raised, HTTPException) else None) or {}
     error = _as_error(request, status)
@@ -51,22 +51,23 @@ async def on_http_error(request: Request, raised: Exception) -> Response:
         return problem_response(error, status, headers)
     from backscroll.web.layout import error_page  # which needs more than an error in JSON does
 
-    return HTMLResponse(error_page(error), status, headers)
+    title = "Page not found" if status == HTTPStatus.NOT_FOUND else ""
+    return HTMLResponse(error_page(error, title), status, headers)
 
 
 async def on_failure(request: Request, _: Exception) -> Response:
-    """A mistake of ours. What it was goes to the log, and not to whoever asked."""
+    """A bug of ours. The traceback goes to the log, never to the client."""
     return await on_http_error(request, HTTPException(HTTPStatus.INTERNAL_SERVER_ERROR))
 
 
 def _as_error(request: Request, status: int) -> BackscrollError:
     if status == HTTPStatus.NOT_FOUND:
         is_api = request.url.path.startswith(PREFIX)
-        return NothingFound("there is nothing at this address", SEE if is_api else "begin at the first page")
+        return NothingFound("there is nothing at this address", SEE if is_api else "check the address")
     if status == HTTPStatus.METHOD_NOT_ALLOWED:
-        return UsageError(f"this address does not take {request.method[:20]}", SEE)
+        return UsageError(f"{request.method[:20]} is not allowed here", SEE)
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return BackscrollError("that failed, and the reason is on the terminal of the server", "please report it")
+        return BackscrollError("internal error", "the server's terminal shows the cause; please report it")
     return UsageError(HTTPStatus(status).phrase.lower(), SEE)
 
 

@@ -1,4 +1,4 @@
-"""Who answers: each asks the library and answers with what `--json` prints."""
+"""The handlers: each answers with what `--json` prints."""
 
 from typing import Any
 
@@ -19,25 +19,25 @@ from backscroll.web.api.parameters import (
 
 
 def chats(library: Library, wanted: ChatsParameters) -> dict[str, Any]:
-    """The chats that a query accepts by its fields, and by its words in their titles."""
+    """List chats whose fields and titles match a query."""
     found = library.chats(wanted.q, limit=wanted.limit + 1, offset=wanted.offset, sort=wanted.sort)
     return {"chats": [_chat(library, one) for one in found[: wanted.limit]], "more": len(found) > wanted.limit}
 
 
 def chat(library: Library, wanted: ChatParameters) -> dict[str, Any]:
-    """One chat."""
+    """Get one chat."""
     return {"chat": _chat(library, library.find(wanted.id))}
 
 
 def messages(library: Library, wanted: MessagesParameters, open_chats: OpenChats) -> dict[str, Any]:
-    """What was said on a branch, or by an agent, page by page."""
+    """List the messages of a branch or of an agent, page by page."""
     reader = open_chats.open(library, wanted.id)
     if wanted.agent:
         branch_messages, beside = reader.agent_branch(reader.agent(wanted.agent)), {}
         entries = branch_messages.entries
     else:
         branch_messages, beside = reader.branch_messages(wanted.branch), {"branch": wanted.branch}
-        # What it shares with the branches before it is said there, as in `show --json`.
+        # Messages shared with earlier branches are listed there, as in `show --json`.
         entries = [entry for entry in branch_messages.entries if reader.branch_of(entry.turn) == wanted.branch]
     keys = [entry.key for entry in entries[wanted.offset : wanted.offset + wanted.limit]]
     return {
@@ -50,30 +50,30 @@ def messages(library: Library, wanted: MessagesParameters, open_chats: OpenChats
 
 
 def branches(library: Library, wanted: ChatParameters, open_chats: OpenChats) -> dict[str, Any]:
-    """The branches of a chat, the active one first."""
+    """List the branches of a chat, the active one first."""
     return {"branches": [branch_as_json(branch) for branch in open_chats.open(library, wanted.id).chat.branches]}
 
 
 def agents(library: Library, wanted: ChatParameters, open_chats: OpenChats) -> dict[str, Any]:
-    """The sub-agents of a chat, also those that were only warmed up."""
+    """List the sub-agents of a chat, including those that were only warmed up."""
     reader = open_chats.open(library, wanted.id)
     found = reader.chat.agents
-    reader.read(library, [row for agent in found for row in agent.rows if row.message_id])  # for what they took
+    reader.read(library, [row for agent in found for row in agent.rows if row.message_id])  # for their usage
     return {"agents": [agent_as_json(agent) for agent in found]}
 
 
 def search(library: Library, wanted: SearchParameters) -> dict[str, Any]:
-    """Find what was said, thought, run and returned."""
+    """Search prompts, answers, thinking, tool input and tool output."""
     if not wanted.q.strip():
-        raise UsageError("nothing to search for", "write words or fields into q")
+        raise UsageError("the query is empty", "put words or fields into q")
     found = library.search(wanted.q, limit=wanted.limit, offset=wanted.offset, sort=wanted.sort, hits=wanted.hits)
     return found_as_json(found, [marked_chat(library, one.chat).mark for one in found.chats])
 
 
 def projects(library: Library, _: NoParameters) -> dict[str, Any]:
-    """Every project, with what there is of it."""
+    """List all projects, with totals."""
     counts: dict[str | None, list[Any]] = {}
-    for stored in library.chats():  # the newest first, so the first time of a project is its latest
+    for stored in library.chats():  # newest first, so a project's first time is its latest
         about = stored.overview
         last = moment(about.last_active) if about.last_active else None
         count = counts.setdefault(about.project, [0, 0, last])
@@ -84,7 +84,7 @@ def projects(library: Library, _: NoParameters) -> dict[str, Any]:
 
 
 def status(library: Library, _: NoParameters) -> dict[str, Any]:
-    """What is served, and how far it is read."""
+    """What is served, and the state of the index."""
     exists = library.is_indexed
     return {
         "backscroll": __version__,

@@ -1,4 +1,4 @@
-"""The API describes itself: OpenAPI 3.1, made from the table of endpoints and the shapes of parameters and answers."""
+"""The OpenAPI 3.1 description, generated from the endpoints and their types."""
 
 from functools import cache
 from http import HTTPStatus
@@ -24,7 +24,7 @@ async def describe(_: Request) -> Response:
 
 @cache
 def description() -> dict[str, Any]:
-    """All of it. Whoever gets it must not change it."""
+    """The whole description. Callers must not change it."""
     shapes = [endpoint.gives for endpoint in ENDPOINTS]
     schemas, components = msgspec.json.schema_components([*shapes, Error], ref_template=REFERENCE)
     *given, error = schemas
@@ -38,7 +38,7 @@ def description() -> dict[str, Any]:
             "title": "backscroll",
             "version": __version__,
             "summary": "Every conversation you had with Claude Code.",
-            "description": "Answers are what the command line prints with --json. Nothing is changed by any of it.",
+            "description": "Responses are what the command line prints with --json. The API is read-only.",
             "license": {"name": "MIT"},
         },
         "servers": [{"url": BASE}],
@@ -81,11 +81,11 @@ def _answer(text: str, schema: dict[str, Any]) -> dict[str, Any]:
 
 EVENTS: Final = {
     "operationId": "events",
-    "summary": "What changes, as it changes: server-sent events.",
+    "summary": "Changes as they happen: server-sent events.",
     "description": (
-        '`hello` says where the stream begins; with `{"again": true}` something may have been missed: ask anew.'
-        ' `changed` has `{"chats": [ids]}`; what is new in them is to be asked for. While the library is brought up to'
-        ' date, `progress` has `{"what", "done", "total", "unit"}`. Who comes back with Last-Event-ID misses nothing.'
+        '`hello` starts the stream; `{"again": true}` means that events may have been missed: fetch everything again.'
+        ' `changed` has `{"chats": [ids]}`: fetch what is new in them. During an update, `progress` has'
+        ' `{"what", "done", "total", "unit"}`. A client that reconnects with Last-Event-ID misses nothing.'
     ),
     "parameters": [{"name": "Last-Event-ID", "in": "header", "required": False, "schema": {"type": "string"}}],
     "responses": {

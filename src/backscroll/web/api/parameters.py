@@ -1,4 +1,4 @@
-"""What can be asked for, with its limits: handlers and the description of the API have it from here."""
+"""The parameters of the endpoints, with their limits: for the handlers and for the OpenAPI description."""
 
 from typing import Annotated, Any, Final, Literal, TypeVar
 from urllib.parse import parse_qsl
@@ -15,14 +15,14 @@ Name = Annotated[
         min_length=1,
         max_length=128,
         pattern="^[A-Za-z0-9][A-Za-z0-9_.:-]*$",
-        description="The id of a chat, or of a session, message or agent in it; the beginning is enough.",
+        description="The id of a chat, or of a session, message or agent in it. A prefix is enough.",
     ),
 ]
 Text = Annotated[str, Meta(max_length=4096)]
 Query = Annotated[Text, Meta(description="A query, as `backscroll search` takes it.")]
-Offset = Annotated[int, Meta(ge=0, le=10_000_000, description="Leave out so many.")]
-Since = Annotated[str, Meta(max_length=64, description="From then on: 2026-01-05, yesterday, 7d.")]
-Until = Annotated[str, Meta(max_length=64, description="Up to the end of that day, or that time.")]
+Offset = Annotated[int, Meta(ge=0, le=10_000_000, description="How many results to skip.")]
+Since = Annotated[str, Meta(max_length=64, description="Start of the period: 2026-01-05, yesterday, 7d.")]
+Until = Annotated[str, Meta(max_length=64, description="End of the period: a day (inclusive) or a time.")]
 ReportName = Literal[
     "overview", "usage", "blocks", "time", "prompts", "activity", "tools", "errors", "sequences", "files", "context",
     "cache",
@@ -37,7 +37,7 @@ class ChatsParameters(Struct, frozen=True, forbid_unknown_fields=True):
     """Which chats."""
 
     q: Query = ""
-    limit: Annotated[int, Meta(ge=1, le=1000, description="At most so many.")] = 100
+    limit: Annotated[int, Meta(ge=1, le=1000, description="How many results to return at most.")] = 100
     offset: Offset = 0
     sort: Literal["newest", "oldest"] = "newest"
 
@@ -52,34 +52,34 @@ class MessagesParameters(Struct, frozen=True, forbid_unknown_fields=True):
     """Which messages of a chat."""
 
     id: Name
-    branch: Annotated[int, Meta(ge=1, le=1_000_000, description="1 is the active one.")] = 1
-    agent: Annotated[str, Meta(max_length=128, description="Those of this agent, by its whole id.")] = ""
+    branch: Annotated[int, Meta(ge=1, le=1_000_000, description="The branch; 1 is the active one.")] = 1
+    agent: Annotated[str, Meta(max_length=128, description="Messages of this agent instead; its full id.")] = ""
     offset: Offset = 0
-    limit: Annotated[int, Meta(ge=1, le=500, description="At most so many.")] = 100
+    limit: Annotated[int, Meta(ge=1, le=500, description="How many results to return at most.")] = 100
 
 
 class SearchParameters(Struct, frozen=True, forbid_unknown_fields=True):
-    """What to look for."""
+    """A search."""
 
     q: Annotated[Query, Meta(min_length=1)]
-    limit: Annotated[int, Meta(ge=1, le=100, description="At most so many chats.")] = 20
+    limit: Annotated[int, Meta(ge=1, le=100, description="How many chats to return at most.")] = 20
     offset: Offset = 0
     sort: Literal["relevance", "newest", "oldest"] = "relevance"
-    hits: Annotated[int, Meta(ge=1, le=100, description="Passages of each chat.")] = 3
+    hits: Annotated[int, Meta(ge=1, le=100, description="How many passages to return per chat.")] = 3
 
 
 class ReportParameters(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which report, of what."""
+    """A report and its scope."""
 
     report: ReportName
     q: Query = ""
-    by: Annotated[str, Meta(max_length=32, description="What to add up by, as on the command line.")] = ""
+    by: Annotated[str, Meta(max_length=32, description="What to group by, as on the command line.")] = ""
     period: Annotated[
         str, Meta(max_length=64, description="2026, 2026-01, 2026-W05, 2026-01-05, today, yesterday, or from..to.")
     ] = ""
     since: Since = ""
     until: Until = ""
-    limit: Annotated[int, Meta(ge=1, le=10_000, description="At most so many rows.")] = 1000
+    limit: Annotated[int, Meta(ge=1, le=10_000, description="How many rows to return at most.")] = 1000
 
 
 Parameters = TypeVar("Parameters", bound=Struct)
@@ -89,14 +89,12 @@ def read_parameters(kind: type[Parameters], path: dict[str, Any], query: bytes) 
     """The parameters of a request, or an error that says which one is wrong."""
     given = dict(parse_qsl(query.decode("latin-1"), keep_blank_values=True, errors="replace"))
     if doubled := sorted(path.keys() & given.keys()):
-        raise UsageError(f"{doubled[0]} is part of the address", "leave it out behind the ?")
+        raise UsageError(f"{doubled[0]} is part of the path", "remove it from the query string")
     try:
         return msgspec.convert({**given, **path}, kind, strict=False)
     except msgspec.ValidationError as error:
-        problem = validation_message(
-            str(error), missing="is missing in the address", unknown="is no parameter of this address"
-        )
+        problem = validation_message(str(error), missing="is missing", unknown="is not a parameter of this endpoint")
         raise UsageError(problem, HINT) from error
 
 
-HINT: Final = "see /api/v1/openapi.json for what can be asked"
+HINT: Final = "see /api/v1/openapi.json for the parameters"

@@ -1,4 +1,4 @@
-"""Reports, by their names."""
+"""Reports, by name."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -14,7 +14,7 @@ from backscroll.web.api.parameters import ReportParameters
 
 
 def stats(library: Library, wanted: ReportParameters) -> dict[str, Any]:
-    """A report. What it can be added up by is what the command of the same name says."""
+    """Get a report. It can be grouped as the command of the same name says."""
     asked = _asked(wanted, datetime.now().astimezone())
     if wanted.report == "overview":
         found = overview(library, asked, datetime.now(UTC))
@@ -29,6 +29,6 @@ def _asked(wanted: ReportParameters, now: datetime) -> Asked:
     if wanted.period:
         period = period_of(wanted.period, now)
         if period is None:
-            raise UsageError(f"{wanted.period} is not a period", "write 2026, 2026-01, 2026-W05, today, or from..to")
+            raise UsageError(f"invalid period {wanted.period}", "use 2026, 2026-01, 2026-W05, today, or from..to")
         since, until = since or period[0], until or period[1]
     return Asked(query=parse(wanted.q, now) if wanted.q else None, since=since, until=until)

@@ -1,4 +1,4 @@
-"""A chat: its page, and the pieces of it that are asked for as one reads on."""
+"""A chat: its page, and the fragments that the page loads as the user reads on."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -29,7 +29,7 @@ SCRIPTS: Final = ("chat.js",)
 
 
 def show(request: PageRequest) -> Html | Response:
-    """The page. With `at`, the part of it where a message stands, on the branch that has it."""
+    """The page. `at` names a message: the page starts there, on the branch that has it."""
     at, branch = request.get("at"), request.number("branch", 1, least=1)
     stored = request.library.find(request.path("chat"))
     is_long = stored.overview.messages > MOST_AT_ONCE and branch <= stored.overview.branches
@@ -45,7 +45,7 @@ def show(request: PageRequest) -> Html | Response:
 
 
 def _piece_by_piece(state: ViewerState, stored: StoredChat, branch: int) -> Iterator[str]:
-    """The page of a long chat that has to be opened first: the browser fetches what it needs for it meanwhile."""
+    """The page of a long chat that is not open yet. The browser gets the head first, and loads scripts meanwhile."""
     begin, end = page_frame(
         stored.overview.title, here="/chats", styles=STYLES, scripts=SCRIPTS, body_class="chat-room"
     )
@@ -61,13 +61,13 @@ def _piece_by_piece(state: ViewerState, stored: StoredChat, branch: int) -> Iter
 
 
 def warm(request: PageRequest) -> Response:
-    """Open a chat that somebody is about to read: the pointer rests on a link to it."""
+    """Open a chat before it is read: the pointer rests on a link to it."""
     _chat_view(request)
     return Response(status_code=204)
 
 
 def side(request: PageRequest) -> Html:
-    """What stands beside the messages: the outline, the context, what it cost so far."""
+    """The side column: outline, context and cost so far."""
     return beside(_chat_view(request).shown(is_whole=True))
 
 
@@ -76,12 +76,12 @@ def chunk(request: PageRequest) -> Html:
     number = request.path("number")
     chat_view = _chat_view(request)
     if not number.isdecimal() or int(number[:9]) * CHUNK >= max(1, len(chat_view.branch_messages.entries)):
-        raise NothingFound(f"there is no chunk {number}", "load the page again")
+        raise NothingFound(f"chunk {number} does not exist", "reload the page")
     return chat_view.chunk(int(number))
 
 
 def changes(request: PageRequest) -> Response:
-    """What is new or another since a cursor."""
+    """What was added or changed since a cursor."""
     chat_view = _chat_view(request)
     is_live = chat_view.is_live
     found = chat_view.reader.changes(request.library, chat_view.branch, request.get("since"), is_live=is_live)
@@ -107,7 +107,7 @@ def changes(request: PageRequest) -> Response:
 
 
 def find(request: PageRequest) -> Response:
-    """The messages of a branch that answer a query, in the order of reading."""
+    """The messages of a branch that match a query, in reading order."""
     chat_view = _chat_view(request)
     keys = find_in(request.library, chat_view.reader, chat_view.branch_messages, request.get("q"))
     matches = [{"message": key, "chunk": chat_view.branch_messages.at[key] // CHUNK} for key in keys]
@@ -128,7 +128,7 @@ def agent(request: PageRequest) -> Html:
 
 
 def agent_messages(request: PageRequest) -> Html:
-    """What a sub-agent said, to be put into the page."""
+    """A sub-agent's messages, as a fragment."""
     return _agent_messages(_chat_view(request), request.path("agent"))
 
 
@@ -137,7 +137,7 @@ def whole(request: PageRequest) -> Html:
     chat_view, name = _chat_view(request), request.path("call")
     message = _message_with(chat_view, name)
     if name not in message.calls:
-        raise NothingFound(f"there is no call {name}", "load the page again")
+        raise NothingFound(f"there is no tool call {name}", "reload the page")
     return call_html(message.calls[name], message, chat_view.view([message], whole=True))
 
 
@@ -148,7 +148,7 @@ def row(request: PageRequest) -> Response:
 
 
 def shown_picture(request: PageRequest) -> Response:
-    """A picture, if its bytes are those of one."""
+    """An image, if its bytes are one."""
     chat_view = _chat_view(request)
     found = pictures_of(chat_view.record(request.path("row")))
     number = request.path("number")
@@ -156,7 +156,7 @@ def shown_picture(request: PageRequest) -> Response:
     data = bytes_of(found[at]) if at < len(found) else None
     kind = sniffed(data) if data else None
     if data is None or kind is None:
-        raise NothingFound("there is no such picture, or it is none that is shown", "see the raw row")
+        raise NothingFound("this image does not exist, or its format is not supported", "see the raw row")
     return Response(data, media_type=kind, headers={"Cache-Control": "private, max-age=3600"})
 
 
@@ -183,7 +183,7 @@ def marks(request: PageRequest) -> Response:
     sessions = sessions_of(stored)
     form = request.form
     if not form.keys() & {"pin", "tag", "untag", "note"}:
-        raise UsageError("nothing is said of the chat", "send pin, tag, untag or note")
+        raise UsageError("nothing to change", "send pin, tag, untag or note")
 
     def change(known: Marks) -> None:
         if "pin" in form:
@@ -216,7 +216,7 @@ def _chat_view(request: PageRequest) -> ChatView:
 def _message_with(chat_view: ChatView, name: str) -> Message:
     found = chat_view.message(name)
     if found is None:
-        raise NothingFound(f"there is no message or call {name}", "load the page again")
+        raise NothingFound(f"there is no message or tool call {name}", "reload the page")
     return found
 
 
@@ -226,7 +226,7 @@ def _agent_messages(chat_view: ChatView, name: str) -> Html:
 
 
 def _lead_to(request: PageRequest, chat_view: ChatView, name: str) -> Response:
-    """To where a message stands, by any of its names."""
+    """Redirect to a message, by any of its ids."""
     found = chat_view.reader.locate(name)
     if found is not None:
         branch, key = found

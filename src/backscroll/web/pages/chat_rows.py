@@ -1,4 +1,4 @@
-"""A chat as lists show it: its row in a table, its item in a list, and what both are made of."""
+"""A chat in lists: as a table row and as a list item."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -17,13 +17,13 @@ from backscroll.web.addresses import chat_address, chats_address
 LONGEST_TITLE: Final = 160
 SHOWN_TAGS: Final = 6
 SHORTEST_NAME: Final = 3
-"""A shorter name of a folder says too little."""
+"""A shorter folder name is shown with its parent."""
 MOST_PARTS: Final = 12
 
 
 @dataclass(frozen=True)
 class ChatRow:
-    """A chat with what a list says of it."""
+    """A chat in a list, with its marks."""
 
     stored: StoredChat
     mark: Mark
@@ -31,17 +31,17 @@ class ChatRow:
 
     @property
     def overview(self) -> Overview:
-        """What is known of it."""
+        """Its title, project, times and counts."""
         return self.stored.overview
 
     @property
     def cost(self) -> str:
-        """What it cost, as people write it."""
+        """Its cost, formatted."""
         return "–" if self.stored.cost is None else money(self.stored.cost)
 
 
 def chat_rows(library: Library, chats: Iterable[StoredChat]) -> list[ChatRow]:
-    """Chats with what is said of them."""
+    """Chats with their marks."""
     return [ChatRow(stored, marked_chat(library, stored).mark, is_live(library, stored)) for stored in chats]
 
 
@@ -51,17 +51,17 @@ def is_live(library: Library, stored: StoredChat) -> bool:
 
 
 def money(nanodollars: int) -> str:
-    """A cost as the store has it, as people write it."""
+    """Nanodollars, formatted as dollars."""
     return dollars(round(nanodollars / 1000))
 
 
 def when(time: datetime | None) -> Html:
-    """A time, which the page then says as people do."""
+    """A time; a script replaces it by “5 min ago”."""
     if time is None:
         return el("span", "–", class_="muted")
     try:
         local = time.astimezone()
-    except OverflowError:  # in the first or last hours of the calendar; some clock has gone mad
+    except OverflowError:  # a broken clock: the first or last hours of the calendar
         local = time
     return el("time", f"{local:%Y-%m-%d %H:%M}", datetime=moment(time))
 
@@ -73,7 +73,7 @@ def title_of(chat: Overview) -> str:
 
 
 def project_name(project: str | None) -> str:
-    """The last part of a project's path, or as many as say something: `.worktrees/2`."""
+    """The last part of a project's path, with its parent if that is very short: `.worktrees/2`."""
     parts = clean_line(project or "-").replace("\\", "/").rstrip("/").split("/")
     names = [parts.pop()]
     while len(names[0]) < SHORTEST_NAME and parts and parts[-1]:
@@ -82,7 +82,7 @@ def project_name(project: str | None) -> str:
 
 
 def names_of(projects: Iterable[str]) -> dict[str, str]:
-    """The names of projects, with more of the path where two would have the same."""
+    """The names of projects, with more of the path where two would be equal."""
     names = {project: project_name(project) for project in projects}
     for _ in range(MOST_PARTS):
         often = Counter(names.values())
@@ -96,20 +96,20 @@ def names_of(projects: Iterable[str]) -> dict[str, str]:
 
 
 def project_link(project: str | None) -> Html:
-    """A project's name, leading to its chats."""
+    """A link to a project's chats."""
     if not project:
         return el("span", "no project", class_="muted")
     return el("a", project_name(project), href=chats_address(project=project), title=project, class_="project")
 
 
 def table_of(rows: Sequence[ChatRow], headings: Html, *, with_project: bool = True) -> Html:
-    """Chats below one another; on a narrow screen each is a card."""
+    """A table of chats; on a narrow screen each row is a card."""
     body = [_row(row, with_project=with_project) for row in rows]
     return el("table", el("thead", headings), el("tbody", body), class_="chats")
 
 
 def number_cell(count: int, noun: str) -> Html:
-    """A cell with a number; on a narrow screen, where no heading stands above it, with what it is the number of."""
+    """A cell with a number; narrow screens have no column headings, so the noun is part of the cell."""
     told, _, unit = plural(count, noun).partition(" ")
     return el("td", told, el("span", f" {unit}", class_="unit"), class_="number")
 
@@ -130,13 +130,13 @@ def item_of(row: ChatRow) -> Html:
 
 
 def badges_of(row: ChatRow) -> Html:
-    """What is to be seen of a chat at once: that it is live, pinned, new, only kept by us, and how it is tagged."""
+    """The badges of a chat: live, new, archived, branches, agents and tags."""
     chat = row.overview
     tags = dict.fromkeys([*chat.tags, *row.mark.tags])
     badges = [
         el("span", "live", class_="badge live") if row.is_live else NOTHING,
         el("span", "new", class_="badge unread", hidden=True),
-        el("span", "archived", class_="badge", title="Gone from Claude Code's folder, and kept here")
+        el("span", "archived", class_="badge", title="Deleted by Claude Code; kept in the archive")
         if row.stored.archived
         else NOTHING,
         el("span", f"{chat.branches:,} branches", class_="badge") if chat.branches > 1 else NOTHING,
@@ -193,7 +193,7 @@ def _tag_button(chat: str) -> Html:
 
 
 def _named(branches: Sequence[str]) -> Html | None:
-    """The branches of git that it was on."""
+    """The git branches of the chat."""
     if not branches:
         return None
     more = f" +{len(branches) - 1}" if len(branches) > 1 else ""

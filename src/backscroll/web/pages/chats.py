@@ -1,4 +1,4 @@
-"""The list of chats: all of them, those that a query accepts, or by project."""
+"""The list of chats: all, filtered by a query, or grouped by project."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,13 +33,13 @@ QUICK: Final = (
     ("since:7d", "Last 7 days"),
     ("is:error", "With errors"),
     ("is:agent", "With agents"),
-    ("is:archived", "Only kept here"),
+    ("is:archived", "Archive only"),
 )
 
 
 @dataclass(frozen=True)
 class ChatFilter:
-    """What of the chats is asked for, and how."""
+    """Which chats to list, and in which order."""
 
     text: str
     project: str
@@ -49,27 +49,27 @@ class ChatFilter:
 
     @classmethod
     def of(cls, request: PageRequest) -> "ChatFilter":
-        """As the address has it."""
+        """Read from the address."""
         sort, by = request.get("sort", "newest"), request.get("by")
         if sort not in SORTS:
-            raise UsageError(f"there is no order {sort}", f"the orders are {', '.join(SORTS)}")
+            raise UsageError(f"unknown sort order {sort}", f"use one of {', '.join(SORTS)}")
         if by not in ("", "project"):
-            raise UsageError(f"chats are not grouped by {by}", "leave it out, or group them by project")
+            raise UsageError(f"cannot group chats by {by}", "leave it out, or use by=project")
         return cls(request.get("q").strip(), request.get("project"), sort, by, request.number("offset", 0))
 
     def address(self, **changed: str | int | None) -> str:
-        """The same with something else; always from the beginning, unless an offset is given."""
+        """The same list with some fields changed, from its start unless an offset is given."""
         fields: dict[str, str | int | None] = {"project": self.project, "sort": self.sort, "by": self.by, **changed}
         text = str(fields.pop("text", self.text) or "")
         return chats_address(text, **{**fields, "sort": None if fields["sort"] == "newest" else fields["sort"]})
 
     def accepts(self, chat: StoredChat) -> bool:
-        """Whether it is of the project that is asked for; the field of a query also accepts longer paths."""
+        """Whether it belongs to exactly this project; the query field also matches longer paths."""
         return not self.project or chat.overview.project == self.project
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing is left out."""
+        """Whether nothing is filtered out."""
         return not self.text and not self.project
 
 
@@ -106,7 +106,7 @@ def _tabs(wanted: ChatFilter) -> Html:
         ("/projects", "Projects", False),
     ]
     links = [el("a", name, href=where, aria_current="true" if is_here else None) for where, name, is_here in tabs]
-    return el("nav", links, class_="tabs", aria_label="How to list them")
+    return el("nav", links, class_="tabs", aria_label="Views")
 
 
 def _filter(wanted: ChatFilter) -> Html:
@@ -117,7 +117,7 @@ def _filter(wanted: ChatFilter) -> Html:
     return el(
         "form",
         el("input", type="search", name="q", value=wanted.text or None, aria_label="Filter the chats",
-           placeholder="Filter: words of a title, project:shop, since:7d, is:pinned …", autocomplete="off",
+           placeholder="Filter by title words, project:shop, since:7d, is:pinned …", autocomplete="off",
            spellcheck="false"),
         el("select", options, name="sort", aria_label="Order", data_submits=True),
         [el("input", type="hidden", name=name, value=value) for name, value in kept if value],
@@ -127,7 +127,7 @@ def _filter(wanted: ChatFilter) -> Html:
 
 
 def _quick(library: Library, wanted: ChatFilter) -> Html:
-    """Filters for one click: those that everybody has, one's own tags, one's saved searches."""
+    """Filters for one click: built-in ones, the user's tags, saved searches."""
     parts: list[Html] = []
     for query, name in (*QUICK, *((field_text("tag", tag), f"#{tag}") for tag in sorted(library.marks.tagged()))):
         is_here = wanted.text == query
@@ -151,7 +151,7 @@ def _all(library: Library, wanted: ChatFilter, query: Query) -> Html:
     if pinned:
         rows = chat_rows(library, pinned)
         parts.append(join([el("h2", "Pinned"), table_of(rows, _headings(wanted), with_project=not wanted.project)]))
-        parts.append(el("h2", "All the others") if chats else NOTHING)
+        parts.append(el("h2", "Other chats") if chats else NOTHING)
     shown = chat_rows(library, chats[:PAGE])
     if shown:
         parts.append(table_of(shown, _headings(wanted), with_project=not wanted.project))
@@ -160,7 +160,7 @@ def _all(library: Library, wanted: ChatFilter, query: Query) -> Html:
 
 
 def _chats(library: Library, wanted: ChatFilter, query: Query) -> tuple[list[StoredChat], int | None]:
-    """One page and one chat more, if there is one; and how many there are, where that is known."""
+    """One page plus one chat, to know whether more follow; and the total, where it is known."""
     if not wanted.project:
         return library.chats(query, sort=wanted.sort, limit=PAGE + 1, offset=wanted.offset), None
     chats = [chat for chat in library.chats(query, sort=wanted.sort) if wanted.accepts(chat)]
@@ -182,7 +182,7 @@ def _by_project(library: Library, wanted: ChatFilter, query: Query) -> Html:
         parts.append(el("h2", name, " ", el("span", plural(len(chats), "chat"), class_="badge")))
         parts.append(table_of(chat_rows(library, chats[:IN_A_GROUP]), _headings(wanted), with_project=False))
         if len(chats) > IN_A_GROUP and project:
-            parts.append(el("p", el("a", f"All {len(chats):,} chats of {names[project]}", href=where)))
+            parts.append(el("p", el("a", f"All {len(chats):,} chats in {names[project]}", href=where)))
     has_more = wanted.offset + GROUPS < len(groups)
     parts.append(_pages(wanted, len(page), GROUPS, has_more=has_more, total=len(groups), what="projects"))
     return join(parts)
@@ -221,9 +221,9 @@ def _pages(
     after = wanted.address(offset=wanted.offset + size)
     return el(
         "nav",
-        el("a", "← Earlier in the list", href=before, rel="prev", class_="button") if wanted.offset else NOTHING,
+        el("a", "← Previous", href=before, rel="prev", class_="button") if wanted.offset else NOTHING,
         el("span", f"{what} {first}" + (f" of {total:,}" if total is not None else ""), class_="muted"),
-        el("a", "Further down →", href=after, rel="next", class_="button") if has_more else NOTHING,
+        el("a", "Next →", href=after, rel="next", class_="button") if has_more else NOTHING,
         class_="pages", aria_label="Pages",
     )  # fmt: skip
 
@@ -231,12 +231,15 @@ def _pages(
 def _nothing(wanted: ChatFilter) -> Html:
     if wanted.offset:
         return el(
-            "p", "The list ends before this. ", el("a", "To its beginning", href=wanted.address()), class_="empty"
+            "p",
+            "The list ends before this page. ",
+            el("a", "Go to the first page", href=wanted.address()),
+            class_="empty",
         )
     if not wanted.is_plain:
         hints: Sequence[object] = (
-            "No chat is like that. Words are looked for in titles here; ",
-            el("a", "look for them in everything that was said", href=search_address(wanted.text)),
+            "No chats match. This filter looks at titles only; ",
+            el("a", "search all messages", href=search_address(wanted.text)),
             ", or ", el("a", "show all chats", href="/chats"), ".",
         )  # fmt: skip
         return el("p", hints, class_="empty")

@@ -1,6 +1,6 @@
-"""What Claude Code is about to delete, and that it is kept.
+"""Sessions that Claude Code is about to delete, and whether the archive has them.
 
-To know it means to look at every file, so it is counted beside the requests, and a page shows what was counted last.
+Counting them looks at every file, so a background thread does it, and pages show the last result.
 """
 
 import threading
@@ -22,22 +22,22 @@ from backscroll.web.addresses import chats_address
 from backscroll.web.pages.chat_rows import when
 
 STALE: Final = 30.0
-"""For how many seconds it is not counted anew."""
+"""Seconds until the numbers are counted again."""
 PATIENCE: Final = 0.2
 """How long a page waits for the first count."""
 
 
 @dataclass(frozen=True)
 class Expiring:
-    """What was counted."""
+    """The numbers."""
 
     found: dict[str, Any] | None
-    """None where nothing was ever kept."""
+    """None if there is no archive yet."""
 
 
 @dataclass(frozen=True)
 class ExpiringCount:
-    """A count that is under way or done, and the one before it."""
+    """A running or finished count, and the result before it."""
 
     since: float
     work: "Future[Expiring]"
@@ -45,49 +45,49 @@ class ExpiringCount:
 
 
 def expiring_section(library: Library) -> Html:
-    """What the first page says of it."""
+    """The section of the home page."""
     counted = _counted(library)
     told: object
     if counted is None:
-        told = el("p", "Counting what is kept …", class_="muted counting")
+        told = el("p", "Counting …", class_="muted counting")
     elif counted.found is None:
-        told = el("p", "Nothing is kept yet; that begins with the first update.")
+        told = el("p", "The archive is empty; the first update fills it.")
     else:
         told = _lines(counted.found)
     return el(
         "section",
-        el("h2", "Due for deletion, kept ", el("a", "details", href="/settings", class_="more")),
+        el("h2", "Expiring soon ", el("a", "details", href="/settings", class_="more")),
         told,
         class_="card kept",
-        aria_label="Due for deletion, kept",
+        aria_label="Expiring soon",
     )
 
 
 def _lines(found: dict[str, Any]) -> list[Html]:
     lines = []
     if found["due"]:
-        first = el("span", " (the first: ", when(datetime.fromisoformat(found["first_due"])), ")")
+        first = el("span", " (the first ", when(datetime.fromisoformat(found["first_due"])), ")")
         due = el("strong", plural(found["due"], "session"))
         lines.append(el("p", due, " will be deleted by Claude Code within 7 days", first, "."))
         if found["not_kept"]:
             lines.append(
-                el("p", f"{found['kept']:,} of them are wholly kept; the rest is kept with the next update.",
+                el("p", f"{found['kept']:,} are fully archived; the next update archives the rest.",
                    class_="warn")
             )  # fmt: skip
         else:
-            lines.append(el("p", "All of them are kept here, byte for byte.", class_="good"))
+            lines.append(el("p", "All are archived, byte for byte.", class_="good"))
     else:
-        lines.append(el("p", "Claude Code deletes nothing of yours within the next 7 days."))
+        lines.append(el("p", "Claude Code will delete no sessions in the next 7 days."))
     gone = found["only_in_archive"]
-    kept = [el("strong", plural(found["sessions_kept"], "session")), " kept"]
+    kept = [el("strong", plural(found["sessions_kept"], "session")), " archived"]
     if gone:
-        kept += ["; ", el("a", f"{gone:,} of them only here", href=chats_address("is:archived"))]
+        kept += ["; ", el("a", f"{gone:,} deleted by Claude Code", href=chats_address("is:archived"))]
     lines.append(el("p", kept, "."))
     return lines
 
 
 def _counted(library: Library) -> Expiring | None:
-    """As it was when it was last counted; None before the first count is done."""
+    """The last result; None before the first count is done."""
     at, now = library.settings.library, time.monotonic()
     with _lock:
         count = _counts.get(at)
@@ -102,7 +102,7 @@ def _counted(library: Library) -> Expiring | None:
 
 def _count(settings: Settings, homes: Sequence[Home]) -> Expiring:
     try:
-        with local_library(settings, homes) as library:  # of its own: it is for one thread at a time
+        with local_library(settings, homes) as library:  # a library serves one thread at a time
             return Expiring(deletion(library, datetime.now(UTC)))
     except (BackscrollError, OSError):
         return Expiring(None)

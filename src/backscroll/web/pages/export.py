@@ -1,4 +1,4 @@
-"""A chat as a file, to be kept or given away."""
+"""Export a chat as a file."""
 
 from typing import Final, get_args
 from urllib.parse import quote
@@ -18,14 +18,14 @@ KINDS: Final = {
     "jsonl": "application/x-ndjson",
 }
 REDACTED: Final = frozenset({"html", "md"})
-"""What is made for others to read; secrets are masked in it unless `redact=0` says otherwise."""
+"""Formats made for others to read: secrets are masked unless `redact=0` is given."""
 
 
 def show(request: PageRequest) -> Response:
-    """The file, to be downloaded."""
+    """The file, as a download."""
     form = request.get("format", "html")
     if form not in KINDS:
-        raise UsageError(f"there is no format {form}", f"the formats are {', '.join(KINDS)}")
+        raise UsageError(f"unknown format {form}", f"use one of {', '.join(KINDS)}")
     stored = request.library.find(request.path("chat"))
     hiding = redactor() if request.get("redact", "1" if form in REDACTED else "0") != "0" else None
     if form == "jsonl":

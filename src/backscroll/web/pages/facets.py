@@ -1,4 +1,4 @@
-"""What the passages that were found have in common, to narrow a search with one click."""
+"""Facets: what the matches have in common, to narrow a search with one click."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -14,7 +14,7 @@ from backscroll.web.addresses import search_address
 from backscroll.web.pages.chat_rows import names_of
 
 LOOKED_AT: Final = 500
-"""How many passages are counted, the newest ones: as many as the store gives at once."""
+"""How many passages are counted, the newest first: as many as the store returns at once."""
 SHOWN: Final = 7
 SPANS: Final = (
     ("1d", 1, "last day"),
@@ -25,7 +25,7 @@ SPANS: Final = (
 
 
 class FacetValue(NamedTuple):
-    """What a field can be narrowed to."""
+    """A value that a field can be narrowed to."""
 
     field: str
     value: str
@@ -34,9 +34,11 @@ class FacetValue(NamedTuple):
 
 
 def facets(library: Library, found: SearchResults, text: str, sort: str) -> Html:
-    """The links, by field; nothing where there is nothing to choose from."""
+    """The links, by field; nothing if there is no choice."""
     if any(isinstance(part, Regex) for part in leaves(found.query.root, negated=True)):
-        hits = [passage.hit for chat in found.chats for passage in chat.passages]  # others would have to be read first
+        hits = [
+            passage.hit for chat in found.chats for passage in chat.passages
+        ]  # counting all of them would mean reading them
     else:
         hits = library.newest_hits(found.query, LOOKED_AT)
     if not hits:
@@ -44,18 +46,16 @@ def facets(library: Library, found: SearchResults, text: str, sort: str) -> Html
     chats = library.chats_of_hits(hits)
     given = {part.name for part in found.query.root.parts if isinstance(part, Field)}
     groups = [
-        # What holds for all of them narrows nothing.
+        # A value that all matches share narrows nothing.
         _group(title, [value for value in values if value.found < len(hits)], text, sort)
         for title, name, values in _counted(hits, chats)
         if name not in given
     ]
     if not any(groups):
         return NOTHING
-    told = (
-        f"Counted over the {len(hits):,} newest passages." if len(hits) < found.total else "Counted over all of them."
-    )
-    return el("aside", el("h2", "Narrow it down"), groups, el("p", told, class_="muted note"), class_="facets",
-              aria_label="Narrow it down")  # fmt: skip
+    note = f"Counts cover the {len(hits):,} newest matches." if len(hits) < found.total else "Counts cover all matches."
+    return el("aside", el("h2", "Narrow results"), groups, el("p", note, class_="muted note"), class_="facets",
+              aria_label="Narrow results")  # fmt: skip
 
 
 def _counted(hits: list[Hit], chats: dict[int, StoredChat]) -> list[tuple[str, str, list[FacetValue]]]:
@@ -67,9 +67,9 @@ def _counted(hits: list[Hit], chats: dict[int, StoredChat]) -> list[tuple[str, s
     return [
         ("When", "after", _spans(hits)),
         ("Project", "project", _values("project", projects, names_of(projects).__getitem__)),
-        ("Part", "role", _values("role", roles)),
+        ("Role", "role", _values("role", roles)),
         ("Tool", "tool", _values("tool", tools)),
-        ("Model of the chat", "model", _values("model", models, lambda name: name.removeprefix("claude-"))),
+        ("Model", "model", _values("model", models, lambda name: name.removeprefix("claude-"))),
     ]
 
 
@@ -79,7 +79,7 @@ def _spans(hits: Iterable[Hit]) -> list[FacetValue]:
     counts = [(code, name, sum(1 for age in ages if age <= timedelta(days=days))) for code, days, name in SPANS]
     told, before = [], 0
     for code, name, count in counts:
-        if before < count < len(ages):  # else it would leave nothing out, or not more than a shorter one
+        if before < count < len(ages):  # or it would exclude nothing, or no more than a shorter span
             told.append(FacetValue("since", code, name, count))
         before = max(before, count)
     return told
@@ -96,7 +96,7 @@ def _group(title: str, values: list[FacetValue], text: str, sort: str) -> Html:
         try:
             query = with_field(text, value.field, value.value)
         except QueryError:
-            continue  # no query can ask for such a name
+            continue  # a query cannot contain such a name
         link = el("a", value.name or value.value, href=search_address(query, sort), title=value.value)
         items.append(el("li", link, " ", el("span", f"{value.found:,}", class_="count")))
     return el("section", el("h3", title), el("ul", items)) if items else NOTHING

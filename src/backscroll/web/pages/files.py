@@ -1,6 +1,6 @@
-"""The pages about files: those that were changed most, and what happened to one.
+"""The file pages: the most changed files, and the history of one file.
 
-A path from an address is only ever compared with those that the library knows. Nothing is opened by it.
+A path in an address is only compared with the paths that the library knows. No file is opened by it.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ def show(request: PageRequest) -> Html:
 
 
 def matching(path: str, calls: Sequence[FileCallRow]) -> list[str]:
-    """The files that a path means: itself, those that it is the end of, else those that have it in their paths."""
+    """The files that a path means: that exact path, else paths that end with it, else paths that contain it."""
     names = list(dict.fromkeys(call.file for call in reversed(calls)))
     if path in names:
         return [path]
@@ -51,21 +51,21 @@ def _most_changed(request: PageRequest) -> Html:
     about, _ = about_of(request)
     sort = request.get("sort") or SORTS[0]
     if sort not in SORTS:
-        raise UsageError(f"files have no order {sort}", f"the orders are {', '.join(SORTS)}")
+        raise UsageError(f"unknown sort order {sort}", f"use one of {', '.join(SORTS)}")
     limit = request.number("limit", SHOWN, 1, 10_000)
     report = files(request.library, about, sort, limit)
     orders = [
         el("a", name, href=f"/files?sort={order}", aria_current="true" if order == sort else None)
-        for order, name in zip(SORTS, ("Most changed", "Most read", "In most chats", "Latest"), strict=True)
+        for order, name in zip(SORTS, ("Most changed", "Most read", "In most chats", "Most recent"), strict=True)
     ]
     left = len(report.rows) - limit
     main = join([
         el("h1", "Files"),
-        el("p", "What was read and changed, by which chats, and what was asked for.", class_="muted"),
+        el("p", "Files that chats read and changed, and the prompts behind each change.", class_="muted"),
         _search(""),
         el("nav", orders, class_="ranges", aria_label="Order"),
         report_table(report.columns, report.rows[:limit], caption="Files", bar=report.bar, link=link_of),
-        el("p", f"{left:,} more. ", el("a", "Show them", href=f"/files?sort={sort}&limit=10000")) if left > 0 else None,
+        el("p", f"{left:,} more. ", el("a", "Show all", href=f"/files?sort={sort}&limit=10000")) if left > 0 else None,
         notes_list(report.notes),
     ])  # fmt: skip
     return _page("Files", main)
@@ -73,9 +73,9 @@ def _most_changed(request: PageRequest) -> Html:
 
 def _choice(path: str, found: Sequence[str]) -> Html:
     if not found:
-        raise NothingFound(f"no chat read or changed {path}", "see all files at /files")
+        raise NothingFound(f"no chat read or changed {path}", "see the list of files at /files")
     some = found[: 4 * SHOWN]
-    note = f"{len(found):,} files have this in their paths" + (f"; the latest {len(some):,}:" if some != found else ":")
+    note = f"{len(found):,} files match" + (f"; the most recent {len(some):,}:" if some != found else ":")
     main = join([
         el("h1", "Files"),
         _search(path),
@@ -88,7 +88,7 @@ def _choice(path: str, found: Sequence[str]) -> Html:
 def _one(request: PageRequest, file: str, calls: Sequence[FileCallRow]) -> Html:
     view = request.get("view") or "changes"
     if view not in VIEWS:
-        raise UsageError(f"a file has no view {view}", f"the views are {', '.join(VIEWS)}")
+        raise UsageError(f"unknown view {view}", f"use one of {', '.join(VIEWS)}")
     shown = {"changes": changes, "versions": versions, "lines": lines}[view]
     tabs = [
         el("a", name, href=file_address(file, view=key) if key != "changes" else file_address(file),
@@ -101,7 +101,7 @@ def _one(request: PageRequest, file: str, calls: Sequence[FileCallRow]) -> Html:
         el("h1", name or file),
         el("p", el("code", f"{folder}/"), class_="muted file-path") if folder else NOTHING,
         _summary(request.library, file, calls),
-        el("nav", tabs, class_="tabs", aria_label="What to see of it"),
+        el("nav", tabs, class_="tabs", aria_label="Views"),
         shown(request, file, calls),
     ])  # fmt: skip
     return _page(name or file, main)
@@ -126,8 +126,8 @@ def _summary(library: Library, file: str, calls: Sequence[FileCallRow]) -> Html:
 def _search(path: str) -> Html:
     return el(
         "form",
-        el("input", type="search", name="path", value=path or None, placeholder="A path, its end, or a part of it",
-           aria_label="Which file", autocomplete="off", spellcheck="false"),
+        el("input", type="search", name="path", value=path or None, placeholder="Part of a path, such as app.py",
+           aria_label="File path", autocomplete="off", spellcheck="false"),
         el("button", "Find", type="submit"),
         action="/files", class_="find-file", role="search", aria_label="Files",
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Every change of a file: when, in which chat, what was asked for, and the lines."""
+"""Every change to a file: when, in which chat, for which prompt, and which lines."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
@@ -16,15 +16,15 @@ from backscroll.web.requests import PageRequest
 
 ON_A_PAGE: Final = 30
 OPEN_LINES: Final = 40
-"""A change with more lines is folded."""
+"""Larger changes are collapsed."""
 KEPT: Final = 200
-"""Characters of a prompt that the library keeps at hand; one with as many goes on."""
+"""The library keeps this many characters of a prompt; one this long was cut."""
 LONGEST_TEXT: Final = 60_000
 ENDS: Final = {"error": "failed", "denied": "was denied", "interrupted": "was interrupted", None: "has no result"}
 
 
 class ChangedTurn(NamedTuple):
-    """What was done to a file for one prompt, in the chat itself or by an agent."""
+    """What one prompt did to a file, in the chat itself or through an agent."""
 
     chat: str | None
     agent: str | None
@@ -33,7 +33,7 @@ class ChangedTurn(NamedTuple):
 
 
 def changes(request: PageRequest, file: str, calls: Sequence[FileCallRow]) -> Html:
-    """The changes, the newest first; with `reads` in the address also who only read it."""
+    """The changes, the newest first; with `reads=1` in the address, reads too."""
     with_reads = request.get("reads") == "1"
     wanted = [call for call in calls if call.changes or with_reads]
     wanted.sort(key=lambda call: call.time or 0, reverse=True)
@@ -43,7 +43,7 @@ def changes(request: PageRequest, file: str, calls: Sequence[FileCallRow]) -> Ht
     with reading(request.library) as texts:
         shown = [_turn(texts, file, turn, titles) for turn in _turns(request.library, here)]
     more = {"reads": "1"} if with_reads else {}
-    switch = el("a", "Without reads" if with_reads else "Also reads",
+    switch = el("a", "Hide reads" if with_reads else "Show reads",
                 href=file_address(file) if with_reads else file_address(file, reads="1"), class_="button")  # fmt: skip
     steps = [
         el("a", "Newer", class_="button", href=file_address(file, page=str(page - 1), **more)) if page > 1 else None,
@@ -51,7 +51,7 @@ def changes(request: PageRequest, file: str, calls: Sequence[FileCallRow]) -> Ht
         if page * ON_A_PAGE < len(wanted)
         else None,
     ]
-    nothing = el("p", "No change of it is known: it was only read.", class_="muted") if not here else NOTHING
+    nothing = el("p", "No changes: this file was only read.", class_="muted") if not here else NOTHING
     return join([
         el("p", switch),
         nothing,
@@ -61,12 +61,12 @@ def changes(request: PageRequest, file: str, calls: Sequence[FileCallRow]) -> Ht
 
 
 def prompt_text(prompt: TypedPrompt) -> str:
-    """How what was typed begins, on one line."""
+    """The start of the prompt, on one line."""
     return clean_line(prompt.text) + ("…" if len(prompt.text) >= KEPT else "")
 
 
 def _turns(library: Library, calls: Sequence[FileCallRow]) -> list[ChangedTurn]:
-    """Calls that follow one another for the same prompt, together."""
+    """Group consecutive calls that belong to the same prompt."""
     prompts = Prompts(library)
     turns: list[ChangedTurn] = []
     for call in calls:
@@ -80,7 +80,7 @@ def _turns(library: Library, calls: Sequence[FileCallRow]) -> list[ChangedTurn]:
 
 
 def _turn(texts: Texts, file: str, turn: ChangedTurn, titles: dict[str, str]) -> Html:
-    title = clean_line(titles.get(turn.chat or "", "")) or (turn.chat or "a chat that is not known")[:8]
+    title = clean_line(titles.get(turn.chat or "", "")) or (turn.chat or "unknown chat")[:8]
     link = el("a", title[:120], href=chat_address(turn.chat)) if turn.chat else el("span", title)
     prompt = NOTHING
     if turn.prompt and turn.chat:
@@ -93,7 +93,7 @@ def _turn(texts: Texts, file: str, turn: ChangedTurn, titles: dict[str, str]) ->
         "header",
         link,
         el("span", "by an agent", class_="badge") if turn.agent else None,
-        el("span", "taken back", class_="badge warn") if all(call.is_abandoned for call in turn.calls) else None,
+        el("span", "rewound", class_="badge warn") if all(call.is_abandoned for call in turn.calls) else None,
     )
     return el("article", head, prompt, [_change(texts, file, call) for call in turn.calls], class_="turn card")
 
@@ -102,12 +102,12 @@ def _change(texts: Texts, file: str, call: FileCallRow) -> Html:
     where = call_address(call)
     then = file_address(file, view="versions", at=moment(call.when)) if call.when and call.changes else None
     links = [
-        el("a", "in the chat", href=where) if where else None,
-        el("a", "the file then", href=then) if then and call.is_done else None,
+        el("a", "show in chat", href=where) if where else None,
+        el("a", "file at this point", href=then) if then and call.is_done else None,
     ]
     led = el("span", join(_kept(links), " · "), class_="links")
     if not call.is_done or not call.changes:
-        ended = NOTHING if call.is_done else el("span", ENDS.get(call.state, "did not go well"), class_="badge error")
+        ended = NOTHING if call.is_done else el("span", ENDS.get(call.state, "failed"), class_="badge error")
         return el("div", led, join([el("strong", call.tool), when(call.when), ended], " "), class_="change")
     got = result_of(texts, call)
     count = sum(len(hunk.lines) for hunk in got.hunks)
@@ -120,14 +120,14 @@ def _change(texts: Texts, file: str, call: FileCallRow) -> Html:
         when(call.when),
         el("span", f"+{got.added}", class_="added-lines"),
         el("span", f"−{got.removed}", class_="removed-lines"),
-        el("span", "you changed what was proposed", class_="badge") if got.by_user else None,
+        el("span", "edited by you", class_="badge") if got.by_user else None,
     ]
     shown = el("details", el("summary", join(_kept(head), " ")), body, open=count <= OPEN_LINES)
     return el("div", led, shown, class_="change")
 
 
 def _numbered(hunks: Iterable[tuple[int, tuple[str, ...]]]) -> Iterator[DiffHunk]:
-    """Hunks with the numbers of their lines after the change too."""
+    """Hunks with line numbers for both sides."""
     moved = 0
     for start, lines in hunks:
         yield DiffHunk(start, start + moved, lines)
@@ -135,14 +135,14 @@ def _numbered(hunks: Iterable[tuple[int, tuple[str, ...]]]) -> Iterator[DiffHunk
 
 
 def _requested(texts: Texts, file: str, call: FileCallRow) -> tuple[Html, int]:
-    """The change as it was asked for, where the result does not tell its lines; and how many lines it has."""
+    """The change as requested, for results that do not contain its lines; and its number of lines."""
     given = input_of(texts, call)
     if given.content is not None:
         text = given.content[:LONGEST_TEXT]
-        cut = el("p", "The rest is left out here.", class_="muted") if len(text) < len(given.content) else NOTHING
+        cut = el("p", "The rest is not shown.", class_="muted") if len(text) < len(given.content) else NOTHING
         return join([code(text, file=file, first_line=1), cut]), text.count("\n") + 1
     if not given.replacements:
-        return el("p", "What changed is not told.", class_="muted"), 0
+        return el("p", "The changed lines are not recorded.", class_="muted"), 0
     shown = [diff_of_texts(one.old[:LONGEST_TEXT], one.new[:LONGEST_TEXT], file) for one in given.replacements]
     return join(shown), sum(one.old.count("\n") + one.new.count("\n") + 2 for one in given.replacements)
 

@@ -1,4 +1,4 @@
-"""A file as it was: version by version, and line by line with the change that brought each line."""
+"""Earlier versions of a file, and each line with the change that added it (blame)."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -22,18 +22,18 @@ from backscroll.web.requests import PageRequest
 
 MOST_LINES: Final = 5_000
 LARGEST_MATCH: Final = 4_000_000
-"""Lines times lines that are compared; what is beyond that counts as new."""
+"""Old lines times new lines; larger changes are not compared, and count as new."""
 
 
 def versions(request: PageRequest, file: str, calls: Sequence[FileCallRow]) -> Html:
-    """One version, and the way to the others; `at` is its number, a message or a time."""
+    """One version, with links to the others; `at` is its number, a message or a time."""
     del calls
     found = history(request.library, file)
     seen = _seen(request, found)
     as_diff = request.get("show") == "diff"
     how = {"show": "diff"} if as_diff else {}
     switch = el(
-        "a", "The whole file" if as_diff else "What changed", class_="button",
+        "a", "Whole file" if as_diff else "Diff", class_="button",
         href=file_address(file, view="versions", at=str(seen.number), **({} if as_diff else {"show": "diff"})),
     )  # fmt: skip
     return join([
@@ -47,7 +47,7 @@ def versions(request: PageRequest, file: str, calls: Sequence[FileCallRow]) -> H
 
 
 def lines(request: PageRequest, file: str, calls: Sequence[FileCallRow]) -> Html:
-    """A version line by line, each with the change that brought it."""
+    """A version line by line, each with the change that added it."""
     del calls
     found = history(request.library, file)
     seen = _seen(request, found)
@@ -59,7 +59,7 @@ def lines(request: PageRequest, file: str, calls: Sequence[FileCallRow]) -> Html
 
 
 def origins(contents: Sequence[str | None]) -> list[int]:
-    """Of each line of the last text: which text brought it, from 1. A text that is not known brings nothing."""
+    """For each line of the last text: which text added it, counted from 1. Unknown texts are skipped."""
     known: list[str] = []
     brought: list[int] = []
     for number, content in enumerate(contents, start=1):
@@ -92,7 +92,7 @@ def _seen(request: PageRequest, found: History) -> FileState:
         try:
             return seen_at(request.library, found, at or None, now)
         except NothingFound as error:
-            raise NothingFound(error.message, "see its changes, or another version") from error
+            raise NothingFound(error.message, "see its changes, or choose another version") from error
     number = int(at)
     version, call = found.versions[number - 1]
     before = found.versions[number - 2][0].content if number > 1 else None
@@ -108,7 +108,7 @@ def _steps(file: str, view: str, seen: FileState, found: History, more: dict[str
     return el(
         "nav",
         step(1, "First"),
-        step(seen.number - 1, "Before"),
+        step(seen.number - 1, "Previous"),
         el("strong", f"Version {seen.number:,} of {len(found.versions):,}"),
         step(seen.number + 1, "Next"),
         step(len(found.versions), "Last"),
@@ -122,8 +122,8 @@ def _told(file: str, seen: FileState, found: History) -> Html:
     where = call_address(seen.call) if seen.call else None
     parts = [
         when(seen.version.when),
-        el("a", seen.version.touch.tool or "see it in the chat", href=where) if where else None,
-        el("span", "certain", class_="badge") if seen.certain else el("span", "not certain", class_="badge warn"),
+        el("a", seen.version.touch.tool or "show in chat", href=where) if where else None,
+        el("span", "exact", class_="badge") if seen.certain else el("span", "uncertain", class_="badge warn"),
         f"based on {seen.basis}",
     ]
     return el("p", join([part for part in parts if part], " · "), class_="muted")
@@ -132,10 +132,10 @@ def _told(file: str, seen: FileState, found: History) -> Html:
 def _body(file: str, seen: FileState, *, as_diff: bool) -> Html:
     content = seen.version.content
     if content is None:
-        return el("p", "What was in it then cannot be told.", class_="muted")
+        return el("p", "The contents at that time are unknown.", class_="muted")
     if as_diff:
         if seen.before is None:
-            return join([el("p", "No version before this one is known.", class_="muted"), _text(file, content)])
+            return join([el("p", "No earlier version is known.", class_="muted"), _text(file, content)])
         if seen.before == content:
             return el("p", "Nothing changed.", class_="muted")
         with timed(thread_time):
@@ -179,7 +179,7 @@ def _every_version(file: str, found: History, seen: FileState) -> Html:
         ("Time", None),
         ("Tool", None),
         ("Lines", "number"),
-        ("Certain", None),
+        ("Exact", None),
         ("Basis", None),
     )
     head = el("tr", [el("th", name, scope="col", class_=style) for name, style in names])
@@ -203,7 +203,7 @@ def _origins(request: PageRequest, file: str, found: History, seen: FileState, c
         count = len(list(some))
         if number not in names:
             names[number] = _origin(file, found, number, titles, prompts)
-        # The numbers are drawn by the style sheet, so that they are not copied along.
+        # The style sheet draws the line numbers, so that they are not copied.
         part = [
             el("span", line, class_="line", data_line=place + offset + 1)
             for offset, line in enumerate(drawn[place : place + count])
@@ -214,13 +214,13 @@ def _origins(request: PageRequest, file: str, found: History, seen: FileState, c
         )  # fmt: skip
         place += count
     cut = el("p", f"The first {MOST_LINES:,} lines.", class_="muted") if len(drawn) > MOST_LINES else NOTHING
-    table = el("table", el("caption", "Each line with the change that brought it", class_="unseen"),
+    table = el("table", el("caption", "Each line with the change that added it", class_="unseen"),
                el("tbody", rows), class_="origins")  # fmt: skip
     return join([cut, el("div", table, class_="scroll", tabindex=0, role="region", aria_label="Line by line")])
 
 
 def _origin(file: str, found: History, number: int, titles: dict[str, str], prompts: Prompts) -> Html:
-    """The change that brought some lines: when, and what was asked for."""
+    """The change that added some lines: when, and for which prompt."""
     version, call = found.versions[number - 1]
     link = el("a", f"{number}", href=file_address(file, view="versions", at=str(number), show="diff"),
               title=f"Version {number:,}: {version.basis}")  # fmt: skip
@@ -232,5 +232,5 @@ def _origin(file: str, found: History, number: int, titles: dict[str, str], prom
         shown = cut_name(text) or call.tool
         told = el("a", shown, href=where, title=text) if where else el("span", shown)
     else:
-        told = el("span", "there before" if number == 1 else "by somebody else, or as it was read", class_="muted")
+        told = el("span", "original" if number == 1 else "changed outside Claude Code", class_="muted")
     return join([link, " ", when(version.when), el("br"), told])

@@ -1,4 +1,4 @@
-"""The first page: search, what is live, what was last, how much, and what is kept."""
+"""The home page: search, live chats, recent chats, spend, and expiring sessions."""
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
@@ -25,7 +25,7 @@ YEAR: Final = timedelta(days=371)
 def show(request: PageRequest) -> Html:
     """The page."""
     library = request.library
-    # Where the page says how far the library has come; empty unless it is on its way.
+    # A script shows the progress of an update here.
     progress = el("div", id="progress", class_="progress", role="status", hidden=True)
     if first_run.is_first_run(library):
         main = join([_search(library, is_ready=False), first_run.notice()])
@@ -41,8 +41,8 @@ def show(request: PageRequest) -> Html:
             el("div", live_section(live_chats(library)), id="live"),
             el(
                 "div",
-                el("section", el("h2", "Last chats ", el("a", "all", href="/chats", class_="more")),
-                   el("ul", recent, class_="items"), aria_label="Last chats"),
+                el("section", el("h2", "Recent chats ", el("a", "all", href="/chats", class_="more")),
+                   el("ul", recent, class_="items"), aria_label="Recent chats"),
                 el("div", _spend(days), expiring_section(library), class_="side"),
                 class_="columns",
             ),
@@ -53,7 +53,7 @@ def show(request: PageRequest) -> Html:
 
 
 def live(request: PageRequest) -> Html:
-    """What is live now, as a fragment."""
+    """The live chats, as a fragment."""
     return live_section(live_chats(request.library)) if request.library.is_indexed else NOTHING
 
 
@@ -66,7 +66,7 @@ def _search(library: Library, *, is_ready: bool) -> Html:
     chips = [*saved, *examples][: max(len(saved), CHIPS)]
     return el(
         "section",
-        el("h1", "Find what was said, thought, run and returned", class_="lead"),
+        el("h1", "Search your Claude Code conversations", class_="lead"),
         search_box(),
         el("nav", chips, class_="chips", aria_label="Searches") if chips else NOTHING,
         class_="hero",
@@ -74,39 +74,39 @@ def _search(library: Library, *, is_ready: bool) -> Html:
 
 
 def _nothing_yet(library: Library) -> Html:
-    """What to do where there are no chats."""
+    """What to do if there are no chats."""
     homes = [home for home in library.homes if home.exists]
     places = [el("li", el("code", str(home.path))) for home in library.homes]
     if homes:
         steps = el(
-            "p", "There are no sessions in it yet. Start ", el("code", "claude"), " in a project and say something:",
-            " the chat appears here by itself, while it goes on.",
+            "p", "It has no sessions yet. Run ", el("code", "claude"), " in a project and send a prompt:",
+            " the chat appears here while it runs.",
         )  # fmt: skip
     else:
         steps = el(
-            "p", "No Claude Code home is there. If yours is somewhere else, name it: ",
+            "p", "No Claude Code folder found. If yours is elsewhere, run ",
             el("code", "backscroll open --home /path/to/.claude"), ", or set ", el("code", "CLAUDE_CONFIG_DIR"), ".",
         )  # fmt: skip
     return el(
         "section",
-        el("h2", "Nothing to read yet"),
-        el("p", "Looked at:"),
+        el("h2", "No sessions found"),
+        el("p", "Searched in:"),
         el("ul", places),
         steps,
-        el("p", "To see what backscroll does first, try it on sample conversations: ", el("code", "backscroll demo")),
+        el("p", "To try backscroll on sample conversations, run ", el("code", "backscroll demo")),
         class_="card nothing",
     )
 
 
 def _days(library: Library) -> dict[date, tuple[int, int, int]]:
-    """Answers, tokens and microdollars of each day of the last year."""
+    """Answers, tokens and microdollars for each day of the last year."""
     report = usage(library, About(since=datetime.now(UTC) - YEAR), "day")
     days = {}
     for row in report.as_dicts():
         try:
             day = date.fromisoformat(row["day"])
         except ValueError:
-            continue  # what has no time belongs to no day
+            continue  # answers without a time
         tokens = sum(value for name, value in row.items() if name.endswith("_tokens"))
         days[day] = (row["messages"], tokens, row["cost_microdollars"] or 0)
     return days
@@ -143,7 +143,7 @@ def _activity(days: dict[date, tuple[int, int, int]]) -> Html:
 
 
 DEMO: Final = el(
-    "p", el("strong", "Demo: "), "sample conversations. Everything here is removed when you stop it.",
+    "p", el("strong", "Demo: "), "sample conversations. Everything here is deleted when you stop the demo.",
     class_="demo", role="note",
 )  # fmt: skip
 EXAMPLES: Final = ("is:error since:7d", "role:prompt since:30d", "has:image", "file:README.md", '"connection reset"')

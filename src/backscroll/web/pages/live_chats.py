@@ -1,4 +1,4 @@
-"""What goes on just now: the chats that a client has open, and the last thing that happened in each."""
+"""Live chats: those that a client has open, with the last thing that happened in each."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -23,23 +23,23 @@ class LiveChat:
 
     stored: StoredChat
     last: FoundPassage | None
-    """The last thing that happened; None before anything can be found."""
+    """The last thing that happened; None if nothing is indexed yet."""
     status: str | None = None
-    """What its client says of itself."""
+    """The status that its client reports."""
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it is the user's turn: as the client says, else by what happened last."""
+        """Whether it waits for the user: as the client reports, or else judged by what happened last."""
         if self.status:
             return self.status not in WORKING
         return self._role in ("answer", "title", "other")
 
     @property
     def state(self) -> str:
-        """What it is at, in words."""
+        """Its state, in words."""
         tool = clean_line(self.last.hit.tool or "a tool") if self.last and self._role == "input" else ""
         if self.is_waiting:
-            return f"waits for you: {tool}" if tool else "your turn"
+            return f"waiting for you: {tool}" if tool else "your turn"
         if not self.last and not self.status:
             return "live"
         return f"running {tool}" if tool else "working"
@@ -50,7 +50,7 @@ class LiveChat:
 
 
 def live_chats(library: Library) -> list[LiveChat]:
-    """All of them, the one that was last active first."""
+    """All of them, the most recently active first."""
     if not library.live:
         return []
     return [
@@ -60,7 +60,7 @@ def live_chats(library: Library) -> list[LiveChat]:
 
 
 def live_section(chats: list[LiveChat]) -> Html:
-    """What the first page shows of them."""
+    """The section of the home page."""
     if not chats:
         return NOTHING
     title = el("h2", "Live now ", el("span", plural(len(chats), "chat"), class_="badge live"), id="live-title")
@@ -100,7 +100,7 @@ def _last(library: Library, stored: StoredChat) -> FoundPassage | None:
     try:
         found = library.search(query, limit=1, sort="newest", hits=1, width=WIDTH)
     except BackscrollError:
-        return None  # what was said is not to be found yet
+        return None  # not indexed yet
     return next((passage for chat in found.chats for passage in chat.passages), None)
 
 

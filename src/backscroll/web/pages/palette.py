@@ -1,4 +1,4 @@
-"""What the palette offers beside its commands: chats, and to search for what was typed."""
+"""What the command palette offers besides commands: chats, and a search for the typed text."""
 
 from typing import Final
 
@@ -24,7 +24,7 @@ def _chats(request: PageRequest, text: str) -> list[StoredChat]:
     try:
         return request.library.chats(text, limit=MOST)
     except BackscrollError:
-        return []  # a query that is not finished, or nothing read yet
+        return []  # an unfinished query, or nothing is indexed yet
 
 
 def _option(stored: StoredChat) -> Html:

@@ -1,4 +1,4 @@
-"""The projects: where the chats were."""
+"""The list of projects."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ from backscroll.web.requests import PageRequest
 
 @dataclass
 class ProjectSummary:
-    """A project, and what was done in it."""
+    """A project, with totals over its chats."""
 
     path: str | None
     chats: int = 0
     messages: int = 0
     prompts: int = 0
     cost: int | None = None
-    """In nanodollars; None where nothing of it has a price."""
+    """In nanodollars; None if no price is known."""
     last_active: datetime | None = None
 
 
@@ -37,7 +37,7 @@ def show(request: PageRequest) -> Html:
         el("a", "All", href="/chats"),
         el("a", "By project", href=chats_address(by="project")),
         el("a", "Projects", href="/projects", aria_current="page"),
-        class_="tabs", aria_label="How to list them",
+        class_="tabs", aria_label="Views",
     )  # fmt: skip
     head = el("div", el("h1", "Projects"), tabs, class_="head")
     if not found:
@@ -55,7 +55,7 @@ def show(request: PageRequest) -> Html:
 
 
 def projects(library: Library) -> list[ProjectSummary]:
-    """All of them, the one that was last active first."""
+    """All projects, the most recently active first."""
     found: dict[str | None, ProjectSummary] = {}
     for stored in library.chats(""):
         chat = stored.overview

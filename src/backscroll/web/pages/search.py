@@ -1,4 +1,4 @@
-"""What a query finds: the passages by chat, what they have in common, and how to ask."""
+"""The search page: matches grouped by chat, facets, and help on the query syntax."""
 
 import time
 from typing import Final
@@ -21,9 +21,9 @@ from backscroll.web.requests import PageRequest, status_of
 PAGE: Final = 20
 HITS: Final = 3
 HITS_OF_ONE: Final = 50
-"""Passages of a chat where the query is about one."""
+"""Passages shown if the query names one chat."""
 WIDTH: Final = 320
-SORTS: Final = {"relevance": "Best first", "newest": "Newest first", "oldest": "Oldest first"}
+SORTS: Final = {"relevance": "Best match first", "newest": "Newest first", "oldest": "Oldest first"}
 LONGEST_NAME: Final = 80
 
 
@@ -31,7 +31,7 @@ def show(request: PageRequest) -> Html | Response:
     """The page."""
     text, sort = request.get("q").strip(), request.get("sort", "relevance")
     if sort not in SORTS:
-        raise UsageError(f"there is no order {sort}", f"the orders are {', '.join(SORTS)}")
+        raise UsageError(f"unknown sort order {sort}", f"use one of {', '.join(SORTS)}")
     if text and first_run.is_first_run(request.library):
         return first_run.page("Search", "/search")
     if not text:
@@ -50,10 +50,10 @@ def show(request: PageRequest) -> Html | Response:
 
 
 def save(request: PageRequest) -> Response:
-    """Remember a search under a name, or forget it."""
+    """Save a search under a name, or delete it."""
     name, query = clean_line(request.form.get("name", ""))[:LONGEST_NAME], request.form.get("query", "").strip()
     if not name:
-        raise UsageError("a search needs a name", "write one beside “Save”")
+        raise UsageError("a saved search needs a name", "enter one next to “Save this search”")
     forget = request.form.get("forget") == "1"
     if not forget:
         request.library.parse(query)
@@ -80,8 +80,8 @@ def _results(library: Library, found: SearchResults, text: str, sort: str, numbe
     side = facets(library, found, text, sort)
     parts = [_chips(found.query, sort), _told(found, seconds), _warnings(found)]
     if not found.chats and number > 1:
-        back = el("a", "To its beginning", href=search_address(text, sort))
-        parts.append(el("p", "The answer ends before this page. ", back, class_="empty"))
+        back = el("a", "Go to the first page", href=search_address(text, sort))
+        parts.append(el("p", "There are no more results. ", back, class_="empty"))
     elif not found.chats:
         parts.append(_nothing(library, found, text, sort))
     else:
@@ -94,7 +94,7 @@ def _results(library: Library, found: SearchResults, text: str, sort: str, numbe
 
 
 def _chips(query: Query, sort: str) -> Html:
-    """The fields of the query, each to be taken out of it."""
+    """The fields of the query; a click removes one."""
     chips = []
     for part in query.root.parts:
         inner = part.part if isinstance(part, Not) else part
@@ -103,7 +103,7 @@ def _chips(query: Query, sort: str) -> Html:
             told = write(Query("", All((part,))))
             chips.append(
                 el("a", el("code", told), el("span", " ✕", aria_hidden="true"), href=search_address(write(rest), sort),
-                   class_="chip", aria_label=f"Leave out {told}")
+                   class_="chip", aria_label=f"Remove {told}")
             )  # fmt: skip
     return el("nav", chips, class_="chips", aria_label="Fields of this query") if chips else NOTHING
 
@@ -118,7 +118,7 @@ def _warnings(found: SearchResults) -> Html:
     lines = []
     if found.pending:
         what = ", ".join(found.pending_roles)
-        lines.append(f"{plural(found.pending, 'passage')} cannot be found yet ({what}); they are about to be.")
+        lines.append(f"{plural(found.pending, 'passage')} ({what}) not indexed yet; search again in a moment.")
     if not found.is_whole:
         lines.append(NOT_WHOLE)
     return join([el("p", line, class_="warn") for line in lines])
@@ -127,7 +127,7 @@ def _warnings(found: SearchResults) -> Html:
 def _chat(library: Library, found: FoundChat, query: Query, sort: str) -> Html:
     overview, is_of_one = found.chat.overview, _is_of_one(query)
     row = chat_rows(library, [found.chat])[0]
-    # A title mostly is the first prompt: what was found in it is marked in the heading.
+    # The title is usually the first prompt: matches in it are highlighted in the heading.
     passages = [passage for passage in found.passages if str(passage.hit.role) != "title"]
     titles = len(found.passages) - len(passages)
     passages = passages if is_of_one else passages[:HITS]
@@ -152,7 +152,7 @@ def _passage(chat: str, passage: FoundPassage) -> Html:
     hit = passage.hit
     role = str(hit.role)
     label = f"{clean_line(hit.tool)} {role}" if hit.tool else ROLES.get(role, role)
-    marks = [name for name, is_so in (("agent", hit.agent), ("taken back", hit.is_abandoned)) if is_so]
+    marks = [name for name, is_so in (("agent", hit.agent), ("rewound", hit.is_abandoned)) if is_so]
     where = agent_address(chat, hit.agent, hit.uuid) if hit.agent else chat_address(chat, hit.uuid)
     return el(
         "li",
@@ -182,11 +182,11 @@ def _pages(found: SearchResults, text: str, sort: str, number: int) -> Html:
         return NOTHING
     return el(
         "nav",
-        el("a", "← Before", href=search_address(text, sort, number - 1), rel="prev", class_="button")
+        el("a", "← Previous", href=search_address(text, sort, number - 1), rel="prev", class_="button")
         if number > 1
         else NOTHING,
         el("span", f"page {number:,} of {max(last, number):,}", class_="muted"),
-        el("a", "More chats →", href=search_address(text, sort, number + 1), rel="next", class_="button")
+        el("a", "Next →", href=search_address(text, sort, number + 1), rel="next", class_="button")
         if number < last
         else NOTHING,
         class_="pages",
@@ -201,11 +201,11 @@ def _nothing(library: Library, found: SearchResults, text: str, sort: str) -> Ht
         for word in library.similar(Query("", All((Word(wanted),))))
     ]
     if meant:
-        return el("div", el("p", "Nothing was found. Did you mean"), el("p", meant, class_="chips"), class_="empty")
+        return el("div", el("p", "No results. Did you mean"), el("p", meant, class_="chips"), class_="empty")
     if not library.chats("", limit=1):
         return first_run.no_chats()
-    return el("div", el("p", "Nothing was found."),
-              el("p", "Try fewer or other words, part of a word with a *, or leave out a field.", class_="hint"),
+    return el("div", el("p", "No results."),
+              el("p", "Try fewer or other words, the start of a word with *, or remove a field.", class_="hint"),
               class_="empty")  # fmt: skip
 
 
@@ -214,7 +214,7 @@ def _saving(library: Library, text: str) -> Html:
     if name is not None:
         fields = join([
             el("span", "Saved as ", el("strong", name), " "), el("input", type="hidden", name="name", value=name),
-            el("button", "Forget it", name="forget", value="1", class_="quiet"),
+            el("button", "Delete", name="forget", value="1", class_="quiet"),
         ])  # fmt: skip
     else:
         fields = join([
@@ -231,7 +231,7 @@ def _help(library: Library) -> Html:
         el("li", el("a", name, href=search_address(query)), " ", el("code", query, class_="muted"))
         for name, query in sorted(library.marks.searches.items())
     ]
-    saved = join([el("h2", "Your searches"), el("ul", searches)]) if searches else NOTHING
+    saved = join([el("h2", "Saved searches"), el("ul", searches)]) if searches else NOTHING
     basics = [
         el("tr", el("td", el("a", el("code", query), href=search_address(query))), el("td", told))
         for query, told in BASICS
@@ -247,25 +247,23 @@ def _help(library: Library) -> Html:
         fields.append(el("tr", el("td", example), el("td", info.help, more)))
     return el(
         "div", saved,
-        el("h2", "How to ask"), el("table", el("tbody", basics), class_="asking"),
+        el("h2", "Search syntax"), el("table", el("tbody", basics), class_="asking"),
         el("h2", "Fields"), el("table", el("tbody", fields), class_="asking"), class_="help",
     )  # fmt: skip
 
 
 def _is_of_one(query: Query) -> bool:
-    """Whether it is about one chat."""
+    """Whether the query names one chat."""
     return any(isinstance(part, Field) and part.name in ("chat", "session") for part in query.root.parts)
 
 
-NOT_WHOLE: Final = (
-    "Not everything was looked through for the regular expression: narrow the search with words or fields."
-)
+NOT_WHOLE: Final = "The regular expression was not tried on everything: narrow the search with words or fields."
 ROLES: Final = {"prompt": "You", "answer": "Claude", "thinking": "Thinking", "title": "Title", "other": "Client"}
 BASICS: Final = (
     ("flaky test", "both words, anywhere in a chat; the chats with both come first"),
     ('"connection reset"', "a phrase"),
-    ("migrat*", "words that begin like this"),
-    ("timeout OR deadlock", "one of the two"),
+    ("migrat*", "words that start with this"),
+    ("timeout OR deadlock", "either word"),
     ("cache -redis", "without that word"),
     ("/user_[0-9]+/", "a regular expression"),
     ("role:prompt since:30d", "what you typed in the last 30 days"),

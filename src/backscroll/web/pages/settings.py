@@ -1,4 +1,4 @@
-"""Settings and health: what is read, what is kept, what it takes, and whether all is well. Nothing is changed here."""
+"""Settings and health: homes, library, archive, prices, and a check of every session. Read-only but for the theme."""
 
 import platform
 from collections.abc import Iterable
@@ -22,12 +22,12 @@ RATES: Final = ("input", "output", "cache_write_5m", "cache_write_1h", "cache_re
 
 
 def show(request: PageRequest) -> Html:
-    """The page. `?check=1` reads every session, which takes its time."""
+    """The page. `?check=1` reads every session, which takes a while."""
     library = request.library
     is_checked = request.get("check") == "1"
     parts = [
         el("h1", "Settings"),
-        _section("Look", _theme()),
+        _section("Appearance", _theme()),
         _section("Homes", _homes(library)),
         _section("Library", _library(library)),
         _section("Archive", _archive(library)),
@@ -50,10 +50,10 @@ def _facts(rows: Iterable[tuple[str, object]]) -> Html:
 def _theme() -> Html:
     choices = [
         el("label", el("input", type="radio", name="theme", value=value), f" {name}")
-        for value, name in (("system", "As the system has it"), ("light", "Light"), ("dark", "Dark"))
+        for value, name in (("system", "System theme"), ("light", "Light"), ("dark", "Dark"))
     ]
     fields = el("fieldset", el("legend", "Theme", class_="unseen"), choices, class_="choices", hidden=True, id="theme")
-    return join([fields, el("noscript", el("p", "The theme is that of your system.", class_="muted"))])
+    return join([fields, el("noscript", el("p", "The theme follows your system.", class_="muted"))])
 
 
 def _homes(library: Library) -> Html:
@@ -63,10 +63,10 @@ def _homes(library: Library) -> Html:
         state = (
             el("div", _retention(found), class_="muted")
             if home.exists
-            else el("span", "not there", class_="badge warn")
+            else el("span", "not found", class_="badge warn")
         )
         items.append(el("li", el("code", str(home.path)), " ", state))
-    hint = join(["Named with ", el("code", "--home"), ", or as ", el("code", "homes"), " in ",
+    hint = join(["Set with ", el("code", "--home"), ", or as ", el("code", "homes"), " in ",
                  el("code", str(library.settings.file)), "."])  # fmt: skip
     return join([el("ul", items, class_="plain"), el("p", hint, class_="muted")])
 
@@ -80,10 +80,10 @@ def _library(library: Library) -> Html:
         rows += [
             ("Index", size(library.index_size())),
             ("Chats", f"{totals.chats:,}, with {plural(totals.messages, 'message')}"),
-            ("Findable", f"all but {plural(pending, 'passage')}" if pending else "everything"),
+            ("Indexed", f"all but {plural(pending, 'passage')}" if pending else "everything"),
         ]
     else:
-        rows.append(("Index", "not there yet: it is made with the first update"))
+        rows.append(("Index", "none yet: the first update creates it"))
     return _facts(rows)
 
 
@@ -97,11 +97,11 @@ def _archive(library: Library) -> Html:
     captured = [el("div", when(_moment(at)), " ", el("code", home)) for home, at in found.captured.items()]
     verified = _moment(found.verified) if found.verified else None
     rows: list[tuple[str, object]] = [
-        ("Kept", f"{plural(found.files, 'file')}, {plural(found.sessions, 'session')}"),
+        ("Archived", f"{plural(found.files, 'file')}, {plural(found.sessions, 'session')}"),
         ("Size", f"{size(found.size)} in {size(found.stored)}{share}"),
         ("Last captured", captured or "never"),
         ("Last verified", when(verified) if verified else join(["never: ", el("code", "backscroll archive verify")])),
-        ("Only here", f"{plural(len(found.gone), 'session')} gone from their home"),
+        ("Deleted by Claude Code", f"{plural(len(found.gone), 'session')}, kept in the archive"),
     ]
     if found.damaged_lines:
         rows.append(("Damaged", el("span", plural(found.damaged_lines, "line"), class_="badge error")))
@@ -110,7 +110,7 @@ def _archive(library: Library) -> Html:
 
 def _due(found: ArchiveStatus, now: datetime) -> Html:
     if not found.due:
-        return el("p", "Claude Code deletes nothing within the next 7 days.", class_="muted")
+        return el("p", "Claude Code will delete no sessions in the next 7 days.", class_="muted")
     rows = [
         el("tr",
            el("td", "at its next start" if item.due <= now else when(item.due)),
@@ -123,13 +123,13 @@ def _due(found: ArchiveStatus, now: datetime) -> Html:
               el("th", "Size", scope="col", class_="number"))  # fmt: skip
     more = el("p", f"… and {len(found.due) - SHOWN:,} more", class_="muted") if len(found.due) > SHOWN else NOTHING
     table = el("div", el("table", el("thead", head), el("tbody", rows)), class_="scroll")
-    return el("details", el("summary", f"{plural(len(found.due), 'session')} due for deletion within 7 days, and kept"),
+    return el("details", el("summary", f"{plural(len(found.due), 'session')} expiring within 7 days"),
               table, more)  # fmt: skip
 
 
 def _offer() -> Html:
     return join([
-        el("p", "Read every session, and tell what cannot be read, what is unknown, and what will be deleted when.",
+        el("p", "Read every session, and report unreadable files, unknown data, and upcoming deletions.",
            class_="muted"),
         el("p", el("a", "Check now", href="/settings?check=1#health", class_="button")),
     ])  # fmt: skip
@@ -153,24 +153,24 @@ def _health(library: Library) -> Html:
 def _home(home: HomeHealth, now: datetime) -> Html:
     title = el("h3", el("code", str(home.home.path)))
     if not home.exists:
-        return join([title, el("p", "Not there, or never used.", class_="warn")])
+        return join([title, el("p", "Not found, or never used.", class_="warn")])
     overdue = sum(1 for item in home.deletions if item.due <= now)
     soon = sum(1 for item in home.deletions if now < item.due <= now + SOON)
     rows: list[tuple[str, object]] = [
         ("Retention", _retention(home)),
-        ("Overdue", f"{plural(overdue, 'session')}; the next start of Claude Code deletes them" if overdue else "none"),
+        ("Overdue", f"{plural(overdue, 'session')}; deleted at Claude Code's next start" if overdue else "none"),
         ("Within 7 days", f"{plural(soon, 'session')}" if soon else "none"),
         ("Projects", f"{len(home.projects):,}"),
-        ("Running", ", ".join(f"{live.session_id or '?'} (process {live.pid})" for live in home.live) or "nothing"),
+        ("Running", ", ".join(f"{live.session_id or '?'} (process {live.pid})" for live in home.live) or "none"),
         ("Files", join([el("div", f"{count:,} {kind}, {size(home.sizes[kind])}")
                         for kind, count in home.files.most_common()])),
     ]  # fmt: skip
     unreadable = [f"{item.path}: {item.reason}" for item in home.unreadable[:SHOWN]]
-    return join([title, _facts(rows), _list("Cannot be read", unreadable)])
+    return join([title, _facts(rows), _list("Unreadable", unreadable)])
 
 
 def _retention(home: HomeHealth) -> str:
-    source = "its default" if home.cleanup_days is None else "cleanupPeriodDays in settings.json"
+    source = "the default" if home.cleanup_days is None else "cleanupPeriodDays in settings.json"
     return f"Claude Code deletes a session {plural(home.days, 'day')} after its last change ({source})."
 
 
@@ -178,7 +178,7 @@ def _troubles(health: Health) -> Html:
     found = health.inspection
     troubles = [f"{item.file}:{item.line}: {item.kind}: {item.detail}" for item in found.troubles[:SHOWN]]
     unreadable = [f"{item.path}: {item.reason}" for item in found.unreadable[:SHOWN]]
-    return join([_list("Problems", troubles), _list("Sessions that cannot be read", unreadable)])
+    return join([_list("Problems", troubles), _list("Unreadable sessions", unreadable)])
 
 
 def _unknown(health: Health) -> Html:
@@ -189,9 +189,11 @@ def _unknown(health: Health) -> Html:
         for item in seen
     ]
     if not lines:
-        return el("p", "Nothing in them is unknown to this version.", class_="good")
-    note = el("p", "It is kept as it is, and nothing is lost; a newer version may know it.", class_="muted")
-    return join([_list("Unknown to this version", lines), note])
+        return el("p", "This version knows everything in them.", class_="good")
+    note = el(
+        "p", "It is archived unchanged; nothing is lost. A newer version of backscroll may know it.", class_="muted"
+    )
+    return join([_list("Unknown to this version of backscroll", lines), note])
 
 
 def _list(title: str, lines: list[str]) -> Html:
@@ -208,8 +210,8 @@ def _prices(library: Library) -> Html:
     rows = [_price(item) for item in found.prices]
     table = el("table", el("thead", el("tr", head)), el("tbody", rows), class_="prices")
     told = (
-        f"USD for a million tokens, as {found.snapshot.package} {found.snapshot.version} of {found.snapshot.made} "
-        f"has them; your own in {library.settings.file} come first."
+        f"USD per million tokens, from {found.snapshot.package} {found.snapshot.version} ({found.snapshot.made}). "
+        f"Prices in {library.settings.file} override them."
     )
     scroll = el("div", table, class_="scroll", tabindex=0, role="region", aria_label="Prices")
     return join([el("p", told, class_="muted"),
@@ -228,7 +230,7 @@ def _about(library: Library) -> Html:
         ("backscroll", __version__),
         ("Python", f"{platform.python_version()} on {platform.system()}"),
         ("Settings file", join([el("code", str(library.settings.file)),
-                                "" if library.settings.file.exists() else " (not there; none is needed)"])),
+                                "" if library.settings.file.exists() else " (none; it is optional)"])),
         ("Now", el("time", moment(datetime.now(UTC)), datetime=moment(datetime.now(UTC)), data_exact=True)),
     ])  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The pages with numbers: the overview, and one for every report."""
+"""The statistics: an overview, and a page for every report."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -27,15 +27,15 @@ from backscroll.web.requests import PageRequest
 FORMATS: Final = ("", "csv", "json")
 ERROR_COLUMNS: Final = ("count", "chats", "last", "solved_share", "tool", "signature", "example")
 EXPLAINED: Final = 500
-"""How many single answers a page shows; the download has them all."""
+"""How many answers a page lists; the download has all of them."""
 
 
 def show(request: PageRequest) -> Html:
-    """Everything at a glance."""
+    """The overview."""
     about, now = about_of(request, with_query=False)
     found = overview(request.library, about, now.astimezone(UTC))
     main = join([
-        _head(request, "Stats", "Each number says what it counted and what it left out.", ""),
+        _head(request, "Stats", "Notes below each report say what was counted and what was left out.", ""),
         _cards(request, found),
         usage_chart(request.library, about, "model", "cost", ""),
         prompt_charts(request.library, about, None if about.until else now.date()),
@@ -52,13 +52,13 @@ def report(request: PageRequest) -> Html | Response:
     name = request.path("report")
     kind = KINDS.get(name)
     if kind is None:
-        raise NothingFound(f"there is no report {name}", f"the reports are {', '.join(KINDS)}")
+        raise NothingFound(f"unknown report {name}", f"use one of {', '.join(KINDS)}")
     if request.get("format") not in FORMATS:
-        raise UsageError(f"there is no format {request.get('format')}", "the formats are csv and json")
+        raise UsageError(f"unknown format {request.get('format')}", "use csv or json")
     about, now = about_of(request, with_query=kind.has_query)
     chosen = kind.chosen(request)
     if request.get("format") and not request.get("limit"):
-        chosen["limit"] = 0  # a file has everything
+        chosen["limit"] = 0  # a download has all rows
     answer = kind.run(request.library, about, chosen, now)
     if request.get("format"):
         return _download(name, replace(answer, rows=answer.rows[: chosen["limit"] or None]), request.get("format"))
@@ -99,8 +99,13 @@ def _cards(request: PageRequest, found: Mapping[str, Any]) -> Html:
         ("Tokens", short(tokens), f"{short(used['output_tokens'])} output", "usage"),
         ("Prompts", f"{said['prompts']:,}", f"in {plural(said['chats'], 'chat')}", "prompts"),
         ("Active time", duration(said["active_seconds"]), f"on {plural(said['active_days'], 'day')}", "time"),
-        ("Days in a row", f"{streak:,}", f"{said['current_streak']['days']:,} now", "activity"),
-        ("Calls of tools", f"{found['calls']:,}", "how they ended", "tools"),
+        (
+            "Longest streak",
+            plural(streak, "day"),
+            f"current: {plural(said['current_streak']['days'], 'day')}",
+            "activity",
+        ),
+        ("Tool calls", f"{found['calls']:,}", "by result", "tools"),
     )
     common = carried(request)
     cards = [
@@ -125,11 +130,11 @@ def _tools(found: Mapping[str, Any]) -> Html:
         Bar(row["tool"], [row["calls"] - row["failed"], row["failed"]], f"{row['calls']:,}", link_of("tool", row))
         for row in found["tools"]
     ]
-    return bars(rows, label="Calls of tools", legend=("Went well", "Failed"))
+    return bars(rows, label="Tool calls", legend=("Succeeded", "Failed"))
 
 
 def _facts(name: str, answer: Report) -> Html:
-    """What a report says beside its rows, where it is worth a sentence of its own."""
+    """The main figures of a report, above its table."""
     if name == "activity" and answer.facts["busiest_day"]:
         longest, current, busiest = (answer.facts[key] for key in ("longest_streak", "current_streak", "busiest_day"))
         told = [
@@ -145,12 +150,12 @@ def _facts(name: str, answer: Report) -> Html:
             ("Open until", f"{burning['end']}, {burning['minutes_left']:,.0f} minutes left"),
             ("So far", f"{short(burning['tokens'])} tokens, {dollars(burning['cost_microdollars'])}"),
             ("Rate", f"{short(burning['tokens_per_minute'])} tokens a minute, {hourly} an hour"),
-            ("At the end", f"{short(burning['projected_tokens'])} tokens, {projected}, if it goes on like this"),
+            ("At the end", f"{short(burning['projected_tokens'])} tokens, {projected}, at this rate"),
         ]
     elif name == "blocks":
-        return el("p", "No window is open: the next answer begins one.", class_="muted")
+        return el("p", "No window is open; the next answer starts one.", class_="muted")
     elif "cost_microdollars" in (total := answer.facts.get("total") or {}):
-        return el("p", el("strong", dollars(total["cost_microdollars"])), " in all", class_="sum")
+        return el("p", el("strong", dollars(total["cost_microdollars"])), " in total", class_="sum")
     else:
         return NOTHING
     return el("dl", [el("div", el("dt", term), el("dd", text)) for term, text in told], class_="told")
@@ -159,10 +164,10 @@ def _facts(name: str, answer: Report) -> Html:
 def _table(kind: ReportPage, chosen: Mapping[str, Any], answer: Report, rows: list[tuple[Any, ...]]) -> Html:
     if "a" in chosen and "b" in chosen:
         if not rows:
-            return el("p", "Write what is to be compared: two periods, or two queries.", class_="muted")
+            return el("p", "Enter two periods or two queries to compare.", class_="muted")
         return compared_table(rows, chosen["a"], chosen["b"])
     if kind is KINDS["activity"]:
-        return NOTHING  # the chart has its figures below it
+        return NOTHING  # the chart has its own table
     columns = _people_columns(kind, answer)
     places = [answer.columns.index(name) for name in columns]
     kept = [tuple(row[place] for place in places) for row in rows]
@@ -170,7 +175,7 @@ def _table(kind: ReportPage, chosen: Mapping[str, Any], answer: Report, rows: li
 
 
 def _people_columns(kind: ReportPage, answer: Report) -> list[str]:
-    """The columns that people read, in their order; a file has them all."""
+    """The columns of the page; downloads have all columns."""
     columns = list(answer.columns)
     if kind is KINDS["tools"]:
         gone = {name for name in ("denied", "interrupted", "missing") if not answer.facts["total"][name]}
@@ -194,12 +199,12 @@ def _explanation(explained: Report | None) -> Html:
     if explained is None:
         return NOTHING
     rows = explained.rows[:EXPLAINED]
-    note = f"The first {EXPLAINED:,} of {len(explained.rows):,}; the download has them all."
+    note = f"The first {EXPLAINED:,} of {len(explained.rows):,}; download the report for all of them."
     return el(
         "section",
-        el("h2", "Every answer that was counted"),
+        el("h2", "Every counted answer"),
         el("p", note, class_="muted") if len(rows) < len(explained.rows) else NOTHING,
-        report_table(explained.columns, rows, caption="Every answer that was counted", link=link_of),
+        report_table(explained.columns, rows, caption="Every counted answer", link=link_of),
     )
 
 
@@ -207,7 +212,7 @@ def _more(request: PageRequest, name: str, left: int) -> Html:
     if left <= 0:
         return NOTHING
     whole = address(name, {**carried(request, every=True), "limit": "0"})
-    return el("p", f"{left:,} more rows. ", el("a", "Show them all", href=whole))
+    return el("p", f"{left:,} more rows. ", el("a", "Show all", href=whole))
 
 
 def _downloads(request: PageRequest, name: str) -> Html:

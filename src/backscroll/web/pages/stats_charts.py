@@ -1,4 +1,4 @@
-"""Which chart fits which report."""
+"""The charts of each report."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -33,19 +33,19 @@ Draw = Callable[[Library, About, Mapping[str, Any], Report], list[Html]]
 
 
 def charts_of(name: str, library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
-    """The charts of a report; none where nothing can be seen in one."""
+    """The charts of a report, if any."""
     return DRAWN[name](library, about, chosen, report) if name in DRAWN and report.rows else []
 
 
 def usage_chart(library: Library, about: About, stack: str, show: str, period: str) -> Html:
-    """What was used over time."""
+    """Usage over time."""
     period, axis, series = usage_over_time(library, about, stack, show, period)
     shown = [one._replace(name=short_path(one.name)) for one in series] if stack == "project" else series
     return stacked_bars(axis, shown, label=f"{TITLES[show]} by {period} and {stack}", measure=MEASURES[show])
 
 
 def prompt_charts(library: Library, about: About, today: date | None = None) -> list[Html]:
-    """A year of prompts, and a week of hours; the year ends today, if that is given."""
+    """Prompts per day over a year, and per hour over a week; the year ends on `today`, if given."""
     whens = [local(about, time) for time in typed(library, about).times]
     days = Counter(when.date() for when in whens if FIRST_DAY <= when.date() < END)
     if today is not None and days:
@@ -93,7 +93,7 @@ def _blocks(library: Library, about: About, chosen: Mapping[str, Any], report: R
         [row["start"] for row in rows], [(row["start"].replace(" ", "T"), row["end"].replace(" ", "T")) for row in rows]
     )
     series = [Series("Cost", [row["cost_microdollars"] for row in rows])]
-    return [stacked_bars(axis, series, label="Cost by window of five hours", measure="cost_microdollars")]
+    return [stacked_bars(axis, series, label="Cost per five-hour window", measure="cost_microdollars")]
 
 
 def _time(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
@@ -123,7 +123,7 @@ def _tools(library: Library, about: About, chosen: Mapping[str, Any], report: Re
     for row in report.as_dicts():
         other = sum(row[name] for name in ("denied", "interrupted", "missing"))
         rows.append((row[report.columns[0]], row["calls"], row["calls"] - row["errors"] - other, row["errors"], other))
-    ended = Report((report.columns[0], "calls", "went_well", "errors", "denied_or_without_result"), rows)
+    ended = Report((report.columns[0], "calls", "succeeded", "errors", "denied_or_no_result"), rows)
     return [simple_bars(ended, ended.columns[2:], f"Calls by {chosen['by']}", values=["calls"])]
 
 
@@ -135,12 +135,14 @@ def _errors(library: Library, about: About, chosen: Mapping[str, Any], report: R
             link_of("signature", row))
         for row in report.as_dicts()[:SHOWN]
     ]  # fmt: skip
-    return [bars(rows, label="Errors by pattern", legend=("The next try went well", "It did not, or there was none"))]
+    return [
+        bars(rows, label="Errors by pattern", legend=("Next attempt succeeded", "Failed again, or not tried again"))
+    ]
 
 
 def _sequences(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
     del library, about
-    return [] if chosen["loops"] else [simple_bars(report, ["count"], "Sequences of tools")]
+    return [] if chosen["loops"] else [simple_bars(report, ["count"], "Tool sequences")]
 
 
 def _files(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
@@ -154,15 +156,15 @@ def _context(library: Library, about: About, chosen: Mapping[str, Any], report: 
         rows = report.as_dicts()
         axis = Axis([f"turn {row['turn']}" for row in rows])
         series = [Series("Largest context", [row["largest_context_tokens"] or None for row in rows])]
-        return [lines(axis, series, label="The context along the chat", measure="largest_context_tokens")]
+        return [lines(axis, series, label="Context over the chat", measure="largest_context_tokens")]
     if chosen["by"] == "tool":
-        return [simple_bars(report, ["characters"], "Outputs of tools, in characters")]
+        return [simple_bars(report, ["characters"], "Tool output, in characters")]
     chats = [
         (row["chat"], row["characters"], row["title"], *(row["characters"] * (row[name] or 0) for name in SHARES))
         for row in report.as_dicts()
     ]
     parts = tuple(name.removesuffix("_share") for name in SHARES)
-    return [simple_bars(Report(("chat", "characters", "title", *parts), chats), parts, "Characters by what they are",
+    return [simple_bars(Report(("chat", "characters", "title", *parts), chats), parts, "Characters by kind",
                         values=["characters"])]  # fmt: skip
 
 
@@ -175,7 +177,7 @@ def _cache(library: Library, about: About, chosen: Mapping[str, Any], report: Re
     hits = Series("From the cache", [row["hit_share"] if row else None for row in rows])
     saved = Series("Saved", [(row["saved_microdollars"] if row else None) or 0 for row in rows])
     return [
-        lines(axis, [hits], label=f"Share of the input that came from the cache, by {by}", measure="hit_share"),
+        lines(axis, [hits], label=f"Share of input from the cache, by {by}", measure="hit_share"),
         stacked_bars(axis, [saved], label=f"Saved by the cache, by {by}", measure="saved_microdollars"),
     ]
 

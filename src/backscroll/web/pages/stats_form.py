@@ -1,4 +1,4 @@
-"""How a report is asked: its form, the way to the other reports, and often used spans of time."""
+"""The form of a report, the tabs to other reports, and common time spans."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -9,26 +9,26 @@ from backscroll.web.pages.stats_reports import KINDS, ReportOption, ReportPage
 from backscroll.web.requests import PageRequest
 
 COMMON: Final = ("q", "since", "until", "zone")
-"""What stays as it is on the way from one report to another."""
+"""Parameters that links to other reports keep."""
 SPANS: Final = (
     ("", "All"),
     ("today", "Today"),
     ("7d", "7 days"),
     ("30d", "30 days"),
     ("90d", "90 days"),
-    ("365d", "A year"),
+    ("365d", "1 year"),
 )
 
 
 def carried(request: PageRequest, *, every: bool = False) -> dict[str, str]:
-    """What the address says that goes on into other addresses; `every` for those of the same report."""
+    """The parameters that links keep; `every` for links to the same report."""
     given = request.http.query_params
     names = [name for name in given if name != "format"] if every else COMMON
     return {name: given[name] for name in names if given.get(name)}
 
 
 def tabs(request: PageRequest, here: str) -> Html:
-    """All reports, to go there with the same question."""
+    """Tabs to all reports, with the same filters."""
     common = carried(request)
     links = [
         el("a", title, href=address(name, common), aria_current="page" if name == here else None)
@@ -38,7 +38,7 @@ def tabs(request: PageRequest, here: str) -> Html:
 
 
 def ranges(request: PageRequest, here: str) -> Html:
-    """Spans of time that are often wanted."""
+    """Common time spans."""
     given = carried(request, every=True)
     since, is_ended = given.pop("since", ""), bool(given.pop("until", ""))
     links = [
@@ -48,12 +48,12 @@ def ranges(request: PageRequest, here: str) -> Html:
     ]  # fmt: skip
     own = NOTHING
     if is_ended or since not in dict(SPANS):
-        own = el("span", f"{since or 'the beginning'} to {carried(request).get('until', 'now')}", class_="badge")
+        own = el("span", f"{since or 'the start'} to {carried(request).get('until', 'now')}", class_="badge")
     return el("nav", links, own, class_="ranges", aria_label="Time")
 
 
 def report_form(request: PageRequest, name: str, kind: ReportPage, chosen: Mapping[str, Any]) -> Html:
-    """Everything that a report can be asked."""
+    """The form with all options of a report."""
     fields = [_field(option, chosen[option.name]) for option in kind.options]
     query = _text("q", "Query", request.get("q"), "project:shop model:opus") if kind.has_query else NOTHING
     more = [
@@ -69,7 +69,7 @@ def report_form(request: PageRequest, name: str, kind: ReportPage, chosen: Mappi
         el("details", el("summary", "More"), el("div", more, class_="fields"), open=is_open),
         action=f"/stats/{name}",
         class_="asked card",
-        aria_label="What to show",
+        aria_label="Report options",
     )
 
 

@@ -1,4 +1,4 @@
-"""The reports that there are: what each can be asked, and who answers."""
+"""The reports: their options, and the functions that make them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ Run = Callable[[Library, About, Chosen, datetime], Report]
 
 @dataclass(frozen=True)
 class ReportOption:
-    """Something that a report can be asked. With choices it is one of them; a flag is yes or no."""
+    """An option of a report: one of some choices, a flag, a number or a text."""
 
     name: str
     label: str
@@ -46,7 +46,7 @@ class ReportOption:
     most: int = 10_000
 
     def read(self, request: PageRequest) -> Any:  # noqa: ANN401 - as the option is
-        """What was chosen. What makes no sense is an error that says what does."""
+        """The value in the address; an error names the allowed ones."""
         given = request.get(self.name).strip()
         if self.is_flag:
             return given.lower() in ("1", "on", "yes", "true")
@@ -54,7 +54,7 @@ class ReportOption:
             return request.number(self.name, int(self.default or 0), 0, self.most) if given else int(self.default or 0)
         given = given or self.default
         if self.choices and given not in self.choices:
-            raise UsageError(f"{self.name} cannot be {given}", f"choose one of {', '.join(filter(None, self.choices))}")
+            raise UsageError(f"invalid {self.name}: {given}", f"use one of {', '.join(filter(None, self.choices))}")
         return given
 
 
@@ -67,22 +67,22 @@ class ReportPage:
     run: Run
     options: Sequence[ReportOption] = ()
     limit: int = 100
-    """How many rows are shown where nobody says."""
+    """How many rows are shown by default."""
     has_query: bool = True
     has_limit: bool = True
 
     @property
     def every_option(self) -> Sequence[ReportOption]:
-        """Its own, and how many rows there are to be."""
+        """Its own options, and the number of rows."""
         return (*self.options, ReportOption("limit", "Rows", is_number=True, default=str(self.limit)))
 
     def chosen(self, request: PageRequest) -> dict[str, Any]:
-        """What was chosen of everything that it can be asked."""
+        """The values of all options."""
         return {option.name: option.read(request) for option in self.every_option}
 
 
 def about_of(request: PageRequest, *, with_query: bool = True) -> tuple[About, datetime]:
-    """What a report is to be about, as the address says it, and the time that it is there."""
+    """What the report covers, read from the address, and the current time in its zone."""
     zone = zone_of(request.get("zone").strip())
     now = datetime.now(zone) if zone else datetime.now().astimezone()
     query, since, until = (request.get(name).strip() for name in ("q", "since", "until"))
@@ -96,13 +96,13 @@ def about_of(request: PageRequest, *, with_query: bool = True) -> tuple[About, d
 
 
 def zone_of(name: str) -> tzinfo | None:
-    """A time zone by its name. Only names that are known are looked up, for they become paths."""
+    """A time zone by name. Only known names are looked up, because names become paths."""
     if not name:
         return None
     if name == "UTC":
         return UTC
     if name not in _zones():
-        raise UsageError(f"there is no time zone {name}", "write one such as Europe/Berlin, or leave it empty")
+        raise UsageError(f"unknown time zone {name}", "use a name such as Europe/Berlin, or leave it empty")
     return ZoneInfo(name)
 
 
@@ -153,7 +153,7 @@ def _files(library: Library, about: About, chosen: Chosen, now: datetime) -> Rep
 def _context(library: Library, about: About, chosen: Chosen, now: datetime) -> Report:
     del now
     if chosen["by"] == "turn" and (about.query is None or len(library.chats(about.query, limit=2)) != 1):
-        raise UsageError("turns are those of one chat", "write chat: and its id into the query")
+        raise UsageError("a report by turn needs one chat", "add chat: and its id to the query")
     return context(library, about, chosen["by"], chosen["limit"] or None)
 
 
@@ -162,12 +162,12 @@ def _by(run: Callable[[Library, About, str], Report]) -> Run:
 
 
 def _choice(name: str, label: str, choices: Sequence[str]) -> ReportOption:
-    """One of several, the first where nobody says."""
+    """One of several choices; the first is the default."""
     return ReportOption(name, label, choices, default=choices[0])
 
 
 def _by_of(report: str) -> ReportOption:
-    """What a report can be added up by, everywhere."""
+    """The dimensions that a report can be grouped by."""
     kind = REPORTS[report]
     return ReportOption("by", "By", tuple(kind.by), default=kind.usual)
 
@@ -176,24 +176,24 @@ PERIOD: Final = ReportOption("period", "Chart by", ("", *PERIODS))
 MONEY: Final = _choice("show", "Chart shows", ("cost", "tokens", "answers"))
 KINDS: Final[dict[str, ReportPage]] = {
     "usage": ReportPage(
-        "Usage", "Tokens and costs. Each answer counts once, however many files repeat it.", _usage,
+        "Usage", "Tokens and costs. Each answer counts once, even if several files repeat it.", _usage,
         (_by_of("usage"), MONEY,
          _choice("stack", "Stacked by", ("model", "project")), PERIOD,
          ReportOption("explain", "Every answer", is_flag=True)),
     ),
     "blocks": ReportPage(
-        "Blocks", "Windows of five hours, as the limits have them, and the rate of the open one.", _blocks,
-        (ReportOption("active", "Only the open one", is_flag=True),),
+        "Blocks", "Five-hour windows, as in Claude's usage limits, and the rate of the current one.", _blocks,
+        (ReportOption("active", "Current window only", is_flag=True),),
     ),
     "time": ReportPage(
         "Time", "Where the time went: waiting for the model, for tools, and for you.", _by(time_spent),
         (_by_of("time"),),
     ),
     "prompts": ReportPage(
-        "Prompts", "What was typed: how much, how long, how often it had to be said again.", _by(prompts),
+        "Prompts", "What you typed: how much, how long, and how often you had to repeat it.", _by(prompts),
         (_by_of("prompts"),),
     ),
-    "activity": ReportPage("Activity", "When you type: weekdays, hours, days in a row.", _activity, has_limit=False),
+    "activity": ReportPage("Activity", "When you work: weekdays, hours, streaks.", _activity, has_limit=False),
     "compare": ReportPage(
         "Compare", "Two periods or two queries side by side.", _compare,
         (ReportOption("a", "First", hint="2026-01 or project:shop"),
@@ -201,28 +201,28 @@ KINDS: Final[dict[str, ReportPage]] = {
         has_query=False, has_limit=False,
     ),
     "tools": ReportPage(
-        "Tools", "Calls of tools: how they ended, how long they took, how much went in and out.", _by(tools),
+        "Tools", "Tool calls: results, durations, and sizes of input and output.", _by(tools),
         (_by_of("tools"),),
     ),
     "errors": ReportPage(
-        "Errors", "What goes wrong again and again, and how often the next try went well.", _errors,
+        "Errors", "Recurring errors, and how often the next attempt succeeded.", _errors,
         (ReportOption("tool", "Tool", hint="Bash"),), limit=50,
     ),
     "sequences": ReportPage(
-        "Sequences", "Tools that follow one another, and calls that fail in a loop.", _sequences,
+        "Sequences", "Tools that are called in a row, and calls that fail in a loop.", _sequences,
         (ReportOption("length", "Length", ("", "2", "3", "4")), ReportOption("fold", "Same tool once", is_flag=True),
          ReportOption("loops", "Loops instead", is_flag=True)), limit=50,
     ),
     "files": ReportPage(
-        "Files", "The files that were read and changed most.", _files,
+        "Files", "The most read and most changed files.", _files,
         (_choice("sort", "Most", SORTS),), limit=50,
     ),
     "context": ReportPage(
-        "Context", "What filled the context, and what compactions took out of it.", _context,
+        "Context", "What filled the context window, and what compactions removed.", _context,
         (_by_of("context"),), limit=30,
     ),
     "cache": ReportPage(
-        "Cache", "How much came from the prompt cache, what that saved, and what pauses cost.", _by(cache),
+        "Cache", "How much input came from the prompt cache, what that saved, and what pauses cost.", _by(cache),
         (_by_of("cache"),),
     ),
 }  # fmt: skip

@@ -92,7 +92,7 @@ export async function copy(text, what = "") {
   } catch {
     done = copyBySelection(text); // where the page is no secure context, or may not use the clipboard
   }
-  toast(done ? `Copied${what ? ` ${what}` : ""}` : "This browser does not let a page copy");
+  toast(done ? `Copied${what ? ` ${what}` : ""}` : "This browser does not allow copying");
   return done;
 }
 
@@ -120,9 +120,9 @@ export async function post(address, fields) {
   try {
     const answer = await fetch(address, { method: "POST", body: new URLSearchParams(fields) });
     if (answer.ok) return true;
-    toast(`That did not work (${answer.status})`);
+    toast(`The request failed (${answer.status})`);
   } catch {
-    toast("The server does not answer");
+    toast("The server does not respond");
   }
   return false;
 }
@@ -191,7 +191,7 @@ export function setTheme(name) {
 
 function nextTheme() {
   setTheme(THEMES[(THEMES.indexOf(theme()) + 1) % THEMES.length] ?? "system");
-  toast(`Theme: ${theme() === "system" ? "as your system has it" : theme()}`);
+  toast(`Theme: ${theme()}`);
 }
 
 /**
@@ -248,8 +248,8 @@ key("/", "Search everything", () => {
   field.select();
   return true;
 });
-key("Ctrl+k", "Go anywhere: pages, chats, commands", () => void openPalette());
-key("?", "All keys", () => void openHelp());
+key("Ctrl+k", "Command palette: pages, chats, commands", () => void openPalette());
+key("?", "Keyboard shortcuts", () => void openHelp());
 action("palette", () => void openPalette());
 action("help", () => void openHelp());
 action("theme", nextTheme);
@@ -258,8 +258,8 @@ command("Go to Home", go("/"));
 for (const name of ["Chats", "Projects", "Search", "Stats", "Files", "Settings"]) {
   command(`Go to ${name}`, go(`/${name.toLowerCase()}`));
 }
-command("Switch the theme: system, light, dark", nextTheme);
-command("Show all keys", () => void openHelp());
+command("Switch theme: system, light, dark", nextTheme);
+command("Show keyboard shortcuts", () => void openHelp());
 
 times(document);
 setInterval(() => {

@@ -125,7 +125,7 @@ function fail(section) {
   });
   told.className = "chunk-failed";
   told.setAttribute("role", "alert");
-  told.append(`${link?.textContent ?? "These messages"} could not be loaded. `, again);
+  told.append(`Could not load ${link?.textContent?.toLowerCase() ?? "these messages"}. `, again);
   section.querySelector(".chunk-failed")?.remove();
   section.append(told);
 }

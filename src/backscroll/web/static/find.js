@@ -40,12 +40,12 @@ async function find() {
     if (mine.signal.aborted) return;
     matches = answer.matches ?? [];
     total = answer.total ?? matches.length;
-    tell(matches.length ? `${total.toLocaleString()} found` : "none");
+    tell(matches.length ? `${total.toLocaleString()} found` : "no matches");
     paint();
   } catch (error) {
     if (mine.signal.aborted) return;
     asked = "";
-    tell("could not be asked");
+    tell("search failed");
   }
 }
 

@@ -8,8 +8,8 @@ import { unread } from "./chat_lists.js";
 const SOON = 250;
 const WHILE_READING = 1500;
 const WHILE_LIVE = 15_000;
-const READING = "Reading your sessions; what is here can be used already";
-const INDEXING = "Making them findable; they can be read already";
+const READING = "Reading your sessions; chats below are ready to use";
+const INDEXING = "Indexing your sessions; you can read them already";
 const place = document.getElementById("live");
 const progress = document.getElementById("progress");
 /** Whether there was no chat yet when the page was made. */
@@ -79,7 +79,7 @@ function tell(done, total, told) {
   const bar = /** @type {HTMLProgressElement} */ (line.querySelector("progress"));
   bar.max = total;
   bar.value = Math.min(done, total);
-  bar.setAttribute("aria-label", "How far the library has come");
+  bar.setAttribute("aria-label", "Progress of the update");
   const share = Math.min(100, Math.floor((100 * done) / total));
   /** @type {HTMLElement} */ (line.querySelector("p")).textContent = `${told}: ${share} %`;
   progress.hidden = false;

@@ -105,12 +105,12 @@ export function start() {
     key(name, help, () => void run());
     command(help, run);
   }
-  key("g", "g g: beginning of the chat", () => {
+  key("g", "g g: start of the chat", () => {
     const now = performance.now();
     if (now - pressed < 800) void goToStart();
     pressed = now;
   });
-  command("Beginning of the chat", goToStart);
+  command("Start of the chat", goToStart);
 }
 
 /** @param {(article: HTMLElement) => unknown} run */

@@ -10,7 +10,7 @@ import { replaceArticle } from "./replace_message.js";
 /** @typedef {{id: string, after: string | null, html: string}} Change */
 /** @typedef {{cursor: string, reset: boolean, messages: Change[], removed: string[], chunks: number, live: boolean, state: string, title: string}} Changes */
 
-const STATES = { working: "Claude is working", waiting: "Waiting for you", idle: "The end, so far" };
+const STATES = { working: "Claude is working", waiting: "Waiting for you", idle: "End of the chat" };
 const LARGEST = 150;
 const SHORTEST_WAIT = 500;
 const LONGEST_WAIT = 30_000;

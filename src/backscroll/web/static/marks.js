@@ -4,15 +4,15 @@
 import { action, address, ask, below, chat, command, copy, key, toast } from "./chat_page.js";
 
 function copyResume() {
-  if (chat?.dataset.resume) void copy(chat.dataset.resume, "the command");
+  if (chat?.dataset.resume) void copy(chat.dataset.resume, "resume command");
   else toast("This chat cannot be resumed");
 }
 
 async function copyChat() {
   try {
-    await copy(await (await ask(below("/markdown"))).text(), "the chat as Markdown");
+    await copy(await (await ask(below("/markdown"))).text(), "chat as Markdown");
   } catch {
-    toast("The chat could not be loaded");
+    toast("Could not load the chat");
   }
 }
 
@@ -26,7 +26,7 @@ async function send(event) {
     const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams([...fields].map(([name, value]) => [name, String(value)])) });
     if (!answer.ok) throw new Error(String(answer.status));
   } catch {
-    toast("That was not saved");
+    toast("Could not save the change");
     return;
   }
   for (const [name, value] of fields) show(name, String(value), form);
@@ -60,7 +60,7 @@ function show(name, value, form) {
     place?.append(note);
     form.reset();
   }
-  toast(name === "pin" ? (value === "1" ? "Pinned" : "No longer pinned") : name === "untag" ? "Tag taken off" : "Saved");
+  toast(name === "pin" ? (value === "1" ? "Pinned" : "Unpinned") : name === "untag" ? "Tag removed" : "Saved");
 }
 
 /** @param {string} name */
@@ -76,7 +76,7 @@ function tag(name) {
   words.textContent = name;
   button.className = "quiet";
   button.textContent = "×";
-  button.ariaLabel = `Take the tag ${name} off`;
+  button.ariaLabel = `Remove tag ${name}`;
   form.append(field, words, button);
   return form;
 }

@@ -25,7 +25,7 @@ async function toggleRaw(link) {
   try {
     place.textContent = pretty(await (await ask(link.href)).text());
   } catch {
-    place.textContent = "The row could not be loaded.";
+    place.textContent = "Could not load the row.";
   }
 }
 
@@ -60,7 +60,7 @@ async function showAll(link) {
     focusSummary(whole);
   } catch {
     link.ariaBusy = null;
-    toast("The rest could not be loaded; try again");
+    toast("Could not load the rest; try again");
   }
 }
 
@@ -86,7 +86,7 @@ async function loadInto(details) {
     if (place instanceof HTMLElement) arrived([place]);
   } catch {
     delete details.dataset.loaded;
-    place.textContent = "This could not be loaded. Fold it and unfold it to try again.";
+    place.textContent = "Could not load this. Collapse and expand it to try again.";
   }
 }
 
@@ -104,7 +104,7 @@ export async function copyMarkdown(article) {
   try {
     await copy(await (await ask(below(`/messages/${encodeURIComponent(idOf(article))}/markdown`))).text(), "as Markdown");
   } catch {
-    toast("The message could not be loaded");
+    toast("Could not load the message");
   }
 }
 
@@ -112,7 +112,7 @@ export async function copyMarkdown(article) {
 export function copyLink(article) {
   const link = new URL(chat ? below("", { at: idOf(article) }) : location.pathname, location.href);
   link.hash = `m-${encodeURIComponent(idOf(article))}`;
-  void copy(link.href, "the link");
+  void copy(link.href, "link");
 }
 
 /** @param {MouseEvent} event */
@@ -120,7 +120,7 @@ function onClick(event) {
   if (!(event.target instanceof Element) || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
   const code = event.target.closest(".copy-code")?.closest("pre");
   if (code) {
-    void copy(textOf(code), "the code");
+    void copy(textOf(code), "code");
     return;
   }
   const article = event.target.closest("article");

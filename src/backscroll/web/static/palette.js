@@ -69,7 +69,7 @@ export function openHelp() {
 function makePalette() {
   const dialog = document.createElement("dialog");
   dialog.className = "palette";
-  dialog.setAttribute("aria-label", "Go anywhere");
+  dialog.setAttribute("aria-label", "Command palette");
   const field = document.createElement("input");
   field.type = "search";
   field.placeholder = "Go to a page or a chat, or run a command";
@@ -82,7 +82,7 @@ function makePalette() {
   const list = document.createElement("div");
   list.id = "palette-list";
   list.setAttribute("role", "listbox");
-  list.setAttribute("aria-label", "What there is");
+  list.setAttribute("aria-label", "Results");
   dialog.append(field, list);
   field.addEventListener("input", () => {
     clearTimeout(timer);

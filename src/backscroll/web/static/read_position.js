@@ -63,7 +63,7 @@ function divide(seen) {
   const line = document.createElement("p");
   line.className = "since";
   const isNew = seen.visited !== undefined && timeOf(next) > seen.visited;
-  line.textContent = isNew ? "New since you were here" : "You read up to here";
+  line.textContent = isNew ? "New since your last visit" : "You read up to here";
   keepPlace(() => next.before(line));
 }
 
@@ -75,10 +75,10 @@ function offer(seen) {
   const [place, button, close] = [document.createElement("p"), document.createElement("button"), document.createElement("button")];
   place.className = "go-on";
   button.type = close.type = "button";
-  button.textContent = "Go on where you were";
+  button.textContent = "Continue where you left off";
   close.textContent = "×";
   close.className = "quiet";
-  close.ariaLabel = "Do not offer this now";
+  close.ariaLabel = "Dismiss";
   button.addEventListener("click", () => {
     place.remove();
     void go(seen.message, { chunk: seen.chunk });

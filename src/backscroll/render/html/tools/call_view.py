@@ -126,10 +126,10 @@ class CallReader:
 
     def more(self, lines: int) -> Html:
         """The way to all of something of which only the beginning is shown."""
-        label = f"Show all {lines:,} lines" if lines > 1 else "Show all of it"
+        label = f"Show all {lines:,} lines" if lines > 1 else "Show all"
         link = self.whole_link
         if link is None:
-            return el("p", f"{lines:,} lines in all; the rest is not shown here", class_="more muted")
+            return el("p", f"{lines:,} lines; the rest is not shown", class_="more muted")
         return el("a", label, class_="more", href=link, data_fill=link)
 
     def code(self, text: str, language: str = "", file: str = "", first_line: int | None = None) -> Html:

@@ -29,9 +29,7 @@ def change(called: CallReader) -> CallView:
         shown = _hunks(called, result.hunks, path)
     else:
         lines, facts, shown = _asked_for(called, path)
-    by_user = (
-        el("p", "You changed what was proposed before it was saved.", class_="muted") if result.by_user else NOTHING
-    )
+    by_user = el("p", "You edited this change before it was saved.", class_="muted") if result.by_user else NOTHING
     is_open = lines <= SMALL_DIFF or called.has_failed
     return CallView(called.short_path(path), [shown, by_user], facts, is_open=is_open, path=path)
 
@@ -45,7 +43,7 @@ def _asked_for(called: CallReader, path: str) -> tuple[int, str, Html]:
         return count, f"{word}{plural(count, 'line')}", called.code(asked.content, file=path, first_line=1)
     shown = [_replaced(called, one, path) for one in asked.replacements]
     everywhere = (
-        el("p", "everywhere in the file", class_="muted") if any(o.everywhere for o in asked.replacements) else NOTHING
+        el("p", "all occurrences", class_="muted") if any(o.everywhere for o in asked.replacements) else NOTHING
     )
     lines = sum(line_count(one.old) + line_count(one.new) for one in asked.replacements)
     return lines, "", join([*shown, everywhere])

@@ -15,7 +15,7 @@ def todos(called: CallReader) -> CallView:
     old = {text_in(item, "content"): _status(item) for item in _items(called.fields.get("oldTodos"))}
     shown = [_item(text_in(item, "content"), _status(item), _changed(item, old)) for item in items]
     now = {text_in(item, "content") for item in items}
-    gone = [_item(text, "deleted", "taken off the list") for text in old if text and text not in now]
+    gone = [_item(text, "deleted", "removed from the list") for text in old if text and text not in now]
     done = sum(_status(item) == "completed" for item in items)
     doing = next((text_in(item, "activeForm", "content") for item in items if _status(item) == "in_progress"), "")
     return CallView(
@@ -111,7 +111,7 @@ def plan(called: CallReader) -> CallView:
         f"{text_in(one, 'tool')}: {text_in(one, 'prompt')}" for one in _items(called.input.get("allowedPrompts"))
     ]
     may = label("also allowed", el("ul", [el("li", one) for one in allowed])) if allowed else NOTHING
-    shown = [called.prose(text)] if text else [el("p", "the plan is in a file of its own", class_="muted")]
+    shown = [called.prose(text)] if text else [el("p", "the plan is in a separate file", class_="muted")]
     return CallView("", [*shown, may], "accepted" if accepted else "", words="a plan", is_open=bool(text))
 
 
@@ -140,7 +140,7 @@ def _changed(item: dict[str, Any], old: Mapping[str, str]) -> str:
         return ""
     if text not in old:
         return "new"
-    return "" if old[text] == status else {"completed": "done now", "in_progress": "begun"}.get(status, status)
+    return "" if old[text] == status else {"completed": "done now", "in_progress": "started"}.get(status, status)
 
 
 def _items(value: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - whatever JSON holds
@@ -152,4 +152,4 @@ def _status(item: dict[str, Any]) -> str:
 
 
 MARKS: Final = {"pending": "○", "in_progress": "◐", "completed": "✓", "deleted": "×"}
-WORDS: Final = {"pending": "to do", "in_progress": "in progress", "completed": "done", "deleted": "taken off"}
+WORDS: Final = {"pending": "to do", "in_progress": "in progress", "completed": "done", "deleted": "removed"}
