@@ -217,7 +217,7 @@ def test_sql_only_reads_within_limits(shelf: Shelf) -> None:
 BAD = [
     ("search", {}, "query is missing"),
     ("search", {"query": " "}, "the query is empty"),
-    ("search", {"query": "x", "wrong": 1}, "wrong is no argument"),
+    ("search", {"query": "x", "wrong": 1}, "wrong is not an argument"),
     ("search", {"query": "x", "limit": 0}, "limit"),
     ("search", {"query": "x", "detail": "all"}, "detail"),
     ("search", {"query": "x", "max_tokens": 10}, "max_tokens"),
@@ -235,7 +235,7 @@ BAD = [
     ("file_history", {"path": "nothing.py"}, "no chat read or changed"),
     ("stats", {"report": "weather"}, "report"),
     ("stats", {"report": "usage", "by": "colour"}, "colour"),
-    ("stats", {"report": "compare"}, "two sides"),
+    ("stats", {"report": "compare"}, "two queries or periods"),
     ("query", {"sql": "delete from v_chats"}, "SQL"),
     ("query", {"sql": "select 1; select 2"}, "more than one"),
     ("query", {"sql": "attach 'x' as y"}, "SQL"),

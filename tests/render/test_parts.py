@@ -78,7 +78,7 @@ def test_a_compaction_divides_and_its_summary_is_folded() -> None:
     """
     kinds = shown(drawing)
     assert ("divider", "compacted (auto, 155,000 tokens)") in kinds
-    assert any(kind == "note" and title.startswith("summary of what was said before") for kind, title in kinds)
+    assert any(kind == "note" and title.startswith("summary of the conversation so far") for kind, title in kinds)
 
 
 def test_what_the_client_says_to_the_model_is_shown_to_who_asks() -> None:

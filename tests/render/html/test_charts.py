@@ -89,7 +89,7 @@ def test_columns_are_as_high_as_what_they_show() -> None:
         ["2026-01-05", "$4.00", "$2.00"],
     ]
     titles = texts([one for one in parsed(drawn).iter("title") if one.text != "Cost"])
-    assert titles[0] == "2026-01-05\nopus: $4.00\nhaiku: $2.00\nAll: $6.00"
+    assert titles[0] == "2026-01-05\nopus: $4.00\nhaiku: $2.00\nTotal: $6.00"
 
 
 def test_a_line_has_gaps_where_nothing_is_known() -> None:

@@ -273,7 +273,7 @@ def test_a_list_of_chats_shows_and_finds_them_by_what_was_asked() -> None:
     page = "".join(index_page([entry, entry], Assets("body {}", "0"), title=f"all {HOSTILE}", is_redacted=False))
     assert page.count('href="2026-01.html"') == 2
     assert "2 chats" in page
-    assert "Secrets were not masked" in page
+    assert "Secrets are not masked" in page
     assert page.count("<script") == 2
     data = re.search(r'id="chats-data">(.*?)</script>', page, re.DOTALL)[1]  # type: ignore[index]
     assert [one["prompts"][0].startswith("find me") for one in json.loads(data)] == [True, True]

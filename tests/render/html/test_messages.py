@@ -111,7 +111,7 @@ def test_tokens_and_cost_are_said_and_explained() -> None:
     assert "3 input, 40,000 read from the cache, 500 written to the cache, 7 output" in (
         spent.attributes["title"] or ""
     )
-    assert only(drawing, view={"costs": {"m1": None}}).one(".spent").text.endswith("no price known")
+    assert only(drawing, view={"costs": {"m1": None}}).one(".spent").text.endswith("unknown price")
     assert only(drawing).one(".spent").text == "40.5k in · 7 out"
 
 
@@ -155,7 +155,7 @@ def test_a_picture_elsewhere_is_never_fetched() -> None:
         ('a <- - user: "<local-command-stdout>set to opus</local-command-stdout>"', "command-output", "set to opus"),
         ('a <- - user: "[Request interrupted by user]"', "interruption", "Interrupted by the user"),
         ("a <- - attachment queued_command: and the tests", "queued", "and the tests"),
-        ("a <- - compact-summary: what was said", "compact-summary", "Summary of what was said before"),
+        ("a <- - compact-summary: what was said", "compact-summary", "Summary of the conversation so far"),
         ("a <- - meta: be careful", "meta", "be careful"),
         ('a <- - system turn_duration {"durationMs": 61000}', "note", "Turn duration: 1m"),
         ("a <- - system informational: something", "note", "something"),
@@ -219,7 +219,7 @@ def test_thinking_that_was_not_written_down_is_only_shown_with_everything() -> N
 
 
 @pytest.mark.parametrize(
-    ("reason", "said"), [("max_tokens", "greatest length"), ("refusal", "refused"), ("odd", "stopped: odd")]
+    ("reason", "said"), [("max_tokens", "maximum length"), ("refusal", "refused"), ("odd", "stopped: odd")]
 )
 def test_an_answer_that_did_not_end_by_itself_says_so(reason: str, said: str) -> None:
     found = only(f"a <- - assistant(m1): hi {json.dumps({'message': {'stop_reason': reason}})}")

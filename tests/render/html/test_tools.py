@@ -329,7 +329,7 @@ def test_a_long_output_is_cut_and_leads_to_all_of_it() -> None:
     assert "line 39" in section.text
     assert "line 40" not in section.text
     assert "line 299" in called(*given, view={"whole": True}).text
-    assert "300 lines in all" in called(*given, view={"links": Nowhere()}).text
+    assert "300 lines; the rest is not shown" in called(*given, view={"links": Nowhere()}).text
 
 
 def test_a_call_by_itself_is_whole_and_unfolded() -> None:
