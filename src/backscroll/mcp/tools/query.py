@@ -68,7 +68,8 @@ def _run(context: CallContext, wanted: QueryArguments) -> Table:
     try:
         return context.library.sql(wanted.sql, limit=wanted.limit, seconds=SECONDS)
     except UsageError as error:
-        raise UsageError(error.message, "only read-only statements are allowed; call query without sql to list the views") from error
+        hint = "only read-only statements are allowed; call query without sql to list the views"
+        raise UsageError(error.message, hint) from error
 
 
 def cell(context: CallContext, value: Any, *, is_ours: bool = False) -> str | int | float | None:  # noqa: ANN401 - of any column
