@@ -36,7 +36,7 @@ def command() -> None:
 @command.command("status", short_help="What is kept, and what is in danger.")
 @global_options
 def archive_status() -> None:
-    """Say what is kept, what is gone from its home, and what Claude Code deletes within a week.
+    """Show what is archived, what Claude Code has deleted, and what it will delete within a week.
 
     \b
     Examples:
@@ -71,13 +71,12 @@ def archive_status() -> None:
 
 
 @command.command("verify", short_help="Prove that everything is whole.")
-@click.option("--quick", is_flag=True, help="Only look whether everything is there, without reading the bytes.")
+@click.option("--quick", is_flag=True, help="Only check that everything is there, without reading the data.")
 @global_options
 def archive_verify(quick: bool) -> None:
-    """Read everything that is kept, prove that it is what it was, and compare it with the live files.
+    """Read the whole archive, check that every byte is intact, and compare it with the live files.
 
-    Every chunk is unpacked and hashed, and every line of the catalogue checked. What is damaged is named, with the
-    files that it touches.
+    Unpacks and hashes every chunk, and checks every line of the catalogue. Lists any damage and the files it affects.
 
     \b
     Examples:
@@ -106,10 +105,10 @@ def archive_verify(quick: bool) -> None:
 @click.argument("name", metavar="ID")
 @global_options
 def archive_versions(name: str) -> None:
-    """List every version that is kept of each file of a chat.
+    """List every archived version of each file of a chat.
 
-    A file that was emptied, cut or rewritten has a version for each time. "shown" are the versions that lists and
-    search show: the latest, and each that is larger than all after it. "live" is what your home has now.
+    A file gets a new version each time it was emptied, cut or rewritten. "shown" marks the versions that lists and
+    search show: the latest, and each one that is larger than all later ones. "live" marks what your home has now.
 
     \b
     Examples:
@@ -134,17 +133,17 @@ def archive_versions(name: str) -> None:
 
 @command.command("restore", short_help="Put a chat back, byte for byte.")
 @click.argument("name", metavar="ID")
-@click.option("--to", type=PATH, metavar="DIR", help="Into this folder, laid out as a home.")
-@click.option("--in-place", is_flag=True, help="Into its own home, so that claude --resume finds it again.")
-@click.option("--version", "number", type=click.IntRange(1), metavar="N", help="Only one file, in this version.")
-@click.option("--file", "path", metavar="PATH", help="Only the file whose path ends with this.")
+@click.option("--to", type=PATH, metavar="DIR", help="Restore into this folder, laid out like a home.")
+@click.option("--in-place", is_flag=True, help="Restore into its own home, so that claude --resume finds it.")
+@click.option("--version", "number", type=click.IntRange(1), metavar="N", help="Restore one file, in this version.")
+@click.option("--file", "path", metavar="PATH", help="Restore only the file whose path ends with this.")
 @global_options
 def archive_restore(name: str, to: Path | None, in_place: bool, number: int | None, path: str | None) -> None:
-    """Put a chat back with everything that belongs to it: sessions, agents, tool results, todos, copies of files.
+    """Restore a chat with everything that belongs to it: sessions, agents, tool results, todos, file backups.
 
-    Of a file with several versions, the one with the most in it is restored; `archive versions` lists them all, and
-    --version chooses one. Nothing that is there is overwritten. In place, the files count as new, so that Claude Code
-    does not delete them at once again.
+    If a file has several versions, the largest one is restored; `archive versions` lists them all, and --version
+    chooses one. Existing files are never overwritten. With --in-place, the files get a new date, so that Claude Code
+    does not delete them again at once.
 
     \b
     Examples:
@@ -178,13 +177,13 @@ def archive_restore(name: str, to: Path | None, in_place: bool, number: int | No
 
 @command.command("forget", short_help="Really remove a chat from the archive.")
 @click.argument("name", metavar="ID")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @global_options
 def archive_forget(name: str, yes: bool) -> None:
-    """Really remove a chat from the library, with everything that belongs to it, and never keep it again.
+    """Permanently remove a chat and everything that belongs to it from the library, and never archive it again.
 
-    Its pins, tags and notes go too, and saved recalls that cite it. The index is rebuilt without it, which takes as
-    long as a first update. What Claude Code still has of it in its own folder is not touched, and not read any more.
+    Also removes its pins, tags and notes, and saved recalls that cite it. The index is rebuilt without it, which takes
+    as long as a first update. Files that Claude Code still has are not touched, and backscroll no longer reads them.
 
     \b
     Examples:
@@ -224,8 +223,9 @@ def archive_forget(name: str, yes: bool) -> None:
 def archive_backup(folder: Path) -> None:
     """Copy the archive to a folder, or bring the backup that is there up to date.
 
-    Everything is checked before it is copied. What is damaged or missing in your library never replaces what the backup
-    has: it is reported, and `archive repair --from DIR` brings it back. Only what you forget leaves the backup.
+    Everything is checked before it is copied. Damaged or missing data in your library never replaces good data in the
+    backup: it is reported, and `archive repair --from DIR` brings it back. Only `archive forget` removes anything from
+    the backup.
 
     \b
     Examples:
@@ -251,7 +251,7 @@ def archive_backup(folder: Path) -> None:
 @click.argument("folder", type=PATH, metavar="DIR")
 @global_options
 def archive_restore_backup(folder: Path) -> None:
-    """Take a copy that `archive backup` made as the archive of a library that has none. Every byte is checked.
+    """Use a backup made by `archive backup` as the archive of a library that has none. Every byte is checked.
 
     \b
     Examples:
@@ -274,11 +274,11 @@ def archive_restore_backup(folder: Path) -> None:
 @click.option("--from", "folder", type=PATH, metavar="DIR", help="The folder of a backup.")
 @global_options
 def archive_repair(folder: Path | None) -> None:
-    """Mend the archive from what its packs hold and, with --from, from a backup.
+    """Repair the archive from its own packs and, with --from, from a backup.
 
-    Lines that the catalogue lost are recovered from their copies in the packs, and a copy that is damaged is written
-    anew. From a backup, damaged or lost content is replaced too. What is in neither is accepted as lost, so that
-    sessions can be kept again; what your homes still have is kept anew.
+    Lines missing from the catalogue are recovered from their copies in the packs, and damaged copies are rewritten. A
+    backup also replaces damaged or lost content. What neither has is recorded as lost, so that archiving can continue;
+    what your homes still have is archived again.
 
     \b
     Examples:

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 @click.command("blame", short_help="Which chats changed a file, when, and what was asked for.")
 @click.argument("path", metavar="PATH")
-@click.option("--reads", is_flag=True, help="Also turns that only read it.")
+@click.option("--reads", is_flag=True, help="Include turns that only read it.")
 @click.option("--since", metavar="TIME", help="From then on: 2026-01-05, yesterday, 7d.")
 @click.option("--until", metavar="TIME", help="Up to the end of that day, or that time.")
-@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="At most so many turns.")
+@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Show at most this many turns.")
 @global_options
 def command(path: str, reads: bool, since: str | None, until: str | None, limit: int | None) -> None:
-    """Show the turns that changed a file, the newest first, with what was typed and the lines that came and went.
+    """Show the turns that changed a file, newest first, with the prompt and the lines added and removed.
 
-    PATH is the end of a path: `app.py` and `src/app.py` are both ends of `/home/ada/shop/src/app.py`. Only the tools
-    that change files count; what shell commands do is not known.
+    PATH is the end of a path: `app.py` and `src/app.py` are both ends of `/home/ada/shop/src/app.py`. Only tools that
+    edit files count; changes made by shell commands are not known.
 
     \b
     Examples:

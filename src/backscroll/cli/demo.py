@@ -29,9 +29,9 @@ PROMPT_CELLS = 60
 def command(port: int | None, no_browser: bool, speed: float) -> None:
     """Open the viewer on sample conversations, and play one of them live.
 
-    They are unpacked into a temporary folder with a library of its own, which is removed when you stop the demo. Your
-    own Claude Code folder, library and settings are neither read nor changed. To run any other command on the same
-    conversations, write --demo: `backscroll --demo search 'flaky test'`.
+    The samples and their library live in a temporary folder, which is removed when you stop the demo. Your own Claude
+    Code folder, library and settings are neither read nor changed. To run other commands on the same conversations, use
+    --demo: `backscroll --demo search 'flaky test'`.
 
     \b
     Examples:

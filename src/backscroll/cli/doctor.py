@@ -29,14 +29,13 @@ SHOWN = 10
 @click.option("--deep", is_flag=True, help="Check the library too: archive, index, marks, permissions, free space.")
 @global_options
 def command(deep: bool) -> None:
-    """Look over your Claude Code homes: what is there, what could not be read, what will be deleted next.
+    """Check your Claude Code homes: what is there, what could not be read, what will be deleted soon.
 
-    Reads every session, so that it can also tell of record types and fields that this version of backscroll does not
-    know. Nothing is changed.
+    Reads every session, so it also reports record types and fields that this version of backscroll does not know.
+    Changes nothing.
 
-    With --deep it also reads the whole library: every kept byte is compared with its checksum, every page and every
-    word of the index is looked at, and each thing that is wrong comes with what to do about it. The exit code is 1 if
-    there is one.
+    With --deep it also checks the whole library: it compares every archived byte with its checksum, reads every page
+    and every word of the index, and says what to do about each problem. The exit code is 1 if there is a problem.
 
     \b
     Examples:

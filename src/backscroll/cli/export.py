@@ -25,14 +25,14 @@ FORMS = ("html", "md", "json", "jsonl")
 
 @click.command("export", short_help="Chats as files to be given away.")
 @click.argument("names", metavar="[ID]...", nargs=-1)
-@click.option("--format", "form", type=click.Choice(FORMS), default="html", help="What to make of them.")
+@click.option("--format", "form", type=click.Choice(FORMS), default="html", help="The file format.")
 @click.option("--out", type=PATH, metavar="FILE|DIR", help="Where to write it; - is standard output.")
-@click.option("--detail", type=click.Choice(["everything", "normal", "talk"]), help="How much html and md hold.")
+@click.option("--detail", type=click.Choice(["everything", "normal", "talk"]), help="How much html and md include.")
 @click.option("--redact/--no-redact", default=None, help="Mask secrets. Default: html and md yes, json and jsonl no.")
 @click.option("--emails", is_flag=True, help="Mask e-mail addresses too.")
-@click.option("--query", metavar="QUERY", help="All chats that a query of `backscroll list` finds.")
-@click.option("--project", metavar="TEXT", help="All chats of projects whose path has this in it.")
-@click.option("--force", is_flag=True, help="Write over files that are there.")
+@click.option("--query", metavar="QUERY", help="Export all chats that `backscroll list QUERY` finds.")
+@click.option("--project", metavar="TEXT", help="Export all chats of projects whose path contains this.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
 @global_options
 def command(
     names: tuple[str, ...],
@@ -47,12 +47,12 @@ def command(
 ) -> None:
     """Write chats into files that others can read.
 
-    html is one page that looks like the viewer's and needs nothing else, with all branches and agents. md is for
-    people and models, json is what `show --json` prints, jsonl the rows as Claude Code wrote them. Several chats
-    become a folder with a page that lists them.
+    html is one self-contained page that looks like the viewer, with all branches and agents. md is for people and
+    models, json is what `show --json` prints, jsonl has the rows as Claude Code wrote them. Several chats become a
+    folder with an index page.
 
-    Secrets that are recognised, such as keys, tokens and passwords, are masked in html and md unless you say
-    --no-redact. Read what you share all the same: no rule knows every secret.
+    Recognised secrets, such as keys, tokens and passwords, are masked in html and md unless you use --no-redact. Still
+    read what you share: no rule knows every secret.
 
     \b
     Examples:

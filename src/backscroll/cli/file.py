@@ -20,18 +20,15 @@ if TYPE_CHECKING:
 
 @click.command("file", short_help="What a file looked like at a message or a time.")
 @click.argument("path", metavar="PATH")
-@click.option(
-    "--at", metavar="MESSAGE|TIME", help="When: the beginning of the id of a message, or a time. Default: last."
-)
-@click.option("--diff", is_flag=True, help="Only what changed from the version before.")
-@click.option("--list", "as_list", is_flag=True, help="Every version that is known.")
+@click.option("--at", metavar="MESSAGE|TIME", help="The start of a message id, or a time. Default: the latest version.")
+@click.option("--diff", is_flag=True, help="Show only what changed from the previous version.")
+@click.option("--list", "as_list", is_flag=True, help="List every known version.")
 @global_options
 def command(path: str, at: str | None, diff: bool, as_list: bool) -> None:
-    """Show what a file looked like, put together from what was read of it, written to it and changed in it.
+    """Show what a file looked like at some time, rebuilt from what Claude Code read, wrote and changed.
 
-    PATH is the end of its path. On stderr it says what that is based on, and whether it is certain; what shell commands
-    and people did to the file in between is seen only when Claude next reads or changes it. Nothing is written to any
-    disk.
+    PATH is the end of its path. A line on stderr says what the result is based on and whether it is certain: changes by
+    shell commands or by you show up only when Claude next reads or edits the file. Nothing is written to disk.
 
     \b
     Examples:

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 )
 @global_options
 def command(words: tuple[str, ...], sort: str) -> None:
-    """Type, and the chats that answer appear with what was found in them, and a look into the chosen one.
+    """Search as you type, with a preview of the selected chat.
 
-    QUERY is what `backscroll search` takes; the word that you are typing stands for any ending. Enter reads the chat
-    and comes back, Ctrl-R resumes it in Claude Code, Ctrl-Y copies the command for that, Tab pins it, Ctrl-T changes
-    the order, Esc leaves; `?` shows all keys. Where there is no terminal, it answers as `search` does, or `list`.
+    QUERY is what `backscroll search` takes; the word you are typing matches any ending. Enter opens the chat and
+    returns to the list, Ctrl-R resumes it in Claude Code, Ctrl-Y copies the resume command, Tab pins it, Ctrl-T changes
+    the order, Esc quits; `?` shows all keys. Without a terminal, it prints what `search` or `list` would.
 
     \b
     Examples:
@@ -55,12 +55,12 @@ def _list(context: click.Context, query: str, sort: str) -> None:
 
 
 def _check_terminal() -> None:
-    """An error that says what is missing, before the screen is taken."""
+    """Raise an error that says what is missing, before the screen changes."""
     hint = "use backscroll search"
     try:
         import curses
     except ImportError as error:
-        raise BackscrollError("this Python has no curses, which the picker needs", hint) from error
+        raise BackscrollError("this Python has no curses module, which the picker needs", hint) from error
     name = os.environ.get("TERM", "")
     try:
         curses.setupterm()
@@ -68,8 +68,8 @@ def _check_terminal() -> None:
     except curses.error:
         is_able = False
     if not is_able:
-        what = f"the terminal “{name}” is not known, or can do too little" if name else "TERM is not set"
-        raise BackscrollError(what, f"set TERM to what your terminal is, such as xterm-256color, or {hint}")
+        what = f"the terminal “{name}” is unknown or cannot position the cursor" if name else "TERM is not set"
+        raise BackscrollError(what, f"set TERM to match your terminal, such as xterm-256color, or {hint}")
 
 
 def _pick(context: click.Context, library: "Library", query: str, sort: str) -> None:

@@ -21,10 +21,9 @@ SHOWN = 20
 @click.argument("paths", type=PATH, nargs=-1, metavar="[PATH]...")
 @global_options
 def command(paths: tuple[Path, ...]) -> None:
-    """Say what is in session files: record types, versions, times, and what could not be read.
+    """Show what session files contain: record types, versions, times, and what could not be read.
 
-    PATH is a session file, a folder of them or a Claude Code home; without it, your homes are read. Nothing is
-    changed.
+    PATH is a session file, a folder of them or a Claude Code home; without PATH, it reads your homes. Changes nothing.
 
     \b
     Examples:

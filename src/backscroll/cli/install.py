@@ -26,29 +26,28 @@ YES = click.option("-y", "--yes", is_flag=True, help="Do it without asking.")
 @click.option(
     "--kind",
     type=click.Choice(["systemd", "launchd", "cron"]),
-    help="Of a timer: what runs it. Default: what this system has.",
+    help="For timer: what runs it. Default: whichever this system has.",
 )
 @click.option(
     "--hint/--no-hint",
     default=None,
-    help="Of the plugin: tell Claude Code at the start of each session that it can remember. Default: not.",
+    help="For claude: tell Claude Code at the start of each session that it can recall. Default: no hint.",
 )
 @global_options
 def command(what: str, yes: bool, only_print: bool, kind: "Kind | None", hint: bool | None) -> None:
-    """Have every conversation kept before it is deleted, without thinking of it, and have Claude Code remember them.
+    """Archive every conversation automatically before it is deleted, and let Claude Code recall them.
 
-    hooks: Claude Code runs `backscroll keep` in the background whenever a session starts or ends. They are added to the
-    settings.json of the home, where nothing else changes.
+    hooks: Claude Code runs `backscroll keep` in the background whenever a session starts or ends. They are added to
+    settings.json of the home; nothing else in it changes.
 
-    timer: the system runs `backscroll keep` every hour, with systemd or launchd. Where there is neither, a line for
-    cron is printed.
+    timer: systemd or launchd runs `backscroll keep` every hour. On systems with neither, prints a line for cron.
 
     claude: a plugin for Claude Code, with tools, a skill and commands to recall earlier conversations, and a hook that
-    keeps each one when it ends. It is written into the library, and added with `claude plugin`. Do it again after you
-    moved or updated backscroll.
+    archives each one when it ends. It is written into the library and added with `claude plugin`. Run this again after
+    you move or update backscroll.
 
-    What would change is shown first, and done only after you said yes. With --json nothing is asked: without --yes it
-    is only shown.
+    Shows what would change and asks before changing it. With --json it never asks: without --yes it only shows the
+    changes.
 
     \b
     Examples:

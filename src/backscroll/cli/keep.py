@@ -9,13 +9,13 @@ from backscroll.render.terminal import clean_line, plural, size
 
 
 @click.command("keep", short_help="Keep everything, before Claude Code deletes it.")
-@click.option("--watch", "watching", is_flag=True, help="Go on, and keep what changes as it changes.")
+@click.option("--watch", "watching", is_flag=True, help="Keep running, and archive changes as they happen.")
 @global_options
 def command(watching: bool) -> None:
     """Keep a verbatim copy of everything in your Claude Code homes.
 
-    Only what is new since the last time is read. What Claude Code deletes stays in the archive. Other commands do this
-    by themselves when the last time was more than an hour ago.
+    Reads only what is new since the last run. What Claude Code deletes stays in the archive. Other commands do this
+    automatically if the last run was more than an hour ago.
 
     \b
     Examples:

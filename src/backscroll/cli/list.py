@@ -21,12 +21,12 @@ HEADINGS = ("ID", "LAST ACTIVE", "PROJECT", "MESSAGES", "TITLE")
 
 @click.command("list", short_help="Your chats, newest first.")
 @click.argument("query", metavar="[QUERY]", default="")
-@click.option("--project", metavar="TEXT", help="Only chats of projects whose path has this in it.")
-@click.option("--since", metavar="TIME", help="Only chats that were active since: 2026-01-05, yesterday, 3d, 2w.")
-@click.option("--until", metavar="TIME", help="Only chats that began before the end of this day, or this time.")
-@click.option("--branch", metavar="TEXT", help="Only chats on a branch of git whose name has this in it.")
-@click.option("--model", metavar="TEXT", help="Only chats with a model whose name has this in it.")
-@click.option("--title", metavar="TEXT", help="Only chats whose title has this in it.")
+@click.option("--project", metavar="TEXT", help="Only chats of projects whose path contains this.")
+@click.option("--since", metavar="TIME", help="Only chats active since this time: 2026-01-05, yesterday, 3d, 2w.")
+@click.option("--until", metavar="TIME", help="Only chats that began by the end of this day, or by this time.")
+@click.option("--branch", metavar="TEXT", help="Only chats on a git branch whose name contains this.")
+@click.option("--model", metavar="TEXT", help="Only chats with a model whose name contains this.")
+@click.option("--title", metavar="TEXT", help="Only chats whose title contains this.")
 @click.option("--sort", type=click.Choice(["newest", "oldest"]), default="newest", help="Which come first.")
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="At most so many.")
 @global_options
@@ -41,10 +41,10 @@ def command(
     sort: str,
     limit: int | None,
 ) -> None:
-    """List your chats, the one that was last active first.
+    """List your chats, most recently active first.
 
-    A chat is the whole conversation, however many session files it is scattered over: resumed, forked and rewound.
-    QUERY takes the fields of `backscroll search`; its words are looked for in the titles.
+    A chat is the whole conversation, even if resumes, forks and rewinds spread it over several session files. QUERY
+    takes the fields of `backscroll search`; its words are searched in the titles.
 
     \b
     Examples:

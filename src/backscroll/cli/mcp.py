@@ -18,16 +18,18 @@ if TYPE_CHECKING:
 
 
 @click.command("mcp", short_help="Give agents a memory: an MCP server.")
-@click.option("--http", "over_http", is_flag=True, help="Listen on this machine, instead of being started by a client.")
+@click.option(
+    "--http", "over_http", is_flag=True, help="Listen for HTTP on this machine instead of standard input and output."
+)
 @click.option("--port", type=click.IntRange(1, 65535), metavar="NUMBER", help="With --http. Default: 8421.")
 @token_options
 @global_options
 def command(over_http: bool, port: int | None, token: str | None) -> None:
-    """Serve your chats to Claude Code, or any other client of the Model Context Protocol, to remember from.
+    """Serve your chats to Claude Code or any other MCP client, so that it can recall earlier work.
 
-    A client starts it by itself and talks to it over standard input and output. With --http it runs until you stop it,
-    for clients on this machine that send the token as `Authorization: Bearer TOKEN`: set BACKSCROLL_TOKEN or use
-    --token-file to choose it. Its tools only read. The library is brought up to date meanwhile.
+    The client starts it and talks to it over standard input and output. With --http it runs until you stop it, for
+    clients on this machine that send the token as `Authorization: Bearer TOKEN`: set BACKSCROLL_TOKEN or use
+    --token-file to choose it. Its tools only read. It brings the library up to date in the background.
 
     \b
     Examples:

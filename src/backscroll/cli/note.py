@@ -13,10 +13,10 @@ from backscroll.errors import NothingFound, UsageError
 @click.command("note", short_help="Make a note on a chat, or list the notes.")
 @click.argument("name", metavar="[ID]", required=False)
 @click.argument("words", metavar="[TEXT]...", nargs=-1)
-@click.option("--remove", type=click.IntRange(min=1), metavar="NUMBER", help="Remove the note of this number.")
+@click.option("--remove", type=click.IntRange(min=1), metavar="NUMBER", help="Remove the note with this number.")
 @global_options
 def command(name: str | None, words: tuple[str, ...], remove: int | None) -> None:
-    """Make a note on a chat; without TEXT, list its notes; without ID, those of all chats.
+    """Add a note to a chat; without TEXT, list its notes; without ID, the notes of all chats.
 
     The text may be several lines; `-` reads it from stdin.
 

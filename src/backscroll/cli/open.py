@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 @global_options
 def command(name: str, port: int | None, host: str | None, token: str | None, no_browser: bool) -> None:
-    """Serve your chats to your browser, and open it. Runs until you stop it; if one is running already, opens that.
+    """Show your chats in the browser. Runs until you stop it; if the viewer is already running, opens that one.
 
-    With ID, the beginning of the id of a chat, session, message or agent, the browser opens that chat. Meanwhile the
-    library is brought up to date, and sessions that are being written are followed.
+    With ID, the browser opens that chat: the start of a chat, session, message or agent id is enough. The viewer brings
+    the library up to date in the background and follows running sessions.
 
-    Only this machine can reach it, unless you name another --host. A key is needed there, and also on a machine that
-    other people can log in to: the printed link carries one and works once; `backscroll open` prints another. Programs
-    send the token as `Authorization: Bearer TOKEN`: set BACKSCROLL_TOKEN or use --token-file to choose it. Nothing is
-    encrypted.
+    Only this machine can reach it unless you choose another --host. With another host, or on a machine with other
+    users, a key is required: the printed link contains one and works once; run `backscroll open` again for a new link.
+    Programs send the token as `Authorization: Bearer TOKEN`: set BACKSCROLL_TOKEN or use --token-file to choose it.
+    Nothing is encrypted.
 
     \b
     Examples:

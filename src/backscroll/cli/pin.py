@@ -13,9 +13,9 @@ from backscroll.errors import NothingFound, UsageError
 @click.option("--undo", is_flag=True, help="Unpin it.")
 @global_options
 def command(name: str | None, undo: bool) -> None:
-    """Pin a chat, so that `is:pinned` finds it; without ID, list the chats that are pinned.
+    """Pin a chat, so that `is:pinned` finds it; without ID, list pinned chats.
 
-    Pins, tags and notes are yours: they stand in marks.json in the library, and nothing but you changes them.
+    Pins, tags and notes are stored in marks.json in the library; only you change them.
 
     \b
     Examples:

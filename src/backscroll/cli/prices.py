@@ -18,13 +18,14 @@ COLUMNS = ("model", "input", "output", "write 5m", "write 1h", "read", "when", "
 
 @click.command("prices", short_help="What models cost, and where that is known from.")
 @click.argument("model", required=False)
-@click.option("--all", "past", is_flag=True, help="Also models that were retired, and prices that hold no more.")
+@click.option("--all", "past", is_flag=True, help="Include retired models and past prices.")
 @global_options
 def command(model: str | None, past: bool) -> None:
-    """List the prices that costs are counted with, in USD for a million tokens.
+    """List the prices used to compute costs, in USD per million tokens.
 
-    Of MODEL, in any spelling, all that it ever had. A request in a batch costs half, one that must stay in the US a
-    tenth more, a web search $0.01. The cost of a model without a price is unknown, not 0; your settings can set one.
+    With MODEL, in any spelling, list every price it ever had. Batch requests cost half, requests restricted to the US
+    10 % more, a web search $0.01. If a model has no price, its cost is unknown, not 0; you can set a price in your
+    settings.
 
     \b
     Examples:

@@ -24,10 +24,17 @@ LONGEST_PIPED: Final = 100_000
     type=click.IntRange(200, 100_000),
     default=2000,
     metavar="NUMBER",
-    help="How long the answer may be; counted so that it is never longer.",
+    help="Maximum length of the answer; estimated so that it is never exceeded.",
 )
-@click.option("--project", metavar="DIR", help="Prefer this project: a folder, or a part of its name. Default: here.")
-@click.option("--without", metavar="SESSION", multiple=True, help="Leave this session out. Default: the one that asks.")
+@click.option(
+    "--project", metavar="DIR", help="Prefer this project: a folder, or part of its name. Default: the current folder."
+)
+@click.option(
+    "--without",
+    metavar="SESSION",
+    multiple=True,
+    help="Leave this session out. Default: the session that runs the command.",
+)
 @click.option("--since", metavar="TIME", help="From then on: 2026-01-05, yesterday, 7d.")
 @click.option("--until", metavar="TIME", help="Up to the end of that day, or that time.")
 @global_options
@@ -39,11 +46,11 @@ def command(
     since: str | None,
     until: str | None,
 ) -> None:
-    """Answer a question in plain words with the passages that say most about it, each with where it stands.
+    """Answer a question with the passages that say most about it, each with its source.
 
-    The question is asked in several ways, and what is found is told with what makes it an answer: a prompt with what
-    came of it, an error with what was done until it was gone. `-` reads the question from standard input, as an error
-    that a command wrote. What stands behind `>` is quoted: it was said then, to somebody else.
+    It searches in several ways and shows each passage with its context: a prompt with its outcome, an error with the
+    steps that solved it. `-` reads the question from standard input, such as the error message of a command. Lines that
+    start with `>` are quoted from earlier chats; they are not addressed to you.
 
     \b
     Examples:

@@ -22,20 +22,22 @@ LONGEST_PIPED: Final = 400_000
 
 @click.command("recalls", short_help="Answers that you saved, with their sources.")
 @click.argument("words", metavar="[WORDS]...", nargs=-1)
-@click.option("--show", metavar="NAME", help="Read one; the beginning of its name is enough.")
-@click.option("--save", metavar="QUESTION", help="Save an answer to this: what is piped in, else what recall finds.")
+@click.option("--show", metavar="NAME", help="Show one; the start of its name is enough.")
 @click.option(
-    "--source", "sources", metavar="CHAT/MESSAGE", multiple=True, help="With --save: what the answer rests on."
+    "--save",
+    metavar="QUESTION",
+    help="Save an answer to this question: standard input if piped, else what recall finds.",
 )
-@click.option("--remove", metavar="NAME", help="Forget the one of this name.")
+@click.option("--source", "sources", metavar="CHAT/MESSAGE", multiple=True, help="With --save: a source of the answer.")
+@click.option("--remove", metavar="NAME", help="Delete the saved answer of this name.")
 @global_options
 def command(
     words: tuple[str, ...], show: str | None, save: str | None, sources: tuple[str, ...], remove: str | None
 ) -> None:
-    """List the answers that you or Claude Code saved, all or those with these words.
+    """List the answers that you or Claude Code saved: all, or those that contain these words.
 
-    They are Markdown files in the folder `recalls` of the library, yours to read and to edit. `backscroll recall` and
-    the tools of Claude Code tell them first where they answer a question. Sources are checked when an answer is saved.
+    They are Markdown files in the folder `recalls` of the library; you may edit them. When one answers a question,
+    `backscroll recall` and the tools for Claude Code show it first. Sources are checked when an answer is saved.
 
     \b
     Examples:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 def command(name: str, run: bool) -> None:
     """Print the command that resumes a chat in Claude Code, in its folder and with the right session.
 
-    ID is the beginning of the id of a chat, session, message or agent. Of a chat with several leaves, the one that was
-    last active is resumed, or the one that ID names.
+    ID is the start of a chat, session, message or agent id. If a chat has several branch ends, the most recently active
+    one is resumed, or the one that ID names.
 
     \b
     Examples:

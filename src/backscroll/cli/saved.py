@@ -9,10 +9,10 @@ from backscroll.render.terminal import clean_line
 
 
 @click.command("saved", short_help="The searches that you saved.")
-@click.option("--remove", metavar="NAME", help="Forget the search of this name.")
+@click.option("--remove", metavar="NAME", help="Delete the saved search of this name.")
 @global_options
 def command(remove: str | None) -> None:
-    """List the searches that `backscroll search --save NAME` remembered; `--saved NAME` asks one again.
+    """List the searches saved with `backscroll search --save NAME`; `--saved NAME` runs one again.
 
     \b
     Examples:

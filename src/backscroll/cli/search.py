@@ -34,15 +34,17 @@ SHOWN = 20
     "--sort", type=click.Choice(["relevance", "newest", "oldest"]), default="relevance", help="Which come first."
 )
 @click.option(
-    "-n", "--limit", type=click.IntRange(1, 1000), default=SHOWN, metavar="NUMBER", help="At most so many chats."
+    "-n", "--limit", type=click.IntRange(1, 1000), default=SHOWN, metavar="NUMBER", help="Show at most this many chats."
 )
-@click.option("--offset", type=click.IntRange(min=0), default=0, metavar="NUMBER", help="Leave out the first ones.")
-@click.option("--hits", type=click.IntRange(1, 100), default=3, metavar="NUMBER", help="Passages of each chat.")
+@click.option("--offset", type=click.IntRange(min=0), default=0, metavar="NUMBER", help="Skip this many chats.")
 @click.option(
-    "-C", "--context", type=click.IntRange(0, 100), metavar="LINES", help="Show so many lines around a match."
+    "--hits", type=click.IntRange(1, 100), default=3, metavar="NUMBER", help="Show this many passages per chat."
 )
-@click.option("--save", metavar="NAME", help="Remember this search under a name.")
-@click.option("--saved", metavar="NAME", help="Ask a search that was remembered; QUERY is added to it.")
+@click.option(
+    "-C", "--context", type=click.IntRange(0, 100), metavar="LINES", help="Show this many lines around a match."
+)
+@click.option("--save", metavar="NAME", help="Save this search under a name.")
+@click.option("--saved", metavar="NAME", help="Run a saved search; QUERY is added to it.")
 @click.option("--fields", "tell_fields", is_flag=True, help="List the fields of the query language, and nothing else.")
 @global_options
 def command(
@@ -57,14 +59,14 @@ def command(
     tell_fields: bool,
     **fields: str | None,
 ) -> None:
-    """Find what was said, thought, run and returned, in all chats, the deleted ones too.
+    """Search everything that was said, thought, run and returned, including chats that Claude Code has deleted.
 
-    Words are found whole and as parts of names (user in getUserName, snake_case, paths). Chats with all of them come
-    first. "quotes" for a phrase, pre* for a beginning, OR, -not, parentheses, /regex/, and fields such as project:shop,
-    tool:Bash, role:prompt, is:error, since:7d; `--fields` lists them all.
+    Words match whole words and parts of names (user in getUserName, snake_case, paths). Chats that have all of them
+    come first. Use "quotes" for a phrase, pre* for a prefix, OR, -not, parentheses, /regex/, and fields such as
+    project:shop, tool:Bash, role:prompt, is:error, since:7d; `--fields` lists them all.
 
-    Where there is no history yet, sample conversations are searched, and a line on stderr says so; never with --json or
-    --quiet, nor if a home is named.
+    If there is no history yet, it searches sample conversations and says so on stderr, but not with --json, --quiet or
+    --home.
 
     \b
     Examples:

@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 @click.option(
     "--branch", metavar="N|all", default="1", help="Which branch: 1 is the active one, `all` shows every one."
 )
-@click.option("--agents", is_flag=True, help="Also what the sub-agents were told and said.")
-@click.option("--tools", type=click.Choice(["full", "short", "none"]), default="short", help="How much of tool calls.")
-@click.option("--thinking", is_flag=True, help="Also what the model thought.")
-@click.option("--raw", is_flag=True, help="The rows as they were written, one JSON object a line.")
-@click.option("--no-pager", is_flag=True, help="Write it all at once, also in a terminal.")
+@click.option("--agents", is_flag=True, help="Include the conversations of sub-agents.")
+@click.option(
+    "--tools", type=click.Choice(["full", "short", "none"]), default="short", help="How much of each tool call to show."
+)
+@click.option("--thinking", is_flag=True, help="Include the model's thinking.")
+@click.option("--raw", is_flag=True, help="Print the rows as Claude Code wrote them, one JSON object per line.")
+@click.option("--no-pager", is_flag=True, help="Do not use a pager.")
 @global_options
 def command(
     name: str,
@@ -37,10 +39,10 @@ def command(
     raw: bool,
     no_pager: bool,
 ) -> None:
-    """Read a chat in the terminal; elsewhere it comes as Markdown.
+    """Read a chat in the terminal; when piped, print it as Markdown.
 
-    ID is the beginning of the id of a chat, session, message or agent. The active branch is shown from its first
-    prompt on, also across compactions and session files.
+    ID is the start of a chat, session, message or agent id. Shows the active branch from its first prompt, across
+    compactions and session files.
 
     \b
     Examples:

@@ -19,15 +19,19 @@ if TYPE_CHECKING:
 @click.option(
     "--format", "shape", type=click.Choice(["table", "csv", "json"]), help="Default: table on a terminal, else csv."
 )
-@click.option("-n", "--limit", type=click.IntRange(min=1), default=1000, metavar="NUMBER", help="At most so many rows.")
-@click.option("--seconds", type=click.FloatRange(min=0.001), default=10.0, metavar="NUMBER", help="At most so long.")
+@click.option(
+    "-n", "--limit", type=click.IntRange(min=1), default=1000, metavar="NUMBER", help="Show at most this many rows."
+)
+@click.option(
+    "--seconds", type=click.FloatRange(min=0.001), default=10.0, metavar="NUMBER", help="Stop after this long."
+)
 @click.option("--schema", is_flag=True, help="List the views and their columns, and nothing else.")
 @global_options
 def command(statement: str | None, shape: str | None, limit: int, seconds: float, schema: bool) -> None:
-    """Run a statement of SQLite's SQL that only reads, on the documented views: v_chats, v_messages, v_usage and more.
+    """Run a read-only SQLite statement on the documented views: v_chats, v_messages, v_usage and more.
 
-    Without STATEMENT, or with `-`, it is read from stdin. In csv and json the values are exact: NULL is nothing or
-    null, bytes are hexadecimal. On a terminal, csv leaves out what would command it.
+    Without STATEMENT, or with `-`, it is read from stdin. Values in csv and json are exact: NULL is empty or null,
+    bytes are hexadecimal. On a terminal, csv leaves out control characters.
 
     \b
     Examples:

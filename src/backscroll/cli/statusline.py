@@ -12,11 +12,10 @@ from backscroll.cli.status import answer_to, from_stdin, line
 def command() -> None:
     """Print the model, this chat's cost and tokens, today's cost, and the rate of the five-hour window.
 
-    Reads what Claude Code tells a status line on stdin. Chat, day and window are as the last update left the index
-    (`backscroll watch`, or the hooks of `backscroll install`, keep it up to date); without an index the line has what
-    stdin says. Takes about 40 ms of CPU beyond the start of Python
-    (with options, which need click, 54). In ~/.claude/settings.json:
-    "statusLine": {"type": "command", "command": "backscroll statusline"}
+    Reads the JSON that Claude Code sends to a status line on stdin. The numbers for chat, day and window come from the
+    index as of the last update (`backscroll watch`, or the hooks of `backscroll install`, keep it current); without an
+    index the line shows only what stdin has. Takes about 40 ms of CPU beyond the start of Python (with options, which
+    need click, 54). In ~/.claude/settings.json: "statusLine": {"type": "command", "command": "backscroll statusline"}
 
     \b
     Examples:

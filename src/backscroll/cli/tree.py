@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 @click.command("tree", short_help="The sessions, branches, compactions and agents of a chat.")
 @click.argument("name", metavar="ID")
-@click.option("--all", "everything", is_flag=True, help="Also agents that were only warmed up, or copy the session.")
+@click.option("--all", "everything", is_flag=True, help="Include agents that only warmed up or that copy the session.")
 @global_options
 def command(name: str, everything: bool) -> None:
     """Show what a chat is made of: its sessions, branches, compactions and agents, as a tree.
 
-    ID is the beginning of the id of a chat, session, message or agent.
+    ID is the start of a chat, session, message or agent id.
 
     \b
     Examples:

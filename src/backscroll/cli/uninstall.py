@@ -11,10 +11,10 @@ from backscroll.cli.options import current_request, global_options
 @YES
 @global_options
 def command(what: str, yes: bool) -> None:
-    """Take out the hooks, the timer or the plugin for Claude Code that `backscroll install` put in, and nothing else.
+    """Remove the hooks, the timer or the plugin that `backscroll install` added, and nothing else.
 
-    What would change is shown first, and done only after you said yes. What was kept stays, and so do saved recalls. A
-    line that you gave to cron is yours to remove.
+    Shows what would change and asks before changing it. The archive and saved recalls stay. Remove a line that you
+    added to cron yourself.
 
     \b
     Examples:

@@ -8,12 +8,13 @@ from backscroll.render.terminal import plural, size
 
 
 @click.command("update", short_help="Bring the library up to date.")
-@click.option("--rebuild", is_flag=True, help="Make the index again from the start, then replace the old one.")
+@click.option("--rebuild", is_flag=True, help="Build a new index from scratch, then replace the old one.")
 @global_options
 def command(rebuild: bool) -> None:
-    """Keep what is new, read it, and make every word of it findable.
+    """Archive what is new and index it for search.
 
-    Other commands do this by themselves as far as they need it. It can be stopped at any time, and goes on from there.
+    Other commands do this automatically as far as they need it. You can stop it at any time; the next run continues
+    there.
 
     \b
     Examples:

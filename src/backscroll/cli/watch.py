@@ -12,9 +12,9 @@ from backscroll.render.terminal import plural, size
 @click.command("watch", short_help="Keep the library up to date while you work.")
 @global_options
 def command() -> None:
-    """Follow your Claude Code homes: whatever is written there is kept, read and findable a moment later.
+    """Follow your Claude Code homes: archive and index whatever is written there, as it is written.
 
-    Runs until it is stopped. Other commands only read meanwhile, and see what it has read.
+    Runs until you stop it. Meanwhile other commands only read, and see what it has indexed.
 
     \b
     Examples:

@@ -34,9 +34,9 @@ COMMANDS = {
 @global_options
 @click.pass_context
 def command(context: click.Context, since: str | None, until: str | None) -> None:
-    """Numbers about your chats. Each says what it counted and what it left out.
+    """Show numbers about your chats. Each report says what it counted and what it left out.
 
-    Without a report: activity, tokens, costs, what most of it went to, and what is about to be deleted, on one screen.
+    Without a report name: activity, tokens, costs, the largest shares, and what is about to be deleted, on one screen.
 
     \b
     Examples:

@@ -14,7 +14,7 @@ from backscroll.render.terminal import clean_line
 @report_options
 @global_options
 def command(query: str, since: str | None, until: str | None, as_csv: bool) -> None:
-    """Show when you type: prompts by weekday and hour, in your time zone.
+    """Show prompts by weekday and hour, in your time zone.
 
     \b
     Examples:

@@ -12,14 +12,14 @@ from backscroll.cli.stats.common import begin, finish, report_options
 @click.command("blocks", short_help="Windows of 5 hours, as the limits have them; burn rate of the open one.")
 @report_options
 @click.option("--active", is_flag=True, help="Only the window that is open now.")
-@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="At most so many rows.")
+@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Show at most this many rows.")
 @global_options
 def command(query: str, since: str | None, until: str | None, as_csv: bool, active: bool, limit: int | None) -> None:
-    """Add up tokens and costs by windows of five hours, as Claude's limits have them.
+    """Add up tokens and costs by five-hour windows, as Claude's limits use them.
 
-    A window begins with the first answer after the last one ended, brought down to the full hour (of UTC), and lasts
-    five hours. Windows are of all chats; QUERY only chooses whose tokens are added up. Of the open window there is also
-    its rate since the first answer, and what it comes to if that goes on.
+    A window starts with the first answer after the previous window ended, rounded down to the full hour (UTC), and
+    lasts five hours. Windows span all chats; QUERY only chooses whose tokens are added up. For the open window it also
+    shows the rate since the first answer, and the projected total at that rate.
 
     \b
     Examples:

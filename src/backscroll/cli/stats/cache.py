@@ -11,13 +11,13 @@ DIMENSIONS = ("day", "week", "month", "model", "project", "chat", "pause")
 @click.command("cache", short_help="How much came from the prompt cache, and what that saved.")
 @report_options
 @click.option("--by", type=click.Choice(DIMENSIONS), default="day", help="What to add up by.")
-@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="At most so many rows.")
+@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Show at most this many rows.")
 @global_options
 def command(query: str, since: str | None, until: str | None, as_csv: bool, by: str, limit: int | None) -> None:
     """Show how much of the input came from the prompt cache, what that saved, and what was missed.
 
-    A miss is an answer that read nothing from the cache although its conversation had an answer before; `--by pause`
-    shows after what pauses that happens. The cache lives for 5 minutes, or for an hour. QUERY chooses chats, by the
+    A miss is an answer that read nothing from the cache although its conversation already had an answer; `--by pause`
+    shows how long the pauses before misses were. The cache lasts 5 minutes or an hour. QUERY chooses chats, by the
     fields of `backscroll search`.
 
     \b

@@ -72,7 +72,7 @@ def finish(report: "Report", *, as_csv: bool, limit: int | None = None) -> None:
 
 OPTIONS = (
     click.argument("query", metavar="[QUERY]", default=""),
-    click.option("--since", metavar="TIME", help="From then on: 2026-01-05, yesterday, 7d."),
-    click.option("--until", metavar="TIME", help="Up to the end of that day, or that time."),
-    click.option("--csv", "as_csv", is_flag=True, help="As CSV."),
+    click.option("--since", metavar="TIME", help="Start of the period: 2026-01-05, yesterday, 7d."),
+    click.option("--until", metavar="TIME", help="End of the period: a day (included) or a time."),
+    click.option("--csv", "as_csv", is_flag=True, help="Print CSV."),
 )

@@ -23,7 +23,7 @@ def command(first: str, second: str, since: str | None, until: str | None, as_cs
     """Show the measures of A and B side by side, with their differences.
 
     Each is a period (2026, 2026-01, 2026-W05, 2026-01-05, today, yesterday, or from..to) or a query, which chooses
-    chats by the fields of `backscroll search`. Of a query with model: only that model's answers, costs and time count.
+    chats by the fields of `backscroll search`. With model: in a query, only that model's answers, costs and time count.
 
     \b
     Examples:

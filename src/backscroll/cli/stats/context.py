@@ -11,13 +11,19 @@ DIMENSIONS = ("chat", "tool", "turn")
 @click.command("context", short_help="What filled the context: prompts, answers, outputs of tools …")
 @report_options
 @click.option("--by", type=click.Choice(DIMENSIONS), default="chat", help="Chats, tools, or the turns of one chat.")
-@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="At most so many rows; 20 chats.")
+@click.option(
+    "-n",
+    "--limit",
+    type=click.IntRange(min=1),
+    metavar="NUMBER",
+    help="Show at most this many rows. Default: 20 chats.",
+)
 @global_options
 def command(query: str, since: str | None, until: str | None, as_csv: bool, by: str, limit: int | None) -> None:
-    """Show what the context of chats was filled with, and what compactions took out of it.
+    """Show what filled the context of chats, and what compactions removed.
 
-    Shares are of the characters that are written down; beside them are the tokens that the answers really had before
-    them. QUERY chooses chats, by the fields of `backscroll search`; `--by turn` needs one.
+    Shares are of the characters in the transcript; beside them is the number of tokens that the answers actually had as
+    context. QUERY chooses chats, by the fields of `backscroll search`; `--by turn` needs one.
 
     \b
     Examples:

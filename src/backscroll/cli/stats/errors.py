@@ -15,7 +15,7 @@ LONGEST = 300
 """How much of an example is shown to people."""
 
 
-@click.command("errors", short_help="Errors of tools by their pattern, and how often they were solved.")
+@click.command("errors", short_help="Tool errors by pattern, and how often they were solved.")
 @report_options
 @click.option(
     "-n",
@@ -27,17 +27,17 @@ LONGEST = 300
     help="How many patterns.",
 )
 @click.option("--tool", metavar="NAME", help="Only errors of this tool.")
-@click.option("--examples", is_flag=True, help="Also the latest error of each pattern, and where it is.")
+@click.option("--examples", is_flag=True, help="Also show the latest error of each pattern, and where it is.")
 @global_options
 def command(
     query: str, since: str | None, until: str | None, as_csv: bool, limit: int, tool: str | None, examples: bool
 ) -> None:
-    """Group the errors of tools by what they have in common.
+    """Group tool errors by pattern.
 
     QUERY chooses chats. A pattern is the line that says what went wrong, without paths, numbers, quoted names and ids.
-    It is solved where the next try went well: the next call of the same tool on the same file, or with the same program
-    and subcommand in a shell, or of any kind for other tools, if it came within 10 calls in the same conversation.
-    Nothing says whether it was made because of the error.
+    It counts as solved if the next attempt succeeded within 10 calls in the same conversation: the next call of the
+    same tool on the same file, or with the same program and subcommand in a shell, or any next call for other tools.
+    Whether that call was made because of the error is not known.
 
     \b
     Examples:

@@ -20,14 +20,16 @@ OTHERS = {"edits": 7, "reads": 7, "failed": 8, "chats": 7, "added": 8, "removed"
 
 @click.command("files", short_help="The files that were read and changed most.")
 @report_options
-@click.option("--sort", type=click.Choice(SORTS), default="edits", help="What to have most of first.")
-@click.option("-n", "--limit", type=click.IntRange(min=1), default=20, metavar="NUMBER", help="At most so many rows.")
+@click.option("--sort", type=click.Choice(SORTS), default="edits", help="What to sort by, highest first.")
+@click.option(
+    "-n", "--limit", type=click.IntRange(min=1), default=20, metavar="NUMBER", help="Show at most this many rows."
+)
 @global_options
 def command(query: str, since: str | None, until: str | None, as_csv: bool, sort: str, limit: int) -> None:
-    """Count how often files were read and changed, by how many chats, and the lines that came and went.
+    """Count how often files were read and changed, in how many chats, and the lines added and removed.
 
-    QUERY chooses chats, by the fields of `backscroll search`. Each call counts once, those of agents too. What shell
-    commands do to files is not known.
+    QUERY chooses chats, by the fields of `backscroll search`. Each call counts once, including those of agents. Changes
+    made by shell commands are not known.
 
     \b
     Examples:

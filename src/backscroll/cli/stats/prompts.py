@@ -11,13 +11,13 @@ DIMENSIONS = ("project", "day", "chat")
 @click.command("prompts", short_help="How many and how long; interruptions, and what had to be said again.")
 @report_options
 @click.option("--by", type=click.Choice(DIMENSIONS), default="project", help="What to add up by.")
-@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="At most so many rows.")
+@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Show at most this many rows.")
 @global_options
 def command(query: str, since: str | None, until: str | None, as_csv: bool, by: str, limit: int | None) -> None:
-    """Count what was typed to the model, and how often it was stopped or had to be told again.
+    """Count prompts, and how often the model was interrupted or a prompt had to be repeated.
 
-    Rework is a prompt that was taken back by a rewind (abandoned), or that says the same as one before it in the chat
-    (repeated; of 20 characters or more). Lengths are in characters.
+    Rework is a prompt that a rewind took back (abandoned), or that repeats an earlier one in the same chat (repeated;
+    20 characters or more). Lengths are in characters.
 
     \b
     Examples:

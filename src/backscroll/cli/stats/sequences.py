@@ -15,9 +15,11 @@ LENGTHS = click.IntRange(2, 4)
 
 @click.command("sequences", short_help="Tools that follow one another, and calls that fail in a loop.")
 @report_options
-@click.option("--length", type=LENGTHS, metavar="NUMBER", help="Only sequences of so many calls: 2, 3 or 4.")
-@click.option("--fold", is_flag=True, help="Take the same tool several times in a row as once.")
-@click.option("--loops", "with_loops", is_flag=True, help="Instead, calls that failed three times in a row or more.")
+@click.option("--length", type=LENGTHS, metavar="NUMBER", help="Only sequences of this many calls: 2, 3 or 4.")
+@click.option("--fold", is_flag=True, help="Count the same tool several times in a row as once.")
+@click.option(
+    "--loops", "with_loops", is_flag=True, help="Show calls that failed three or more times in a row instead."
+)
 @click.option(
     "-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", default=20, show_default=True, help="How many rows."
 )
@@ -26,11 +28,11 @@ def command(
     query: str, since: str | None, until: str | None, as_csv: bool, length: int | None, fold: bool, with_loops: bool,
     limit: int,
 ) -> None:  # fmt: skip
-    """Count which tools follow one another inside a turn, two to four of them.
+    """Count sequences of two to four tools within a turn.
 
-    QUERY chooses chats. Every place where a sequence stands counts, so three reads in a row hold two sequences of two
-    reads; --fold takes them as one. Calls that the model made at once count as one after the other. A loop is the same
-    call, with the same input, that failed or was denied at least three times with no other call between.
+    QUERY chooses chats. Every occurrence counts, so three reads in a row contain two sequences of two reads; --fold
+    counts repeats as one. Parallel calls count as one after the other. A loop is the same call with the same input that
+    failed or was denied at least three times in a row.
 
     \b
     Examples:

@@ -11,14 +11,14 @@ DIMENSIONS = ("project", "day", "model", "chat")
 @click.command("time", short_help="Active time, waiting on model, tools and you; how long turns take.")
 @report_options
 @click.option("--by", type=click.Choice(DIMENSIONS), default="project", help="What to add up by.")
-@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="At most so many rows.")
+@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Show at most this many rows.")
 @global_options
 def command(query: str, since: str | None, until: str | None, as_csv: bool, by: str, limit: int | None) -> None:
-    """Add up where the time went, by the times of the rows of each chat.
+    """Show where the time went, from the timestamps in each chat.
 
-    What lies between two rows belongs to the one that ends it: an answer ends a wait for the model, a result a wait for
-    a tool, a prompt or your answer to a question a wait for you. More than 5 minutes before a prompt, and waits of more
-    than an hour, are time away. Times are put to the day on which they end. Seconds everywhere.
+    The time between two rows counts for the second one: an answer ends a wait for the model, a result a wait for a
+    tool, a prompt or your answer to a question a wait for you. More than 5 minutes before a prompt, and any wait of
+    more than an hour, count as time away. Times count for the day on which they end. All values are in seconds.
 
     \b
     Examples:

@@ -16,16 +16,15 @@ DIMENSIONS = ("tool", "mcp-server", "project", "model")
 @click.command("tools", short_help="Calls of tools: errors, denials, durations, sizes.")
 @report_options
 @click.option("--by", type=click.Choice(DIMENSIONS), default="tool", help="What to add up by.")
-@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="At most so many rows.")
+@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Show at most this many rows.")
 @global_options
 def command(query: str, since: str | None, until: str | None, as_csv: bool, by: str, limit: int | None) -> None:
-    """Count the calls of tools: how they ended, how long they took, how much went in and out.
+    """Count tool calls: how they ended, how long they took, how much went in and out.
 
-    QUERY chooses chats. Each call counts once, however many files repeat it. The share of errors is that of the calls
-    that were carried out: those that were denied, interrupted or have no result are counted by themselves. A duration
-    is the time from the call to its result, with the time that somebody was waited for; negative ones and those of more
-    than a day are left out, and counted. Sizes are the bytes of the input as JSON, and the characters of the result
-    that the model was given.
+    QUERY chooses chats. Each call counts once, however many files repeat it. The error share covers calls that ran:
+    denied, interrupted and unanswered calls are counted separately. A duration is the time from the call to its result,
+    including any wait for you; negative durations and those of more than a day are left out and counted. Sizes are the
+    bytes of the input as JSON, and the characters of the result that the model received.
 
     \b
     Examples:

@@ -11,16 +11,16 @@ DIMENSIONS = ("day", "week", "month", "hour", "model", "project", "chat", "agent
 @click.command("usage", short_help="Tokens and costs, by day, model, project …")
 @report_options
 @click.option("--by", type=click.Choice(DIMENSIONS), default="day", help="What to add up by.")
-@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="At most so many rows.")
-@click.option("--explain", is_flag=True, help="Also every answer that was counted, with its copies.")
+@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Show at most this many rows.")
+@click.option("--explain", is_flag=True, help="Also list every answer that was counted, with its copies.")
 @global_options
 def command(
     query: str, since: str | None, until: str | None, as_csv: bool, by: str, limit: int | None, explain: bool
 ) -> None:
     """Add up tokens and costs. Each answer counts once, however many rows and files repeat it.
 
-    QUERY chooses chats, by the fields of `backscroll search`. Costs are those of the day of the answer; see
-    `backscroll prices`. Days are those of your time zone.
+    QUERY chooses chats, by the fields of `backscroll search`. Costs use the prices of the day of the answer; see
+    `backscroll prices`. Days are in your time zone.
 
     \b
     Examples:
