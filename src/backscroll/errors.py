@@ -108,7 +108,7 @@ BY_NUMBER: Final[dict[int, tuple[type[StorageError], str]]] = {
     errno.EPERM: (NoPermission, "check the permissions of the file and its folder"),
     errno.ENOTDIR: (
         StorageError,
-        "a file stands where a folder is needed: name another --library",
+        "a file is in the way of a folder: choose another --library",
     ),
-    errno.EROFS: (NoPermission, "the file system is read-only: name another --library, or mount it writable"),
+    errno.EROFS: (NoPermission, "the file system is read-only: choose another --library, or mount it writable"),
 }

@@ -70,7 +70,7 @@ def _read(file: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"cannot read the settings file {file}: {error}", "mend the file, or remove it") from error
+        raise UsageError(f"cannot read the settings file {file}: {error}", "correct the file, or remove it") from error
     if unknown := sorted(written.keys() - set(NAMES)):
         raise UsageError(f"unknown setting in {file}: {', '.join(unknown)}", f"the settings are: {', '.join(NAMES)}")
     return written
@@ -85,7 +85,7 @@ def _list(file: Path, written: dict[str, Any], name: str) -> list[object]:
 
 def _path(file: Path, name: str, value: object) -> Path:
     if not isinstance(value, str) or not value:
-        raise UsageError(f"{name} in {file} must be a path in quotes", f"mend {name} in that file")
+        raise UsageError(f"{name} in {file} must be a path in quotes", f"correct {name} in that file")
     return Path(value).expanduser()
 
 
@@ -120,7 +120,7 @@ def _rates(file: Path, model: str, value: object) -> dict[str, float]:
     for name, rate in value.items():
         if not _is_rate(rate):
             raise UsageError(
-                f"{name} in {where} must be USD for a million tokens, with at most three decimals",
+                f"{name} in {where} must be USD per million tokens, with at most three decimals",
                 f"write {name} = 1.25",
             )
     return value

@@ -168,7 +168,7 @@ def test_a_pinned_chat_has_a_star() -> None:
 
 def test_the_last_line_tells_the_keys_or_what_is_wrong() -> None:
     picker = filled(1)
-    assert screen(picker)[-1].startswith("Enter open  Esc leave  ? help")
+    assert screen(picker)[-1].startswith("Enter open  Esc quit  ? help")
     picker.problem = "there is no field x:"
     assert screen(picker)[-1] == "there is no field x:"
     picker.notice = ("match", "pinned")
@@ -347,10 +347,10 @@ def test_a_chat_is_read_in_the_pager_and_the_picker_comes_back(home: Path, termi
     terminal.press("\r")
     # It asks for Enter where the pager did not stay, and what is quick for a pager depends on the machine.
     is_back = "\x1b[?2004h"
-    while "Enter goes back" not in terminal.output and terminal.output.count(is_back) < 2:
+    while "press Enter to return" not in terminal.output and terminal.output.count(is_back) < 2:
         terminal._read(0.1)
     assert "mended the tokenizer" in terminal.output
-    if "Enter goes back" in terminal.output:
+    if "press Enter to return" in terminal.output:
         terminal.press("\n")
     assert terminal.sees("❯ tokenizer", "1 chat")
     terminal.press("\x03")

@@ -74,7 +74,7 @@ def test_hooks_go_in_and_come_out_again(home: Path) -> None:
         assert (hook["type"], hook["timeout"]) == ("command", 10)
         assert f"keep --quiet --home {home}" in hook["command"]
     again = run("install", "hooks", "--home", home)
-    assert (again.returncode, again.stdout) == (0, "Nothing to do: the hooks are there already.\n")
+    assert (again.returncode, again.stdout) == (0, "Nothing to do: the hooks are already installed.\n")
     assert run("uninstall", "hooks", "-y", "--home", home).returncode == 0
     assert (home / "settings.json").read_text() == SETTINGS
     assert "Nothing to do" in run("uninstall", "hooks", "--home", home).stdout

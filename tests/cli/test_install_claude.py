@@ -111,7 +111,7 @@ def test_the_plugin_goes_in_is_checked_and_comes_out_again(home: Path, client: P
     }  # fmt: skip
     assert "The plugin is installed and up to date" in run(home, "doctor").stdout
     again = run(home, "install", "claude")
-    assert (again.returncode, again.stdout) == (0, "Nothing to do: the plugin is there already.\n")
+    assert (again.returncode, again.stdout) == (0, "Nothing to do: the plugin is already installed.\n")
 
     assert run(home, "uninstall", "claude", "--yes").returncode == 0
     assert plugin(home)["installed"] is False

@@ -49,7 +49,7 @@ def home(tmp_path: Path) -> Path:
 def test_a_pinned_chat_is_listed_and_found(home: Path) -> None:
     assert run(home, "pin").returncode == 3
     assert run(home, "pin", S1[:8]).stdout == f"pinned: {S1[:8]}  fix the parser\n"
-    assert run(home, "pin", S1).stdout.startswith("is pinned already")
+    assert run(home, "pin", S1).stdout.startswith("is already pinned")
     assert [chat["id"] for chat in answer(home, "pin")["chats"]] == [S1]
     assert [chat["id"] for chat in answer(home, "list", "is:pinned")["chats"]] == [S1]
     assert {hit["chat"] for hit in answer(home, "search", "done is:pinned")["hits"]} == {S1}
@@ -60,7 +60,7 @@ def test_a_pinned_chat_is_listed_and_found(home: Path) -> None:
 
 def test_tags_are_given_listed_found_and_taken(home: Path) -> None:
     assert answer(home, "tag", S1, "review", "Parser")["chat"]["tags"] == ["review", "Parser"]
-    assert run(home, "tag", S1, "REVIEW").stdout.startswith("has these tags already")
+    assert run(home, "tag", S1, "REVIEW").stdout.startswith("already has these tags")
     assert "tag:review, tag:Parser" in run(home, "tag").stdout
     assert [chat["id"] for chat in answer(home, "list", "tag:parser")["chats"]] == [S1]
     assert answer(home, "tag", S1, "parser", "--remove")["chat"]["tags"] == ["review"]

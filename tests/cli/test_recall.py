@@ -109,4 +109,4 @@ def test_nothing_found_is_said_with_a_next_step(home: Path) -> None:
 def test_without_a_question_there_is_a_hint(home: Path) -> None:
     done = run(home)
     assert done.returncode == 2
-    assert "nothing to recall" in done.stderr
+    assert "no question was given" in done.stderr

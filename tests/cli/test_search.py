@@ -237,7 +237,7 @@ def test_what_cannot_be_found_yet_is_told(home: Path, tmp_path: Path) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         done = run(home, "tokenizer", "--library", str(library))
         assert done.returncode == 3
-        assert "passages cannot be found yet (" in done.stderr
+        assert "passages not yet indexed (" in done.stderr
         assert "backscroll update makes them so" in done.stderr
         assert answer(home, "tokenizer", "--library", str(library), exit_code=3)["pending"] > 3
         assert "cannot be found yet" not in run(home, "tokenizer", "--library", str(library), "--quiet").stderr

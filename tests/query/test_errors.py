@@ -87,7 +87,7 @@ def test_a_problem_looks_right_in_a_terminal() -> None:
     found = error("project:shop is:eror timeout")
     assert isinstance(found, UsageError)
     assert f"backscroll: {clean(found.message)}\n  next: {clean(found.hint)}" == (
-        "backscroll: is: does not know this value\n"
+        "backscroll: is: does not have this value\n"
         "    project:shop is:eror timeout\n"
         "                    ^\n"
         "  next: did you mean is:error? It can be error, agent, abandoned, archived, live, pinned"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SHOWN = 10
 
 
-@click.group("archive", short_help="What is kept, whether it is whole, and how to have it back.")
+@click.group("archive", short_help="Check, back up and restore the verbatim copies.")
 @global_options
 def command() -> None:
     """The archive: a verbatim copy of everything in your homes, which outlives Claude Code's deletion.
@@ -33,7 +33,7 @@ def command() -> None:
     current_request().reads_history = True
 
 
-@command.command("status", short_help="What is kept, and what is in danger.")
+@command.command("status", short_help="What is archived, and what expires soon.")
 @global_options
 def archive_status() -> None:
     """Show what is archived, what Claude Code has deleted, and what it will delete within a week.
@@ -63,14 +63,14 @@ def archive_status() -> None:
         write(
             warning(f"  {plural(found.damaged_lines, 'damaged line')} in the catalogue: see backscroll archive verify")
         )
-    write(f"  {plural(len(found.gone), 'session')} gone from their home, and kept")
+    write(f"  {plural(len(found.gone), 'session')} deleted by Claude Code; kept in the archive")
     if found.due:
         write(warning(f"  {plural(len(found.due), 'session')} will be deleted by Claude Code within 7 days"))
     for item in found.due[:SHOWN]:
         write(f"    {item.due:%Y-%m-%d %H:%M}  {item.file.place.session_id}  {size(item.file.size):>8}")
 
 
-@command.command("verify", short_help="Prove that everything is whole.")
+@command.command("verify", short_help="Check that every byte is intact.")
 @click.option("--quick", is_flag=True, help="Only check that everything is there, without reading the data.")
 @global_options
 def archive_verify(quick: bool) -> None:
@@ -94,14 +94,16 @@ def archive_verify(quick: bool) -> None:
     else:
         _write_proof(proof, quick=quick)
     if proof.report.unreadable and not proof.report.damages:
-        hint = "check the disk and its permissions, and verify again"
-        raise StorageError("not everything could be read, so not everything is proven", hint)
+        hint = "check the disk and its permissions, then verify again"
+        raise StorageError("some data could not be read, so it could not be verified", hint)
     if proof.report.damages:
         count = plural(len(proof.report.damages), "damage")
-        raise BackscrollError(f"{count} in the archive", "run backscroll keep: what still is in its home is kept anew")
+        raise BackscrollError(
+            f"{count} in the archive", "run backscroll keep to archive again what your homes still have"
+        )
 
 
-@command.command("versions", short_help="List every kept version of a chat's files.")
+@command.command("versions", short_help="List every archived version of a chat's files.")
 @click.argument("name", metavar="ID")
 @global_options
 def archive_versions(name: str) -> None:
@@ -131,7 +133,7 @@ def archive_versions(name: str) -> None:
                 write(_version_line(item))
 
 
-@command.command("restore", short_help="Put a chat back, byte for byte.")
+@command.command("restore", short_help="Restore a chat, byte for byte.")
 @click.argument("name", metavar="ID")
 @click.option("--to", type=PATH, metavar="DIR", help="Restore into this folder, laid out like a home.")
 @click.option("--in-place", is_flag=True, help="Restore into its own home, so that claude --resume finds it.")
@@ -154,7 +156,7 @@ def archive_restore(name: str, to: Path | None, in_place: bool, number: int | No
     from backscroll.library import put_back
 
     if (to is None) == (not in_place):
-        raise UsageError("restore needs --to DIR or --in-place", "choose one of the two")
+        raise UsageError("restore needs --to DIR or --in-place", "use one of them")
     request = current_request()
     done = put_back(open_library(request, as_it_is=True), name, to, number=number, path=path)
     if request.json:
@@ -171,11 +173,11 @@ def archive_restore(name: str, to: Path | None, in_place: bool, number: int | No
     if refused:
         count = plural(len(refused), "file")
         raise BackscrollError(
-            f"{count} not restored: something else is there", "restore --to another folder and compare"
+            f"{count} not restored: another file is there", "restore with --to another folder and compare"
         )
 
 
-@command.command("forget", short_help="Really remove a chat from the archive.")
+@command.command("forget", short_help="Permanently remove a chat from the archive.")
 @click.argument("name", metavar="ID")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @global_options
@@ -200,10 +202,10 @@ def archive_forget(name: str, yes: bool) -> None:
 
         if not sys.stdin.isatty():
             raise UsageError(
-                "forget asks for confirmation, and the input is not a terminal", "add --yes if you are sure"
+                "forget asks for confirmation, but the input is not a terminal", "add --yes if you are sure"
             )
         write_note(f"{clean_line(chat.id)}  {clean_line(chat.title)}: {plural(len(chat.files), 'file')}")
-        click.confirm("Remove it from the archive for ever?", abort=True, err=True)
+        click.confirm("Permanently remove it from the archive?", abort=True, err=True)
     with (
         local_library(settings, open_homes(settings), keeps=False) as library,
         ProgressLine(quiet=request.quiet) as progress,
@@ -239,15 +241,15 @@ def archive_backup(folder: Path) -> None:
         write_json({"folder": str(folder), **merged_as_json(done), "skipped": list(map(str, skipped))})
     else:
         write(f"copied {size(done.size)} to {clean_line(str(folder))}")
-        write_merged(done, "only in the backup, or more of it there")
+        write_merged(done, "only in the backup, or more complete there")
         for file in skipped:
-            write(warning(f"not copied, because it is empty or cannot be read: {clean_line(str(file))}"))
+            write(warning(f"not copied (empty or unreadable): {clean_line(str(file))}"))
     if done.refused or done.only_in_target:
-        hint = f"run backscroll archive repair --from {folder} to get back what the backup has"
-        raise BackscrollError("the library lacks something that was kept: the backup is as good as it can be", hint)
+        hint = f"run backscroll archive repair --from {folder} to recover what the backup has"
+        raise BackscrollError("the library has lost data; everything it still has is in the backup", hint)
 
 
-@command.command("restore-backup", short_help="Take a copy as the archive.")
+@command.command("restore-backup", short_help="Use a backup as the archive.")
 @click.argument("folder", type=PATH, metavar="DIR")
 @global_options
 def archive_restore_backup(folder: Path) -> None:
@@ -270,7 +272,7 @@ def archive_restore_backup(folder: Path) -> None:
         raise BackscrollError(f"{plural(len(done.refused), 'file')} damaged in the backup", "see the list above")
 
 
-@command.command("repair", short_help="Get back what is damaged or lost.")
+@command.command("repair", short_help="Repair damaged or lost data.")
 @click.option("--from", "folder", type=PATH, metavar="DIR", help="The folder of a backup.")
 @global_options
 def archive_repair(folder: Path | None) -> None:
@@ -298,9 +300,9 @@ def archive_repair(folder: Path | None) -> None:
         if folder is not None:
             write(f"{plural(done.mended, 'damaged chunk')} replaced, {plural(done.files, 'file')} brought back")
         if recovered.missing:
-            write(warning(f"{plural(recovered.missing, 'line')} of the catalogue not in the packs: they are lost"))
+            write(warning(f"{plural(recovered.missing, 'line')} of the catalogue are lost: the packs have no copy"))
         if recovered.missing and unclaimed:
-            write(warning(f"{size(unclaimed)} in the packs belong to lost lines; they stay there, without a name"))
+            write(warning(f"{size(unclaimed)} in the packs belong to lost lines; they stay there unused"))
         write_merged(done, "")
     if done.refused:
         raise BackscrollError(f"{plural(len(done.refused), 'file')} damaged in the backup too", "see the list above")
@@ -380,16 +382,14 @@ def _write_proof(proof: "ArchiveVerification", *, quick: bool) -> None:
     how = "looked at" if quick else "read and hashed"
     write(f"{plural(report.files, 'file')}, {plural(report.chunks, 'chunk')}, {size(report.size)} {how}")
     if not quick:
-        write(
-            f"{plural(proof.same, 'live file')} the same as kept; {plural(len(proof.ahead), 'file')} with something new"
-        )
+        write(f"{plural(proof.same, 'live file')} unchanged; {plural(len(proof.ahead), 'file')} with something new")
     if not report.damages and not report.unreadable:
-        write("everything is whole")
+        write("everything is intact")
     for item in report.unreadable:
         write(warning(f"could not be read: {clean_line(item.what)}"))
         write(f"  {plural(len(item.files), 'file')} not checked")
     if proof.not_noted:
-        write_note(f"not written down in the archive: {clean_line(proof.not_noted)}")
+        write_note(f"not recorded in the catalogue: {clean_line(proof.not_noted)}")
     for damage in report.damages:
         write(warning(f"damaged: {clean_line(damage.what)}"))
         for file in damage.files:

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from backscroll.library.analytics.blame import Touched
 
 
-@click.command("blame", short_help="Which chats changed a file, when, and what was asked for.")
+@click.command("blame", short_help="Which chats changed a file, when, and with which prompt.")
 @click.argument("path", metavar="PATH")
 @click.option("--reads", is_flag=True, help="Include turns that only read it.")
-@click.option("--since", metavar="TIME", help="From then on: 2026-01-05, yesterday, 7d.")
-@click.option("--until", metavar="TIME", help="Up to the end of that day, or that time.")
+@click.option("--since", metavar="TIME", help="Start of the period: 2026-01-05, yesterday, 7d.")
+@click.option("--until", metavar="TIME", help="End of the period: a day (included) or a time.")
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Show at most this many turns.")
 @global_options
 def command(path: str, reads: bool, since: str | None, until: str | None, limit: int | None) -> None:
@@ -48,7 +48,7 @@ def command(path: str, reads: bool, since: str | None, until: str | None, limit:
         if len(shown) < len(rows):
             write_note(f"{len(rows) - len(shown):,} more turns: --limit")
         if not rows:
-            write_note("no chat changed it; --reads shows who read it")
+            write_note("no chat changed it; use --reads to list chats that read it")
         files = list(dict.fromkeys(row.file for row in shown))
         write_note("\n".join(clean_line(file) for file in files[:10]))
 

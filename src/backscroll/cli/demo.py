@@ -61,8 +61,8 @@ def command(port: int | None, no_browser: bool, speed: float) -> None:
             os.getpid(),
             token,
             browser=not no_browser,
-            another="start the demo again for another",
-            notes=[_told(player), "Ctrl-C ends the demo and removes it."],
+            another="start the demo again for a new one",
+            notes=[_told(player), "Press Ctrl-C to stop the demo and remove its files."],
         )
         player.start()
 

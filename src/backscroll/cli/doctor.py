@@ -25,7 +25,7 @@ SOON = timedelta(days=7)
 SHOWN = 10
 
 
-@click.command("doctor", short_help="What is there, what is wrong with it, what will be deleted next.")
+@click.command("doctor", short_help="Check your homes and the library; list what will be deleted soon.")
 @click.option("--deep", is_flag=True, help="Check the library too: archive, index, marks, permissions, free space.")
 @global_options
 def command(deep: bool) -> None:
@@ -66,13 +66,13 @@ def command(deep: bool) -> None:
         raise BackscrollError("not everything could be read", "see the list above; check the permissions")
     if wrong := [check for check in checks or () if not check.is_sound]:
         names = ", ".join(check.name for check in wrong)
-        raise BackscrollError(f"the library needs attention: {names}", "do what stands beside each of them above")
+        raise BackscrollError(f"the library needs attention: {names}", "follow the advice for each problem above")
 
 
 def _check(request: Request, homes: "list[Home]") -> "list[Check]":
     from backscroll.library.setup.checkup import check_library
 
-    with ProgressLine("checking what is kept", quiet=request.quiet) as progress:
+    with ProgressLine("checking the archive", quiet=request.quiet) as progress:
         return list(check_library(request.settings(), homes, progress.set_total, progress.add))
 
 
@@ -97,7 +97,7 @@ def _write_checks(checks: "Iterable[Check]") -> None:
     for number, check in enumerate(checks):
         if number == 0:
             write(f"\n{heading('Library')}")
-        write(f"  {check.name:<12} {'sound' if check.is_sound else warning('NOT SOUND')}: {clean_line(check.told)}")
+        write(f"  {check.name:<12} {'ok' if check.is_sound else warning('PROBLEM')}: {clean_line(check.told)}")
         for problem in check.problems:
             write(warning(f"    {clean_line(problem)}"))
         if not check.is_sound:
@@ -184,13 +184,13 @@ def _write(
 
 
 def _state(path: "Path") -> str:
-    return clean_line(str(path)) + ("" if path.exists() else " (not there yet)")
+    return clean_line(str(path)) + ("" if path.exists() else " (does not exist yet)")
 
 
 def _write_home(home: "HomeHealth", now: datetime, shown: int) -> None:
     write(f"\n{heading(f'Home {clean_line(str(home.home.path))}')}")
     if not home.exists:
-        write(warning("  not there, or never used"))
+        write(warning("  does not exist, or was never used"))
         return
     for kind, count in home.files.most_common():
         write(f"  {count:>9,}  {kind:<17} {size(home.sizes[kind]):>9}")
@@ -211,7 +211,7 @@ def _write_retention(home: "HomeHealth", now: datetime, shown: int) -> None:
     overdue = [item for item in home.deletions if item.due <= now]
     soon = [item for item in home.deletions if now < item.due <= now + SOON]
     if overdue:
-        write(warning(f"  {plural(len(overdue), 'session')} overdue: the next start of Claude Code deletes them."))
+        write(warning(f"  {plural(len(overdue), 'session')} overdue: Claude Code deletes them when it next starts."))
     if soon:
         write(warning(f"  {plural(len(soon), 'session')} will be deleted within {SOON.days} days."))
     if not overdue and not soon and home.deletions:
@@ -225,9 +225,9 @@ def _write_retention(home: "HomeHealth", now: datetime, shown: int) -> None:
 
 def _write_plugin(plugin: "PluginHealth") -> None:
     if not plugin.is_installed:
-        write("\n  Claude Code cannot recall these conversations (backscroll install claude lets it).")
+        write("\n  Claude Code cannot recall these conversations: run backscroll install claude.")
     elif plugin.trouble:
-        write(warning(f"\n  The plugin does not work as it should: {clean_line(plugin.trouble)}."))
+        write(warning(f"\n  The plugin has a problem: {clean_line(plugin.trouble)}."))
         write("  next: backscroll install claude")
     else:
         write(f"\n  The plugin is installed and up to date ({clean_line(plugin.state.version or '')}).")
@@ -264,7 +264,7 @@ def _write_unknown(health: "Health", shown: int) -> None:
     if len(health.unknown) > shown:
         write(f"  … and {len(health.unknown) - shown:,} more (-v lists all)")
     if health.unknown:
-        write("  It is kept as it is, and nothing is lost; a newer version of backscroll may know it.")
+        write("  Nothing is lost: it is archived as it is. A newer version of backscroll may know it.")
 
 
 def _unreadable(health: "Health") -> bool:

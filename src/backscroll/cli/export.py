@@ -23,7 +23,7 @@ Form = Literal["html", "md", "json", "jsonl"]
 FORMS = ("html", "md", "json", "jsonl")
 
 
-@click.command("export", short_help="Chats as files to be given away.")
+@click.command("export", short_help="Write chats to files for sharing.")
 @click.argument("names", metavar="[ID]...", nargs=-1)
 @click.option("--format", "form", type=click.Choice(FORMS), default="html", help="The file format.")
 @click.option("--out", type=PATH, metavar="FILE|DIR", help="Where to write it; - is standard output.")
@@ -64,9 +64,9 @@ def command(
     from backscroll.library.sharing.share import redactor, told
 
     if emails and redact is False:
-        raise UsageError("--emails masks, and --no-redact does not", "leave one of them out")
+        raise UsageError("--emails masks addresses, but --no-redact turns masking off", "use only one of them")
     if detail and form in ("json", "jsonl"):
-        raise UsageError(f"--detail is for html and md: {form} always has everything", "leave --detail out")
+        raise UsageError(f"--detail is for html and md: {form} always includes everything", "leave --detail out")
     request = current_request()
     masks = redact if redact is not None else form in ("html", "md") or emails
     library = open_library(request)
@@ -84,11 +84,11 @@ def _chosen(library: "Library", names: tuple[str, ...], query: str | None, proje
     from backscroll.query import All, Field, Query
 
     if names and (query is not None or project is not None):
-        raise UsageError("give ids, or --query and --project", "leave one of them out")
+        raise UsageError("ids cannot be combined with --query or --project", "use only one of them")
     if names:
         return list({chat.key: chat for chat in map(library.find, names)}.values())
     if query is None and project is None:
-        raise UsageError("say which chats", "give an id from backscroll list, or --project, or --query")
+        raise UsageError("no chats were chosen", "give an id from backscroll list, or --project, or --query")
     wanted = library.parse(query or "")
     fields = [Field("project", "=", project)] if project else []
     chats = library.chats(Query(wanted.text, All((*fields, *wanted.root.parts))))

@@ -52,7 +52,8 @@ def command(path: str, at: str | None, diff: bool, as_list: bool) -> None:
         return
     if seen.version.content is None:
         raise NothingFound(
-            f"what was in {found.file} then cannot be told: {seen.basis}", f"see backscroll file {found.file} --list"
+            f"what was in {found.file} at that time is not known: {seen.basis}",
+            f"see backscroll file {found.file} --list",
         )
     text = "".join(_diff(seen)) if diff else seen.version.content
     # Elsewhere than on a terminal it is the file itself, whatever is in it.

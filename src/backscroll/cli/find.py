@@ -14,10 +14,13 @@ if TYPE_CHECKING:
     from backscroll.library import Library, StoredChat
 
 
-@click.command("find", short_help="Pick a chat while you type.")
+@click.command("find", short_help="Search as you type, and pick a chat.")
 @click.argument("words", metavar="[QUERY]...", nargs=-1)
 @click.option(
-    "--sort", type=click.Choice(["relevance", "newest", "oldest"]), default="relevance", help="Which come first."
+    "--sort",
+    type=click.Choice(["relevance", "newest", "oldest"]),
+    default="relevance",
+    help="The order of the results.",
 )
 @global_options
 def command(words: tuple[str, ...], sort: str) -> None:

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from backscroll.library.setup.edits import InstallPlan
     from backscroll.library.setup.install import Kind
 
-YES = click.option("-y", "--yes", is_flag=True, help="Do it without asking.")
+YES = click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 
 
-@click.command("install", short_help="Have conversations kept automatically, or Claude Code remember them.")
+@click.command("install", short_help="Archive automatically, and let Claude Code recall.")
 @click.argument("what", type=click.Choice(["hooks", "timer", "claude"]))
 @YES
-@click.option("--print", "only_print", is_flag=True, help="Only print what would be written; ask and change nothing.")
+@click.option("--print", "only_print", is_flag=True, help="Only print what would be written; change nothing.")
 @click.option(
     "--kind",
     type=click.Choice(["systemd", "launchd", "cron"]),
@@ -64,25 +64,25 @@ def command(what: str, yes: bool, only_print: bool, kind: "Kind | None", hint: b
     request.refuse_demo("install anything")
     settings = request.settings()
     if what != "timer" and kind:
-        raise UsageError("--kind is about a timer", "leave it out, or run backscroll install timer")
+        raise UsageError("--kind is only for a timer", "leave it out, or run backscroll install timer")
     if what != "claude" and hint is not None:
-        raise UsageError("--hint is about the plugin", "leave it out, or run backscroll install claude")
+        raise UsageError("--hint is only for the plugin", "leave it out, or run backscroll install claude")
     if what == "claude":
         from backscroll.library.setup.plugin import plan_plugin
 
         plugin = plan_plugin(open_homes(settings), settings, hint=hint)
-        confirm_and_apply(request, [plugin], yes=yes, only_show=only_print, nothing="the plugin is there already")
+        confirm_and_apply(request, [plugin], yes=yes, only_show=only_print, nothing="the plugin is already installed")
         return
     if what == "hooks":
         plans = [plan_hooks(home, settings) for home in open_homes(settings)]
-        confirm_and_apply(request, plans, yes=yes, only_show=only_print, nothing="the hooks are there already")
+        confirm_and_apply(request, plans, yes=yes, only_show=only_print, nothing="the hooks are already installed")
         return
     words = keep_command(settings)
     if only_print and not request.json:
         _print_timer(kind or timer_kind(), words, quiet=request.quiet)
         return
     plan = plan_timer(kind or timer_kind(), words)
-    confirm_and_apply(request, [plan], yes=yes, only_show=only_print, nothing="the timer is there already")
+    confirm_and_apply(request, [plan], yes=yes, only_show=only_print, nothing="the timer is already installed")
 
 
 def confirm_and_apply(
@@ -110,7 +110,7 @@ def confirm_and_apply(
 
 def _show(plan: "InstallPlan", nothing: str, *, in_full: bool) -> None:
     if plan.cron:
-        write("Here is no timer that backscroll could install. Run `crontab -e`, and add this line:")
+        write("This system has neither systemd nor launchd. Run `crontab -e` and add this line:")
         write(clean_line(plan.cron))
     elif plan.is_empty:
         write(f"Nothing to do: {nothing}.")
@@ -126,7 +126,7 @@ def _show(plan: "InstallPlan", nothing: str, *, in_full: bool) -> None:
 def _is_wanted(plan: "InstallPlan") -> bool:
     if not sys.stdin.isatty():
         raise UsageError(
-            "this asks for confirmation, and the input is not a terminal; nothing was changed", "add --yes"
+            "this asks for confirmation, but the input is not a terminal; nothing was changed", "add --yes"
         )
     files = ", ".join(clean_line(str(edit.path)) for edit in plan.edits)
     is_one_thing = files and plan.summary == plan.diff

@@ -8,7 +8,7 @@ from backscroll.errors import BackscrollError
 from backscroll.render.terminal import clean_line, plural, size
 
 
-@click.command("keep", short_help="Keep everything, before Claude Code deletes it.")
+@click.command("keep", short_help="Archive everything before Claude Code deletes it.")
 @click.option("--watch", "watching", is_flag=True, help="Keep running, and archive changes as they happen.")
 @global_options
 def command(watching: bool) -> None:
@@ -51,12 +51,12 @@ def command(watching: bool) -> None:
     if done.unreadable:
         count = plural(len(done.unreadable), "file")
         raise BackscrollError(
-            f"{count} could not be read, and so not kept", "see the list above; check the permissions"
+            f"{count} could not be read and were not archived", "see the list above; check the permissions"
         )
 
 
 def _said(files: int, new: int, gone: int) -> str:
     if not files and not gone:
-        return "nothing new: everything is kept"
-    left = f"; {plural(gone, 'file')} left the home, and stays kept" if gone else ""
+        return "nothing new: everything is archived"
+    left = f"; {plural(gone, 'file')} deleted by Claude Code; kept in the archive" if gone else ""
     return f"kept {size(new)} of {plural(files, 'file')}{left}"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 HEADINGS = ("ID", "LAST ACTIVE", "PROJECT", "MESSAGES", "TITLE")
 
 
-@click.command("list", short_help="Your chats, newest first.")
+@click.command("list", short_help="List your chats, newest first.")
 @click.argument("query", metavar="[QUERY]", default="")
 @click.option("--project", metavar="TEXT", help="Only chats of projects whose path contains this.")
 @click.option("--since", metavar="TIME", help="Only chats active since this time: 2026-01-05, yesterday, 3d, 2w.")
@@ -27,8 +27,8 @@ HEADINGS = ("ID", "LAST ACTIVE", "PROJECT", "MESSAGES", "TITLE")
 @click.option("--branch", metavar="TEXT", help="Only chats on a git branch whose name contains this.")
 @click.option("--model", metavar="TEXT", help="Only chats with a model whose name contains this.")
 @click.option("--title", metavar="TEXT", help="Only chats whose title contains this.")
-@click.option("--sort", type=click.Choice(["newest", "oldest"]), default="newest", help="Which come first.")
-@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="At most so many.")
+@click.option("--sort", type=click.Choice(["newest", "oldest"]), default="newest", help="The order of the list.")
+@click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Show at most this many chats.")
 @global_options
 def command(
     query: str,
@@ -70,7 +70,7 @@ def command(
     library = open_library(request)
     chats = library.chats(wanted, limit=limit, sort=sort)
     if not chats:
-        raise NothingFound("no chats", "try fewer filters, or name a home with --home")
+        raise NothingFound("no chats", "use fewer filters, or choose a home with --home")
     from backscroll.library.marked_chats import marked_chat
 
     marked = [(chat, marked_chat(library, chat).mark) for chat in chats]

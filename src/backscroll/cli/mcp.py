@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from backscroll.settings import Settings
 
 
-@click.command("mcp", short_help="Give agents a memory: an MCP server.")
+@click.command("mcp", short_help="Let agents recall earlier chats: an MCP server.")
 @click.option(
     "--http", "over_http", is_flag=True, help="Listen for HTTP on this machine instead of standard input and output."
 )
@@ -53,7 +53,7 @@ def command(over_http: bool, port: int | None, token: str | None) -> None:
         else:
             if sys.stdin.isatty() and not request.quiet:
                 write_note(
-                    "This is for a client to start, as in: claude mcp add backscroll -- backscroll mcp. Ctrl-D ends it."
+                    "An MCP client starts this command, as in: claude mcp add backscroll -- backscroll mcp. Press Ctrl-D to stop."
                 )
             serve_child(pool, request.end_at_once if request.demo else None)
     finally:
@@ -79,4 +79,4 @@ def _tell(request: Request, served: "StartedMcpServer") -> None:
         write(served.token)
     sys.stdout.flush()
     if not request.quiet:
-        write_note("Clients send the second line as Authorization: Bearer TOKEN. Ctrl-C ends it.")
+        write_note("Clients send the second line as Authorization: Bearer TOKEN. Press Ctrl-C to stop.")

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from backscroll.web.state import ViewerState
 
 
-@click.command("open", short_help="Read in the browser, live.")
+@click.command("open", short_help="Read your chats in the browser, live.")
 @click.argument("name", metavar="[ID]", default="")
 @click.option("--port", type=click.IntRange(1, 65535), metavar="NUMBER", help="Default: 8420, or the next free one.")
-@click.option("--host", metavar="ADDRESS", help="Where to listen. Default: 127.0.0.1, for this machine alone.")
+@click.option("--host", metavar="ADDRESS", help="The address to listen on. Default: 127.0.0.1, this machine only.")
 @token_options
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 @global_options
@@ -34,7 +34,7 @@ def command(name: str, port: int | None, host: str | None, token: str | None, no
     Only this machine can reach it unless you choose another --host. With another host, or on a machine with other
     users, a key is required: the printed link contains one and works once; run `backscroll open` again for a new link.
     Programs send the token as `Authorization: Bearer TOKEN`: set BACKSCROLL_TOKEN or use --token-file to choose it.
-    Nothing is encrypted.
+    The connection is not encrypted.
 
     \b
     Examples:
@@ -103,8 +103,8 @@ def write_address(
     token: str | None,
     *,
     browser: bool,
-    another: str = "run backscroll open for another",
-    notes: Sequence[str] = ("Ctrl-C ends it.",),
+    another: str = "run backscroll open for a new one",
+    notes: Sequence[str] = ("Press Ctrl-C to stop.",),
 ) -> None:
     """Say where it is, and open it. `another` is how to get another link, `notes` are about a server of our own."""
     is_own = pid == os.getpid()
@@ -115,12 +115,12 @@ def write_address(
     sys.stdout.flush()
     if not request.quiet:
         if token is not None:
-            write_note(f"The link works once; {another}. Nothing is encrypted.")
-        for note in notes if is_own else ("It was running already.",):
+            write_note(f"The link works once; {another}. The connection is not encrypted.")
+        for note in notes if is_own else ("The viewer was already running.",):
             write_note(note)
     if browser and not _has_display():
         if not request.quiet:
-            write_note("There is no display here to open a browser on: open the address yourself.")
+            write_note("There is no display to open a browser on: open the address yourself.")
     elif browser:
         opening = threading.Thread(target=_open, args=(link,), daemon=True)
         opening.start()

@@ -53,7 +53,7 @@ class Request:
 
             if self.homes or self.library:
                 raise UsageError(
-                    "the demo has a home and a library of its own",
+                    "--demo has its own home and library",
                     "leave out --home and --library, or leave out --demo",
                 )
             if notice and not self.quiet and not self.json:
@@ -77,7 +77,7 @@ class Request:
     def refuse_demo(self, what: str) -> None:
         """An error in the demo, for what would change or start something outside of it."""
         if self.demo:
-            raise UsageError(f"the demo does not {what}", "leave out --demo to do it with your own history")
+            raise UsageError(f"the demo does not {what}", "leave out --demo to use your own history")
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -136,24 +136,24 @@ PATH = click.Path(path_type=Path)
 OPTIONS = (
     click.option(
         "--home", "homes", type=PATH, multiple=True, metavar="DIR", expose_value=False, callback=_store_homes,
-        help="A Claude Code home to read; may be given several times. Default: $CLAUDE_CONFIG_DIR, else ~/.claude.",
+        help="A Claude Code home to read; can be repeated. Default: $CLAUDE_CONFIG_DIR, else ~/.claude.",
     ),
     click.option(
         "--library", type=PATH, metavar="DIR", expose_value=False, callback=_store_library,
-        help="Where backscroll keeps its own data. Default: $BACKSCROLL_LIBRARY, else the system's data folder.",
+        help="Where backscroll stores its data. Default: $BACKSCROLL_LIBRARY, else the system's data folder.",
     ),
     click.option(
         "--demo", is_flag=True, expose_value=False, callback=_store_demo,
-        help="Answer from sample conversations; nothing of your own is read or changed.",
+        help="Use sample conversations; your own data is neither read nor changed.",
     ),
     click.option(
         "--json", "as_json", is_flag=True, expose_value=False, callback=_store_json,
-        help="Answer, and report errors, as JSON.",
+        help="Print results and errors as JSON.",
     ),
     click.option(
         "--no-color", is_flag=True, expose_value=False, callback=_store_color,
-        help="No colours, as with NO_COLOR set or when the output is no terminal.",
+        help="Do not use colours; the same as setting NO_COLOR.",
     ),
-    click.option("-v", "--verbose", count=True, expose_value=False, callback=_more, help="Say more."),
-    click.option("-q", "--quiet", count=True, expose_value=False, callback=_less, help="Say nothing but errors."),
+    click.option("-v", "--verbose", count=True, expose_value=False, callback=_more, help="Print more details."),
+    click.option("-q", "--quiet", count=True, expose_value=False, callback=_less, help="Print only results and errors."),
 )  # fmt: skip

@@ -113,7 +113,7 @@ def open_library(request: "Request", *, with_text: bool = False, as_it_is: bool 
 
         # Somewhere to put the index there must be; what was kept before is read where it lies.
         if not request.quiet:
-            write_note(f"backscroll: nothing could be kept: {clean(str(error))}\n  next: see --library")
+            write_note(f"backscroll: could not archive: {clean(str(error))}\n  next: see --library")
         library = local_library(settings, homes, Path(tempfile.mkdtemp(prefix="backscroll-")), keeps=False)
         click.get_current_context().call_on_close(library.discard)
         with ProgressLine(quiet=request.quiet) as progress:
@@ -143,13 +143,13 @@ def keep_first(request: "Request") -> None:
     homes = open_homes(settings)
     try:
         if is_due(settings, homes, datetime.now(UTC)):
-            with ProgressLine("keeping your sessions", quiet=request.quiet) as progress:
+            with ProgressLine("archiving your sessions", quiet=request.quiet) as progress:
                 keep(settings, homes, progress.set_total, progress.add)
     except Busy:
         pass  # somebody else is just doing it
     except OSError as error:
         if not request.quiet:
-            write_note(f"backscroll: nothing could be kept: {clean(str(error))}\n  next: see --library")
+            write_note(f"backscroll: could not archive: {clean(str(error))}\n  next: see --library")
 
 
 def write_update_notes(told: "Updated", *, verbose: bool) -> None:

@@ -233,7 +233,7 @@ class PickerScreen:
             self._actions.show(chat)
             if time.monotonic() - started < 0.5:
                 # The pager did not stay, or there is none.
-                sys.stdout.write("\n-- Enter goes back --")
+                sys.stdout.write("\n-- press Enter to return --")
                 sys.stdout.flush()
                 sys.stdin.readline()
         except KeyboardInterrupt:

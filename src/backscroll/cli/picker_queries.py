@@ -78,7 +78,7 @@ class LatestAnswer(Generic[Question, Answer]):
             except BackscrollError as error:
                 answer = f"{clean_line(getattr(error, 'problem', error.message))} ({clean_line(error.hint)})"
             except Exception as error:  # a thread has no door, and the user must see it
-                answer = f"that went wrong: {clean_line(str(error))}"
+                answer = f"the search failed: {clean_line(str(error))}"
             with self._condition:
                 self._answered = (question, answer)
 
@@ -176,7 +176,7 @@ class PickerQueries:
             + [f"tag:{tag}" for tag in mark.tags]
             + [f"note: {note.text}" for note in mark.notes]
         )
-        marks += ["only in the archive any more"] * looked.chat.archived
+        marks += ["deleted by Claude Code; kept in the archive"] * looked.chat.archived
         return list(preview_of(looked.chat.overview, marks, matches, said, looked.width))
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from backscroll.cli.output import open_library
 from backscroll.errors import NothingFound, UsageError
 
 
-@click.command("pin", short_help="Keep a chat at hand, or list those that are.")
+@click.command("pin", short_help="Pin a chat, or list pinned chats.")
 @click.argument("name", metavar="[ID]", required=False)
 @click.option("--undo", is_flag=True, help="Unpin it.")
 @global_options
@@ -38,5 +38,5 @@ def command(name: str | None, undo: bool) -> None:
     changed = change_marks(library, stored, lambda marks, sessions: marks.pin(sessions, undo=undo))
     told = {(True, True): "unpinned", (True, False): "was not pinned", (False, True): "pinned"}
     write_changed(
-        library, stored, told.get((undo, changed), "is pinned already"), as_json=request.json, changed=changed
+        library, stored, told.get((undo, changed), "is already pinned"), as_json=request.json, changed=changed
     )

@@ -16,7 +16,7 @@ RATES = ("input", "output", "cache_write_5m", "cache_write_1h", "cache_read")
 COLUMNS = ("model", "input", "output", "write 5m", "write 1h", "read", "when", "from", "source")
 
 
-@click.command("prices", short_help="What models cost, and where that is known from.")
+@click.command("prices", short_help="The prices of models, and their source.")
 @click.argument("model", required=False)
 @click.option("--all", "past", is_flag=True, help="Include retired models and past prices.")
 @global_options
@@ -49,7 +49,7 @@ def command(model: str | None, past: bool) -> None:
         write(line if number else heading(line))
     if not request.quiet:
         write_note(
-            f"USD for a million tokens. {found.snapshot.package} {found.snapshot.version}, of {found.snapshot.made}."
+            f"USD per million tokens. {found.snapshot.package} {found.snapshot.version}, of {found.snapshot.made}."
         )
 
 

@@ -17,7 +17,7 @@ from backscroll.render.terminal import clean_line
 LONGEST_PIPED: Final = 100_000
 
 
-@click.command("recall", short_help="Answer a question with what was said, for people and agents.")
+@click.command("recall", short_help="Answer a question from earlier chats.")
 @click.argument("words", metavar="QUESTION...", nargs=-1)
 @click.option(
     "--max-tokens",
@@ -35,8 +35,8 @@ LONGEST_PIPED: Final = 100_000
     multiple=True,
     help="Leave this session out. Default: the session that runs the command.",
 )
-@click.option("--since", metavar="TIME", help="From then on: 2026-01-05, yesterday, 7d.")
-@click.option("--until", metavar="TIME", help="Up to the end of that day, or that time.")
+@click.option("--since", metavar="TIME", help="Start of the period: 2026-01-05, yesterday, 7d.")
+@click.option("--until", metavar="TIME", help="End of the period: a day (included) or a time.")
 @global_options
 def command(
     words: tuple[str, ...],
@@ -66,7 +66,7 @@ def command(
 
     question = sys.stdin.read(LONGEST_PIPED) if words == ("-",) else " ".join(words)
     if not question.strip():
-        raise UsageError("nothing to recall", "backscroll recall QUESTION, or - for what is piped in")
+        raise UsageError("no question was given", "backscroll recall QUESTION, or - to read standard input")
     request = current_request()
     now = datetime.now().astimezone()
     library = open_library(request, with_text=True)
@@ -86,7 +86,7 @@ def command(
             raise click.exceptions.Exit(NothingFound.exit_code)
         return
     if not found.passages:
-        raise NothingFound(f"nothing is remembered of {clean_line(question)[:200]}", found.hint)
+        raise NothingFound(f"found nothing about {clean_line(question)[:200]}", found.hint)
     write(recalled_text(found))
     if not request.quiet:
         write_note(f"{len(found.passages)} of {found.found} passages, {found.tokens:,} tokens at most")

@@ -20,7 +20,7 @@ CURRENT_PROJECT: Final = "CLAUDE_PROJECT_DIR"
 LONGEST_PIPED: Final = 400_000
 
 
-@click.command("recalls", short_help="Answers that you saved, with their sources.")
+@click.command("recalls", short_help="List, save and delete saved answers.")
 @click.argument("words", metavar="[WORDS]...", nargs=-1)
 @click.option("--show", metavar="NAME", help="Show one; the start of its name is enough.")
 @click.option(
@@ -49,9 +49,9 @@ def command(
       backscroll recalls --remove 2026-01-05-retry-budget
     """
     if sum((bool(words), show is not None, save is not None, remove is not None)) > 1:
-        raise UsageError("words, --show, --save and --remove are different things", "take one of them")
+        raise UsageError("words, --show, --save and --remove cannot be combined", "use only one of them")
     if sources and save is None:
-        raise UsageError("--source is about an answer to be saved", "add --save QUESTION")
+        raise UsageError("--source needs --save", "add --save QUESTION")
     request = current_request()
     if save is not None:
         _save(request, save, sources)
@@ -74,7 +74,7 @@ def _save(request: Request, question: str, names: tuple[str, ...]) -> None:
     if not text.strip():
         found = recall(library, question, project=project)
         if not found.passages:
-            raise NothingFound(f"nothing is remembered of {clean_line(question)[:200]}", found.hint)
+            raise NothingFound(f"found nothing about {clean_line(question)[:200]}", found.hint)
         text = recalled_text(found)
         sources = sources or [passage.source for passage in found.passages if passage.source.message]
     saved = save_recall(library.settings.library, question, text, sources, project=project)
@@ -83,7 +83,7 @@ def _save(request: Request, question: str, names: tuple[str, ...]) -> None:
         return
     write(f"saved: {clean_line(saved.name)}")
     if not sources and not request.quiet:
-        write_note("it has no sources; name some with --source CHAT/MESSAGE")
+        write_note("it has no sources; add them with --source CHAT/MESSAGE")
 
 
 def _list(request: Request, words: tuple[str, ...]) -> None:
@@ -91,7 +91,7 @@ def _list(request: Request, words: tuple[str, ...]) -> None:
 
     recalls = saved_recalls(request.settings().library)
     if not recalls:
-        raise NothingFound("no recall is saved", "backscroll recalls --save QUESTION")
+        raise NothingFound("there are no saved recalls", "backscroll recalls --save QUESTION")
     found = recalls_with(recalls, words)
     if not found:
         raise NothingFound(f"no saved recall has {clean_line(' '.join(words))}", "see backscroll recalls")
@@ -124,7 +124,7 @@ def _remove(request: Request, name: str) -> None:
     if request.json:
         write_json({"removed": _as_json(gone)})
     else:
-        write(f"forgot {clean_line(gone.name)}: {clean_line(gone.question)}")
+        write(f"deleted {clean_line(gone.name)}: {clean_line(gone.question)}")
 
 
 def _as_json(one: "SavedRecall") -> dict[str, Any]:

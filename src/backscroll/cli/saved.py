@@ -8,7 +8,7 @@ from backscroll.errors import NothingFound
 from backscroll.render.terminal import clean_line
 
 
-@click.command("saved", short_help="The searches that you saved.")
+@click.command("saved", short_help="List or delete saved searches.")
 @click.option("--remove", metavar="NAME", help="Delete the saved search of this name.")
 @global_options
 def command(remove: str | None) -> None:
@@ -30,15 +30,15 @@ def command(remove: str | None) -> None:
     if remove is not None:
         if remove not in searches:
             known = ", ".join(sorted(searches)) or "none yet"
-            raise NothingFound(f"no search is saved as {remove}", f"the saved searches are: {known}")
+            raise NothingFound(f"there is no saved search {remove}", f"the saved searches are: {known}")
         query = change_marks(library, lambda marks: marks.searches.pop(remove, ""))
         if request.json:
             write_json({"removed": {"name": remove, "query": query}})
         else:
-            write(f"forgot {clean_line(remove)}: {clean_line(query)}")
+            write(f"deleted {clean_line(remove)}: {clean_line(query)}")
         return
     if not searches:
-        raise NothingFound("no search is saved", "backscroll search --save NAME QUERY")
+        raise NothingFound("there are no saved searches", "backscroll search --save NAME QUERY")
     if request.json:
         write_json({"searches": [{"name": name, "query": query} for name, query in sorted(searches.items())]})
         return

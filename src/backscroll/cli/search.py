@@ -19,7 +19,7 @@ FIELDS = ("project", "branch", "model", "title", "tool", "file", "role", "since"
 SHOWN = 20
 
 
-@click.command("search", short_help="Find what was said, thought, run and returned.")
+@click.command("search", short_help="Search everything in your chats.")
 @click.argument("words", metavar="QUERY...", nargs=-1)
 @click.option("--project", metavar="TEXT", help="The same as project:TEXT.")
 @click.option("--branch", metavar="TEXT", help="The same as branch:TEXT.")
@@ -31,7 +31,10 @@ SHOWN = 20
 @click.option("--since", metavar="TIME", help="The same as since:TIME.")
 @click.option("--before", metavar="TIME", help="The same as before:TIME.")
 @click.option(
-    "--sort", type=click.Choice(["relevance", "newest", "oldest"]), default="relevance", help="Which come first."
+    "--sort",
+    type=click.Choice(["relevance", "newest", "oldest"]),
+    default="relevance",
+    help="The order of the results.",
 )
 @click.option(
     "-n", "--limit", type=click.IntRange(1, 1000), default=SHOWN, metavar="NUMBER", help="Show at most this many chats."
@@ -107,7 +110,7 @@ def command(
         if not found.chats:
             raise missing
         write_note(
-            f"{clean_line(missing.message)}: this is from sample conversations (--home DIR names another folder)"
+            f"{clean_line(missing.message)}: these results are from sample conversations (use --home DIR for another folder)"
         )
     _tell_missing(found, quiet=request.quiet)
     if not found.chats:
@@ -186,14 +189,10 @@ def _write_json(library: "Library", found: "SearchResults", context: int | None)
 def _tell_missing(found: "SearchResults", *, quiet: bool) -> None:
     if found.pending and not quiet:
         what = ", ".join(found.pending_roles)
-        write_note(
-            warning(f"{plural(found.pending, 'passage')} cannot be found yet ({what}): backscroll update makes them so")
-        )
+        write_note(warning(f"{plural(found.pending, 'passage')} not yet indexed ({what}): run backscroll update"))
     if not found.is_whole and not quiet:
         write_note(
-            warning(
-                "not everything was looked through for the regular expression: narrow the search with words or fields"
-            )
+            warning("the regular expression was not tried on everything: narrow the search with words or fields")
         )
 
 
@@ -208,7 +207,7 @@ def _remembered(library: "Library", name: str) -> str:
     searches = library.marks.searches
     if name not in searches:
         known = ", ".join(sorted(searches)) or "none yet"
-        raise NothingFound(f"no search is saved as {name}", f"the saved searches are: {known}")
+        raise NothingFound(f"there is no saved search {name}", f"the saved searches are: {known}")
     return searches[name]
 
 

@@ -68,12 +68,12 @@ def command(
     if missing := library.missing_from(stored):
         count = plural(len(missing), "file")
         hint = "run backscroll archive verify to see what is damaged"
-        raise BackscrollError(f"{count} of this chat cannot be found, so part of it is missing above", hint)
+        raise BackscrollError(f"{count} of this chat could not be found, so part of it is missing above", hint)
 
 
 def _show(reading: "OpenedChat", choice: "PartFilter", branch: str, *, raw: bool, agents: bool, no_pager: bool) -> None:
     for path in reading.from_archive:
-        now = "is shorter now" if path.exists() else "is gone"
+        now = "is now shorter" if path.exists() else "is gone"
         write_note(f"read from the archive: {clean(str(path))} {now}")
     chosen = _branches(reading.chat, branch)
     if raw:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from backscroll.library import Library, Table
 
 
-@click.command("sql", short_help="Ask the index in SQL; only reading.")
+@click.command("sql", short_help="Query the index with SQL, read-only.")
 @click.argument("statement", required=False)
 @click.option(
     "--format", "shape", type=click.Choice(["table", "csv", "json"]), help="Default: table on a terminal, else csv."
@@ -55,7 +55,7 @@ def command(statement: str | None, shape: str | None, limit: int, seconds: float
     _write(found, shape)
     if found.is_cut and shape != "json" and not request.quiet:
         count = len(found.rows)
-        hint = "see --limit" if count == limit else "but these are large: ask for less of each"
+        hint = "see --limit" if count == limit else "these are large: select less of each"
         write_note(warning(f"only the first {count:,} rows: there are more, {hint}"))
 
 

@@ -9,7 +9,7 @@ from backscroll.errors import NothingFound, UsageError
 from backscroll.render.terminal import clean_line
 
 
-@click.command("tag", short_help="Give a chat tags, or list them.")
+@click.command("tag", short_help="Tag a chat, or list tags.")
 @click.argument("name", metavar="[ID]", required=False)
 @click.argument("words", metavar="[WORD]...", nargs=-1)
 @click.option("--remove", is_flag=True, help="Remove these tags.")
@@ -41,6 +41,6 @@ def command(name: str | None, words: tuple[str, ...], remove: bool) -> None:
     how = change_marks(library, stored, lambda marks, ids: marks.untag(ids, words) if remove else marks.tag(ids, words))
     if remove and not how:
         raise NothingFound(f"it has no tag {', '.join(words)}", f"see backscroll tag {name}")
-    verb = "took away" if remove else "tagged"
-    told = f"{verb} {clean_line(', '.join(how))}" if how else "has these tags already"
+    verb = "removed" if remove else "tagged"
+    told = f"{verb} {clean_line(', '.join(how))}" if how else "already has these tags"
     write_changed(library, stored, told, as_json=request.json, changed=bool(how))

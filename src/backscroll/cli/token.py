@@ -13,7 +13,7 @@ from backscroll.errors import UsageError
 def token_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command its `token`: from --token-file, else from the environment, else None."""
 
-    @click.option("--token", hidden=True, help="Gone; see --token-file.")
+    @click.option("--token", hidden=True, help="Removed; use --token-file.")
     @click.option(
         "--token-file",
         metavar="FILE",
@@ -25,7 +25,7 @@ def token_options(command: Callable[..., Any]) -> Callable[..., Any]:
         from backscroll.httpd.keys import OTHER_WAYS, chosen_token
 
         if token is not None:
-            raise UsageError("--token is gone: other users of this machine could read it", OTHER_WAYS)
+            raise UsageError("--token was removed: other users of this machine could read it", OTHER_WAYS)
         return command(*arguments, token=chosen_token(token_file), **options)
 
     return with_token

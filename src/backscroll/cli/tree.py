@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from backscroll.library import Agent, Branch, Chat
 
 
-@click.command("tree", short_help="The sessions, branches, compactions and agents of a chat.")
+@click.command("tree", short_help="Show the sessions, branches, compactions and agents of a chat.")
 @click.argument("name", metavar="ID")
 @click.option("--all", "everything", is_flag=True, help="Include agents that only warmed up or that copy the session.")
 @global_options

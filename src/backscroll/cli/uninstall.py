@@ -6,7 +6,7 @@ from backscroll.cli.install import YES, confirm_and_apply
 from backscroll.cli.options import current_request, global_options
 
 
-@click.command("uninstall", short_help="Take out the hooks, the timer or the plugin again.")
+@click.command("uninstall", short_help="Remove the hooks, the timer or the plugin.")
 @click.argument("what", type=click.Choice(["hooks", "timer", "claude"]))
 @YES
 @global_options
@@ -31,9 +31,9 @@ def command(what: str, yes: bool) -> None:
         from backscroll.library.setup.plugin import plan_no_plugin
 
         plan = plan_no_plugin(open_homes(request.settings()), request.settings())
-        confirm_and_apply(request, [plan], yes=yes, nothing="there is no plugin of backscroll")
+        confirm_and_apply(request, [plan], yes=yes, nothing="the plugin is not installed")
     elif what == "hooks":
         plans = [plan_no_hooks(home) for home in open_homes(request.settings())]
-        confirm_and_apply(request, plans, yes=yes, nothing="there are no hooks of backscroll")
+        confirm_and_apply(request, plans, yes=yes, nothing="the hooks are not installed")
     else:
-        confirm_and_apply(request, [plan_no_timer()], yes=yes, nothing="there is no timer of backscroll")
+        confirm_and_apply(request, [plan_no_timer()], yes=yes, nothing="the timer is not installed")

@@ -12,7 +12,7 @@ def write_new(path: Path, pieces: Iterable[str | bytes], *, force: bool, private
     """Write a file under a name of its own and then move it to its place. `private` is for the user's eyes only."""
     _check(path, force=force)
     if not path.parent.is_dir():
-        raise UsageError(f"there is no folder {path.parent}", "make it first, or name another one")
+        raise UsageError(f"there is not a folder {path.parent}", "create it first, or choose another one")
     temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.part")
     # Not through a link, and not onto anything that somebody put there meanwhile.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
@@ -41,22 +41,24 @@ def write_new(path: Path, pieces: Iterable[str | bytes], *, force: bool, private
 def make_folder(path: Path, *, force: bool, private: bool) -> None:
     """Make a folder, or take an empty one; one with something in it only if that was asked for."""
     if path.is_symlink():
-        raise UsageError(f"{path} is a link", "name the folder itself")
+        raise UsageError(f"{path} is a link", "choose the folder itself")
     if path.exists():
         if not path.is_dir():
-            raise UsageError(f"{path} is no folder", "name another one")
+            raise UsageError(f"{path} is not a folder", "name another one")
         if not force and any(path.iterdir()):
-            raise UsageError(f"{path} is not empty", "name another folder, or say --force to write over what is there")
+            raise UsageError(f"{path} is not empty", "choose another folder, or use --force to overwrite files")
         return
     try:
         path.mkdir(mode=0o700 if private else 0o777)
     except FileNotFoundError:
-        raise BackscrollError(f"there is no folder {path.parent}", "make it first, or name another one") from None
+        raise BackscrollError(
+            f"there is not a folder {path.parent}", "create it first, or choose another one"
+        ) from None
 
 
 def _check(path: Path, *, force: bool) -> None:
     if path.is_symlink():
-        raise UsageError(f"{path} is a link", "name the file itself, or another one")
+        raise UsageError(f"{path} is a link", "choose the file itself, or another one")
     if path.is_dir():
         raise UsageError(f"{path} is a folder", "name a file in it")
     if path.exists() and not (force and path.is_file()):
@@ -64,4 +66,4 @@ def _check(path: Path, *, force: bool) -> None:
 
 
 def _exists(path: Path) -> UsageError:
-    return UsageError(f"{path} is there already", "name another file, or say --force to write over it")
+    return UsageError(f"{path} already exists", "choose another file, or use --force to overwrite it")

@@ -95,18 +95,18 @@ def _seen(touch: FileAccess, content: str | None, certain: bool) -> tuple[str | 
     if got.content is None:
         return None
     if not touch.tool:
-        return None if got.content == content else (got.content, True, "a copy that Claude Code kept")
+        return None if got.content == content else (got.content, True, "a backup that Claude Code made")
     if got.is_whole:
         # Some versions leave out the last newline, so a text that differs only there is the same.
         if content is not None and certain and content.rstrip("\n") == got.content.rstrip("\n"):
             return None
-        return got.content, True, "the whole file, read"
+        return got.content, True, "the whole file, as it was read"
     if content is None or got.lines is None:
         return None
     start = got.first_line - 1
     known = content.split("\n")[start : start + got.lines]
     if certain and known != got.content.split("\n")[: got.lines] and known != got.content.rstrip("\n").split("\n"):
-        return content, False, "the version before; a part that was read since says something else"
+        return content, False, "the previous version; a part that was read later differs"
     return None
 
 
@@ -115,25 +115,25 @@ def _changed(touch: FileAccess, content: str | None, certain: bool) -> tuple[str
     asked, got = touch.asked, touch.got
     if touch.tool == "Write":
         written = got.content if got.content is not None else asked.content
-        return written, written is not None, "all of it, written"
+        return written, written is not None, "the whole file, as it was written"
     if touch.tool == "NotebookEdit":
-        return None, False, "a cell of a notebook was changed, which is not put together here"
+        return None, False, "a notebook cell was changed; notebooks cannot be rebuilt"
     replacements = got.replacements or asked.replacements
     if content is None:
         if len(replacements) == 1 and not replacements[0].old:
             return replacements[0].new, True, "a new file"
-        return None, False, "a change of a file that is not known"
-    named = "the file before, which the result repeats" if got.before is not None else "the version before"
+        return None, False, "an edit of a file whose content is not known"
+    named = "the previous content, from the tool result" if got.before is not None else "the previous version"
     by_texts = apply_replacements(content, replacements) if replacements else None
     by_lines = apply_hunks(content, got.hunks) if got.hunks else None
     if got.by_user and by_lines is not None:
-        return by_lines, certain, f"{named}, and the lines that the user let change"
+        return by_lines, certain, f"{named}, with the lines that the user accepted"
     # The texts first: the lines of a result have spaces where the file has tabs.
     if by_texts is not None:
-        return by_texts, certain and not got.by_user, f"{named}, and the change"
+        return by_texts, certain and not got.by_user, f"{named}, with the edit"
     if by_lines is not None:
-        return by_lines, certain, f"{named}, and the lines that changed"
-    return None, False, "a change that does not fit what is known of the file"
+        return by_lines, certain, f"{named}, with the changed lines"
+    return None, False, "an edit that does not match what is known of the file"
 
 
 def _version(
@@ -148,5 +148,5 @@ def _version(
     return FileVersion(touch.when, content, certain, basis, *counts, touch)
 
 
-FOUND: Final = "the file as the change found it"
+FOUND: Final = "the file as it was before the edit"
 """The basis of a version that is older than the call that tells of it."""

@@ -123,7 +123,7 @@ def find(home: Home, below: Path | None = None) -> Iterator[HomeFile | Omission 
             if _is_folder(entry, follow_links=True):
                 yield from _walk(name, Path(entry.path), (entry.name,))
             elif entry.is_symlink():
-                yield Unreadable(Path(entry.path), "the link leads nowhere")
+                yield Unreadable(Path(entry.path), "the link is broken")
         elif (place := place_of((entry.name,))) is not LeftOut.OTHER:
             found = _look(name, entry, (entry.name,), place)
             if found is not None:

@@ -44,41 +44,41 @@ ROLES: Final = (
     FieldChoice("answer", "what Claude answered", aliases=("assistant",)),
     FieldChoice("thinking", "what Claude thought"),
     FieldChoice("input", "what a tool was called with"),
-    FieldChoice("output", "what a tool gave back"),
-    FieldChoice("other", "what the client wrote by itself"),
+    FieldChoice("output", "what a tool returned"),
+    FieldChoice("other", "what Claude Code itself wrote"),
 )
 STATES: Final = (
     FieldChoice("error", "a tool failed"),
     FieldChoice("agent", "said by or to a sub-agent"),
-    FieldChoice("abandoned", "on a branch that is no longer the active one"),
-    FieldChoice("archived", "only in the archive any more", about="chat"),
-    FieldChoice("live", "being written just now", about="chat"),
+    FieldChoice("abandoned", "on an abandoned branch"),
+    FieldChoice("archived", "deleted by Claude Code; kept in the archive", about="chat"),
+    FieldChoice("live", "being written right now", about="chat"),
     FieldChoice("pinned", "pinned by you", about="chat"),
 )
 CONTENTS: Final = (
     FieldChoice("image", "a picture"),
-    FieldChoice("diff", "a change of a file"),
+    FieldChoice("diff", "a file edit"),
     FieldChoice("thinking", "thinking"),
 )
 
 FIELDS: Final = (
-    FieldInfo("project", "text", "chat", "the path of the project has this in it", "project:shop"),
-    FieldInfo("branch", "text", "chat", "the git branch has this in its name", "branch:feature/login"),
-    FieldInfo("title", "text", "chat", "the title has this in it", 'title:"the parser"'),
-    FieldInfo("file", "text", "chat", "a file was changed whose path has this in it", "file:src/app.py"),
-    FieldInfo("model", "text", "chat", "a model answered that has this in its name", "model:opus"),
+    FieldInfo("project", "text", "chat", "the project path contains this", "project:shop"),
+    FieldInfo("branch", "text", "chat", "the git branch name contains this", "branch:feature/login"),
+    FieldInfo("title", "text", "chat", "the title contains this", 'title:"the parser"'),
+    FieldInfo("file", "text", "chat", "the path of a changed file contains this", "file:src/app.py"),
+    FieldInfo("model", "text", "chat", "the name of a model that answered contains this", "model:opus"),
     FieldInfo("tag", "text", "chat", "you gave the chat this tag", "tag:review"),
     FieldInfo("role", "choice", "message", "which part of a conversation it is", "role:prompt", ROLES),
-    FieldInfo("tool", "text", "message", "the tool has this in its name", "tool:mcp__github"),
+    FieldInfo("tool", "text", "message", "the tool name contains this", "tool:mcp__github"),
     FieldInfo("is", "choice", "message", "what it is", "is:error", STATES),
     FieldInfo("has", "choice", "chat", "what is in the chat", "has:diff", CONTENTS),
-    FieldInfo("after", "time", "message", "from then on", "after:2026-01-05"),
+    FieldInfo("after", "time", "message", "at or after this time", "after:2026-01-05"),
     FieldInfo("since", "time", "message", "the same as after", "since:7d", same_as="after"),
-    FieldInfo("before", "time", "message", "earlier than that", "before:yesterday"),
+    FieldInfo("before", "time", "message", "before this time", "before:yesterday"),
     FieldInfo("cost", "number", "chat", "what the chat cost, in US dollars", "cost:>1.50"),
-    FieldInfo("tokens", "number", "chat", "how many tokens the chat took", "tokens:>=10k"),
-    FieldInfo("session", "id", "chat", "the id of a session begins with this", "session:4f8c2a10"),
-    FieldInfo("chat", "id", "chat", "the id of the chat begins with this", "chat:4f8c2a10"),
+    FieldInfo("tokens", "number", "chat", "the number of tokens the chat used", "tokens:>=10k"),
+    FieldInfo("session", "id", "chat", "a session id starts with this", "session:4f8c2a10"),
+    FieldInfo("chat", "id", "chat", "the chat id starts with this", "chat:4f8c2a10"),
 )
 BY_NAME: Final = {info.name: info for info in FIELDS}
 

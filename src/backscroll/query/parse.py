@@ -90,11 +90,11 @@ class _Parser:
         more = self.skip_space() and self.text[self.position] != ")"
         if operator and not more:
             name = operator["operator"]
-            hint = f'take it away, or to look for it as text write it in quotation marks: "{name}"'
+            hint = f'remove it, or put it in quotation marks to search for it as text: "{name}"'
             raise self.error(f"there is nothing after {name}", operator.start("operator"), hint)
         if stray := KEYWORD.match(self.text, self.position):
             name = stray["operator"]
-            hint = f'take it away, or to look for it as text write it in quotation marks: "{name}"'
+            hint = f'remove it, or put it in quotation marks to search for it as text: "{name}"'
             raise self.error(f"there is nothing before {name}", stray.start("operator"), hint)
         part = self.leaf(info)
         return not_(part) if negated else part
@@ -119,7 +119,7 @@ class _Parser:
     def group(self, info: FieldInfo | None) -> Part:
         opening = self.position
         if self.depth == MAX_DEPTH:
-            raise self.error("the parentheses are nested too deep", opening, f"use at most {MAX_DEPTH} in one another")
+            raise self.error("the parentheses are nested too deep", opening, f"use at most {MAX_DEPTH} levels")
         self.depth += 1
         self.position += 1
         parts = self.side_by_side(info)
@@ -135,7 +135,7 @@ class _Parser:
         start = self.position
         text = self.quoted()
         if not text.strip():
-            raise self.error("there is nothing between these quotation marks", start, "write some words there")
+            raise self.error("there is nothing between these quotation marks", start, "write some words between them")
         if self.text.startswith("*", self.position):
             raise self.error("only a word can end in *", self.position, 'put it on a word by itself: "read the" fil*')
         return Phrase(text, start, self.position)
@@ -160,7 +160,7 @@ class _Parser:
         """A slip in the name of a field is told; what merely has a colon in it is a word."""
         meant = meant_field(name[1]) if NOT_BLANK.match(self.text, name.end()) else None
         if meant:
-            hint = f'did you mean {meant}:? To look for it as text, write it in quotation marks: "{name[0]}…"'
+            hint = f'did you mean {meant}:? To search for it as text, put it in quotation marks: "{name[0]}…"'
             raise self.error(f"there is no field {name[1]}:", name.start(), hint)
 
     def field(self, info: FieldInfo, name: re.Match[str]) -> Part:
@@ -234,8 +234,8 @@ def _check_patterns(query: Query) -> None:
             continue
         for found in leaves(inner, negated=True):
             if isinstance(found, Regex):
-                problem = "a regular expression cannot stand in an OR, or in parentheses after NOT"
-                hint = 'write /one|other/, or to look for a path write it in quotation marks: "/tmp/"'
+                problem = "a regular expression cannot be used in an OR, or in parentheses after NOT"
+                hint = 'write /one|other/, or put a path in quotation marks: "/tmp/"'
                 raise QueryError(problem, query.text, found.start, hint)
 
 
@@ -256,4 +256,4 @@ ESCAPED: Final = re.compile(r'\\(["\\])')
 LITERAL: Final = re.compile(r'\\[-/"(]')
 WORD_END: Final = re.compile(r"[\s()]")
 VALUE_END: Final = re.compile(r"[\s()|]")
-QUOTE_HINT: Final = 'to look for a parenthesis as text, write it in quotation marks: "f(x)"'
+QUOTE_HINT: Final = 'to search for a parenthesis as text, put it in quotation marks: "f(x)"'

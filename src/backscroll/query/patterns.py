@@ -55,7 +55,7 @@ def find_fault(pattern: str) -> PatternFault | None:
         return PatternFault("this regular expression is too long", 0, f"use at most {MAX_PATTERN:,} characters")
     for match in PIECES.finditer(pattern):
         if match["foreign"]:
-            return PatternFault("this cannot be used in a regular expression here", match.start(), FOREIGN_HINT)
+            return PatternFault("this is not supported in a regular expression", match.start(), FOREIGN_HINT)
     # Without ignoring case: that takes Python a second for wide ranges, and changes nothing about what is valid.
     harmless = FLAGS.sub(lambda flags: flags[0].replace("i", "s"), pattern)
     try:
@@ -67,7 +67,7 @@ def find_fault(pattern: str) -> PatternFault | None:
             return None
         return PatternFault(f"this regular expression is not valid: {error.msg}", error.pos or 0, HINT)
     except (OverflowError, RecursionError):
-        return PatternFault("this regular expression is too much", 0, HINT)
+        return PatternFault("this regular expression is too complex", 0, HINT)
     return None
 
 
@@ -87,5 +87,5 @@ PAIR: Final = re.compile(r"\\.|/", re.DOTALL)
 FLAGS: Final = re.compile(r"\(\?[a-z]+")
 PIECES: Final = re.compile(r"(?P<foreign>\\[1-9]|\(\?(?:<?[=!]|P=|[(>]))|\\.|\[\^?\]?(?:[^\]\\]|\\.)*+\]", re.DOTALL)
 RE2_ONLY: Final = re.compile(r"bad escape \\[pPzQEC]")
-HINT: Final = 'mend it, or to look for it as text write it in quotation marks: "/tmp/"'
-FOREIGN_HINT: Final = "there is no looking ahead or behind, and no referring back to a group; add another word instead"
+HINT: Final = 'correct it, or put it in quotation marks to search for it as text: "/tmp/"'
+FOREIGN_HINT: Final = "lookaround and backreferences are not supported; add another word instead"

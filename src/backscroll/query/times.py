@@ -16,7 +16,7 @@ def parse_moment(text: str, now: datetime, *, end: bool = False) -> datetime:
         try:
             return now - int(age[1]) * UNITS[age[2]]
         except OverflowError:
-            raise UsageError(f"{text} is longer ago than the calendar knows", HINT) from None
+            raise UsageError(f"{text} is too long ago", HINT) from None
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     if words in DAYS:
         return midnight - timedelta(days=DAYS[words] - end)

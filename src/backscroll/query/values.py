@@ -53,25 +53,25 @@ def _choice(info: FieldInfo, typed: str) -> FieldValue:
         names = [known.name for known in info.choices]
         meant = nearest(typed.lower(), [*names, *(alias for known in info.choices for alias in known.aliases)])
         guess = f"did you mean {info.name}:{meant}? " if meant else ""
-        raise InvalidValue(f"{info.name}: does not know this value", f"{guess}It can be {', '.join(names)}")
+        raise InvalidValue(f"{info.name}: does not have this value", f"{guess}It can be {', '.join(names)}")
     return FieldValue("=", choice.name)
 
 
 def _time(info: FieldInfo, typed: str, now: datetime) -> FieldValue:
     if typed[0] in "<>=":
-        raise InvalidValue(f"{info.name}: needs no comparison", "write after:2026-01-05, or before:2026-01-05")
+        raise InvalidValue(f"{info.name}: does not take a comparison", "write after:2026-01-05, or before:2026-01-05")
     try:
         # A day is its beginning for both: after:2026-01-05 before:2026-01-06 is one whole day.
         moment = parse_moment(typed, now).astimezone(UTC)
     except (UsageError, ValueError, OverflowError):  # the latter two where a number is beyond all measure
-        raise InvalidValue("this is no time", TIME_HINT) from None
+        raise InvalidValue("this is not a time", TIME_HINT) from None
     return FieldValue("<" if info.name == "before" else ">=", moment)
 
 
 def _number(info: FieldInfo, typed: str) -> FieldValue:
     match = NUMBER.fullmatch(typed)
     if match is None:
-        raise InvalidValue("this is no number", f"write it as in {info.example}")
+        raise InvalidValue("this is not a number", f"write it as in {info.example}")
     suffix = match["suffix"].lower()
     if suffix and info.name != "tokens":
         raise InvalidValue(f"{info.name}: takes a plain number", f"write it as in {info.example}")

@@ -24,7 +24,7 @@ def field_text(name: str, value: str) -> str:
 def with_field(text: str, name: str, value: str) -> str:
     """The query that asks for this field too. Raises QueryError for a text, or a value, that is none."""
     if name not in BY_NAME:
-        raise ValueError(f"{name} is no field")
+        raise ValueError(f"{name} is not a field")
     parse(text, SOME_TIME)  # by itself: a text such as `OR b` must not become right by what is put before it
     longer = f"{field_text(name, value)} {text}".rstrip()
     parse(longer, SOME_TIME)

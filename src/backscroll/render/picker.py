@@ -269,20 +269,20 @@ def _foot(picker: Picker, width: int) -> Line:
 
 WIDE: Final = 100
 SORTS: Final = ("relevance", "newest", "oldest")
-KEYS: Final = ("Enter open", "Esc leave", "? help", "^R resume", "^Y copy", "Tab pin", "^T order", "^F ^B scroll")
+KEYS: Final = ("Enter open", "Esc quit", "? help", "^R resume", "^Y copy", "Tab pin", "^T order", "^F ^B scroll")
 """The most needed first: as many as fit are shown."""
 HELP: Final = (
     '  Type words, "phrases", and fields such as project:shop is:error since:7d.',
-    "  The word that you are typing stands for any ending.",
+    "  The word you are typing matches any ending.",
     "",
-    "  Enter             read the chat, and come back",
+    "  Enter             open the chat, then return to the list",
     "  ^R                resume it in Claude Code",
-    "  ^Y                copy the command that resumes it",
-    "  Tab               pin it, or unpin it",
-    "  Up Down ^P ^N     another chat; PgUp PgDn Home End go further",
-    "  ^F ^B             scroll what is shown of it",
-    "  ^T                another order: relevance, newest, oldest",
-    "  ^U ^W ^A ^E       edit what you typed",
-    "  Esc ^C            leave",
-    "  F1                this; also ? where nothing is typed",
+    "  ^Y                copy the resume command",
+    "  Tab               pin or unpin it",
+    "  Up Down ^P ^N     select a chat; also PgUp PgDn Home End",
+    "  ^F ^B             scroll the preview",
+    "  ^T                change the order: relevance, newest, oldest",
+    "  ^U ^W ^A ^E       edit the query",
+    "  Esc ^C            quit",
+    "  F1                this help; also ? when the query is empty",
 )

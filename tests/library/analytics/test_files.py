@@ -167,7 +167,7 @@ def test_a_copy_that_the_client_kept_is_a_version(tmp_path: Path, library: Libra
     moment = datetime(2026, 1, 6, tzinfo=UTC).timestamp()
     os.utime(copy, (moment, moment))
     seen = seen_at(library, history(library, "shop/app.py"), "2026-01-10", NOW)
-    assert (seen.version.content, seen.basis) == ("kept\n", "a copy that Claude Code kept")
+    assert (seen.version.content, seen.basis) == ("kept\n", "a backup that Claude Code made")
 
 
 def test_an_edit_tells_what_was_there_before(tmp_path: Path) -> None:

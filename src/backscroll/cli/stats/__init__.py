@@ -27,10 +27,10 @@ COMMANDS = {
     cls=LazyGroup,
     modules=COMMANDS,
     invoke_without_command=True,
-    short_help="Tokens, costs, tools, errors and time, counted.",
+    short_help="Tokens, costs, tools, errors and time.",
 )
-@click.option("--since", metavar="TIME", help="From then on: 2026-01-05, yesterday, 7d.")
-@click.option("--until", metavar="TIME", help="Up to the end of that day, or that time.")
+@click.option("--since", metavar="TIME", help="Start of the period: 2026-01-05, yesterday, 7d.")
+@click.option("--until", metavar="TIME", help="End of the period: a day (included) or a time.")
 @global_options
 @click.pass_context
 def command(context: click.Context, since: str | None, until: str | None) -> None:
@@ -49,4 +49,4 @@ def command(context: click.Context, since: str | None, until: str | None) -> Non
 
         write_overview(since, until)
     elif since or until:
-        raise click.UsageError(f"--since and --until go behind {context.invoked_subcommand}", context)
+        raise click.UsageError(f"put --since and --until after {context.invoked_subcommand}", context)

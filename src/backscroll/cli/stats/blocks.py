@@ -9,9 +9,9 @@ from backscroll.cli.output import write
 from backscroll.cli.stats.common import begin, finish, report_options
 
 
-@click.command("blocks", short_help="Windows of 5 hours, as the limits have them; burn rate of the open one.")
+@click.command("blocks", short_help="Five-hour windows, and the rate of the open one.")
 @report_options
-@click.option("--active", is_flag=True, help="Only the window that is open now.")
+@click.option("--active", is_flag=True, help="Only the open window.")
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Show at most this many rows.")
 @global_options
 def command(query: str, since: str | None, until: str | None, as_csv: bool, active: bool, limit: int | None) -> None:
@@ -36,7 +36,7 @@ def command(query: str, since: str | None, until: str | None, as_csv: bool, acti
     burning = report.facts["active"]
     if burning is None:
         if active:
-            write("no window is open: the next answer begins one")
+            write("no window is open; the next answer opens one")
         return
     from backscroll.render.reports import dollars, short
 
@@ -46,10 +46,10 @@ def command(query: str, since: str | None, until: str | None, as_csv: bool, acti
         f" {short(burning['tokens'])} tokens, {dollars(burning['cost_microdollars'])}"
     )
     write(
-        f"Rate       {short(burning['tokens_per_minute'])} tokens a minute,"
-        f" {dollars(burning['cost_microdollars_per_hour'])} an hour"
+        f"Rate       {short(burning['tokens_per_minute'])} tokens per minute,"
+        f" {dollars(burning['cost_microdollars_per_hour'])} per hour"
     )
     write(
         f"At the end {short(burning['projected_tokens'])} tokens,"
-        f" {dollars(burning['projected_cost_microdollars'])}, if it goes on like this"
+        f" {dollars(burning['projected_cost_microdollars'])}, at this rate"
     )

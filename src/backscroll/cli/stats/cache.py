@@ -10,7 +10,7 @@ DIMENSIONS = ("day", "week", "month", "model", "project", "chat", "pause")
 
 @click.command("cache", short_help="How much came from the prompt cache, and what that saved.")
 @report_options
-@click.option("--by", type=click.Choice(DIMENSIONS), default="day", help="What to add up by.")
+@click.option("--by", type=click.Choice(DIMENSIONS), default="day", help="How to group the numbers.")
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Show at most this many rows.")
 @global_options
 def command(query: str, since: str | None, until: str | None, as_csv: bool, by: str, limit: int | None) -> None:

@@ -8,9 +8,9 @@ from backscroll.cli.stats.common import begin, finish, report_options
 DIMENSIONS = ("project", "day", "chat")
 
 
-@click.command("prompts", short_help="How many and how long; interruptions, and what had to be said again.")
+@click.command("prompts", short_help="Number and length of prompts, interruptions, rework.")
 @report_options
-@click.option("--by", type=click.Choice(DIMENSIONS), default="project", help="What to add up by.")
+@click.option("--by", type=click.Choice(DIMENSIONS), default="project", help="How to group the numbers.")
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Show at most this many rows.")
 @global_options
 def command(query: str, since: str | None, until: str | None, as_csv: bool, by: str, limit: int | None) -> None:

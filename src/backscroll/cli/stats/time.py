@@ -8,9 +8,9 @@ from backscroll.cli.stats.common import begin, finish, report_options
 DIMENSIONS = ("project", "day", "model", "chat")
 
 
-@click.command("time", short_help="Active time, waiting on model, tools and you; how long turns take.")
+@click.command("time", short_help="Active time; waits for the model, tools and you; length of turns.")
 @report_options
-@click.option("--by", type=click.Choice(DIMENSIONS), default="project", help="What to add up by.")
+@click.option("--by", type=click.Choice(DIMENSIONS), default="project", help="How to group the numbers.")
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Show at most this many rows.")
 @global_options
 def command(query: str, since: str | None, until: str | None, as_csv: bool, by: str, limit: int | None) -> None:

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 DIMENSIONS = ("tool", "mcp-server", "project", "model")
 
 
-@click.command("tools", short_help="Calls of tools: errors, denials, durations, sizes.")
+@click.command("tools", short_help="Tool calls: errors, denials, durations, sizes.")
 @report_options
-@click.option("--by", type=click.Choice(DIMENSIONS), default="tool", help="What to add up by.")
+@click.option("--by", type=click.Choice(DIMENSIONS), default="tool", help="How to group the numbers.")
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Show at most this many rows.")
 @global_options
 def command(query: str, since: str | None, until: str | None, as_csv: bool, by: str, limit: int | None) -> None:

@@ -10,7 +10,7 @@ DIMENSIONS = ("day", "week", "month", "hour", "model", "project", "chat", "agent
 
 @click.command("usage", short_help="Tokens and costs, by day, model, project …")
 @report_options
-@click.option("--by", type=click.Choice(DIMENSIONS), default="day", help="What to add up by.")
+@click.option("--by", type=click.Choice(DIMENSIONS), default="day", help="How to group the numbers.")
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Show at most this many rows.")
 @click.option("--explain", is_flag=True, help="Also list every answer that was counted, with its copies.")
 @global_options
