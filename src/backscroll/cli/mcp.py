@@ -53,7 +53,7 @@ def command(over_http: bool, port: int | None, token: str | None) -> None:
         else:
             if sys.stdin.isatty() and not request.quiet:
                 write_note(
-                    "An MCP client starts this command, as in: claude mcp add backscroll -- backscroll mcp. Press Ctrl-D to stop."
+                    "An MCP client runs this: claude mcp add backscroll -- backscroll mcp. Press Ctrl-D to stop."
                 )
             serve_child(pool, request.end_at_once if request.demo else None)
     finally:

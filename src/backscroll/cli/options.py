@@ -155,5 +155,5 @@ OPTIONS = (
         help="Do not use colours; the same as setting NO_COLOR.",
     ),
     click.option("-v", "--verbose", count=True, expose_value=False, callback=_more, help="Print more details."),
-    click.option("-q", "--quiet", count=True, expose_value=False, callback=_less, help="Print only results and errors."),
+    click.option("-q", "--quiet", count=True, expose_value=False, callback=_less, help="Print no notes or progress."),
 )  # fmt: skip

@@ -109,9 +109,7 @@ def command(
         found = library.search(query, limit=limit, offset=offset, sort=sort, hits=hits)
         if not found.chats:
             raise missing
-        write_note(
-            f"{clean_line(missing.message)}: these results are from sample conversations (use --home DIR for another folder)"
-        )
+        write_note(f"{clean_line(missing.message)}: showing sample conversations (use --home DIR for another folder)")
     _tell_missing(found, quiet=request.quiet)
     if not found.chats:
         raise NothingFound(f"nothing found for {clean_line(query)}", _suggestion(library, found))

@@ -12,7 +12,7 @@ def write_new(path: Path, pieces: Iterable[str | bytes], *, force: bool, private
     """Write a file under a name of its own and then move it to its place. `private` is for the user's eyes only."""
     _check(path, force=force)
     if not path.parent.is_dir():
-        raise UsageError(f"there is not a folder {path.parent}", "create it first, or choose another one")
+        raise UsageError(f"there is no folder {path.parent}", "create it first, or choose another one")
     temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.part")
     # Not through a link, and not onto anything that somebody put there meanwhile.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
@@ -51,9 +51,7 @@ def make_folder(path: Path, *, force: bool, private: bool) -> None:
     try:
         path.mkdir(mode=0o700 if private else 0o777)
     except FileNotFoundError:
-        raise BackscrollError(
-            f"there is not a folder {path.parent}", "create it first, or choose another one"
-        ) from None
+        raise BackscrollError(f"there is no folder {path.parent}", "create it first, or choose another one") from None
 
 
 def _check(path: Path, *, force: bool) -> None:
