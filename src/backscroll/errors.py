@@ -32,7 +32,7 @@ class BackscrollError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
-        self.add_note(f"next: {hint}")  # for whoever sees a traceback
+        self.add_note(f"next: {hint}")  # shown in a traceback
 
 
 class UsageError(BackscrollError):

@@ -194,7 +194,7 @@ def _pieces(
 
 
 def _free_name(name: str, form: Form, taken: set[str]) -> str:
-    """A name that no other chat of this export has; there are file systems that do not tell A from a."""
+    """A name that no other chat of this export has, even on file systems that ignore case."""
     found = next(
         free for number in count(1) if (free := f"{name}{f'-{number}' if number > 1 else ''}").lower() not in taken
     )

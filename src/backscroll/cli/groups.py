@@ -1,4 +1,4 @@
-"""A command made of commands, each imported when it is asked for: nobody pays for those that he does not use."""
+"""A command group that imports each command only when it is used, so that start-up stays fast."""
 
 import importlib
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ import click
 
 
 class LazyGroup(click.Group):
-    """Knows its commands by their modules; each has it as `command`."""
+    """Loads commands by module name; each module has its command as `command`."""
 
     def __init__(self, *args: Any, modules: Mapping[str, str], **settings: Any) -> None:  # noqa: ANN401
         super().__init__(*args, **settings)

@@ -44,7 +44,7 @@ COMMANDS = {
     "inspect": "backscroll.cli.inspect",
     "demo": "backscroll.cli.demo",
 }
-"""Each command's module, which has it as `command`."""
+"""The module of each command; its `command` is the click command."""
 
 
 @click.command(

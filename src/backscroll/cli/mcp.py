@@ -61,7 +61,7 @@ def command(over_http: bool, port: int | None, token: str | None) -> None:
 
 
 def _homes(settings: "Settings") -> "list[Home]":
-    """The homes to read. One that is not there yet comes into being with the first session of whoever starts us."""
+    """The homes to read. A missing home is fine: the client that starts us creates it with its first session."""
     from backscroll.library import Home, open_homes
 
     try:

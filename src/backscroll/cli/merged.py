@@ -1,4 +1,4 @@
-"""How a backup or a repair is told."""
+"""How the result of a backup or a repair is printed."""
 
 from typing import TYPE_CHECKING
 

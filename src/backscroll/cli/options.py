@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 @dataclass
 class Request:
-    """What the user asked for, apart from the command's own options."""
+    """The global options of this run."""
 
     homes: list[Path] = field(default_factory=list)
     library: Path | None = None
     json: bool = False
     verbosity: int = 0
     demo: bool = False
-    """Whether to answer from the sample conversations instead of the user's own."""
+    """Whether to use the sample conversations instead of the user's own."""
     reads_history: bool = False
-    """Whether the command answers from conversations: then it says so if there are none."""
+    """Whether the command reads conversations: then it says so if there are none."""
     closing: ExitStack = field(default_factory=ExitStack)
-    """What to do when the command has ended, however it ended."""
+    """What to close when the command ends, however it ends."""
     _room: "Sandbox | None" = None
 
     @property
@@ -39,7 +39,7 @@ class Request:
         return self.verbosity < 0
 
     def settings(self) -> Settings:
-        """Options, environment and settings file together; those of the demo, if it is asked for."""
+        """Options, environment and settings file combined; with --demo, the settings of the demo."""
         if self.demo:
             self.room()
             return replace(load_settings(), is_demo=True)

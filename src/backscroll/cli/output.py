@@ -70,7 +70,7 @@ def write_note(text: str) -> None:
 
 
 def no_history_for(request: "Request") -> NothingFound | None:
-    """What to tell the user of a command that had no conversations to answer from; None if it had, or needs none."""
+    """The error for a command that found no conversations to read; None if it found some or needs none."""
     if not request.reads_history or request.demo:
         return None
     from backscroll.library import has_history, no_history, open_homes
@@ -80,7 +80,7 @@ def no_history_for(request: "Request") -> NothingFound | None:
         homes = open_homes(settings)
         return None if has_history(settings, homes) else no_history(homes)
     except BackscrollError:
-        return None  # what is wrong was told already, or is about to be
+        return None  # the problem is reported elsewhere
 
 
 def write_no_history(request: "Request", *, as_json: bool = False) -> None:
@@ -146,7 +146,7 @@ def keep_first(request: "Request") -> None:
             with ProgressLine("archiving your sessions", quiet=request.quiet) as progress:
                 keep(settings, homes, progress.set_total, progress.add)
     except Busy:
-        pass  # somebody else is just doing it
+        pass  # another process is archiving right now
     except OSError as error:
         if not request.quiet:
             write_note(f"backscroll: could not archive: {clean(str(error))}\n  next: see --library")
@@ -162,9 +162,9 @@ def write_update_notes(told: "Updated", *, verbose: bool) -> None:
 
 
 class ProgressLine:
-    """How far something long has come, on stderr: a line that changes on a terminal, else one line for each step.
+    """Progress of a long task, on stderr: one updating line on a terminal, otherwise one line per step.
 
-    Silent for the first second, and elsewhere than on a terminal unless `plain` asks for it.
+    Silent for the first second, and silent when stderr is not a terminal unless `plain` is set.
     """
 
     def __init__(self, what: str = "", *, quiet: bool, plain: bool = False) -> None:
@@ -193,7 +193,7 @@ class ProgressLine:
         self.begin(self._what, total)
 
     def begin(self, what: str, total: int, unit: str = "bytes") -> None:
-        """Something new begins, of so many bytes or other things."""
+        """Start a step of `total` bytes or other units."""
         self._what, self._total, self._unit = what, total, unit
         self._done = 0
         self._start = time.monotonic()
@@ -201,7 +201,7 @@ class ProgressLine:
             write_note(f"{what} {self._amount(total)}")
 
     def add(self, count: int) -> None:
-        """So much more is done."""
+        """Add `count` to what is done."""
         self._done += count
         if self._visible and (now := time.monotonic()) >= self._next:
             self._next = now + 0.2

@@ -1,4 +1,4 @@
-"""The picker on a terminal: keys in, lines out, by curses. What they mean is in `render.picker`."""
+"""The picker on a terminal, with curses: reads keys and paints lines. Its state and layout are in `render.picker`."""
 
 import base64
 import contextlib
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from backscroll.library import Library, StoredChat
 
 PAGE = 50
-"""How many chats are asked for at first; more as one comes to their end."""
+"""How many chats to load at first; more are loaded when the selection reaches the end."""
 
 
 class ChatActions:
-    """What the picker can do with a chat; each may raise a BackscrollError."""
+    """What the picker can do with a chat; each action may raise a BackscrollError."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class ChatActions:
 
 
 class PickerResult:
-    """How the picker was left."""
+    """What the user chose on leaving the picker."""
 
     def __init__(self) -> None:
         self.resume: StoredChat | None = None
@@ -50,13 +50,13 @@ class PickerResult:
 def pick(
     text: str, sort: str, open_anew: "Callable[[], Library]", actions: ChatActions, *, color: bool
 ) -> PickerResult:
-    """Show the picker until it is left."""
+    """Show the picker until the user leaves it."""
     curses.set_escdelay(25)
     lister, viewer = PickerQueries(open_anew), PickerQueries(open_anew)
     lists: LatestAnswer[ListRequest, ChatList] = LatestAnswer(lister.found, lister.close)
     views: LatestAnswer[PreviewRequest, list[Line]] = LatestAnswer(viewer.preview, viewer.close)
     try:
-        # Not curses.wrapper, which asks for colours where there must be none.
+        # Not curses.wrapper, which turns colours on even where there must be none.
         window = curses.initscr()
         curses.noecho()
         return PickerScreen(window, Picker(text, sort=sort), lists, views, actions, color).run()
@@ -88,17 +88,17 @@ class PickerScreen:
         self._asked = ListRequest("", "", 0, 0, 0)
         self._listed: ListRequest | None = None
         self._looked: PreviewRequest | None = None
-        """What is being looked at; None once it has been seen."""
+        """The preview that is being loaded; None once it is shown."""
         self._last_look: PreviewRequest | None = None
         self._round = 0
         self._limit = PAGE
         self._is_over = False
         self._looks = _looks(color=color)
-        curses.raw()  # so that ^C, ^Y and ^Z come to us as keys
+        curses.raw()  # so that we get ^C, ^Y and ^Z as keys
         window.keypad(True)
 
     def run(self) -> PickerResult:
-        """Until somebody leaves."""
+        """Run until the user quits."""
         _paste_mode(on=True)
         try:
             self._loop()
@@ -110,12 +110,12 @@ class PickerScreen:
         self._ask()
         while not self._is_over:
             self._paint()
-            # Quick while an answer is on its way; else a resize or a key wakes us up.
+            # Poll fast while waiting for an answer; otherwise a key or a resize wakes us up.
             self._window.timeout(15 if self._is_waiting else 500)
             with contextlib.suppress(curses.error):
                 self._press(self._window.get_wch())
                 self._window.timeout(0)
-                while not self._is_over:  # all that was typed meanwhile, before anything is drawn
+                while not self._is_over:  # take everything typed meanwhile before drawing
                     self._press(self._window.get_wch())
             self._receive()
             self._ask()
@@ -201,7 +201,7 @@ class PickerScreen:
                 picker.notice = ("problem", f"{clean_line(error.message)} ({clean_line(error.hint)})")
 
     def _escape(self, *, was_help: bool) -> None:
-        """Alone it leaves; before other characters it is a key that we do not know, or something pasted."""
+        """Escape alone quits; followed by other characters it is an unknown key, or pasted text."""
         following = self._following()
         if following.startswith("[200~"):
             while not following.endswith("\x1b[201~") and (more := self._following(wait=500)):
@@ -232,7 +232,7 @@ class PickerScreen:
         try:
             self._actions.show(chat)
             if time.monotonic() - started < 0.5:
-                # The pager did not stay, or there is none.
+                # There is no pager, or it returned at once.
                 sys.stdout.write("\n-- press Enter to return --")
                 sys.stdout.flush()
                 sys.stdin.readline()
@@ -297,7 +297,7 @@ class PickerScreen:
         self._window.erase()
         encoding = self._window.encoding
         for row, line in enumerate(lines):
-            with contextlib.suppress(curses.error):  # the last column of the last line cannot be written
+            with contextlib.suppress(curses.error):  # curses cannot write the last column of the last line
                 self._window.move(row, 0)
                 for look, text in line:
                     self._window.addstr(_encodable(text, encoding), self._looks.get(look, 0))
@@ -307,7 +307,7 @@ class PickerScreen:
 
 
 def _encodable(text: str, encoding: str) -> str:
-    """The text as far as the terminal's encoding has it; our own lines and marks as something like them."""
+    """The text in the terminal's encoding; our own lines and marks become similar ASCII characters."""
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
@@ -316,7 +316,7 @@ def _encodable(text: str, encoding: str) -> str:
 
 
 def _paste_mode(*, on: bool) -> None:
-    """Have the terminal tell what is pasted from what is typed: a newline in it must not open anything."""
+    """Turn bracketed paste on or off: a newline in pasted text must not open a chat."""
     sys.stdout.write("\x1b[?2004h" if on else "\x1b[?2004l")
     sys.stdout.flush()
 

@@ -1,4 +1,4 @@
-"""What the picker asks the library, behind its back: typing never waits for an answer, and only the latest counts."""
+"""The picker's queries, answered in the background: typing never waits, and only the latest request counts."""
 
 import contextlib
 import ctypes
@@ -24,7 +24,7 @@ PATIENCE = 0.04
 
 
 class LatestAnswer(Generic[Question, Answer]):
-    """Somebody who answers questions one at a time, each time the latest, and forgets those that came before it."""
+    """A background thread that answers one question at a time, always the latest; older ones are dropped."""
 
     def __init__(self, answer: Callable[[Question], Answer], close: Callable[[], object]) -> None:
         self._answer = answer
@@ -37,25 +37,25 @@ class LatestAnswer(Generic[Question, Answer]):
         self._thread.start()
 
     def ask(self, question: Question) -> None:
-        """Ask this, and no longer what was asked before."""
+        """Replace any earlier question by this one."""
         with self._condition:
             self._question = question
             self._condition.notify()
 
     def answered(self) -> tuple[Question, Answer | str] | None:
-        """An answer that has come since, with its question; a text is what went wrong."""
+        """The newest answer with its question, if there is one; a string is an error message."""
         with self._condition:
             found, self._answered = self._answered, None
             return found
 
     def stop(self) -> None:
-        """Ask nothing more, and do not wait for what takes long."""
+        """End the thread, even in the middle of a long query."""
         with self._condition:
             self._is_over = True
             self._condition.notify()
         self._thread.join(0.2)
         if self.is_alive:
-            # It must end before the interpreter does: a thread inside the search engine would bring that down.
+            # It must end before the interpreter does: a thread inside the search engine would crash it.
             ending = ctypes.py_object(SystemExit)
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread.ident or 0), ending)
             self._thread.join(5)
@@ -77,7 +77,7 @@ class LatestAnswer(Generic[Question, Answer]):
                 answer = self._answer(question)
             except BackscrollError as error:
                 answer = f"{clean_line(getattr(error, 'problem', error.message))} ({clean_line(error.hint)})"
-            except Exception as error:  # a thread has no door, and the user must see it
+            except Exception as error:  # nothing above catches it in a thread, and the user must see it
                 answer = f"the search failed: {clean_line(str(error))}"
             with self._condition:
                 self._answered = (question, answer)
@@ -86,7 +86,7 @@ class LatestAnswer(Generic[Question, Answer]):
         with self._condition:
             while self._question is None and not self._is_over:
                 self._condition.wait()
-            # Whoever types goes on typing: wait until they pause.
+            # Wait for a pause in typing.
             while not self._is_over and self._condition.wait(PATIENCE):
                 pass
             question, self._question = self._question, None
@@ -94,7 +94,7 @@ class LatestAnswer(Generic[Question, Answer]):
 
 
 class ListRequest(NamedTuple):
-    """What was typed, in which order to answer, and how much of it."""
+    """The list to load: query, order, and how many chats."""
 
     text: str
     sort: str
@@ -102,11 +102,11 @@ class ListRequest(NamedTuple):
     width: int
     """Of the list, in columns."""
     round: int
-    """Raised to have the same answered anew."""
+    """Incremented to repeat the same request."""
 
 
 class ChatList(NamedTuple):
-    """The chats that were found."""
+    """The chats of the list."""
 
     entries: list[PickerEntry]
     amount: str
@@ -114,7 +114,7 @@ class ChatList(NamedTuple):
 
 
 class PreviewRequest(NamedTuple):
-    """Which chat to look into, with which query, for a pane of some width."""
+    """The preview to load: a chat, the query, and the width of the pane."""
 
     chat: "StoredChat"
     text: str
@@ -123,7 +123,7 @@ class PreviewRequest(NamedTuple):
 
 
 class PickerQueries:
-    """The library as the picker sees it. Opens its own, so that nobody waits for another's answer."""
+    """The picker's queries. Each instance opens its own library: list and preview do not wait for each other."""
 
     def __init__(self, open_anew: "Callable[[], Library]") -> None:
         self._open = open_anew
@@ -131,7 +131,7 @@ class PickerQueries:
         self._round = 0
 
     def found(self, request: ListRequest) -> ChatList:
-        """The chats that answer what was typed; without anything typed, all of them by time."""
+        """The chats that match the query; for an empty query, all chats by time."""
         library = self._fresh(request.round)
         now = datetime.now().astimezone()
         query = while_typing(library.parse(request.text))
@@ -141,7 +141,7 @@ class PickerQueries:
             entries = [self._entry(library, chat, _counts(chat), now) for chat in chats[: request.limit]]
             amount = f"{request.limit:,}+ chats" if len(chats) > request.limit else plural(len(chats), "chat")
             return ChatList(entries, amount, {chat.overview.id: chat for chat in chats})
-        # What was looked for must be seen, so a narrow list has short snippets.
+        # The match must be visible, so a narrow list gets short snippets.
         width = max(30, request.width - LABEL_WIDTH)
         found = library.search(query, sort=request.sort, limit=request.limit, hits=1, width=width)
         entries = [
@@ -180,13 +180,13 @@ class PickerQueries:
         return list(preview_of(looked.chat.overview, marks, matches, said, looked.width))
 
     def close(self) -> None:
-        """Let go of the library."""
+        """Close the library."""
         if self._library is not None:
             self._library.close()
             self._library = None
 
     def _fresh(self, round_: int) -> "Library":
-        """The library, opened anew where pins have changed."""
+        """The library, reopened if pins have changed."""
         if self._library is None or round_ != self._round:
             self.close()
             self._library, self._round = self._open(), round_
@@ -204,7 +204,7 @@ class PickerQueries:
 
 
 def while_typing(query: "Query") -> "Query":
-    """The same, but the word at its end stands for any ending: it may be half typed."""
+    """The same query with its last word as a prefix: it may be half typed."""
     from backscroll.query import All, Query, Word
 
     *before, last = query.root.parts or (None,)
@@ -225,6 +225,6 @@ def _counts(stored: "StoredChat") -> Line:
 
 
 LABEL_WIDTH = 16
-"""What stands before a snippet, in columns."""
+"""Columns taken by the label before a snippet."""
 LONGEST_TEXT = 4_000
 """How much of what was said is shown at most, in characters."""

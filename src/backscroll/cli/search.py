@@ -150,7 +150,7 @@ def _looks() -> "LineStyle":
 
 
 class LineStyle:
-    """How the pieces of a line look; ids lead to their session where the terminal follows links."""
+    """Colours for the pieces of a line; ids link to their session if the terminal supports links."""
 
     def __init__(self, *, links: bool) -> None:
         self._links = links

@@ -1,8 +1,8 @@
 """What the status line says.
 
 Runs after every message, so it must cost next to nothing: it imports neither click nor the library, brings nothing up
-to date, and reads sums from the index as the last update left it. That is why its few statements stand here, and why
-the rule of the five-hour windows (`library.analytics.blocks`) is written a second time; a test holds the two together.
+to date, and reads sums from the index as the last update left it. That is why its few statements are here, and why the
+rule of the five-hour windows (`library.analytics.blocks`) is written a second time; a test holds the two together.
 """
 
 import json

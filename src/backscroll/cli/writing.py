@@ -14,7 +14,7 @@ def write_new(path: Path, pieces: Iterable[str | bytes], *, force: bool, private
     if not path.parent.is_dir():
         raise UsageError(f"there is no folder {path.parent}", "create it first, or choose another one")
     temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.part")
-    # Not through a link, and not onto anything that somebody put there meanwhile.
+    # Not through a link, and not onto a file that was created meanwhile.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     try:
         with os.fdopen(os.open(temporary, flags, 0o600 if private else 0o666), "wb") as file:

@@ -1,7 +1,7 @@
 """Sub-agents, and the calls that started them.
 
-An agent's rows stand in a file of its own, or up to 2.0.20 among the rows of its session as sidechains. It belongs to
-the call that its sidecar names, else to the call whose result names it, else to the call with its prompt.
+An agent's rows are in a separate file, or up to 2.0.20 among the rows of its session as sidechains. It belongs to the
+call that its sidecar names, else to the call whose result names it, else to the call with its prompt.
 """
 
 from collections import deque
@@ -70,7 +70,7 @@ class Agent:
 
     @property
     def is_stub(self) -> bool:
-        """Whether it was only started to be ready: nobody asked it anything."""
+        """Whether it was only started to warm up and got no task."""
         return self.prompt == "Warmup"
 
     @property

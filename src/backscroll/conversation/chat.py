@@ -1,6 +1,6 @@
 """One chat: its sessions, branches, agents, title and times.
 
-Everything here follows from the transcripts and their tree, and is worked out when somebody asks.
+Everything here follows from the transcripts and their tree, and is computed on demand.
 """
 
 from collections import Counter
@@ -96,7 +96,7 @@ class Chat:
 
     @cached_property
     def agents(self) -> list[Agent]:
-        """All sub-agents, those that belong to no call too; nested ones stand in their own right."""
+        """All sub-agents, including those without a call; nested ones are listed too."""
         return find_agents(self.sessions, self._agents, self.tree)
 
     @cached_property
@@ -177,7 +177,7 @@ class Chat:
 
     @property
     def copies(self) -> int:
-        """How many rows stand in more than one place."""
+        """How many rows are in more than one place."""
         return sum(len(node.copies) - 1 for node in self.tree.all_nodes())
 
     @property
@@ -227,7 +227,7 @@ class Chat:
         return [call for node in _by_time(calling) for call in node.row.calls]
 
     def leaf_of(self, session: Transcript) -> Turn | None:
-        """The turn that the client would go on from if it resumed this session; None if it would begin anew."""
+        """The turn from which the client would resume this session; None if it would start over."""
         last = self.tree.find(session.rows[-1].uuid) if session.rows else None
         checkpoint = session.checkpoint
         if checkpoint is None or last is None:
@@ -327,7 +327,7 @@ def _in_place(path: list[Turn], beside: list[Turn]) -> list[Turn]:
 
 
 def _contained(sessions: list[Transcript], tree: Tree) -> set[str]:
-    """The files of sessions all of whose prompts and answers stand in a later one too."""
+    """The files of sessions whose prompts and answers are all in a later one too."""
     if len(sessions) < 2:
         return set()
     sizes: Counter[str] = Counter()

@@ -1,6 +1,6 @@
 """Which transcripts are one chat.
 
-Sessions that share rows are: by the rows' uuids, by the ids of messages where uuids were given anew, by `forkedFrom`,
+Sessions that share rows are: by the rows' uuids, by the ids of messages where uuids were replaced, by `forkedFrom`,
 and where one session says that it goes on in another or came out of it. A file that is gone is not needed for that:
 what its copies share is enough.
 """
@@ -72,12 +72,12 @@ class Chats:
         return self._transcripts.get(file)
 
     def entitle(self, place: TranscriptPlace, title: str | None) -> None:
-        """Set the title that stands in a file beside the session's own."""
+        """Set the title from the file beside the session."""
         self.add(place, ())
         self._transcripts[place.file].title_beside = title
 
     def remove(self, file: str) -> None:
-        """Forget a file: it was rewritten and will be added anew, or it does not count any more."""
+        """Forget a file: it was rewritten and will be added again, or it no longer counts."""
         gone = self._transcripts.pop(file, None)
         if gone is None:
             return
@@ -114,7 +114,7 @@ class Chats:
         return sorted(chats, key=lambda chat: (chat.last_active or PAST, chat.id), reverse=True)
 
     def _take_summaries(self, transcript: Transcript) -> None:
-        """A summary names the last row of the conversation that it is the title of, in whatever file it stands."""
+        """A summary names the last row of the conversation it is the title of, in whatever file it is."""
         for summary in transcript.take_summaries():
             if summary.leaf_uuid and summary.summary:
                 self._summaries.setdefault(summary.leaf_uuid, {})[transcript.place.file] = summary.summary
@@ -144,7 +144,7 @@ class Chats:
         for row in rows:
             group.tree.stale |= group.copies is not None and group.copies.change_with(row)
             if not row.is_sidechain:
-                # A row that stands for another may be withdrawn, and then nothing may be linked by it.
+                # A row that represents another may be withdrawn, so nothing may be linked by it.
                 if not row.uuid.startswith("queued "):
                     group = self._link(group, row.uuid)
                 if row.parent and not row.parent.startswith("queued "):

@@ -1,7 +1,7 @@
 """Rows that are copies of others though their uuids differ and nothing in them says so.
 
 Up to 1.0.17 every row got a new uuid when a session was resumed. Answers still have their message's id, and results
-their call's; anything else is known by what it hangs on and what it says. Copies stand at the beginning of a file.
+their call's; anything else is known by what it hangs on and what it says. Copies are at the beginning of a file.
 """
 
 from collections import Counter
@@ -14,7 +14,7 @@ from backscroll.conversation.transcripts import Transcript
 Key = tuple[object, ...]
 
 SEVERAL: Final = ""
-"""Stands for the name of a file where there is more than one."""
+"""Used as the file name where there is more than one."""
 
 
 class Copies:

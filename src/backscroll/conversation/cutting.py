@@ -12,7 +12,7 @@ MOST_LOOKED_AT: Final = 1000
 def answered_past(node: Node, turn: Turn) -> bool:
     """Whether the turn has answers behind this node: then a prompt that hangs on it takes them back.
 
-    Where finding out would take long, it says yes: then the tree is built anew, which finds out for all at once.
+    Where the answer would take long, it is yes: then the tree is rebuilt, which answers it for all nodes at once.
     """
     for count, other in enumerate(reversed(turn.nodes)):
         if other is node:

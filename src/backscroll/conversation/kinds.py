@@ -1,7 +1,7 @@
 """What a row of a conversation is: a person's prompt, an answer, a command's output, an interruption …
 
-The client writes many things into the user's mouth. The one place that tells them apart; what they are named on the
-wire is in `records`.
+The client writes many things in the user's name. This is the one place that distinguishes them; what they are named on
+the wire is in `records`.
 """
 
 import re
@@ -22,7 +22,7 @@ from backscroll.records import (
 
 
 class RowKind(StrEnum):
-    """What a row is to a reader."""
+    """What kind of row it is for a reader."""
 
     PROMPT = "prompt"
     QUEUED = "queued"
@@ -54,7 +54,7 @@ HUMAN: Final = frozenset({RowKind.PROMPT, RowKind.QUEUED})
 TURNS: Final = frozenset({RowKind.PROMPT, RowKind.COMMAND, RowKind.SHELL})
 """What begins a turn."""
 SILENT: Final = frozenset({RowKind.PROGRESS})
-"""What stands in the chain and says nothing."""
+"""Rows of the chain without content."""
 
 
 def kind_of(record: ChainRecord) -> RowKind:

@@ -34,7 +34,7 @@ from backscroll.records import (
 
 
 class CallState(StrEnum):
-    """How a tool call ended."""
+    """The state of a tool call."""
 
     DONE = "done"
     ERROR = "error"
@@ -47,7 +47,7 @@ class CallState(StrEnum):
 
 
 class CallResult(NamedTuple):
-    """What a tool gave back, and the row it stands in."""
+    """What a tool returned, and the row that has it."""
 
     block: ToolResult
     row: Row
@@ -92,7 +92,7 @@ class Message:
 
     @property
     def key(self) -> str:
-        """What tells it from all other messages of its chat: its first row. Ids are given twice by some APIs."""
+        """Its unique key in the chat: its first row. Some APIs use message ids twice."""
         return self.rows[0].uuid
 
     def settle(self, results: Mapping[str, CallResult], *, was_interrupted: bool, is_live: bool) -> None:
@@ -108,7 +108,7 @@ class Message:
 
     @cached_property
     def row_of_call(self) -> dict[str, Row]:
-        """The row that each call stands in, by the id of the call."""
+        """The row of each call, by the id of the call."""
         rows: dict[str, Row] = {}
         for row in self.rows:
             for made in row.calls:
@@ -127,7 +127,7 @@ class Message:
 
     @cached_property
     def place_of_picture(self) -> dict[int, tuple[Row, int]]:
-        """Where each picture of it or of a result stands, by the `id` of its block: its row, and its number there."""
+        """The place of each picture in it or in a result, by the `id` of its block: its row, and its number there."""
         results = (call.result.row for call in self.calls.values() if call.result)
         rows = {id(row): row for row in (*self.rows, *results)}
         return {
@@ -162,7 +162,7 @@ class Message:
 
 
 def results_of(rows: Iterable[Row]) -> dict[str, CallResult]:
-    """Every tool result among these rows by the call it belongs to, wherever it stands."""
+    """Every tool result among these rows, by the id of its call."""
     results: dict[str, CallResult] = {}
     for row in rows:
         for block in _blocks(row.record) if row.results else ():

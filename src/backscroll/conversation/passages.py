@@ -1,7 +1,7 @@
 """What of a record is text to be found, piece by piece, and what part it plays.
 
-A piece is a block of a message, or the whole of a record that has no blocks. Its text is made when somebody asks: the
-rows of a home are written long before their words are looked at.
+A piece is a block of a message, or the whole of a record that has no blocks. Its text is made on demand: the rows of a
+home are written long before their words are looked at.
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ from backscroll.records import (
 
 
 class Role(StrEnum):
-    """What part a passage plays. In the order of their worth to somebody who searches."""
+    """The role of a passage, ordered by its value for a search."""
 
     TITLE = "title"
     PROMPT = "prompt"
@@ -78,7 +78,7 @@ def passages_of(record: Record, kind: RowKind | None = None) -> Iterator[Passage
             yield from _passages(content, role)
         else:
             for passage in _passages(content, role):
-                # What the client put beside a prompt is no prompt, nor is what stands beside a result.
+                # What the client adds to a prompt is no prompt, nor is what it adds to a result.
                 is_around = (
                     isinstance(passage.source, Text) and passage.source.text and not without_around(passage.source.text)
                 )
@@ -104,7 +104,7 @@ def passages_of(record: Record, kind: RowKind | None = None) -> Iterator[Passage
 
 
 def text_of_block(block: Block) -> str:
-    """What a block says, without pictures and other data that nobody reads."""
+    """The text of a block, without pictures and other binary data."""
     if isinstance(block, Text):
         return block.text
     if isinstance(block, Thinking):

@@ -1,7 +1,7 @@
 """One row of a conversation, as far as its place and kind are concerned.
 
-Light, so that the rows of a whole home fit into memory: the record itself is only kept where somebody is going to
-read it.
+Light, so that the rows of a whole home fit into memory: the record itself is only kept where a caller is going to read
+it.
 """
 
 from datetime import datetime
@@ -33,7 +33,7 @@ LONGEST_TEXT: Final = 200
 
 
 class RowCall(NamedTuple):
-    """A call of a tool, as far as its place is concerned."""
+    """A tool call, reduced to what the structure of a chat needs."""
 
     id: str
     name: str
@@ -42,7 +42,7 @@ class RowCall(NamedTuple):
     agent: AgentCall | None = None
     """The sub-agent it starts."""
     todo: TodoCall | None = None
-    """What it changes in the list of what is to be done."""
+    """What it changes in the to-do list."""
 
 
 class Row:
@@ -121,7 +121,7 @@ class Row:
 
 def _call(block: ToolUse) -> RowCall:
     name = block.name or ""
-    # Only what is asked for is taken out: the block itself would hold on to the bytes of the whole line.
+    # Copy only what is needed: the block itself would keep the bytes of the whole line in memory.
     return RowCall(
         block.id or "",
         name,

@@ -37,7 +37,7 @@ from backscroll.records import (
 
 
 class TranscriptPlace(NamedTuple):
-    """Which file a transcript is: `file` is any name that tells it from the others."""
+    """The file of a transcript: `file` is any unique name."""
 
     file: str
     session_id: str | None
@@ -101,7 +101,7 @@ class Transcript:
         self.sidechains: list[Row] = []
         """Rows of sub-agents inside a session's own file, as up to 2.0.20."""
         self.title_beside: str | None = None
-        """The title that the user gave, where it stands in a file of its own."""
+        """The title that the user gave, if it is in a separate file."""
         self.custom_title: str | None = None
         self.ai_title: str | None = None
         self.agent_name: str | None = None
@@ -121,7 +121,7 @@ class Transcript:
         """Sessions that this one has rows of, or came out of, or goes on in."""
         self.first_typed = ""
         self.withdrawn: list[str] = []
-        """The rows that were taken back: what was made of them has to be made anew."""
+        """The rows that were withdrawn: what was derived from them must be rebuilt."""
         self.first: datetime | None = None
         self.last: datetime | None = None
         self._finder = ProjectFinder()
@@ -135,13 +135,13 @@ class Transcript:
         self._said: dict[str, int] | None = None
         """Where each text was last written as a row; made when it is first asked for."""
         self._absorbed: dict[str, deque[Row]] = {}
-        """The rows that stand for a prompt from the queue, by what it says."""
+        """The rows that represent a queued prompt, by its text."""
         self._agent_calls: set[str] = set()
         self._calls: set[str] = set()
 
     @property
     def project(self) -> str | None:
-        """The working directory, as the rows tell it."""
+        """The working directory, from the rows."""
         return self._finder.path
 
     @property
@@ -161,7 +161,7 @@ class Transcript:
                 if queued is None:
                     added.append(None)
                     continue
-                record = queued  # it stands for a row that the client did not write
+                record = queued  # it represents a row that the client did not write
             if isinstance(record, ChainRecord) and not _is_outside(record):
                 row = Row(record, self.place.file, position, keep=self._keep, origin=self.place.origin)
                 self._see_row(row, record)
@@ -288,7 +288,7 @@ class Transcript:
 
 
 def queued_row(record: QueueOperation, uuid: str, parent: str | None, text: str) -> Attachment:
-    """The row that stands for what was taken from the queue."""
+    """The row that represents a prompt taken from the queue."""
     body = AttachmentBody(type="queued_command", prompt=text)
     return Attachment(
         raw=record.raw, uuid=uuid, parent_uuid=parent, timestamp=record.timestamp, attachment=body

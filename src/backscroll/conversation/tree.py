@@ -18,11 +18,11 @@ from backscroll.conversation.turns import FAR, Node, Turn, walk
 __all__ = ["FAR", "Node", "Tree", "Turn", "walk"]
 
 GOES_ON: Final = frozenset({RowKind.COMPACTION, RowKind.COMPACT_SUMMARY})
-"""What stands where the client began anew, and the conversation did not."""
+"""Rows where the client started a new chain although the conversation continued."""
 
 
 class Tree:
-    """Grows row by row; an addition that changes what was there before makes it stale, to be built anew."""
+    """Grows row by row; an addition that changes earlier parts marks it stale, to be rebuilt."""
 
     def __init__(self) -> None:
         self.nodes: dict[str, Node] = {}
@@ -145,7 +145,7 @@ class Tree:
         return node, False
 
     def _parent_of(self, node: Node, before: Node | None) -> Node | None:
-        """What the node hangs on: its parent, else what stands before it in the file where the parent is lost."""
+        """The parent of the node; if the parent is lost, the row before it in the file."""
         row = node.row
         parent = self.find(row.parent)
         if parent is not None and parent is not node:
@@ -187,7 +187,7 @@ class Tree:
                 self._place(child, parent)
 
     def _cut(self, circle: list[Node], before: dict[int, Row]) -> None:
-        """Place one of the rows that hang on one another: where the client began anew, else where we came in."""
+        """Break a cycle of rows at one of them: a compaction first, else the earliest."""
         # Not where we came in: that depends on what else hangs there.
         cut = min(
             circle, key=lambda node: (node.row.kind is not RowKind.COMPACTION, node.row.when or FAR, node.position)

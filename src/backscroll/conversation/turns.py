@@ -12,7 +12,7 @@ FAR: Final = datetime.max.replace(tzinfo=UTC)
 
 
 class Node:
-    """One row of the chat with all its copies; `row` is the one that tells the original time."""
+    """One row of the chat with all its copies; `row` is the one with the original time."""
 
     __slots__ = ("copies", "is_in_circle", "latest", "parent", "position", "row", "turn")
 
@@ -22,13 +22,13 @@ class Node:
         self.latest: dict[str, Row] | None = None
         """The last copy in each file, once there is more than one."""
         self.position = (row.position, row.transcript)
-        """Where it stands among its siblings: the first place of all its copies."""
+        """Its position among its siblings: the first of all its copies."""
         self.is_in_circle = False
         self.parent: Node | None = None
         self.turn: Turn | None = None
 
     def add_copy(self, row: Row) -> Row:
-        """Take a copy; the row that tells the original time now. In one file a later row replaces an earlier one."""
+        """Add a copy, and return the row with the original time. In one file a later row replaces an earlier one."""
         if self.latest is None:
             self.latest = {self.row.transcript: self.row}
         self.copies.append(row)
@@ -77,7 +77,7 @@ class Turn:
         return turns
 
     def in_order(self) -> list[Node]:
-        """Its rows: a parent before its child, and else as they stand in the file."""
+        """Its rows: parents before children, otherwise in file order."""
         if self._is_in_order():
             return list(self.nodes)
         children = children_in(self)
@@ -93,7 +93,7 @@ class Turn:
         return ordered
 
     def _is_in_order(self) -> bool:
-        """Whether its rows came as they stand in the file, each behind its parent: so it is nearly always."""
+        """Whether its rows came in file order, each after its parent, as they nearly always do."""
         last: tuple[int, str] = (-1, "")
         for node in self.nodes:
             position, parent = node.position, node.parent
@@ -122,5 +122,5 @@ def children_in(turn: Turn) -> dict[int, list[Node]]:
 
 
 def _originality(row: Row) -> tuple[datetime, bool, str]:
-    """The smallest of several copies tells the original time."""
+    """The smallest of several copies has the original time."""
     return row.when or FAR, row.forked_from is not None, row.transcript

@@ -9,24 +9,24 @@ from backscroll.records.tools import READING_TOOLS
 
 
 class FileAccess(NamedTuple):
-    """A call that read or changed a file, and went well; or a copy that the client made (`tool` is empty)."""
+    """A successful call that read or changed a file, or a backup that the client made (`tool` is empty)."""
 
     when: datetime | None
     tool: str
     asked: FileInput
     got: FileResult
     source: str = ""
-    """Where it stands: whatever the caller wants to find it by."""
+    """Where it is: any reference the caller chooses."""
 
 
 class FileVersion(NamedTuple):
-    """A file from one moment on."""
+    """The content of a file from some time on."""
 
     when: datetime | None
     content: str | None
-    """None where it cannot be told."""
+    """None if it is not known."""
     certain: bool
-    """Whether all of it stands in a transcript or a copy; else something of it was concluded."""
+    """Whether all of it is in a transcript or a backup; otherwise part of it was inferred."""
     basis: str
     """What it is based on, in a few words."""
     added: int | None
@@ -35,7 +35,7 @@ class FileVersion(NamedTuple):
 
 
 def versions(touches: Iterable[FileAccess]) -> Iterator[FileVersion]:
-    """What the file looked like after each of them, in their order. One that tells nothing new makes no version.
+    """What the file looked like after each access, in order. An access that shows nothing new makes no version.
 
     A version is certain until something shows that the file was changed by others in between; what a shell command
     does to a file between two versions nobody tells.
@@ -90,7 +90,7 @@ def apply_hunks(text: str, hunks: Iterable[Hunk]) -> str | None:
 
 
 def _seen(touch: FileAccess, content: str | None, certain: bool) -> tuple[str | None, bool, str] | None:
-    """What reading it tells, if that is anything new."""
+    """The version that a read shows, if it is new."""
     got = touch.got
     if got.content is None:
         return None
@@ -149,4 +149,4 @@ def _version(
 
 
 FOUND: Final = "the file as it was before the edit"
-"""The basis of a version that is older than the call that tells of it."""
+"""The basis of a version that is older than the call that shows it."""

@@ -9,10 +9,10 @@ from backscroll.files.reading import Bookmark, Reading
 
 
 class HomeChanges(NamedTuple):
-    """What to look at, and what to forget about."""
+    """What to read, and what to forget."""
 
     to_read: list[HomeFile]
-    """New files, and those that do not look as they did. `Reading` tells which it was."""
+    """New and changed files. `Reading` says which of the two."""
     moved: dict[str, str]
     """Where a file that we know is now → where it was. Its bookmark goes with it."""
     gone: list[str]

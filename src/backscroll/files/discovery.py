@@ -40,7 +40,7 @@ class HomeFile(NamedTuple):
 
     @property
     def place(self) -> Place:
-        """What its name tells."""
+        """What its name says."""
         place = place_of(self.relative.split("/"))
         return Place(self.kind) if isinstance(place, LeftOut) else place
 

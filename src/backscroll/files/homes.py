@@ -34,5 +34,5 @@ def find_homes(named: Sequence[Path] = (), environment: Mapping[str, str] = os.e
 def _expanded(path: Path) -> Path:
     try:
         return path.expanduser()
-    except RuntimeError:  # ~somebody who does not exist; then it is a strange name, and nothing is there
+    except RuntimeError:  # ~name of an unknown user: treat it as a plain name
         return path

@@ -44,7 +44,7 @@ class LeftOut(StrEnum):
 
 
 class Place(NamedTuple):
-    """What the name of a file tells: its kind and whose it is."""
+    """What the name of a file says: its kind, project, session and agent."""
 
     kind: FileKind
     project_folder: str | None = None
@@ -121,7 +121,7 @@ AGENT: Final = re.compile(r"agent-(.+)\.jsonl")
 AGENT_META: Final = re.compile(r"agent-(.+)\.meta\.json")
 TODO: Final = re.compile(rf"({UUID.pattern})-agent-(.+)\.json", re.IGNORECASE)
 LIVE: Final = re.compile(r"\d+\.json")
-# By name, wherever they stand: tokens and keys have no business in any folder that we read.
+# By name, in any folder: we never read tokens and keys.
 SECRET: Final = re.compile(
     r"\.credentials.*|.*\.(?:key|pem)|.*_token|hfi-auth\.json|remote-settings\.json|policy-limits\.json", re.IGNORECASE
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def is_running(pid: int, process_start: str | None) -> bool:
-    """Whether the process is there and, where the system tells, began when it is said to have begun."""
+    """Whether the process exists and, where the system says so, started at the recorded time."""
     if pid <= 0:
         return False  # such a number means many processes
     if os.name == "nt":
@@ -13,17 +13,17 @@ def is_running(pid: int, process_start: str | None) -> bool:
     try:
         os.kill(pid, 0)
     except PermissionError:
-        pass  # somebody else's, and so alive
+        pass  # it belongs to another user, so it is alive
     except (OSError, OverflowError):
         return False
     state, started = _status_of(pid)
     if state == "Z":
-        return False  # it has ended, and only nobody has asked how
+        return False  # a zombie: it has ended, but its parent has not collected it
     return started is None or process_start is None or started == process_start
 
 
 def _status_of(pid: int) -> tuple[str | None, str | None]:
-    """The process's state, and when it began in clock ticks since the system did. Only Linux tells it like this."""
+    """The state of the process, and when it started in clock ticks since boot. Linux only."""
     try:
         status = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:

@@ -1,4 +1,4 @@
-"""Open files that somebody else wrote, without being led astray.
+"""Open files that other programs wrote, safely.
 
 A link is not followed, and what is not a regular file (a FIFO would block us for ever) is refused.
 """

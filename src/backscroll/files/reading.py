@@ -73,7 +73,7 @@ class Change(StrEnum):
 
     @property
     def starts_over(self) -> bool:
-        """Whether what was read before no longer stands in the file, so that it is read from its beginning."""
+        """Whether the file no longer has what was read before, so that it is read from its beginning."""
         return self in (Change.TRUNCATED, Change.REWRITTEN, Change.REPLACED)
 
 
@@ -81,8 +81,8 @@ class Reading:
     """One pass over the complete lines of a file, from a bookmark to where the file ended when it was opened.
 
     Claude Code may be halfway through writing the last line. A line without its newline is not among the lines: it is
-    `tail`, for a caller who can tell whether it is whole, and it is left for the next reading unless `take_tail` is
-    called. `bookmark` always stands behind the line that was given last.
+    `tail`, for a caller who knows whether it is whole, and it is left for the next reading unless `take_tail` is
+    called. `bookmark` is always just after the last line that was returned.
     """
 
     def __init__(self, path: Path, bookmark: Bookmark | None = None) -> None:
@@ -201,7 +201,7 @@ class Reading:
         return Change.GROWN if status.st_size > bookmark.offset else Change.UNCHANGED
 
     def _is_quiet(self) -> bool:
-        """Whether nobody has written to the file for a while; a time in the future says nothing."""
+        """Whether the file has not been written to for a while; a time in the future means nothing."""
         return not 0 <= self._opened_ns - self._status.st_ctime_ns < QUIET_NS
 
     def _windows_match(self, bookmark: Bookmark) -> bool:

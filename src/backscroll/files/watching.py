@@ -1,4 +1,4 @@
-"""Notice changes in homes as they happen."""
+"""Report changes in homes as they happen."""
 
 import os
 import threading
@@ -22,7 +22,7 @@ DELETED: Final = 3  # as watchfiles numbers its events
 
 
 class ChangedFile(NamedTuple):
-    """A file that is new or other than before, or is gone."""
+    """A file that is new, changed, or gone."""
 
     file: HomeFile
     gone: bool = False
@@ -39,7 +39,7 @@ def watch(
     """Yield the files that changed, in batches, until `stop` is set.
 
     The first batch is every file that there is: a caller who takes each batch the same way misses nothing between
-    looking and watching. Where the system cannot tell us of changes (no inotify left, a network disk) we look every
+    looking and watching. Where the system cannot report changes (no inotify left, a network disk) we look every
     `poll_seconds`; and every `sweep_seconds` we look through everything, in case an event was lost.
     """
     stop = stop or threading.Event()
@@ -67,7 +67,7 @@ def watch(
 
 
 class _Seen:
-    """What every file looked like when we last told of it."""
+    """What every file looked like when we last reported it."""
 
     def __init__(self, homes: Sequence[Home]) -> None:
         self._homes = homes
@@ -108,7 +108,7 @@ class _Seen:
         return batch
 
     def _forget(self, path: Path, still_there: Collection[Path] = ()) -> list[ChangedFile]:
-        """Tell of what is gone with this path: a file, or all that was in a folder."""
+        """Report what is gone with this path: a file, or everything in a folder."""
         if path in self._files:
             return [ChangedFile(self._files.pop(path), gone=True)]
         inside = f"{path}{os.sep}"
@@ -123,9 +123,9 @@ class _Seen:
 
 
 def _roots(homes: Sequence[Home]) -> list[tuple[str, tuple[int, int]]]:
-    """What to ask the system about: not the whole home, whose other folders may be huge.
+    """What to watch: not the whole home, whose other folders may be huge.
 
-    With each its device and inode: one that is made anew under the same name has to be asked about anew.
+    Each with its device and inode: one that is recreated under the same name must be watched again.
     """
     roots = []
     for home in homes:

@@ -105,4 +105,4 @@ def divided(number: int, by: int) -> int:
 WEB_SEARCH: Final = 10_000_000
 """$0.01 for a search."""
 RULES: Final = 1
-"""To be raised when the same prices give another cost, or a name another model: stored costs are then made anew."""
+"""Raise this when the same prices give another cost, or a name another model: stored costs are then recomputed."""

@@ -44,7 +44,7 @@ class Prices:
         speed: str | None = None,
         geo: str | None = None,
     ) -> int | None:
-        """What a request costs in nanodollars; None where nobody knows, which is not 0.
+        """The cost of a request in nanodollars; None if it is unknown, which is not 0.
 
         `time_us` is in microseconds since 1970; a request without a time has the newest price.
         """
@@ -62,7 +62,7 @@ class Prices:
     def price_of(self, model: str, when: datetime | None = None, *, speed: str | None = None) -> Price | None:
         """The price of a model at a time, by default the newest; None of `<synthetic>` and of models we do not know.
 
-        A time without a zone is UTC. Fast mode has a price of its own: a model whose fast price nobody knows has none.
+        A time without a zone is UTC. Fast mode has a price of its own: a model whose fast price is unknown has none.
         """
         if when is None:
             return self._find(model, speed, None)

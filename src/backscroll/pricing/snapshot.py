@@ -12,13 +12,13 @@ from backscroll.pricing.money import Price, Rates
 
 @dataclass(frozen=True)
 class PriceSnapshot:
-    """What was taken down, of which version of the package, and when."""
+    """The prices, the version of the package they are from, and when they were taken."""
 
     package: str
     version: str
     made: date
     prices: tuple[Price, ...]
-    """Those of a model stand in the order they came into force."""
+    """The prices of a model are in the order they came into force."""
 
 
 @cache

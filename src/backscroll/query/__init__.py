@@ -1,4 +1,4 @@
-"""What is asked. Pure: the words of a request in, values out."""
+"""The query language. Pure: text in, values out."""
 
 from backscroll.query.completion import Completion, complete, completions
 from backscroll.query.errors import QueryError

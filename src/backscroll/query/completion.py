@@ -1,4 +1,4 @@
-"""What could stand where somebody is typing."""
+"""Completions for a query while it is typed."""
 
 import re
 from typing import Final, NamedTuple
@@ -7,7 +7,7 @@ from backscroll.query.fields import BY_NAME, FIELDS
 
 
 class Completion(NamedTuple):
-    """What could stand in the query instead of what is typed from `start` to the cursor."""
+    """A replacement for the text from `start` to the cursor."""
 
     start: int
     options: list[str]

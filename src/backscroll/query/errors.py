@@ -30,7 +30,7 @@ def pointed(text: str, spot: int) -> str:
 
 
 def visible(text: str) -> str:
-    """The text with one plain character for whatever has no certain width: a caret must stand under what it means."""
+    """The text with characters of uncertain width replaced, so that a caret below it points at the right place."""
     # Composed first, so that a letter and its accent, or the parts of a Korean syllable, are one character.
     return "".join(_visible(character) for character in unicodedata.normalize("NFC", text))
 

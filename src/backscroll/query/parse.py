@@ -38,7 +38,7 @@ MAX_DEPTH: Final = 50
 
 
 def parse(text: str, now: datetime) -> Query:
-    """What is asked. Times are reckoned from `now`, in its zone."""
+    """The parsed query. Relative times are counted back from `now`, in its time zone."""
     if len(text) > MAX_LENGTH:
         raise QueryError("this query is too long", text, MAX_LENGTH, f"use at most {MAX_LENGTH:,} characters")
     if broken := SURROGATE.search(text):
@@ -63,7 +63,7 @@ class _Parser:
         return parts
 
     def side_by_side(self, info: FieldInfo | None) -> list[Part]:
-        """Up to a closing parenthesis, or the end. With `info`, what stands here are values of that field."""
+        """Parse up to a closing parenthesis or the end. With `info`, the words are values of that field."""
         parts = []
         while self.skip_space() and self.text[self.position] != ")":
             parts.append(self.either(info))
@@ -82,7 +82,7 @@ class _Parser:
         return all_of(parts)
 
     def term(self, info: FieldInfo | None, operator: re.Match[str] | None) -> Part:
-        """What stands here, where there is something, or else after `operator`."""
+        """Parse what follows `operator`; an error if there is nothing."""
         negated = False
         # A loop, for a thousand times NOT is no nesting.
         while sign := self.take("NOT") or self.take("-"):
@@ -141,7 +141,7 @@ class _Parser:
         return Phrase(text, start, self.position)
 
     def quoted(self) -> str:
-        """What stands between the quotation mark here and the next; a backslash takes either's meaning away."""
+        """The text between this quotation mark and the next; a backslash escapes either."""
         match = QUOTED.match(self.text, self.position)
         if match is None:
             hint = 'add a " at the end; inside of a phrase write \\" for a quotation mark, and \\\\ for a backslash'
@@ -157,7 +157,7 @@ class _Parser:
         return Regex(unescaped(pattern), start, end)
 
     def check_name(self, name: re.Match[str]) -> None:
-        """A slip in the name of a field is told; what merely has a colon in it is a word."""
+        """A misspelt field name is an error; any other word with a colon is a plain word."""
         meant = meant_field(name[1]) if NOT_BLANK.match(self.text, name.end()) else None
         if meant:
             hint = f'did you mean {meant}:? To search for it as text, put it in quotation marks: "{name[0]}…"'
@@ -182,7 +182,7 @@ class _Parser:
         try:
             comparison, value = meaning(info, typed, self.now)
         except InvalidValue as refused:
-            # Of a value that is not there one can only show where it should be: at its field.
+            # A missing value has no place of its own: point at its field.
             raise self.error(refused.problem, where if typed else min(start, where - 1), refused.hint) from None
         return Field(info.same_as or info.name, comparison, value, start, self.position, typed)
 
@@ -216,7 +216,7 @@ class _Parser:
         return match is not None
 
     def take(self, operator: str) -> re.Match[str] | None:
-        """Go behind this operator, if it stands here."""
+        """Skip this operator, if it is next."""
         match = OPERATORS[operator].match(self.text, self.position)
         if match:
             self.position = match.end()

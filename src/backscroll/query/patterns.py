@@ -1,4 +1,4 @@
-"""Regular expressions between slashes, and how they are told from paths.
+"""Regular expressions between slashes, and how they differ from paths.
 
 A regular expression begins with a slash at the beginning of a term and ends at the next slash that has no backslash
 before it, if behind that one there is a space, a closing parenthesis or nothing. Where the next slash is followed by
@@ -32,7 +32,7 @@ def pattern_end(text: str, start: int) -> int | None:
 
 
 def stays_a_word(word: str) -> bool:
-    """Whether a word that begins with a slash is no expression whatever stands behind it."""
+    """Whether a word that begins with a slash is never an expression, whatever follows it."""
     if _begins_a_word(word, 0):
         return True
     closing = _next_slash(word, 0)
@@ -45,12 +45,12 @@ def unescaped(pattern: str) -> str:
 
 
 def escaped(pattern: str) -> str:
-    """The inverse: the pattern as it stands between slashes."""
+    """The inverse: the pattern as written between slashes."""
     return PAIR.sub(lambda pair: "\\/" if pair[0] == "/" else pair[0], pattern)
 
 
 def find_fault(pattern: str) -> PatternFault | None:
-    """What is wrong with the pattern, as far as one can tell: it will be run by RE2, which we do not have here."""
+    """What is wrong with the pattern, as far as we can check: RE2 runs it later, and is not available here."""
     if len(pattern) > MAX_PATTERN:
         return PatternFault("this regular expression is too long", 0, f"use at most {MAX_PATTERN:,} characters")
     for match in PIECES.finditer(pattern):

@@ -1,4 +1,4 @@
-"""The piece of a text that shows best why it was found, and where the words stand in it."""
+"""The piece of a text that best shows why it was found, and where the words are in it."""
 
 import re
 import unicodedata
@@ -32,7 +32,7 @@ class Highlighter:
         self._regexes = regexes
 
     def snippet(self, text: str, width: int = WIDTH) -> Snippet:
-        """The best piece of the text, about so many characters long."""
+        """The best piece of the text, of about this many characters."""
         matches = self._matches(text)
         begin, end = _window(matches, len(text), width)
         begin, end = _to_words(text, begin, end)
@@ -46,7 +46,7 @@ class Highlighter:
         return [(match.start(), match.end(), match.lastindex or 0) for match in islice(matches, MOST_MATCHES)]
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Where the words stand."""
+        """Where the words are."""
         return [(start, end) for start, end, _ in self._matches(text)]
 
     def _matches(self, text: str) -> list[tuple[int, int, int]]:

@@ -13,7 +13,7 @@ Comparison: TypeAlias = Literal["=", ">", "<", ">=", "<="]
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word as it was typed, `getUserName` or `src/a.py`; whoever searches splits it. `start:end` is its text."""
+    """A word as it was typed, `getUserName` or `src/a.py`; the store splits it. `start:end` is its text."""
 
     text: str
     prefix: bool = False
@@ -45,7 +45,7 @@ class Field:
 
     `since` is called `after`, with `>=`, and `before` has `<`. `start:end` is the whole text of the field, but of a
     value in parentheses or after a `|` only that value. `typed` is how the value was written: `write` repeats it, so
-    that `7d` stays seven days. Whoever makes another field of this one leaves it out.
+    that `7d` stays seven days. Leave it out when making another field from this one.
     """
 
     name: str

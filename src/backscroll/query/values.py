@@ -23,7 +23,7 @@ class InvalidValue(Exception):  # noqa: N818 - it never leaves the package: the 
 
 
 class FieldValue(NamedTuple):
-    """What a typed value means."""
+    """The meaning of a typed value."""
 
     comparison: Comparison
     value: str | datetime | float

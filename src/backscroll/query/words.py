@@ -1,4 +1,4 @@
-"""What a text is found by beyond the words that stand in it: the parts of names, and pairs of characters.
+"""What a text is found by besides its words: the parts of names, and pairs of characters.
 
 The engine cuts text into words at everything that is no letter or digit, so `snake_case`, `dotted.names` and paths
 come apart by themselves. `camelCase` does not, nor do scripts that are written without spaces: their parts are indexed
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Final
 
 LONGEST_WORD: Final = 200
-"""A longer run of letters and digits is no word that anybody would look for."""
+"""A longer run of letters and digits is not a word to search for."""
 
 
 def normal(text: str) -> str:
@@ -88,7 +88,7 @@ def camel_parts(name: str) -> list[str]:
 
 
 def _may_have_blob(text: str) -> bool:
-    """Whether there may be a run of so many characters without a space: such a run covers one of these places."""
+    """Whether there may be a run of this many characters without a space: such a run covers one of these places."""
     for at in range(SHORTEST_BLOB - 1, len(text), SHORTEST_BLOB):
         if text[at] in BLOB_LETTERS and text.count(" ", max(0, at - SHORTEST_BLOB), at + SHORTEST_BLOB) < MOST_SPACES:
             return True
@@ -103,7 +103,7 @@ def _unspaced_parts(text: str) -> Iterator[str]:
             # In one piece, so that their order counts.
             yield " ".join(pairs_of(characters))
         yield " ".join(characters)
-        # What stands between such characters without a space is part of one long word to the engine.
+        # The engine takes text between such characters, without a space, as part of one long word.
         if (before := WORD_BEFORE.search(text, beside, run.start())) is not None:
             yield before[0]
         if (after := WORD_AFTER.match(text, run.end())) is not None:
@@ -145,4 +145,4 @@ SHORTEST_BLOB: Final = 400
 MOST_SPACES: Final = 20
 BLOB_LETTERS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=_-")
 BLOB: Final = re.compile(rf"[A-Za-z0-9+/=_-]{{{SHORTEST_BLOB},}}")
-"""Base64 and the like, which nobody reads."""
+"""Base64 and similar data."""

@@ -17,7 +17,7 @@ def write(query: Query) -> str:
 
 
 def field_text(name: str, value: str) -> str:
-    """The field as it stands in a query, with quotation marks where it needs them."""
+    """The field as written in a query, with quotation marks where needed."""
     return f"{name}:{value if BARE.fullmatch(value) else _quoted(value)}"
 
 

@@ -1,6 +1,6 @@
 """What a message says: content blocks, API messages and token usage.
 
-The wire names of everything inside a record's `message`. What a record itself is stands in `kinds`.
+The wire names of everything inside a record's `message`. Records themselves are in `kinds`.
 """
 
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -11,7 +11,7 @@ from msgspec import Raw, Struct
 class RecordPart(Struct, frozen=True, gc=False, kw_only=True):
     """Anything inside a record.
 
-    `also` names fields that we know of and do not decode; `free` says that any field may stand there.
+    `also` names fields that we know of and do not decode; `free` says that any field is allowed.
     """
 
     also: ClassVar[frozenset[str]] = frozenset()
@@ -43,7 +43,7 @@ class RedactedThinking(Block, frozen=True, gc=False, kw_only=True, tag="redacted
 
 
 class ToolUse(Block, frozen=True, gc=False, kw_only=True, tag="tool_use"):
-    """A call of a tool. `input` is left as JSON until somebody looks: see `value_of`."""
+    """A tool call. `input` stays JSON until it is needed: see `value_of`."""
 
     id: str | None = None
     name: str | None = None
@@ -56,7 +56,7 @@ class ServerToolUse(ToolUse, frozen=True, gc=False, kw_only=True, tag="server_to
 
 
 class MediaSource(RecordPart, frozen=True, gc=False, kw_only=True):
-    """Where an image or document is: `data` is the JSON string of its base64, not decoded until somebody looks."""
+    """The content of an image or document: `data` is its base64 as a JSON string, not decoded until needed."""
 
     type: str | None = None
     media_type: str | None = None
@@ -87,7 +87,7 @@ class ToolReference(Block, frozen=True, gc=False, kw_only=True, tag="tool_refere
 
 
 class ToolResult(Block, frozen=True, gc=False, kw_only=True, tag="tool_result"):
-    """What a tool gave back to the model. Belongs to the call with the same id, wherever that stands."""
+    """What a tool returned to the model. Belongs to the call with the same id, wherever that call is."""
 
     tool_use_id: str | None = None
     content: "Content" = ""
@@ -146,7 +146,7 @@ class OutputDetails(RecordPart, frozen=True, gc=False, kw_only=True):
 
 
 class Usage(RecordPart, frozen=True, gc=False, kw_only=True):
-    """The tokens of one API response, as its row tells them.
+    """The tokens of one API response, as its row has them.
 
     Each row of a response repeats this, and up to about 2.1.96 the earlier rows hold placeholders: only the maximum
     over the rows of one message is a count.

@@ -7,7 +7,7 @@ MOST_PARTS: Final = 300_000
 
 
 def is_crowded(data: bytes, most: int = MOST_PARTS) -> bool:
-    """Whether a JSON value has more parts than anybody reads: commas that stand in no string."""
+    """Whether a JSON value has too many parts to show: counts commas outside strings."""
     if data.count(b",") <= most:
         return False
     count = 0
@@ -49,7 +49,7 @@ def without_crowds(data: bytes, note: str, most: int = MOST_PARTS) -> bytes:
 
 PLAIN: Final = rb'[^\[\]{}"]|"[^"\\,]*+"'
 TOKEN: Final = re.compile(
-    # As much as possible in one go: short lists and objects that hold no others, and what stands between them.
+    # As much as possible in one go: short lists and objects that hold no others, and what is between them.
     rb"(?P<run>(?:%b|[\[{](?:%b){0,9}+[\]}])++)" % (PLAIN, PLAIN)
     + rb'|(?P<string>"(?:[^"\\]|\\.)*+")|(?P<sign>[\[\]{}])',
     re.DOTALL,

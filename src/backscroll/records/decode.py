@@ -1,7 +1,7 @@
 """Turn one line of a session file into a Record.
 
-Decoding never raises: a kind we have not met becomes an UnknownRecord that keeps its raw fields, and what is not a
-JSON object becomes a Problem. Together, the `raw` of all that stands on a line is the line.
+Decoding never raises: a kind we have not met becomes an UnknownRecord that keeps its raw fields, and what is not a JSON
+object becomes a Problem. Joined, the `raw` of everything on a line is the line.
 """
 
 import json
@@ -37,7 +37,7 @@ class Problem(Struct, frozen=True, gc=False, kw_only=True):
 
 
 def decode_line(line: bytes) -> Record | Problem:
-    """What stands first on the line, which is nearly always all of it.
+    """The first item on the line, which is nearly always all of it.
 
     Where objects were glued together, or one broke off and the next was written behind it, the rest of the line
     begins after `raw`; `decode_all` gives that too.
@@ -73,7 +73,7 @@ def value_of(raw: Raw | bytes) -> Any:  # noqa: ANN401
 
 
 def readable_value(raw: Raw | bytes) -> Any:  # noqa: ANN401
-    """The same, to be shown; of a value with more parts than anybody reads only how long it is.
+    """The same, for display; a value with too many parts is replaced by its size.
 
     A list of small numbers takes many times its bytes: once as values, and again when it is written line by line.
     """
@@ -143,7 +143,7 @@ def _next_record(text: str, begin: int, budget: int) -> tuple[int, int]:
     """Where behind a damaged part the next whole record begins, or the end; and how much may still be looked through.
 
     A `{"` inside a JSON string would be written `{\\"`, so what looks like the beginning of a record is one, or is an
-    object nested in the damaged one: those are told apart by what they hold and by what follows them.
+    object nested in the damaged one: what they contain and what follows them distinguishes the two.
     """
     for match in BEGINNING.finditer(text, begin):
         try:

@@ -9,7 +9,7 @@ from backscroll.records.decode import value_of
 
 
 class TextReplacement(NamedTuple):
-    """A text of a file that is to be put in the place of another."""
+    """A piece of a file that an edit replaces, and its replacement."""
 
     old: str
     new: str
@@ -27,7 +27,7 @@ class FileInput(NamedTuple):
     """What a call asks for."""
 
     content: str | None = None
-    """All of the file, as `Write` has it."""
+    """The whole file, as `Write` gives it."""
     replacements: tuple[TextReplacement, ...] = ()
 
 

@@ -1,7 +1,7 @@
 """What a line of a session can be: one class for each record type, those of the chain here, the others in `outside`.
 
-The wire names of records. Attributes are the same names in snake case; `also` lists fields that we know of and do
-not decode. What stands inside `message` is in `content`; how a line becomes one of these is in `decode`.
+The wire names of records. Attributes are the same names in snake case; `also` lists fields that we know of and do not
+decode. What is inside `message` is in `content`; how a line becomes one of these is in `decode`.
 """
 
 from typing import Any, ClassVar, Final, get_args
@@ -79,7 +79,7 @@ class User(ChainRecord, frozen=True, gc=False, kw_only=True, tag="user"):
     """A prompt, tool results, or text that the client put into the user's mouth."""
 
     message: UserMessage | None = None
-    # Mostly repeats the result block, at about 41 % of all bytes: left as JSON until somebody looks.
+    # Mostly repeats the result block, at about 41 % of all bytes: left as JSON until needed.
     tool_use_result: Raw = ABSENT
     source_tool_assistant_uuid: str | None = field(default=None, name="sourceToolAssistantUUID")
     source_tool_use_id: str | None = field(default=None, name="sourceToolUseID")
@@ -194,7 +194,7 @@ class ProgressData(RecordPart, frozen=True, gc=False, kw_only=True, rename="came
 
 
 class ProgressRecord(ChainRecord, frozen=True, gc=False, kw_only=True, tag="progress"):
-    """A tool at work (2.1.12 to 2.1.83). Stands in the chain and says nothing: its children go past it."""
+    """A running tool (2.1.12 to 2.1.83). Part of the chain but without content: its children skip it."""
 
     data: ProgressData | None = None
     tool_use_id: str | None = field(default=None, name="toolUseID")

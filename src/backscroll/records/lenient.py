@@ -19,7 +19,7 @@ def text_of(data: bytes) -> str:
 
 
 def size_of(text: str) -> int:
-    """How many bytes a part of `text_of` stands for."""
+    """How many bytes of the line a part of `text_of` covers."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogateescape"))
 
 

@@ -33,7 +33,7 @@ def decode_long_line(pieces: Iterable[bytes]) -> Iterator[Record | Problem]:
 def cut_strings(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """The same JSON with no string longer than LONGEST_STRING; what was cut is said at the string's end."""
     inside = False  # a string
-    escaped = False  # the next byte stands behind a backslash
+    escaped = False  # the next byte follows a backslash
     kept = bytearray()  # the beginning of this string
     size = 0  # all of it
     for piece in pieces:
@@ -59,7 +59,7 @@ def cut_strings(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _end_of_string(piece: bytes, begin: int, escaped: bool) -> tuple[int, bool]:
-    """Where the quote stands that ends the string around `begin`, or the end; and whether an escape is open there."""
+    """Where the string around `begin` ends (at its quote, or with the data), and whether an escape is open there."""
     at = begin + 1 if escaped else begin
     while True:
         quote = piece.find(b'"', at)

@@ -34,7 +34,7 @@ class AiTitle(Record, frozen=True, gc=False, kw_only=True, tag="ai-title"):
 class Tag(Record, frozen=True, gc=False, kw_only=True, tag="tag"):
     """A word that the user put on the session."""
 
-    # "tag" is also how msgspec is told the record type, so the attribute has the long name.
+    # msgspec uses "tag" for the record type, so the attribute has the long name.
     tag_name: str | None = field(default=None, name="tag")
 
 
@@ -140,7 +140,7 @@ class WorktreeState(Record, frozen=True, gc=False, kw_only=True, tag="worktree-s
 
 
 class OutputReplacement(RecordPart, frozen=True, gc=False, kw_only=True, rename="camel"):
-    """What stands in the context instead of a tool's output."""
+    """What replaces a tool's output in the context."""
 
     tool_use_id: str | None = None
     replacement: str | None = None

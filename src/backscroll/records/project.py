@@ -11,7 +11,7 @@ from backscroll.records.record import Record
 
 
 class ProjectFinder:
-    """Learns the project's path from records as they come, so that nobody has to read a session twice for it."""
+    """Learns the project's path from records as they come, so that no session is read twice for it."""
 
     def __init__(self) -> None:
         self.first: str | None = None

@@ -23,7 +23,7 @@ TODO_TOOLS: Final = frozenset({"TodoWrite", "TaskCreate", "TaskUpdate"})
 
 
 class AgentCall(Struct, frozen=True, kw_only=True):
-    """What a sub-agent is asked to do."""
+    """The task of a sub-agent."""
 
     prompt: str | None = None
     description: str | None = None
@@ -54,7 +54,7 @@ class TodoCall(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class AgentResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What `toolUseResult` tells of a sub-agent. Its totals repeat what the agent's own rows say: never add them."""
+    """What `toolUseResult` says about a sub-agent. Its totals repeat what the agent's own rows say: never add them."""
 
     agent_id: str | None = None
     status: str | None = None

@@ -1,4 +1,4 @@
-"""Whether what stands beside the right word is a secret, or only code, prose or a stand-in for one."""
+"""Whether a value beside a telling word is a secret, or only code, prose or a placeholder."""
 
 import base64
 import binascii
@@ -9,13 +9,13 @@ from typing import Final
 
 
 def entropy(value: bytes) -> float:
-    """How many bits each character tells, by how often each is there."""
+    """The bits of information per character, from how often each occurs."""
     size = len(value)
     return -sum(count / size * math.log2(count / size) for count in Counter(value).values()) if size else 0.0
 
 
 def is_password(value: bytes) -> bool:
-    """For places where nothing but a password stands: all but what names one that stands elsewhere."""
+    """For places that only hold a password: everything but a reference to one elsewhere."""
     return not STAND_IN.search(value)
 
 
@@ -25,7 +25,7 @@ def is_told(value: bytes) -> bool:
 
 
 def is_url_password(value: bytes) -> bool:
-    """For what stands between a colon and an @ in an address: no port with a path behind it.
+    """For what is between a colon and an @ in an address: not a port with a path after it.
 
     `5432/shop` is a port and a path, `5432/FGH4x7Q2z` a password that begins with digits.
     """
@@ -62,7 +62,7 @@ def is_drawn(value: bytes) -> bool:
 
 
 def is_chosen(value: bytes) -> bool:
-    """For what is set as a password: somebody may have made it up, so that a digit or a sign is enough."""
+    """For what is set as a password: people choose weak ones, so a digit or a sign is enough."""
     if len(value) < 6 or STAND_IN.search(value) or _is_code(value):
         return False
     if not LETTERS.search(value) or not (DIGIT.search(value) or SIGN.search(value)):
@@ -82,7 +82,7 @@ def is_words(value: bytes) -> bool:
 
 
 def is_phrase(value: bytes) -> bool:
-    """For what stands in quotation marks as a password: also words, if they make no sentence."""
+    """For a password in quotation marks: also words, if they do not form a sentence."""
     if not SPACES.search(value):
         return is_chosen(value)
     return is_words(value) and not SENTENCE.search(value) and not CODE.search(value)
@@ -156,7 +156,7 @@ STAND_IN: Final = re.compile(
     rb"\A[$%&@#*<{(\[|=]|\$\{|\{\{|%\(|\*{3}|\.{3}|\xe2\x80\xa6|\xff"
     rb"|(?i:x{4,}|\byour|placeholder|change[_-]?me|redacted|\bexample\b|dummy|undefined|\bnull\b)"
 )
-"""What stands where a secret will be put, or was."""
+"""A placeholder for a secret."""
 CODE: Final = re.compile(
     rb"\A(?:[~.]{0,2}/|:|arn:|AWS4-|[a-z]+://|[0-9.,:]+\Z|(?:0x)?[0-9]+\Z|(?:[A-Za-z_]\w*[.:]){1,9}[A-Za-z_]\w*\Z|-)"
     rb"|\A[A-Za-z_]\w*(?:Key|Token|Type|Secret|Password|Credential|Provider|Config|Option|Class|Request|Response)s?\Z"

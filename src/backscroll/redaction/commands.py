@@ -1,4 +1,4 @@
-"""Commands that are given a password, and where in their line it stands."""
+"""Commands that take a password, and where it is on their line."""
 
 from typing import Final
 

@@ -7,7 +7,7 @@ from backscroll.redaction.patterns import compiled
 LONGEST: Final = 64 * 1024
 MATERIAL: Final = r"[A-Za-z0-9+/=]{24,}"
 NEXT: Final = r"-----(BEGIN|END) (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
-# What stands between the lines of a key: their ends, numbers that a tool put before them, quotes, headers.
+# What comes between the lines of a key: their ends, numbers that a tool put before them, quotes, headers.
 GAP: Final = (
     r"(?:[\s\"'`+,>|#*;:-]|\\+[nrt\"']?|\xe2\x86\x92|[0-9]{1,6}(?:\xe2\x86\x92|[\t:|])"
     r"|(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset): ?[^\n\\\xff]*)"

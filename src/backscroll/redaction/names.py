@@ -1,4 +1,4 @@
-"""The names that secrets are given, and what may stand between such a name and its value."""
+"""Names of secrets, and what may come between such a name and its value."""
 
 import re
 from typing import Final

@@ -1,4 +1,4 @@
-"""Regular expressions that take time in proportion to the text, whatever stands in it."""
+"""Regular expressions that take time in proportion to the text, whatever it contains."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -40,5 +40,5 @@ def _options() -> Any:  # noqa: ANN401
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
     options.log_errors = False
-    options.max_mem = 64 << 20  # with less, the automata of long rules are thrown away and made anew all the time
+    options.max_mem = 64 << 20  # with less, the automata of long rules are discarded and rebuilt all the time
     return options

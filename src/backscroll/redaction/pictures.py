@@ -1,4 +1,4 @@
-"""Takes out of a picture what nobody sees on it: where, when and by whom it was made, comments, text of programs.
+"""Removes the invisible metadata of a picture: where, when and by whom it was made, comments, text of programs.
 
 Pixels are never touched. A file that does not follow its format is returned as it is.
 """

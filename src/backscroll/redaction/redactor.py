@@ -20,7 +20,7 @@ from backscroll.redaction.rules import RULES, Rule
 from backscroll.redaction.wraps import broken_tokens, pieces_below
 
 HIDDEN: Final = b"\xff"
-"""Stands for a mask while the rules are run: no text has this byte, and no rule looks across it."""
+"""Marks a mask while the rules run: no text has this byte, and no rule matches across it."""
 MOST_ROUNDS: Final = 4
 LONGEST_RETRY: Final = 512
 DEEPEST: Final = 200
@@ -65,7 +65,7 @@ class Redactor:
         """The text with its secrets hidden."""
         if len(text) < SHORTEST or not self._rules:
             return text
-        # What is not seen can stand in the middle of a secret: colours, say. Whoever shows the text leaves it out, and
+        # Invisible characters, such as colours, can be in the middle of a secret. A viewer leaves them out, and
         # what is before it alone may look like a whole one. So where there are secrets, it goes.
         data = text.encode("utf-8", "surrogatepass")
         if compiled(MAYBE_UNSEEN).search(data) is not None and UNSEEN.search(text):
@@ -110,7 +110,7 @@ class Redactor:
         return hidden
 
     def _field(self, name: str, value: str) -> str:
-        """The text of a field, whose name may tell that it is a secret."""
+        """The text of a field, whose name may show that it is a secret."""
         if not _tells(name):
             return self.text(value)
         before = f"{name}: "
@@ -157,7 +157,7 @@ class Redactor:
     def _apply(
         self, rule: Rule, spans: Iterable[tuple[int, int]], data: bytes, masks: list[str]
     ) -> tuple[bytes, list[str]]:
-        """The data with these places hidden, and the masks that stand in it, in their order."""
+        """The data with these places hidden, and its masks, in order."""
         pieces: list[bytes] = []
         kept: list[str] = []
         done = used = 0
@@ -175,7 +175,7 @@ class Redactor:
 
 
 def _found(rule: Rule, pattern: str, data: bytes) -> Iterator[tuple[int, int]]:
-    """Where the secrets stand that a pattern finds, one behind the other."""
+    """The places of the secrets that a pattern finds, in order."""
     expression = compiled(pattern)
     group = 1 if expression.groups else 0
     at = 0
@@ -204,7 +204,7 @@ def _joined(pieces: list[bytes], masks: list[str]) -> str:
 
 
 def _picture(value: dict[str, Any]) -> dict[str, Any]:
-    """The value with a picture in it that has no metadata any more; the same object if there is none to take out."""
+    """The value with the metadata removed from its picture; the same object if there is none to remove."""
     for kind, content in PICTURE_FIELDS:
         data = value.get(content)
         if isinstance(data, str) and str(value.get(kind)).startswith("image/"):
@@ -220,7 +220,7 @@ def _picture(value: dict[str, Any]) -> dict[str, Any]:
 
 @lru_cache(MOST_NAMES)
 def _tells(name: str) -> bool:
-    """Whether the name of a field tells that its value is a secret."""
+    """Whether the name of a field shows that its value is a secret."""
     if len(name) > LONGEST_NAME or not FIELD.search(name):
         return False
     return PUBLIC.search(name.encode("utf-8", "surrogatepass")) is None
@@ -232,7 +232,7 @@ def _hints(rules: tuple[Rule, ...]) -> AnyOf:
 
 
 PICTURE_FIELDS: Final = (("media_type", "data"), ("type", "base64"))
-"""Where a picture stands: in a message, and in the result of a tool that read one."""
+"""Where a picture is: in a message, and in the result of a tool that read one."""
 SHORTEST: Final = 6
 LONGEST_NAME: Final = 100
 MASK: Final = re.compile(rb"\[redacted: [a-z-]+(?: [0-9]+)?\]")

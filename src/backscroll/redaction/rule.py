@@ -9,24 +9,24 @@ class Rule(NamedTuple):
     """One kind of secret."""
 
     name: str
-    """What stands in its place."""
+    """What replaces it."""
     what: str
     """What it is, for people."""
     patterns: tuple[str, ...]
     hints: tuple[str, ...]
     """Patterns without regard to case. Every match contains a match of one of them; a text without any is skipped."""
     check: Callable[[bytes], bool] | None = None
-    """Whether what was found is a secret, where the pattern alone cannot tell."""
+    """Decides whether a match is a secret, where the pattern alone cannot."""
     unless: re.Pattern[bytes] | None = None
-    """What stands before a secret and shows that it is none."""
+    """What comes before a match and shows that it is not a secret."""
     extend: Callable[[bytes, int], int] | None = None
     """Where it ends, if not where the pattern does; where it begins if there is nothing to hide."""
     wraps: bool = False
-    """Whether its end may stand on the next line, because a terminal was too narrow for it."""
+    """Whether it may continue on the next line, because a terminal wrapped it."""
     prefixes: tuple[str, ...] = ()
-    """How it begins, if it can be told by its beginning alone, even when a line ends before the rest of it."""
+    """Its prefix, if the prefix alone identifies it, even when a line ends before the rest of it."""
     optional: bool = False
-    """Only where it is asked for."""
+    """Whether it applies only on request."""
 
 
 def token(name: str, what: str, *patterns: str, hints: tuple[str, ...]) -> Rule:

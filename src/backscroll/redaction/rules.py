@@ -1,7 +1,7 @@
-"""The table of rules: what a secret looks like, and how one that only stands beside the right word is told from code.
+"""The table of rules: what a secret looks like, and how a secret beside a telling word differs from code.
 
 Patterns are RE2, run over UTF-8 bytes. A pattern with a group hides what the group matches, one without hides all of
-the match. No pattern may match the byte 0xff, which stands for what is hidden already: that is why classes that take
+the match. No pattern may match the byte 0xff, which marks what is already hidden: that is why classes that take
 anything name it.
 """
 
@@ -58,7 +58,7 @@ DRAWN_HINTS: Final = ("secret", "token", "credential", "key")
 
 
 def _beside(name: str, shortest: int, also: str = "") -> tuple[str, ...]:
-    """The places where a value stands beside its name, whatever the language: the surest first."""
+    """The places where a value is beside its name, in any language: the surest first."""
     name = rf"(?i:{name})"
     plain = rf"([^\s\"'`\\,;<>\[\](){{}}\xff{also}]{{{shortest},}})"
     inside = rf"[^\s\"<>\xff]{{{shortest},400}}?"

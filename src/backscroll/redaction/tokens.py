@@ -1,7 +1,7 @@
-"""The rules for secrets that can be told by their beginning: what the services that give them out chose for that.
+"""The rules for secrets with a known prefix, chosen by the services that issue them.
 
 Patterns are RE2, run over UTF-8 bytes. A pattern with a group hides what the group matches, one without hides all of
-the match. No pattern may match the byte 0xff, which stands for what is hidden already.
+the match. No pattern may match the byte 0xff, which marks what is already hidden.
 """
 
 from typing import Final
@@ -10,7 +10,7 @@ from backscroll.redaction.checks import is_discord
 from backscroll.redaction.names import Q
 from backscroll.redaction.rule import Rule, token
 
-# What stands before a token that could also be the end of a word; a line that was escaped has `\n` as two characters.
+# What comes before a token that could also be the end of a word; a line that was escaped has `\n` as two characters.
 B: Final = r"(?:^|[^A-Za-z0-9_\xff]|\\[nrtbf]|\\u[0-9a-fA-F]{4})"
 
 

@@ -1,6 +1,6 @@
 """Secrets that a terminal broke over two or more lines.
 
-No line below a broken one is longer than it is. What stands at the beginning of such a line must look drawn at random,
+No line below a broken one is longer than it is. The beginning of such a line must look random,
 so that the first word of the next line is not taken for the end of a secret.
 """
 
@@ -26,7 +26,7 @@ def edge(prefixes: tuple[str, ...]) -> str:
 
 
 def broken_tokens(rule: Rule, data: bytes) -> Iterator[Span]:
-    """Where tokens stand that are known by their beginning and go on below."""
+    """Where tokens with a known prefix continue on the next lines."""
     done = 0
     for match in compiled(edge(rule.prefixes)).finditer(data):
         start, end = match.span(1)
@@ -48,7 +48,7 @@ def broken_tokens(rule: Rule, data: bytes) -> Iterator[Span]:
 
 
 def pieces_below(data: bytes, start: int, end: int) -> list[Span]:
-    """What stands on the next lines of a secret that begins at `start` and goes to the end of its line, `end`."""
+    """The following lines of a secret that begins at `start` and reaches the end of its line, `end`."""
     pieces: list[Span] = []
     width = end - _line_begin(data, start, max(0, end - WIDEST - 1))
     while NARROWEST <= width <= WIDEST and len(pieces) < MOST_LINES:
@@ -74,7 +74,7 @@ def _line_begin(data: bytes, start: int, lowest: int) -> int:
 
 
 def _place(at: int, pieces: list[Span]) -> int:
-    """Where the end of something in the joined pieces stands in the data."""
+    """The position in the data of an end in the joined pieces."""
     for begin, stop in pieces:
         if at <= stop - begin:
             return begin + at
@@ -83,4 +83,4 @@ def _place(at: int, pieces: list[Span]) -> int:
 
 
 AFTER: Final = frozenset({b"", *(bytes([byte]) for byte in b" \t\r\n\"'`,;)]}&<>|@\\")})
-"""What may stand behind the last piece: nothing that makes it a name that is set."""
+"""What may follow the last piece: nothing that makes it a name in an assignment."""

@@ -1,6 +1,6 @@
 """The picker's screen, without a terminal: what was typed and chosen, and the lines that show it.
 
-Whoever paints the lines knows nothing else; whoever searches gives entries and a preview, and nothing more.
+The terminal only paints these lines; the search only supplies entries and a preview.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -97,7 +97,7 @@ class Picker:
         self.cursor += len(text)
 
     def delete(self, count: int) -> None:
-        """Delete so many characters before the cursor, or behind it if that is less than nothing."""
+        """Delete `count` characters before the cursor; a negative count deletes after it."""
         start, end = sorted((max(0, self.cursor - count), self.cursor))
         self.text, self.cursor = self.text[:start] + self.text[end:], start
 
@@ -154,7 +154,7 @@ def draw(picker: Picker, layout: PickerLayout) -> tuple[list[Line], int]:
 
 
 def wrapped(pieces: Iterable[Piece], width: int, most: int = 1000) -> Iterator[Line]:
-    """The pieces on as many lines as they need, but no more than so many."""
+    """The pieces on as many lines as they need, but at most `most`."""
     looks: list[str] = []
     parts: list[str] = []
     for look, text in pieces:
@@ -170,7 +170,7 @@ def wrapped(pieces: Iterable[Piece], width: int, most: int = 1000) -> Iterator[L
 
 
 def fitted(pieces: Iterable[Piece], width: int) -> Line:
-    """The pieces on one line of so many columns, filled up, or cut with an ellipsis."""
+    """The pieces on one line of `width` columns, padded, or cut with an ellipsis."""
     shown = [(look, certain(text)) for look, text in pieces]
     left = width
     line: list[Piece] = []

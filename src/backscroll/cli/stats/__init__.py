@@ -1,4 +1,4 @@
-"""`backscroll stats …`: numbers one can trust and audit."""
+"""`backscroll stats …`: numbers about the chats, each with its evidence."""
 
 import click
 
@@ -19,7 +19,7 @@ COMMANDS = {
     "context": "backscroll.cli.stats.context",
     "cache": "backscroll.cli.stats.cache",
 }
-"""Each report's module, which has it as `command`."""
+"""The module of each report; its `command` is the click command."""
 
 
 @click.command(

@@ -1,4 +1,4 @@
-"""What all reports share: what they are asked about, and how they are written."""
+"""What all reports share: their options, and how they are printed."""
 
 import shutil
 import sys
@@ -27,7 +27,7 @@ def report_options(command: Command) -> Command:
 
 
 def begin(query: str, since: str | None, until: str | None) -> "tuple[Request, Library, Asked]":
-    """The library, and what is asked about it."""
+    """The open library, and what the report is about."""
     from backscroll.library.analytics.reports import Asked
     from backscroll.query import parse, parse_moment
 
