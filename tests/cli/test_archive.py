@@ -327,7 +327,7 @@ def test_a_backup_names_marks_and_recalls_that_it_could_not_copy(place: Place, t
     assert {Path(name).name for name in skipped} == {"empty.md", "folder.md", "marks.json"}
     assert (copy / "recalls" / "good.md").read_text() == "# Good\n"
     told = place.run("archive", "backup", str(copy)).stdout
-    assert "cannot be read" in told
+    assert "unreadable" in told
     assert "marks.json" in told
 
 
@@ -340,7 +340,7 @@ def test_status_tells_what_is_gone_and_what_goes_next(place: Place) -> None:
     assert [item["session"] for item in status["gone"]] == [S2]
     assert [(item["session"], item["overdue"]) for item in status["due"]] == [(S1, True)]
     assert status["last_captured"][str(place.home)]
-    assert "1 session gone from their home" in place.run("archive", "status").stdout
+    assert "1 session deleted by Claude Code; kept in the archive" in place.run("archive", "status").stdout
 
 
 def test_a_library_that_cannot_be_written_does_not_stop_reading(place: Place, tmp_path: Path) -> None:
@@ -348,7 +348,7 @@ def test_a_library_that_cannot_be_written_does_not_stop_reading(place: Place, tm
     done = place.run("list")
     assert done.returncode == 0
     assert "Parser" in done.stdout
-    assert "nothing could be kept" in done.stderr
+    assert "could not archive" in done.stderr
     assert place.run("keep").returncode == 1
 
 

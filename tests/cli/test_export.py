@@ -116,7 +116,7 @@ def test_a_project_or_a_query_is_exported_whole(home: Path, tmp_path: Path, argu
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
-        ([], 2, "which chats"),
+        ([], 2, "no chats were chosen"),
         (["nothing"], 3, "nothing"),
         (["--project", "none", "--out", "x"], 3, "no chats"),
         ([ONE, TWO], 2, "--out"),
@@ -124,8 +124,8 @@ def test_a_project_or_a_query_is_exported_whole(home: Path, tmp_path: Path, argu
         ([ONE, "--project", "shop"], 2, "use only one of them"),
         ([ONE, "--emails", "--no-redact"], 2, "use only one of them"),
         ([ONE, "--format", "json", "--detail", "talk"], 2, "--detail"),
-        ([ONE, "--out", "no/such/folder/x.html"], 2, "make it first"),
-        ([ONE, TWO, "--out", "no/such/folder"], 1, "make it first"),
+        ([ONE, "--out", "no/such/folder/x.html"], 2, "create it first"),
+        ([ONE, TWO, "--out", "no/such/folder"], 1, "create it first"),
     ],
 )
 def test_what_makes_no_sense_is_told_with_the_next_step(

@@ -156,7 +156,7 @@ def test_a_timer_of_systemd_goes_in_and_comes_out_again(system: Path) -> None:
     assert units() == []
     told += ["--user disable --now backscroll-keep.timer", "--user daemon-reload"]
     assert (system / "told").read_text().splitlines() == told
-    assert "no timer" in run("uninstall", "timer").stdout
+    assert "timer is not installed" in run("uninstall", "timer").stdout
 
 
 def test_a_timer_that_systemd_refused_can_be_tried_again(system: Path) -> None:

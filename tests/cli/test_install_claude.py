@@ -116,7 +116,7 @@ def test_the_plugin_goes_in_is_checked_and_comes_out_again(home: Path, client: P
     assert run(home, "uninstall", "claude", "--yes").returncode == 0
     assert plugin(home)["installed"] is False
     assert not (library / "plugin").exists()
-    assert "no plugin" in run(home, "uninstall", "claude").stdout
+    assert "plugin is not installed" in run(home, "uninstall", "claude").stdout
     assert told(client)[-2:] == ["plugin uninstall backscroll@backscroll", "plugin marketplace remove backscroll"]
 
 

@@ -238,8 +238,8 @@ def test_what_cannot_be_found_yet_is_told(home: Path, tmp_path: Path) -> None:
         done = run(home, "tokenizer", "--library", str(library))
         assert done.returncode == 3
         assert "passages not yet indexed (" in done.stderr
-        assert "backscroll update makes them so" in done.stderr
+        assert "run backscroll update" in done.stderr
         assert answer(home, "tokenizer", "--library", str(library), exit_code=3)["pending"] > 3
-        assert "cannot be found yet" not in run(home, "tokenizer", "--library", str(library), "--quiet").stderr
+        assert "not yet indexed" not in run(home, "tokenizer", "--library", str(library), "--quiet").stderr
     done = run(home, "tokenizer", "--library", str(library))
     assert (done.returncode, done.stderr) == (0, "")

@@ -88,4 +88,4 @@ def test_two_sides_are_told_to_programs(home: Path) -> None:
 def test_a_time_before_the_name_of_a_report_is_refused(home: Path) -> None:
     done = run_command("stats", "--since", "7d", "usage", "--home", home)
     assert done.returncode == 2
-    assert "go behind usage" in done.stderr
+    assert "after usage" in done.stderr

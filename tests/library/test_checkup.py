@@ -144,6 +144,6 @@ def test_the_command_says_so_and_ends_with_1(shelf: Shelf) -> None:
     damage(next((shelf.folder / "archive" / "packs").glob("*.pack")))
     found = doctor("--deep")
     assert found.returncode == 1
-    assert "archive      NOT SOUND" in found.stdout
+    assert "archive      PROBLEM" in found.stdout
     assert "the library needs attention: archive" in found.stderr
     assert "checks" not in json.loads(doctor("--json").stdout)

@@ -55,7 +55,7 @@ def command(statement: str | None, shape: str | None, limit: int, seconds: float
     _write(found, shape)
     if found.is_cut and shape != "json" and not request.quiet:
         count = len(found.rows)
-        hint = "see --limit" if count == limit else "these are large: select less of each"
+        hint = "see --limit" if count == limit else "but these are large: select less of each"
         write_note(warning(f"only the first {count:,} rows: there are more, {hint}"))
 
 
