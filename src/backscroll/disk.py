@@ -15,7 +15,7 @@ POLL_SECONDS: Final = 0.02
 
 
 def private_folder(folder: Path) -> Path:
-    """Make a folder, and its parents, that only its owner can enter; one of ours that others can enter is closed."""
+    """Create a folder and its parents with access for the owner only; fix the permissions of an existing one."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     status = folder.stat()
     if stat.S_IMODE(status.st_mode) & 0o077 and status.st_uid == os.geteuid():
@@ -24,7 +24,7 @@ def private_folder(folder: Path) -> Path:
 
 
 def open_private(path: Path, flags: int) -> int:
-    """Open a file that only its owner can read, never through a link; one that others could read is closed."""
+    """Open a file for the owner only, never through a link; fix the permissions of an existing one."""
     descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     status = os.fstat(descriptor)
     if stat.S_IMODE(status.st_mode) & 0o077 and status.st_uid == os.geteuid():
@@ -65,7 +65,7 @@ def write_all(descriptor: int, data: bytes) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Flush the names in a folder: of files that were made, renamed or removed."""
+    """Flush a folder to disk, so that created, renamed and removed names survive a crash."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -99,7 +99,7 @@ class FileLock:
         return True
 
     def release(self) -> None:
-        """Let another process take it."""
+        """Release the lock."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1

@@ -36,14 +36,14 @@ class BackscrollError(Exception):
 
 
 class UsageError(BackscrollError):
-    """The command, an option or a setting makes no sense."""
+    """A command, an option or a setting is not valid."""
 
     kind = "usage"
     exit_code = 2
 
 
 class NothingFound(BackscrollError):  # noqa: N818 - it is what the user reads
-    """The question was fine, and there is nothing to answer it with."""
+    """The request was valid, but there is nothing to return."""
 
     kind = "nothing-found"
     exit_code = 3
@@ -63,7 +63,7 @@ class NewerVersion(BackscrollError):  # noqa: N818
 
 
 class StorageError(BackscrollError):
-    """The system failed to read or write. That alone says nothing of what is stored: nothing is thrown away for it."""
+    """The system failed to read or write. The stored data may be fine: nothing is deleted because of it."""
 
     kind = "storage"
 
@@ -93,7 +93,7 @@ class NoPermission(StorageError):  # noqa: N818
 
 
 def storage_error(error: OSError, doing: str = "") -> StorageError:
-    """The error that says what the system refused, and what to do about it; `doing` is what was tried."""
+    """The error that says what the system refused and what to do next; `doing` is what was tried."""
     kind, hint = BY_NUMBER.get(error.errno or 0, (StorageError, "check the disk, and try again"))
     return kind(f"{doing}: {error}" if doing else str(error), hint)
 

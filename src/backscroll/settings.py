@@ -1,4 +1,4 @@
-"""What the user has set: options, environment and settings file, put together into one frozen value."""
+"""The user's settings: options, environment and settings file combined into one frozen value."""
 
 import math
 import os
@@ -18,16 +18,16 @@ class Settings:
     """Where to read from and where our own data lives."""
 
     homes: tuple[Path, ...]
-    """Homes that were named; empty for the one that Claude Code itself would use."""
+    """The chosen homes; empty means the one that Claude Code itself would use."""
     library: Path
     file: Path
     """The settings file, whether it exists or not."""
     prices: Mapping[str, Mapping[str, float]] = field(default_factory=dict, hash=False)
-    """Model → rates, in USD for a million tokens; `input` and `output` are always among them."""
+    """Model → rates, in USD per million tokens; always with `input` and `output`."""
     require_key: RequireKey = "auto"
     """Whether the viewer asks for a key on loopback too; `auto`: if other people can log in to this machine."""
     is_demo: bool = False
-    """Whether this leads to the sample conversations, and not to the user's own."""
+    """Whether these settings point to the sample conversations instead of the user's own."""
 
 
 def load_settings(
@@ -50,7 +50,7 @@ def load_settings(
 
 
 def settings_file(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where the settings file is looked for."""
+    """The path of the settings file."""
     if named := environment.get("BACKSCROLL_SETTINGS"):
         return Path(named)
     import platformdirs

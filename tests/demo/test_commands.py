@@ -46,7 +46,7 @@ def test_chats_are_listed_found_and_shown(machine: Machine, chats: list[dict[str
         (("stats", "usage"), "$"),
         (("stats", "tools"), "Bash"),
         (("stats", "files"), "FILE"),
-        (("doctor", "--deep"), "sound"),
+        (("doctor", "--deep"), "ok:"),
         (("inspect",), "records"),
         (("archive", "status"), "last captured"),
         (("archive", "verify"), ""),

@@ -91,7 +91,7 @@ def test_it_says_what_is_played_and_how_it_ends(machine: Machine) -> None:
         assert process.wait(60) == 130
     assert "sample conversations" in told
     assert "Live, for the next" in told
-    assert "Ctrl-C ends the demo and removes it." in told
+    assert "Press Ctrl-C to stop the demo and remove its files." in told
     assert machine.is_clean()
 
 

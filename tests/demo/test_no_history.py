@@ -143,7 +143,7 @@ def test_filters_that_leave_nothing_are_still_told_as_such(machine: Machine) -> 
     write_home(machine.home / ".claude", {session_path("S1"): jsonl(draw("a <- - user: hello there"))})
     done = machine.run("list", "--project", "elsewhere")
     assert done.returncode == 3
-    assert "try fewer filters" in done.stderr
+    assert "use fewer filters" in done.stderr
 
 
 def test_errors_for_programs_are_json(machine: Machine, word: str) -> None:

@@ -1,4 +1,4 @@
-"""`backscroll archive …`: what is kept, whether it is whole, and how to have it back."""
+"""`backscroll archive …`: check, back up and restore the verbatim copies."""
 
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`backscroll doctor`: what is there, what is wrong with it, what will be deleted when."""
+"""`backscroll doctor`: check the homes and the library, and list what will be deleted soon."""
 
 import platform
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""`backscroll export`: chats as files to be given away."""
+"""`backscroll export`: write chats to files for sharing."""
 
 import sys
 from collections.abc import Iterator
@@ -162,7 +162,7 @@ def _export_all(
 
 
 def _shown(piece: str | bytes, form: Form) -> str:
-    """A piece as a terminal may have it; JSON keeps its values."""
+    """A piece made safe for a terminal; JSON keeps its values."""
     text = piece if isinstance(piece, str) else piece.decode("utf-8", "replace")
     return escaped(text) if form in ("json", "jsonl") else clean(text)
 
@@ -177,7 +177,7 @@ def _pieces(
     entries: "list[ExportedChat] | None" = None,
     name: str = "",
 ) -> Iterator[str | bytes]:
-    """The file; where there is a list of them, it gets its entry."""
+    """Write the file, and add it to the list if there is one."""
     from backscroll.library.sharing.share import rows_of, share
     from backscroll.render.html.export import exported
     from backscroll.render.html.export_site import exported_chat
@@ -203,7 +203,7 @@ def _free_name(name: str, form: Form, taken: set[str]) -> str:
 
 
 def _file_name(stored: "StoredChat") -> str:
-    """When it began and which it is: no words of the chat, which may be secret or no name for a file."""
+    """A file name from start time and id: words of the chat may be secret, or not valid in a name."""
     started = stored.overview.started
     kept = "".join(letter for letter in stored.overview.id if letter.isalnum() or letter == "-")
     return f"{started:%Y-%m-%d}-{kept[:36]}" if started else kept[:36] or "chat"

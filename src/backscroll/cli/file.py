@@ -56,7 +56,7 @@ def command(path: str, at: str | None, diff: bool, as_list: bool) -> None:
             f"see backscroll file {found.file} --list",
         )
     text = "".join(_diff(seen)) if diff else seen.version.content
-    # Elsewhere than on a terminal it is the file itself, whatever is in it.
+    # When piped, it is the file itself, byte for byte.
     click.echo(clean(text) if sys.stdout.isatty() else text, nl=False, color=True)
     if not request.quiet:
         when = moment(seen.version.when) if seen.version.when else "some time"

@@ -1,4 +1,4 @@
-"""`backscroll install`: have every conversation kept without thinking of it, and remembered by Claude Code."""
+"""`backscroll install`: archive every conversation automatically, and let Claude Code recall them."""
 
 import shlex
 import sys

@@ -89,7 +89,7 @@ def command(
 
 
 def _table(chats: list[tuple["StoredChat", "Mark"]]) -> list[str]:
-    """Columns that fit the terminal; whole ones where the output goes elsewhere."""
+    """Columns that fit the terminal; uncut when piped."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10_000
     rows = [_row(chat, mark) for chat, mark in chats]
     project_width = min(max(cells(row[2]) for row in [HEADINGS, *rows]), max(10, width // 5))

@@ -1,4 +1,4 @@
-"""The entry of the command line: finds the command, runs it, and turns every error into one shape and one exit code."""
+"""The entry point of the command line: runs the command, and turns every error into one format and one exit code."""
 
 import gc
 import os
@@ -77,16 +77,16 @@ def backscroll(context: click.Context) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line, and exit."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    # A command keeps most of what it makes: looking for garbage as often as usual would cost a fifth of its time.
+    # A command keeps most of what it allocates: collecting garbage as often as usual would cost a fifth of its time.
     gc.set_threshold(100_000, 20, 20)
     for stream in (sys.stdout, sys.stderr):
-        # A file name that is no UTF-8 must not end the program; as `\udcff` it is even valid JSON.
+        # A file name that is not UTF-8 must not crash the program; as `\udcff` it is even valid JSON.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     sys.exit(run(arguments))
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command line, and say how it ended: the one place where errors become exit codes."""
+    """Run the command line and return its exit code: the one place where errors become exit codes."""
     request = Request()
     with request.closing:
         return _run(arguments, request)
@@ -127,6 +127,6 @@ def _run(arguments: list[str], request: Request) -> int:
 
 
 def _stop_writing() -> int:
-    """The reader of our output has seen enough, as `head` has: no failure. Python would complain at exit."""
+    """The reader of our output stopped early, as `head` does: not a failure. Python would complain at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0

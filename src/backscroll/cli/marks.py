@@ -1,4 +1,4 @@
-"""What `pin`, `tag` and `note` have in common: they find the chat, change what is said of it, and show it."""
+"""What `pin`, `tag` and `note` share: they find the chat, change its marks, and print them."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,7 +17,7 @@ Answer = TypeVar("Answer")
 
 
 def change_marks(library: "Library", stored: "StoredChat", how: "Callable[[Marks, list[str]], Answer]") -> Answer:
-    """Change what is said of a chat."""
+    """Change the marks of a chat."""
     from backscroll.library import change_marks
     from backscroll.library.marked_chats import sessions_of
 
@@ -26,7 +26,7 @@ def change_marks(library: "Library", stored: "StoredChat", how: "Callable[[Marks
 
 
 def write_changed(library: "Library", stored: "StoredChat", told: str, *, as_json: bool, changed: bool) -> None:
-    """What was done, and for a program what is said of the chat now."""
+    """Print what was done; as JSON, also the marks the chat has now."""
     if as_json:
         from backscroll.library.marked_chats import MarkedChat, sessions_of
         from backscroll.library.marks import read_marks
@@ -38,7 +38,7 @@ def write_changed(library: "Library", stored: "StoredChat", told: str, *, as_jso
 
 
 def write_marked(chats: "list[MarkedChat]", empty: NothingFound, *, as_json: bool, notes: bool = False) -> None:
-    """The chats, each with what is said of it."""
+    """Print the chats, each with its marks."""
     if not chats:
         raise empty
     if as_json:

@@ -1,4 +1,4 @@
-"""`backscroll mcp`: a memory for agents."""
+"""`backscroll mcp`: the MCP server."""
 
 import sys
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""`backscroll note`: remarks on chats."""
+"""`backscroll note`: notes on chats."""
 
 import sys
 

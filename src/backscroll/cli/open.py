@@ -79,7 +79,7 @@ def command(name: str, port: int | None, host: str | None, token: str | None, no
 
 
 def _address_of(state: "ViewerState", name: str, *, quiet: bool) -> str:
-    """Where a chat is shown. What is not known yet may have been written since the library was last used."""
+    """The page of a chat. An unknown id may belong to a session written since the last update."""
     from backscroll.web.addresses import chat_address
 
     with state.library() as library:
@@ -106,7 +106,7 @@ def write_address(
     another: str = "run backscroll open for a new one",
     notes: Sequence[str] = ("Press Ctrl-C to stop.",),
 ) -> None:
-    """Say where it is, and open it. `another` is how to get another link, `notes` are about a server of our own."""
+    """Print the address and open it. `another` says how to get a new link, `notes` are about a server we started."""
     is_own = pid == os.getpid()
     if request.json:
         write_json({"url": url, "link": link, "pid": pid, "token": token, "reused": not is_own})
@@ -129,7 +129,7 @@ def write_address(
 
 
 def _has_display() -> bool:
-    """Without one, what is found may be a browser for terminals, which would take ours."""
+    """Without a display, the browser found may be one for terminals, which would take over ours."""
     if sys.platform in ("darwin", "win32"):
         return True
     return any(os.environ.get(name) for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"))

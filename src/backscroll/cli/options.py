@@ -46,7 +46,7 @@ class Request:
         return load_settings(self.homes, self.library)
 
     def room(self, notice: str = "demo: sample conversations, not your own") -> "Sandbox":
-        """The demo, made when it is first asked for; from then on the environment leads there."""
+        """The demo, created on first use; from then on the environment points to it."""
         if self._room is None:
             from backscroll.cli.output import write_note
             from backscroll.demo import open_sandbox
@@ -62,20 +62,20 @@ class Request:
         return self._room
 
     def answer_from_sample(self) -> None:
-        """From now on this is the demo, because the user has no history. The caller says so."""
+        """Switch to the demo because the user has no history. The caller says so."""
         self.demo = True
         self.library = None
         self.room(notice="")
 
     def end_at_once(self, number: int, _: object) -> NoReturn:
-        """After a signal: do what is to be done at the end, and wait for no thread."""
+        """After a signal: clean up, and exit without waiting for threads."""
         try:
             self.closing.close()
         finally:
             os._exit(128 + number)
 
     def refuse_demo(self, what: str) -> None:
-        """An error in the demo, for what would change or start something outside of it."""
+        """Raise an error in the demo, for commands that would change something outside it."""
         if self.demo:
             raise UsageError(f"the demo does not {what}", "leave out --demo to use your own history")
 
@@ -84,14 +84,14 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def global_options(command: Command) -> Command:
-    """Add the options that every command takes. What they say is in `request()`, not among the arguments."""
+    """Add the options that every command takes. Their values are in `current_request()`, not in the arguments."""
     for option in reversed(OPTIONS):
         command = option(command)
     return command
 
 
 def current_request() -> Request:
-    """What was asked for in the command that runs now."""
+    """The global options of the running command."""
     return _request(click.get_current_context())
 
 

@@ -28,35 +28,35 @@ if TYPE_CHECKING:
 
 
 def write(text: str = "") -> None:
-    """A line of the answer. The caller has cleaned what came from a transcript."""
+    """Print a line of the result. The caller has cleaned text from transcripts."""
     click.echo(for_terminal(text) if sys.stdout.isatty() else text)
 
 
 def write_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """The answer as CSV: cleaned on a terminal, with the values as they are anywhere else."""
+    """Print the result as CSV: cleaned on a terminal, exact values when piped."""
     from backscroll.render.tables import csv_lines
 
     for line in csv_lines(columns, rows, is_cleaned=sys.stdout.isatty()):
-        click.echo(line, color=True)  # else click takes out what it thinks are colours
+        click.echo(line, color=True)  # otherwise click removes what it takes for colours
 
 
 def write_json(value: Mapping[str, Any]) -> None:
-    """The answer for a program: one JSON object, with the text as it was."""
+    """Print the result for a program: one JSON object, with unchanged text."""
     click.echo(escaped(json.dumps(value, ensure_ascii=False, indent=2)))
 
 
 def heading(text: str) -> str:
-    """The text as a heading, where there are colours."""
+    """The text styled as a heading, if colours are on."""
     return click.style(text, bold=True)
 
 
 def warning(text: str) -> str:
-    """The text so that it is seen, where there are colours."""
+    """The text styled as a warning, if colours are on."""
     return click.style(text, fg="yellow")
 
 
 def write_error(error: BackscrollError, *, as_json: bool) -> None:
-    """The one shape of an error, on stderr."""
+    """Print an error to stderr, always in the same format."""
     if as_json:
         shape = {"kind": error.kind, "message": error.message, "hint": error.hint, "exit_code": error.exit_code}
         click.echo(escaped(json.dumps({"error": shape}, ensure_ascii=False)), err=True)
@@ -65,7 +65,7 @@ def write_error(error: BackscrollError, *, as_json: bool) -> None:
 
 
 def write_note(text: str) -> None:
-    """Something for the user that is not the answer."""
+    """Print a note for the user to stderr."""
     click.echo(for_terminal(text) if sys.stderr.isatty() else text, err=True)
 
 
@@ -84,7 +84,7 @@ def no_history_for(request: "Request") -> NothingFound | None:
 
 
 def write_no_history(request: "Request", *, as_json: bool = False) -> None:
-    """Say so, once, if there are no conversations yet. For a command to which that is no error."""
+    """Print once that there are no conversations yet, for commands to which that is not an error."""
     request.reads_history = True
     if not request.quiet and (missing := no_history_for(request)):
         write_error(missing, as_json=as_json)
@@ -92,10 +92,9 @@ def write_no_history(request: "Request", *, as_json: bool = False) -> None:
 
 
 def open_library(request: "Request", *, with_text: bool = False, as_it_is: bool = False) -> "Library":
-    """The library of the homes that were asked for, brought up to date first if anything changed.
+    """Open the library of the chosen homes, and bring it up to date first if anything changed.
 
-    `with_text` where words are looked for; else it is enough to know the chats. `as_it_is` where what is kept must not
-    change.
+    `with_text` also indexes the words, for searches. `as_it_is` leaves the archive unchanged.
     """
     from backscroll.library import local_library, open_homes
 
@@ -111,7 +110,7 @@ def open_library(request: "Request", *, with_text: bool = False, as_it_is: bool 
             raise
         import tempfile
 
-        # Somewhere to put the index there must be; what was kept before is read where it lies.
+        # The index must go somewhere; the existing archive is read where it is.
         if not request.quiet:
             write_note(f"backscroll: could not archive: {clean(str(error))}\n  next: see --library")
         library = local_library(settings, homes, Path(tempfile.mkdtemp(prefix="backscroll-")), keeps=False)
@@ -125,7 +124,7 @@ def open_library(request: "Request", *, with_text: bool = False, as_it_is: bool 
 
 
 def read_demo_first(request: "Request") -> None:
-    """Read the whole sample before a server starts: it takes a moment, and the first answer has everything in it."""
+    """Index the whole sample before a server starts: it is quick, and the first answer is then complete."""
     if request.demo:
         from backscroll.library import local_library, open_homes
 
@@ -135,7 +134,7 @@ def read_demo_first(request: "Request") -> None:
 
 
 def keep_first(request: "Request") -> None:
-    """Bring the archive up to date if that is due. Whatever goes wrong with it, the command itself goes on."""
+    """Bring the archive up to date if that is due. If that fails, the command still runs."""
     from backscroll.library import is_due, keep, open_homes
 
     request.reads_history = True
@@ -153,7 +152,7 @@ def keep_first(request: "Request") -> None:
 
 
 def write_update_notes(told: "Updated", *, verbose: bool) -> None:
-    """What the user should know of an update, which is mostly nothing."""
+    """Print what the user should know about an update, which is mostly nothing."""
     for notice in told.notices:
         write_note(f"backscroll: {clean(notice)}")
     if verbose:
@@ -189,7 +188,7 @@ class ProgressLine:
             sys.stderr.flush()
 
     def set_total(self, total: int) -> None:
-        """How many bytes there will be of what it is for."""
+        """Set the number of bytes to expect."""
         self.begin(self._what, total)
 
     def begin(self, what: str, total: int, unit: str = "bytes") -> None:

@@ -67,7 +67,7 @@ def pick(
 
 
 class PickerScreen:
-    """A terminal with a picker on it."""
+    """The picker on a terminal."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class PickerScreen:
     def _is_waiting(self) -> bool:
         return self._picker.is_searching or self._looked is not None
 
-    # Asking and being answered
+    # Queries and their answers
 
     def _ask(self) -> None:
         picker = self._picker

@@ -1,4 +1,4 @@
-"""`backscroll pin`: keep a chat at hand."""
+"""`backscroll pin`: pin chats."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""`backscroll prices`: what models cost, and who says so."""
+"""`backscroll prices`: the prices of models, and their source."""
 
 import shutil
 import sys
@@ -54,7 +54,7 @@ def command(model: str | None, past: bool) -> None:
 
 
 def _rows(item: "ListedPrice") -> list[list[Any]]:
-    """A line for the price, and one for long prompts where they have another."""
+    """A line for the price, and one for long prompts if they cost more."""
     price = item.price
     since = str(price.since) if price.since else None
     rows = [[price.model, *_rates(price.rates).values(), "fast mode" if price.is_fast else None, since, price.source]]

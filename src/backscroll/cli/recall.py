@@ -1,4 +1,4 @@
-"""`backscroll recall`: a question in plain words, answered with what was said, inside a budget of tokens."""
+"""`backscroll recall`: answer a question from earlier chats, within a token budget."""
 
 import json
 import os
@@ -93,7 +93,7 @@ def command(
 
 
 def _fitting(answer: dict[str, Any], tokens: int) -> dict[str, Any]:
-    """The same without its last passages, until it keeps to the budget with the marks of JSON and whole ids too."""
+    """The same without its last passages, so that it fits the budget as JSON with full ids."""
     from backscroll.library.memory.budget import tokens_of
 
     while answer["passages"] and tokens_of(json.dumps(answer, ensure_ascii=False, indent=2)) > tokens:

@@ -1,4 +1,4 @@
-"""`backscroll recalls`: answers that were saved, with their sources."""
+"""`backscroll recalls`: saved answers, with their sources."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""`backscroll resume`: go on with a chat in Claude Code."""
+"""`backscroll resume`: resume a chat in Claude Code."""
 
 import os
 import shlex
@@ -53,7 +53,7 @@ def as_line(resume: "Resume") -> str:
 
 
 def check(resume: "Resume") -> None:
-    """An error if it cannot be started, before anything is left for it."""
+    """Raise an error if Claude Code cannot be started, before we give up the terminal."""
     current_request().refuse_demo("start Claude Code")
     missing = None
     if resume.folder and not Path(resume.folder).is_dir():
@@ -65,7 +65,7 @@ def check(resume: "Resume") -> None:
 
 
 def start(resume: "Resume") -> NoReturn:
-    """Become Claude Code."""
+    """Replace this process by Claude Code."""
     if resume.folder:
         os.chdir(resume.folder)
     os.execvp(resume.command[0], resume.command)  # noqa: S606 - what the user asked for

@@ -1,4 +1,4 @@
-"""`backscroll saved`: the searches that were remembered."""
+"""`backscroll saved`: saved searches."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""`backscroll search`: find what was said, thought, run and returned."""
+"""`backscroll search`: search everything in the chats."""
 
 import sys
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""`backscroll sql`: ask the index itself."""
+"""`backscroll sql`: query the index with SQL."""
 
 import shutil
 import sys

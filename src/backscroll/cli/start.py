@@ -1,10 +1,10 @@
-"""Where the program begins. The status line goes past click, whose import alone would be most of its time."""
+"""The entry point. The status line bypasses click, whose import alone would take most of its time."""
 
 import sys
 
 
 def main() -> None:
-    """Run what was asked for, and exit."""
+    """Run the command, and exit."""
     if sys.argv[1:] == ["statusline"]:
         _write_status()
     else:
@@ -14,7 +14,7 @@ def main() -> None:
 
 
 def _write_status() -> None:
-    """As `backscroll statusline` without options; whatever is wrong, there is a line and no error."""
+    """Run `backscroll statusline` without options; whatever goes wrong, it prints a line and no error."""
     from backscroll.cli.status import answer_to, from_stdin, line, without_index
     from backscroll.errors import BackscrollError
     from backscroll.settings import load_settings

@@ -18,12 +18,12 @@ QUARTER: Final = 900
 WINDOW: Final = 20
 """Quarters of an hour in five hours."""
 APPLICATION: Final = 0x6273_6372
-"""The mark of our own files; one of another version either answers the statements or is left alone."""
+"""The application id of our files; a file of another version either answers the statements or is ignored."""
 LONGEST_INPUT: Final = 1_000_000
 
 
 def answer_to(data: bytes, settings: Settings) -> dict[str, Any]:
-    """What the line says, for what Claude Code wrote to stdin."""
+    """The contents of the line, from what Claude Code wrote to stdin."""
     told = read(data)
     path = rows_in_use(str(settings.library / "index"))
     return combine(told, from_index(path, _text(told, "session_id"), time.time()))
@@ -45,12 +45,12 @@ def without_index(data: bytes) -> dict[str, Any]:
 
 
 def from_stdin() -> bytes:
-    """What Claude Code wrote there; nothing where a person sits."""
+    """What Claude Code wrote to stdin; nothing if it is a terminal."""
     return b"" if sys.stdin.isatty() else sys.stdin.buffer.read(LONGEST_INPUT)
 
 
 def read(data: bytes) -> dict[str, Any]:
-    """What Claude Code says; nothing, where it is not understood."""
+    """The parsed JSON; empty if it is not valid."""
     try:
         told = json.loads(data.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
@@ -59,7 +59,7 @@ def read(data: bytes) -> dict[str, Any]:
 
 
 def from_index(path: str, session: str | None, now: float) -> dict[str, Any]:
-    """The sums that the index has; nothing, where there is no index that we know."""
+    """The sums from the index; empty if there is no index of a known version."""
     try:
         connection = sqlite3.connect(f"file:{_quoted(path)}?mode=ro", uri=True, timeout=0.05)
         try:
@@ -77,7 +77,7 @@ def from_index(path: str, session: str | None, now: float) -> dict[str, Any]:
 
 
 def combine(told: dict[str, Any], indexed: dict[str, Any]) -> dict[str, Any]:
-    """What the line says. Of the chat's cost the larger: the index may be behind, stdin knows only this run."""
+    """The contents of the line. The larger chat cost counts: the index may be behind, stdin covers only this run."""
     said = _number(told, "cost", "total_cost_usd")
     costs = [
         cost
@@ -143,7 +143,7 @@ def _cost(connection: sqlite3.Connection, since: int, until: int | None) -> int:
 
 def _window(connection: sqlite3.Connection, now: float) -> dict[str, Any] | None:
     quarter = int(now) // QUARTER
-    # A silence of five hours ends every window: what came before it need not be looked at. Two days will have one.
+    # A pause of five hours ends every window, so what came before it does not matter. Two days contain one.
     recent = [row[0] for row in connection.execute(QUARTERS, (quarter - 192, quarter))]
     for number in range(1, len(recent)):
         if recent[number] - recent[number - 1] > WINDOW:
@@ -158,7 +158,7 @@ def _window(connection: sqlite3.Connection, now: float) -> dict[str, Any] | None
     if start is None or quarter >= start + WINDOW:
         return None
     cost = _cost(connection, start, start + WINDOW)
-    # To the quarter of an hour, which is what is summed up: looking at every answer would take too long.
+    # Precise to the quarter hour, the unit of the sums: reading every answer would take too long.
     begun = next(answered for answered in recent if answered >= start) * QUARTER
     return {
         "cost_microdollars": cost,
@@ -168,7 +168,7 @@ def _window(connection: sqlite3.Connection, now: float) -> dict[str, Any] | None
 
 
 def _midnight(now: float) -> int:
-    """The quarter of an hour with which the day begins here."""
+    """The quarter hour at which the local day begins."""
     today = time.localtime(now)
     return int(time.mktime((today.tm_year, today.tm_mon, today.tm_mday, 0, 0, 0, 0, 0, -1))) // QUARTER
 

@@ -1,4 +1,4 @@
-"""`backscroll tag`: give chats names of your own to find them by."""
+"""`backscroll tag`: tag chats."""
 
 import click
 

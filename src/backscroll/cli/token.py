@@ -1,4 +1,4 @@
-"""The options by which a server is given its token."""
+"""The options that set the token of a server."""
 
 from collections.abc import Callable
 from functools import wraps

@@ -1,4 +1,4 @@
-"""`backscroll uninstall`: take out again what `backscroll install` put in."""
+"""`backscroll uninstall`: remove what `backscroll install` added."""
 
 import click
 

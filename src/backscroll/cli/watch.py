@@ -28,7 +28,7 @@ def command() -> None:
     write_no_history(request)
     for round_ in follow(local_library(settings, open_homes(settings))):
         if request.json:
-            # One object a line: it is a stream.
+            # One object per line: it is a stream.
             write(
                 json.dumps(
                     {"files": round_.files, "bytes": round_.size, "records": round_.records, "lines": round_.lines}

@@ -1,4 +1,4 @@
-"""Files that a command writes for the user: never over what is there, never through a link, never half."""
+"""Writes files for the user: never overwrites silently, never follows a link, never leaves half a file."""
 
 import os
 import secrets
@@ -9,7 +9,7 @@ from backscroll.errors import BackscrollError, UsageError
 
 
 def write_new(path: Path, pieces: Iterable[str | bytes], *, force: bool, private: bool) -> None:
-    """Write a file under a name of its own and then move it to its place. `private` is for the user's eyes only."""
+    """Write a temporary file and then move it into place. `private` files are readable by the user only."""
     _check(path, force=force)
     if not path.parent.is_dir():
         raise UsageError(f"there is no folder {path.parent}", "create it first, or choose another one")
@@ -26,12 +26,12 @@ def write_new(path: Path, pieces: Iterable[str | bytes], *, force: bool, private
             _check(path, force=True)
             temporary.replace(path)
         else:
-            # A link to the same file fails where the name is taken, which a mere rename does not.
+            # A hard link fails if the name is taken; a rename would not.
             try:
                 os.link(temporary, path)
             except FileExistsError:
                 raise _exists(path) from None
-            except OSError:  # a file system without such links
+            except OSError:  # a file system without hard links
                 _check(path, force=False)
                 temporary.replace(path)
     finally:
@@ -39,7 +39,7 @@ def write_new(path: Path, pieces: Iterable[str | bytes], *, force: bool, private
 
 
 def make_folder(path: Path, *, force: bool, private: bool) -> None:
-    """Make a folder, or take an empty one; one with something in it only if that was asked for."""
+    """Create a folder, or use an empty one; a folder with files in it only with `force`."""
     if path.is_symlink():
         raise UsageError(f"{path} is a link", "choose the folder itself")
     if path.exists():

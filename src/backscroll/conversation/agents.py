@@ -41,7 +41,7 @@ class Agent:
 
     @property
     def prompt(self) -> str:
-        """The beginning of what it was asked to do."""
+        """The start of its task."""
         return next((row.text for row in self.rows if row.kind is RowKind.PROMPT), "")
 
     @property

@@ -19,7 +19,7 @@ from backscroll.conversation.tree import Node, Tree, Turn, walk
 from backscroll.records import PrLink, Todo
 
 LONGEST_PAUSE: Final = timedelta(minutes=5)
-"""A longer silence is no work: it does not count as active time."""
+"""A longer pause does not count as active time."""
 
 
 class Branch(NamedTuple):
@@ -39,7 +39,7 @@ class Branch(NamedTuple):
 
     @property
     def compactions(self) -> int:
-        """How often the context was summed up on it."""
+        """How many compactions are on it."""
         return sum(node.row.kind is RowKind.COMPACTION for turn in self.turns for node in turn.nodes)
 
 
@@ -101,7 +101,7 @@ class Chat:
 
     @cached_property
     def title(self) -> str:
-        """What the user or the model called it, else how it began."""
+        """The title from the user or the model, else its first prompt."""
         recent = sorted(self.sessions, key=_activity, reverse=True)
         for name in ("agent_name", "title_beside", "custom_title", "ai_title"):
             for session in recent:
@@ -148,7 +148,7 @@ class Chat:
 
     @cached_property
     def active_time(self) -> timedelta:
-        """The time that was worked, without the silences."""
+        """The active time, without long pauses."""
         whens = sorted(node.row.when for node in self.tree.all_nodes() if node.row.when)
         gaps = (later - earlier for earlier, later in pairwise(whens))
         return sum((gap for gap in gaps if gap <= LONGEST_PAUSE), timedelta())
@@ -172,7 +172,7 @@ class Chat:
 
     @property
     def compactions(self) -> int:
-        """How often the context was summed up to make room."""
+        """The number of compactions."""
         return max(self.kinds[RowKind.COMPACTION], self.kinds[RowKind.COMPACT_SUMMARY])
 
     @property
@@ -197,7 +197,7 @@ class Chat:
 
     @property
     def tags(self) -> list[str]:
-        """The words that the user put on it."""
+        """The user's tags."""
         return _merged(session.tags for session in self.sessions)
 
     @property
@@ -213,7 +213,7 @@ class Chat:
 
     @cached_property
     def todos(self) -> list[Todo]:
-        """What was to be done, and how far it came."""
+        """The to-do list, with its progress."""
         return todos_of(self._calls)
 
     @cached_property

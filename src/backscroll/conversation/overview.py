@@ -1,4 +1,4 @@
-"""What one knows of a chat without reading it: worked out once, kept, and listed."""
+"""The summary of a chat that lists show without reading it: computed once and stored."""
 
 from datetime import datetime
 

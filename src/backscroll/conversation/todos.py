@@ -1,4 +1,4 @@
-"""What was to be done, and how far it came: the list that the model keeps with its tools."""
+"""The to-do list that the model keeps with its tools."""
 
 from collections.abc import Iterable
 

@@ -45,8 +45,8 @@ class Tree:
     ) -> "Tree":
         """The tree of these transcripts, whatever their order.
 
-        `aliases` are rows that are copies though nothing in them says so; `earlier_of` tells of a file which one it
-        goes on from.
+        `aliases` are rows that are copies though nothing in them says so; `earlier_of` maps a file to the one it
+        continues.
         """
         tree = cls()
         tree.aliases.update(aliases)

@@ -1,4 +1,4 @@
-"""What a file looked like, put together from what was read of it, written to it and changed in it. Pure."""
+"""The versions of a file, rebuilt from what was read, written and changed. Pure."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -37,8 +37,8 @@ class FileVersion(NamedTuple):
 def versions(touches: Iterable[FileAccess]) -> Iterator[FileVersion]:
     """What the file looked like after each access, in order. An access that shows nothing new makes no version.
 
-    A version is certain until something shows that the file was changed by others in between; what a shell command
-    does to a file between two versions nobody tells.
+    A version is certain until something shows that the file was changed by others in between; what a shell command does
+    to a file between two versions is not recorded.
     """
     content: str | None = None
     certain = False
@@ -111,7 +111,7 @@ def _seen(touch: FileAccess, content: str | None, certain: bool) -> tuple[str | 
 
 
 def _changed(touch: FileAccess, content: str | None, certain: bool) -> tuple[str | None, bool, str]:
-    """What changing it made of it."""
+    """The version that an edit makes."""
     asked, got = touch.asked, touch.got
     if touch.tool == "Write":
         written = got.content if got.content is not None else asked.content

@@ -1,4 +1,4 @@
-"""Tell what happened to a home between two visits: which files are new, changed, moved or gone."""
+"""Find out what happened to a home between two visits: which files are new, changed, moved or gone."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -14,7 +14,7 @@ class HomeChanges(NamedTuple):
     to_read: list[HomeFile]
     """New and changed files. `Reading` says which of the two."""
     moved: dict[str, str]
-    """Where a file that we know is now → where it was. Its bookmark goes with it."""
+    """New path → old path of a known file. Its bookmark moves with it."""
     gone: list[str]
 
 
@@ -23,7 +23,7 @@ def find_changes(
 ) -> HomeChanges:
     """Compare what was found with the bookmarks of the last visit, by path, without reading what did not change.
 
-    What lies in a folder that could not be listed this time is not gone: a disk may be away for a moment. After each
+    Files in a folder that could not be listed this time are not gone: a disk may be unmounted for a moment. After each
     reading keep its bookmark, also where nothing had changed.
     """
     changes = HomeChanges([], {}, [])
@@ -63,7 +63,7 @@ def _looks_the_same(file: HomeFile, bookmark: Bookmark) -> bool:
 
 
 class _Origins:
-    """Finds the missing file that a new one was: the same inode or the same name, and what was read of it inside."""
+    """Finds the missing file that a new one was before: same inode or name, and the same content as far as read."""
 
     def __init__(self, missing: Mapping[str, Bookmark]) -> None:
         self._missing = missing

@@ -14,14 +14,14 @@ from backscroll.files.reading import Bookmark, Reading
 class HomeFile(NamedTuple):
     """A file of a home, as it was when we looked.
 
-    A home may have hundreds of thousands, all held at once. So each holds little, and makes the rest when asked.
+    A home may have hundreds of thousands, all in memory at once, so each stores little and computes the rest.
     """
 
     home: str
     """The home that it lies in."""
     relative: str
     kind: FileKind
-    """What the file is to us."""
+    """The kind of file."""
     size: int
     modified_ns: int
     changed_ns: int
@@ -51,7 +51,7 @@ class HomeFile(NamedTuple):
 
     @property
     def is_kept(self) -> bool:
-        """Whether it is read from the archive: never."""
+        """Whether it is read from the archive: never true here."""
         return False
 
     @property
@@ -79,7 +79,7 @@ class Unreadable(NamedTuple):
 
 
 class Discovery:
-    """All that was found in a home, in the order of the paths."""
+    """Everything found in a home, in path order."""
 
     def __init__(self, home: Home) -> None:
         self.home = home
@@ -118,7 +118,7 @@ def find(home: Home, below: Path | None = None) -> Iterator[HomeFile | Omission 
         return
     for entry in entries:
         # The user's own folders may be links, to a larger disk or a dotfiles checkout. Below them no link is followed:
-        # it could lead anywhere, and what it leads to is not Claude Code's.
+        # it could lead anywhere, out of Claude Code's files.
         if entry.name in FOLDERS:
             if _is_folder(entry, follow_links=True):
                 yield from _walk(name, Path(entry.path), (entry.name,))

@@ -13,7 +13,7 @@ class Home(NamedTuple):
 
     @property
     def exists(self) -> bool:
-        """Whether there is such a folder, and it is one that Claude Code has written a session into."""
+        """Whether the folder exists and Claude Code has written a session into it."""
         return (self.path / "projects").is_dir()
 
     @property
@@ -23,7 +23,7 @@ class Home(NamedTuple):
 
 
 def find_homes(named: Sequence[Path] = (), environment: Mapping[str, str] = os.environ) -> list[Home]:
-    """The homes that were named, else the one that Claude Code itself would use. They need not exist."""
+    """The chosen homes, else the one that Claude Code itself would use. They need not exist."""
     if not named:
         configured = environment.get("CLAUDE_CONFIG_DIR")
         named = [Path(configured) if configured else Path.home() / ".claude"]

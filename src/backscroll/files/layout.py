@@ -34,7 +34,7 @@ class FileKind(StrEnum):
 
 
 class LeftOut(StrEnum):
-    """Why a file is none of ours."""
+    """Why a file is left out."""
 
     SECRET = "secret"  # noqa: S105
     SET_ASIDE = "set aside"

@@ -1,4 +1,4 @@
-"""Whether a process that a home speaks of is still the one that runs."""
+"""Whether a process recorded in a home is still running."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Read the lines of a file that is still being written, and know on the next visit where to go on.
+"""Read the lines of a file that is still being written, and continue there on the next visit.
 
 A Bookmark says how far a file was read and what stood there, so that a file which was cut, rewritten or replaced in
 the meantime is noticed. Memory is bounded whatever the length of a line.
@@ -17,7 +17,7 @@ from backscroll.files.opening import open_regular
 
 PIECE: Final = 1024 * 1024
 LONGEST_LINE: Final = 16 * 1024 * 1024
-"""A longer line is not taken into memory; it can be had in pieces."""
+"""A longer line is not read into memory at once; it can be read in pieces."""
 CLOCK_TICK_NS: Final = 20_000_000
 UNSETTLED: Final = -1
 """In the place of a bookmark's `changed_ns`: look at the file again, whatever it looks like."""

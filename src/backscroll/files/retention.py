@@ -12,7 +12,7 @@ from backscroll.files.layout import FileKind
 
 DEFAULT_DAYS: Final = 30
 FEWEST_DAYS: Final = 1
-MOST_DAYS: Final = 1_000_000  # more than any calendar holds; people write huge numbers for “never”
+MOST_DAYS: Final = 1_000_000  # more than a calendar can hold; people write huge numbers for “never”
 FIRST: Final = datetime.min.replace(tzinfo=UTC)
 NEVER: Final = datetime.max.replace(tzinfo=UTC)
 
@@ -39,5 +39,5 @@ def deletions(files: Iterable[HomeFile], days: int | None) -> list[Deletion]:
 def _due(file: HomeFile, period: timedelta) -> datetime:
     try:
         return datetime.fromtimestamp(file.modified_ns / 1e9, UTC) + period
-    except (OverflowError, ValueError, OSError):  # a clock gone mad, or a period of ten thousand years
+    except (OverflowError, ValueError, OSError):  # a wrong clock, or a period of ten thousand years
         return FIRST if file.modified_ns < 0 else NEVER

@@ -89,7 +89,7 @@ def microdollars(nano: int) -> int:
 
 
 def nanodollars_per_token(dollars_per_million: str) -> int:
-    """A rate of a price list as a whole number. There is none that is not; one that were would be refused."""
+    """A rate of a price list as a whole number of nanodollars; raises if it is not one."""
     nano = Decimal(dollars_per_million) * 1000
     if nano != int(nano):
         raise ValueError(f"{dollars_per_million} USD per million tokens is not a whole number of nanodollars")

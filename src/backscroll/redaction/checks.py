@@ -112,7 +112,7 @@ def looks_drawn(value: bytes) -> bool:
 
 
 def is_cookie(value: bytes) -> bool:
-    """Whether any of them has a value that was given out."""
+    """Whether any cookie has a value that a server issued."""
     return any(
         len(told) >= 8 and not STAND_IN.search(told) and bool(DIGIT.search(told))
         for told in (cookie.partition(b"=")[2] for cookie in value.split(b";"))
@@ -120,7 +120,7 @@ def is_cookie(value: bytes) -> bool:
 
 
 def is_mail(value: bytes) -> bool:
-    """All but those that are no person's."""
+    """All addresses but those that belong to no person."""
     name = value.partition(b"@")[0].lower()
     return name not in NOBODY and not FILE_END.search(value)
 

@@ -1,4 +1,4 @@
-"""How much room a text takes in a terminal: cut, filled and wrapped by the columns that it is shown on."""
+"""The width of text in a terminal: cutting, padding and wrapping by columns."""
 
 import unicodedata
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from typing import Final
 
 
 def certain(text: str) -> str:
-    """The text without what terminals disagree about: selectors, skin tones, and accents that could be composed."""
+    """The text without characters that terminals render differently: selectors, skin tones, uncomposed accents."""
     if text.isascii():
         return text
     kept = "".join(character for character in text if not _is_uncertain(character))
@@ -37,7 +37,7 @@ def take(text: str, width: int) -> str:
 
 
 def wrap(text: str, width: int) -> Iterator[tuple[int, int]]:
-    """Where the lines of a text begin and end that is broken at spaces, and in a word only where it is too long."""
+    """Where the lines begin and end when the text is wrapped at spaces, or inside a word that is too long."""
     width = max(2, width)
     start = 0
     while start < len(text):

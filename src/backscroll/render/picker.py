@@ -1,4 +1,4 @@
-"""The picker's screen, without a terminal: what was typed and chosen, and the lines that show it.
+"""The picker's screen, without a terminal: its state, and the lines that show it.
 
 The terminal only paints these lines; the search only supplies entries and a preview.
 """
@@ -11,7 +11,7 @@ from backscroll.render.cells import cells, certain, cut, take, wrap
 from backscroll.render.terminal import clean_line
 
 Piece = tuple[str, str]
-"""How it looks, and the text: plain, dim, title, match, id, chosen, problem, prompt, rule."""
+"""A style and a text. Styles: plain, dim, title, match, id, chosen, problem, prompt, rule."""
 Line = tuple[Piece, ...]
 
 
@@ -45,7 +45,7 @@ class PickerLayout(NamedTuple):
 
 
 def layout_of(width: int, height: int) -> PickerLayout:
-    """The list beside the preview where there is room, above it where there is less, and alone where there is none."""
+    """The list beside the preview on a wide screen, above it on a narrow one, and alone on a small one."""
     body = max(1, height - 3)
     entry = 1 if body < 6 or width < 24 else 2
     if width >= WIDE and body >= 6:
@@ -59,14 +59,14 @@ def layout_of(width: int, height: int) -> PickerLayout:
 
 @dataclass
 class Picker:
-    """What was typed, what was found, and which of it is chosen."""
+    """The state of the picker: the query, the results, and the selection."""
 
     text: str = ""
     cursor: int = 0
     sort: str = "relevance"
     entries: list[PickerEntry] = field(default_factory=list)
     amount: str = ""
-    """How many were found, as people say it."""
+    """The number of results, as text."""
     chosen: int = 0
     first: int = 0
     """The first entry that is seen."""
@@ -77,7 +77,7 @@ class Picker:
     problem: str = ""
     """What is wrong with the query."""
     notice: Piece | None = None
-    """What was done, or could not be, until the next key."""
+    """A message about the last action, shown until the next key."""
     shows_help: bool = False
 
     def __post_init__(self) -> None:
@@ -91,7 +91,7 @@ class Picker:
     # Typing
 
     def insert(self, text: str) -> None:
-        """Type something at the cursor."""
+        """Insert text at the cursor."""
         text = certain(clean_line(text) if len(text) > 1 else text)
         self.text = self.text[: self.cursor] + text + self.text[self.cursor :]
         self.cursor += len(text)
@@ -107,33 +107,33 @@ class Picker:
         self.delete(self.cursor - (before.rfind(" ") + 1))
 
     def move_cursor(self, count: int) -> None:
-        """Move in the query."""
+        """Move the cursor."""
         self.cursor = min(len(self.text), max(0, self.cursor + count))
 
     # Choosing
 
     def move(self, count: int) -> None:
-        """Choose another entry."""
+        """Move the selection."""
         self.choose(self.chosen + count)
 
     def choose(self, number: int) -> None:
-        """Choose the entry of this number, or the nearest."""
+        """Select the entry with this number, or the nearest."""
         self.chosen = max(0, min(len(self.entries) - 1, number))
 
     def next_sort(self) -> None:
-        """Another order; without a query there is no best one."""
+        """Switch to the next order; without a query there is no relevance."""
         orders = SORTS if self.text.strip() else SORTS[1:]
         self.sort = orders[(orders.index(self.sort) + 1) % len(orders)] if self.sort in orders else orders[-1]
 
     def take(self, entries: Sequence[PickerEntry], amount: str, *, keep: bool) -> None:
-        """What was found; `keep` holds on to the chosen chat, else the first one is chosen."""
+        """Show these results; `keep` keeps the selected chat, otherwise the first one is selected."""
         before = self.selected.id if keep and self.selected else None
         self.entries, self.amount, self.is_searching, self.problem = list(entries), amount, False, ""
         numbers = [number for number, entry in enumerate(self.entries) if entry.id == before]
         self.choose(numbers[0] if numbers else self.chosen if keep else 0)
 
     def scroll(self, count: int) -> None:
-        """Move the preview."""
+        """Scroll the preview."""
         self.scrolled = max(0, self.scrolled + count)
 
 
@@ -270,7 +270,7 @@ def _foot(picker: Picker, width: int) -> Line:
 WIDE: Final = 100
 SORTS: Final = ("relevance", "newest", "oldest")
 KEYS: Final = ("Enter open", "Esc quit", "? help", "^R resume", "^Y copy", "Tab pin", "^T order", "^F ^B scroll")
-"""The most needed first: as many as fit are shown."""
+"""Most important first: as many as fit are shown."""
 HELP: Final = (
     '  Type words, "phrases", and fields such as project:shop is:error since:7d.',
     "  The word you are typing matches any ending.",

@@ -1,4 +1,4 @@
-"""What the picker shows of a chat beside the list: what it is, what was found in it, how it began."""
+"""The picker's preview of a chat: its details, the matches, and how it began."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple

@@ -1,4 +1,4 @@
-"""`backscroll stats activity`: when one works."""
+"""`backscroll stats activity`: when you work."""
 
 from datetime import datetime
 

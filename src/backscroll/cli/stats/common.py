@@ -20,7 +20,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def report_options(command: Command) -> Command:
-    """Add what every report takes."""
+    """Add the options of every report."""
     for option in reversed(OPTIONS):
         command = option(command)
     return command

@@ -1,4 +1,4 @@
-"""`backscroll stats errors`: what goes wrong again and again."""
+"""`backscroll stats errors`: recurring tool errors."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 LONGEST = 300
-"""How much of an example is shown to people."""
+"""How many characters of an example to print."""
 
 
 @click.command("errors", short_help="Tool errors by pattern, and how often they were solved.")

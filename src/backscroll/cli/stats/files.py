@@ -47,7 +47,7 @@ def command(query: str, since: str | None, until: str | None, as_csv: bool, sort
 
 
 def _fit(report: "Report", width: int) -> None:
-    """Make it fit: the end of a path says more than its beginning, days are enough, and some columns can go."""
+    """Make it fit the terminal: keep the end of a path, show only the day, and drop some columns."""
     shown = [name for name in report.columns if width >= NARROW or name not in ("failed", "first")]
     room = max(12, width - sum(OTHERS.get(name, 0) for name in shown))
     rows = []

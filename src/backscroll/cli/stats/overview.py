@@ -11,7 +11,7 @@ from backscroll.render.terminal import clean_line
 
 
 def write_overview(since: str | None, until: str | None) -> None:
-    """Answer with it."""
+    """Print the overview."""
     from backscroll.library.analytics.overview import overview
 
     asked, library, about = begin("", since, until)

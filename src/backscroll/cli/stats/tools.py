@@ -1,4 +1,4 @@
-"""`backscroll stats tools`: how tools were used and how they fared."""
+"""`backscroll stats tools`: how tools were used, and how calls ended."""
 
 from typing import TYPE_CHECKING
 
@@ -40,7 +40,7 @@ def command(query: str, since: str | None, until: str | None, as_csv: bool, by: 
 
 
 def _for_people(report: "Report") -> "Report":
-    """The same without the ways to end that no call had."""
+    """The same without columns for outcomes that never occurred."""
     from dataclasses import replace
 
     total = report.facts["total"]
