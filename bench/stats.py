@@ -29,7 +29,7 @@ from backscroll.library.indexing.prices import load_prices
 from backscroll.library.local import index_folder
 from backscroll.query import parse
 from backscroll.settings import Settings
-from backscroll.store.batches import FileColumns, RecordColumns, UsageColumns
+from backscroll.store.batches import Batch, FileColumns, RecordColumns, UsageColumns
 from bench.against_ccusage import Ccusage
 from bench.generate import _size, generate
 from bench.peers import DEFAULT_CACHE, SYNC_LIMIT, AgentsView, Cost, UnableError, isolated, succeed
@@ -109,14 +109,13 @@ def fill(library: Library, home: Path, rows: int, seed: int = 1) -> None:
     prices = load_prices(library.settings)
     store.use_prices(cost_with(prices), prices.fingerprint)
     for first in range(0, rows // ROWS_A_FILE, 100):
-        batch = store.begin()
+        batch = Batch()
         for number in range(first, min(first + 100, rows // ROWS_A_FILE)):
             file, moment = batch.new_file(), FIRST + int(rng.random() * YEAR)
             project, model = f"/home/ada/project-{number % 40}", rng.choice(MODELS)
             path = f"{home}/projects/-home-ada-project-{number % 40}/{number:08x}.jsonl"
             for row in range(ROWS_A_FILE):
-                record, message = batch.next_record, f"msg_{number:06x}{row // 2:06x}"
-                batch.next_record += 1
+                record, message = len(batch.records), f"msg_{number:06x}{row // 2:06x}"
                 moment += int(rng.expovariate(1 / 20) * 1_000_000)
                 batch.records.append(
                     RecordColumns(

@@ -54,7 +54,7 @@ class Desk:
 
     def write(self, world: World, *, archived: Sequence[str] = (), abandoned: Sequence[str] = ()) -> Chats:
         """Write these files, all of them new."""
-        batch, chats = self.store.begin(), Chats()
+        batch, chats = Batch(), Chats()
         taken_back: set[tuple[int, int]] = set()
         for place, records in world.items():
             number = self.numbers[place.file] = batch.new_file()
@@ -72,12 +72,13 @@ class Desk:
             batch.files.append(file_columns(chats, place, number, flags, is_archived=place.file in archived))
             batch.withdrawn += [(number, uuid) for uuid in withdrawn(chats, place)]
         add_chats(batch, chats, self.numbers, taken_back)
-        self.store.write(batch)
+        ids = self.store.write(batch)
+        self.numbers = {name: ids.get(number, number) for name, number in self.numbers.items()}
         return chats
 
     def clear(self) -> None:
         """Remove every file."""
-        batch = self.store.begin()
+        batch = Batch()
         batch.removed += [known.id for known in self.store.known().values()]
         batch.stale_chats |= self.store.chats_of(batch.removed)
         self.store.write(batch)
@@ -85,7 +86,7 @@ class Desk:
 
     def remove(self, *names: str) -> None:
         """Remove files whose chats are all theirs."""
-        batch = self.store.begin()
+        batch = Batch()
         batch.removed += [self.numbers.pop(name) for name in names]
         batch.stale_chats |= self.store.chats_of(batch.removed)
         self.store.write(batch)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from backscroll.conversation import Chats, TranscriptPlace, overview_of
 from backscroll.records import Record
-from backscroll.store import Flags, Keys, Scope, Store, StoredChat, add_record, title_of
+from backscroll.store import Batch, Flags, Keys, Scope, Store, StoredChat, add_record, title_of
 from tests.contract.coverage import covers
 from tests.contract.support import Desk, World, add_chats, file_columns, withdrawn
 from tests.conversation.support import records_of
@@ -63,7 +63,7 @@ def test_so_does_one_that_was_saved_again_and_again(
     desk.write({place: world[place][:cut] for place, cut in done.items()})
     for _ in range(2):
         given = {place: world[place][:end] for place, end in done.items()}
-        batch, chats = long_store.begin(), taken_up(long_store, given)
+        batch, chats = Batch(), taken_up(long_store, given)
         for place, records in world.items():
             end = data.draw(st.integers(done[place], len(records)))
             number, flags = desk.numbers[place.file], Flags()
@@ -129,7 +129,7 @@ def test_an_answer_of_a_chat_that_began_otherwise_leads_nowhere(desk: Desk) -> N
 
 def test_what_is_linked_leads_to_the_chat(desk: Desk) -> None:
     desk.draw(RELATED)
-    batch = desk.store.begin()
+    batch = Batch()
     batch.links += [("gone", desk.numbers["S2"]), (f"session {session_uuid('S9')}", desk.numbers["S3"])]
     desk.store.write(batch)
     found = desk.store.related(Keys({"gone"}, {session_uuid("S9")}, {}))
@@ -150,21 +150,38 @@ def test_a_file_is_known_as_it_was_written(desk: Desk) -> None:
     assert desk.store.known_at(["S1", "S2"]) == {"S1": known}
 
 
-@covers("begin")
+def test_ids_are_given_when_a_batch_is_written(store: Store) -> None:
+    """Two writers may fill batches at the same time: neither knows what the other is given."""
+    batches = []
+    for name in ("S1", "S2"):
+        batch, chats, place = Batch(), Chats(), TranscriptPlace(name, session_uuid(name))
+        number, flags = batch.new_file(), Flags()
+        (record,) = records_of(f"{name} <- - user: hello", session=name)
+        (row,) = chats.add(place, [record])
+        add_record(batch, flags, number, 0, 0, 1, record, row)
+        batch.files.append(file_columns(chats, place, number, flags))
+        add_chats(batch, chats, {name: number}, set())
+        batches.append(batch)
+    ids = [store.write(batch) for batch in batches]
+    known = store.known()
+    assert [list(given.values()) for given in ids] == [[known["S1"].id], [known["S2"].id]]
+    assert len({known["S1"].id, known["S2"].id}) == 2
+    assert len({spot.block for spot in store.waiting(10)}) == 4  # two prompts, two titles
+
+
 def test_an_id_is_never_given_twice(desk: Desk) -> None:
-    desk.draw({"S1": "a <- - user: hello"})
-    before = desk.store.begin()
-    desk.remove("S1")
-    after = desk.store.begin()
-    assert (after.next_file, after.next_record, after.next_block) == (
-        before.next_file, before.next_record, before.next_block,
-    )  # fmt: skip
+    given: list[int] = []
+    for _ in range(3):
+        desk.write({TranscriptPlace("S1", session_uuid("S1")): records_of("a <- - user: hello", session="S1")})
+        given += [desk.numbers["S1"], *(1000 + spot.block for spot in desk.store.waiting(10))]
+        desk.clear()
+    assert len(set(given)) == len(given) == 9
 
 
 @covers("write")
 def test_a_batch_that_fails_leaves_nothing(desk: Desk) -> None:
     desk.draw({"S1": "a <- - user: hello"})
-    batch, chats = desk.store.begin(), Chats()
+    batch, chats = Batch(), Chats()
     place = TranscriptPlace("S2", session_uuid("S2"))
     chats.add(place, records_of("b <- - user: else", session="S2"))
     batch.files.append(file_columns(chats, place, batch.new_file(), Flags()))
@@ -186,7 +203,7 @@ def test_a_file_that_is_gone_leaves_the_rest_of_its_chat(desk: Desk) -> None:
         TranscriptPlace("S1", session_uuid("S1")): records_of(begun, session="S1"),
         TranscriptPlace("S2", session_uuid("S2")): records_of(begun + "\nc <- b user: go on", session="S2"),
     })  # fmt: skip
-    batch = desk.store.begin()
+    batch = Batch()
     batch.removed.append(desk.numbers["S1"])
     batch.stale_chats |= desk.store.chats_of(desk.numbers.values())
     chats.remove("S1")
@@ -202,7 +219,7 @@ def test_a_file_that_is_gone_leaves_the_rest_of_its_chat(desk: Desk) -> None:
 
 def test_a_file_that_was_emptied_has_only_what_is_written_then(desk: Desk) -> None:
     desk.draw({"S1": "a <- - user: hello\nb <- a assistant: a zebra", "S2": "summary b: Named\nc <- - user: else"})
-    batch, chats, place = desk.store.begin(), Chats(), TranscriptPlace("S1", session_uuid("S1"))
+    batch, chats, place = Batch(), Chats(), TranscriptPlace("S1", session_uuid("S1"))
     number, flags = desk.numbers["S1"], Flags()
     batch.emptied.append(number)
     (record,) = records_of("d <- - user: a horse")

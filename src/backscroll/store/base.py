@@ -233,11 +233,11 @@ class Store(Protocol):
     def known_at(self, paths: Iterable[str]) -> dict[str, IndexedFile]:
         """Those of these files that were read."""
 
-    def begin(self) -> Batch:
-        """An empty batch."""
+    def write(self, batch: Batch) -> dict[int, int]:
+        """Write the whole batch, or nothing. Returns the ids of its new files, by their numbers in the batch.
 
-    def write(self, batch: Batch) -> None:
-        """Write the whole batch, or nothing."""
+        No id is used twice, even after rows were deleted.
+        """
 
     def related(self, keys: Keys) -> set[int]:
         """The chats that share a key with these."""

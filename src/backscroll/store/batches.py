@@ -134,11 +134,13 @@ class ChatChange:
 
 @dataclass
 class Batch:
-    """Everything written in one transaction. Ids continue from the store's last ones."""
+    """What is written at once.
 
-    next_file: int
-    next_record: int
-    next_block: int
+    It numbers what is new in it by itself: files -1, -2, …, records and passages by their places in its lists. The
+    store gives them ids when it writes the batch, so that no writer has to know which ids are taken.
+    """
+
+    new_files: int = 0
     emptied: list[int] = field(default_factory=list)
     """Files whose records were replaced."""
     removed: list[int] = field(default_factory=list)
@@ -163,9 +165,9 @@ class Batch:
     """A file of each chat whose written overview is out of date."""
 
     def new_file(self) -> int:
-        """The id for a new file."""
-        self.next_file += 1
-        return self.next_file - 1
+        """The number of one more file; no id of a store is negative."""
+        self.new_files += 1
+        return -self.new_files
 
 
 def storable(text: str) -> str:

@@ -60,8 +60,7 @@ def add_record(
     passages = [passage for passage in passages_of(record, row.kind if row else None) if _has_text(passage)]
     if row is None and not passages:
         return
-    name = batch.next_record
-    batch.next_record += 1
+    name = len(batch.records)
     if row is None:
         columns = RecordColumns(
             name, file, number, start, length, None, None, OUTSIDE, microseconds(record.timestamp),
@@ -89,8 +88,7 @@ def add_record(
     batch.records.append(columns)
     calls = iter(row.calls) if row else iter(())
     for passage in passages:
-        block = batch.next_block
-        batch.next_block += 1
+        block = len(batch.blocks)
         source = passage.source
         if isinstance(source, ToolUse):
             batch.blocks.append(_call(block, name, passage.number, source, next(calls, None), flags))
@@ -185,13 +183,11 @@ def _count(tokens: int) -> int:
 
 def add_spilled(batch: Batch, file: int, start: int, length: int, time: int, call: str) -> None:
     """Add a piece of a spilled tool result to a batch."""
-    name = batch.next_record
-    batch.next_record += 1
+    name = len(batch.records)
     batch.records.append(
         RecordColumns(name, file, start, start, length, None, None, OUTSIDE, time, False, None, None, None, None, None)
     )
-    batch.blocks.append(BlockColumns(batch.next_block, name, 0, Role.OUTPUT, call, None, None, None, None, length))
-    batch.next_block += 1
+    batch.blocks.append(BlockColumns(len(batch.blocks), name, 0, Role.OUTPUT, call, None, None, None, None, length))
 
 
 def change_of(chat: Chat, numbers: Mapping[str, int]) -> ChatChange:

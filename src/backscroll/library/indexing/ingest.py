@@ -27,6 +27,7 @@ from backscroll.library.indexing.sources import (
 from backscroll.library.indexing.tasks import Task, Work, new_bytes
 from backscroll.records import Problem, Record
 from backscroll.store import (
+    Batch,
     FileColumns,
     Flags,
     IndexedFile,
@@ -98,7 +99,8 @@ class Ingest:
             try:
                 failed = self._gather(tasks, removed, archived)
                 if not any(task.source.name in self._begun for task in failed):
-                    self._store.write(self._batch)
+                    ids = self._store.write(self._batch)
+                    self._numbers |= {name: ids[at] for name in self._begun if (at := self._numbers[name]) in ids}
                     break
             except BaseException:
                 self._forget()  # what is held may be ahead of what is written
@@ -116,7 +118,7 @@ class Ingest:
 
     def _gather(self, tasks: list[Task], removed: list[IndexedFile], archived: list[IndexedFile]) -> list[Task]:
         """Fill a batch; the files that could not be read."""
-        batch = self._store.begin()
+        batch = Batch()
         self._batch = batch
         self._keys = Keys(set(), set(), {})
         self._begun: set[str] = set()

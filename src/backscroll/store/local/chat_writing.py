@@ -8,22 +8,24 @@ import msgspec
 
 from backscroll.store.batches import Batch, ChatChange, microseconds
 from backscroll.store.local.database import array, select
+from backscroll.store.local.new_ids import NewIds
 
 Entitled = tuple[str, int | None, int | None]
 """What identifies the passage of a title: title, time, file."""
 
 
-def write_chats(connection: apsw.Connection, batch: Batch) -> None:
+def write_chats(connection: apsw.Connection, batch: Batch, ids: NewIds) -> None:
     """Write every chat of a batch, and delete those that are gone."""
-    ChatWriter(connection, batch).write()
+    ChatWriter(connection, batch, ids).write()
 
 
 class ChatWriter:
     """Writes chats inside an open transaction."""
 
-    def __init__(self, connection: apsw.Connection, batch: Batch) -> None:
+    def __init__(self, connection: apsw.Connection, batch: Batch, ids: NewIds) -> None:
         self._connection = connection
         self._batch = batch
+        self._ids = ids
 
     def write(self) -> None:
         """All of them."""
@@ -40,7 +42,7 @@ class ChatWriter:
         for change in batch.chats:
             number = ids.pop(change.overview.id, None)
             _, entitled, block = left.pop(number) if number is not None else (None, None, None)
-            self._write_chat(batch, change, number, entitled, block)
+            self._write_chat(change, number, entitled, block)
         for number, (_, _, block) in left.items():
             self._connection.execute("update files set chat = null where chat = ?", (number,))
             self._delete_title(block)
@@ -48,7 +50,6 @@ class ChatWriter:
 
     def _write_chat(
         self,
-        batch: Batch,
         change: ChatChange,
         number: int | None,
         entitled: Entitled | None,
@@ -74,7 +75,8 @@ class ChatWriter:
             number = self._connection.last_insert_rowid()
         else:
             self._connection.execute(UPDATE_CHAT, (*values, number))
-        files = array(change.files)
+        numbers = [self._ids.file(file) for file in change.files]
+        files = array(numbers)
         self._connection.execute(
             "update files set chat = ?1 where chat is not ?1 and id in (select value from json_each(?2))",
             (number, files),
@@ -88,20 +90,20 @@ class ChatWriter:
             SUM_UP,
             (number,),
         )
-        entitles = (overview.title, microseconds(overview.started), min(change.files))
+        entitles = (overview.title, microseconds(overview.started), min(numbers))
         if block is None or entitled != entitles:
             # The identity of its passage has changed.
             self._delete_title(block)
+            block = self._ids.new_block()
             self._connection.execute(
-                "insert into blocks (id, number, role, chat) values (?, 0, 'title', ?)", (batch.next_block, number)
+                "insert into blocks (id, number, role, chat) values (?, 0, 'title', ?)", (block, number)
             )
             self._connection.execute(
-                "update chats set title_block = ?, title_file = ? where id = ?",
-                (batch.next_block, min(change.files), number),
+                "update chats set title_block = ?, title_file = ? where id = ?", (block, min(numbers), number)
             )
-            batch.next_block += 1
-        self._mark_abandoned(files, change.abandoned)
-        self._mark_originals(files, change.originals)
+        self._mark_abandoned(files, {(self._ids.file(file), at) for file, at in change.abandoned})
+        originals = {(self._ids.file(file), at): original for (file, at), original in change.originals.items()}
+        self._mark_originals(files, originals)
 
     def _delete_title(self, block: int | None) -> None:
         if block is not None:

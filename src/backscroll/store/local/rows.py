@@ -17,6 +17,7 @@ from backscroll.store.detail import decode_detail
 from backscroll.store.local.chat_writing import write_chats
 from backscroll.store.local.counting import Counting, unpriced
 from backscroll.store.local.database import array, plainly, transaction
+from backscroll.store.local.new_ids import NewIds
 from backscroll.store.prices import AnswerPrice
 
 AT_ONCE: Final = 10_000
@@ -44,44 +45,40 @@ class Rows:
         )
         return {file.path: file for file in files}
 
-    def begin(self) -> Batch:
-        """A batch with the next free ids. No id is used twice, even after rows were deleted."""
-        ends = dict(self._all("select name, seq from sqlite_sequence"))
-        files, records, blocks = (int(ends.get(name, 0)) + 1 for name in ("files", "records", "blocks"))
-        return Batch(files, records, blocks)
-
-    def write(self, batch: Batch) -> None:
-        """Write the whole batch, or nothing."""
+    def write(self, batch: Batch) -> dict[int, int]:
+        """Write the whole batch, or nothing. Returns the ids of its new files."""
         try:
-            self._write(batch)
+            return self._write(batch)
         except UnicodeEncodeError:
             _makeplainly(batch)
-            self._write(batch)
+            return self._write(batch)
 
-    def _write(self, batch: Batch) -> None:
+    def _write(self, batch: Batch) -> dict[int, int]:
         with transaction(self._connection):
+            ids = NewIds(self._connection, batch)
             counting = Counting(self._connection, self._price)
             counting.note_files([*batch.emptied, *batch.removed])
             self._empty([*batch.emptied, *batch.removed])
             self._many("delete from files where id = ?", [(number,) for number in batch.removed])
             self._many("update files set archived = 1 where id = ?", [(number,) for number in batch.archived])
-            self._many(INSERT_FILE, batch.files)
-            self._many(INSERT_RECORD, batch.records)
-            self._many(INSERT_BLOCK, batch.blocks)
-            self._many(INSERT_USAGE, batch.usage)
-            self._withdraw(batch)
-            self._renew_results(batch)
-            self._many("insert into problems values (?, ?, ?, ?, ?)", batch.problems)
-            self._many("insert or ignore into links values (?, ?)", batch.links)
-            self._many("insert or replace into titles values (?, ?, ?)", batch.titles)
-            counting.note_records(columns.record for columns in batch.usage)
+            self._many(INSERT_FILE.format(**ids.terms), batch.files)
+            self._many(INSERT_RECORD.format(**ids.terms), batch.records)
+            self._many(INSERT_BLOCK.format(**ids.terms), batch.blocks)
+            self._many(INSERT_USAGE.format(**ids.terms), batch.usage)
+            self._withdraw(batch, ids)
+            self._renew_results(batch, ids)
+            self._many(INSERT_PROBLEM.format(**ids.terms), batch.problems)
+            self._many(INSERT_LINK.format(**ids.terms), batch.links)
+            self._many(INSERT_TITLE.format(**ids.terms), batch.titles)
+            counting.note_records(ids.first_record + columns.record for columns in batch.usage)
             counting.count()
-            write_chats(self._connection, batch)
+            write_chats(self._connection, batch, ids)
             self._connection.execute(
                 "insert or replace into marks values ('note overdue', ?)",
-                (array(batch.overdue) if batch.overdue else "",),
+                (array(map(ids.file, batch.overdue)) if batch.overdue else "",),
             )
             self._connection.execute(ADOPT)
+        return {-number: ids.file(-number) for number in range(1, batch.new_files + 1)}
 
     def related(self, keys: Keys) -> set[int]:
         """The chats that share a key with these."""
@@ -219,28 +216,26 @@ class Rows:
             ):
                 self._connection.execute(statement, (number,))
 
-    def _renew_results(self, batch: Batch) -> None:
-        """Index a result again if it came before its call, because its tool was unknown then."""
+    def _renew_results(self, batch: Batch, ids: NewIds) -> None:
+        """A result that came before its call was indexed without its tool: have it indexed again."""
         calls = [block.call for block in batch.blocks if block.call and block.role == Role.INPUT]
-        first = batch.blocks[0].id if batch.blocks else 0
         for some in _parts(calls):
             early = self._column(
                 "select id from blocks where role = 'output' and id < ? and call in (select value from json_each(?))",
-                first,
+                ids.first_block,
                 some,
             )
             for number in early:
                 self._connection.execute("insert or ignore into deleted values (?)", (number,))
-                self._connection.execute("update blocks set id = ? where id = ?", (batch.next_block, number))
-                batch.next_block += 1
-        # New ids come from the sequence, and an update does not advance it.
+                self._connection.execute("update blocks set id = ? where id = ?", (ids.new_block(), number))
+        # Ids are given from where the sequence ends, and an update does not move it.
         self._connection.execute(
-            "update sqlite_sequence set seq = max(seq, ?) where name = 'blocks'", (batch.next_block - 1,)
+            "update sqlite_sequence set seq = max(seq, ?) where name = 'blocks'", (ids.last_block,)
         )
 
-    def _withdraw(self, batch: Batch) -> None:
+    def _withdraw(self, batch: Batch, ids: NewIds) -> None:
         for file, uuid in batch.withdrawn:
-            for (record,) in self._all("select id from records where file = ? and uuid = ?", file, uuid):
+            for (record,) in self._all("select id from records where file = ? and uuid = ?", ids.file(file), uuid):
                 self._connection.execute("insert into deleted select id from blocks where record = ?", (record,))
                 self._connection.execute("delete from blocks where record = ?", (record,))
                 self._connection.execute("delete from records where id = ?", (record,))
@@ -286,7 +281,7 @@ OVERVIEW: Final = msgspec.json.Decoder(Overview)
 INSERT_FILE: Final = """
 insert into files (id, path, home, kind, session, agent, project, first_typed, started, last_active, size, archived,
   bookmark, state, lines, modified, has_image, has_thinking, has_diff)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+values ({file1}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 on conflict (id) do update set session = excluded.session, lines = excluded.lines,
   modified = excluded.modified, project = excluded.project,
   first_typed = excluded.first_typed,
@@ -296,18 +291,21 @@ on conflict (id) do update set session = excluded.session, lines = excluded.line
 """
 INSERT_RECORD: Final = """
 insert into records (id, file, number, start, length, uuid, parent, kind, time, sidechain, message, model, text,
-  forked_session, forked_uuid) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  forked_session, forked_uuid) values ({record1}, {file2}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 INSERT_BLOCK: Final = """
 insert into blocks (id, record, number, role, call, tool, file, detail, state, size, digest)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+values ({block1}, {record2}, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 # A spilled tool result belongs to the chat of its session.
 ADOPT: Final = """
 update files set chat = (select s.chat from files s where s.session = files.session and s.kind = 'session' limit 1)
 where kind = 'tool-result' and chat is null
 """
-INSERT_USAGE: Final = "insert into usage values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_PROBLEM: Final = "insert into problems values ({file1}, ?, ?, ?, ?)"
+INSERT_LINK: Final = "insert or ignore into links values (?, {file2})"
+INSERT_TITLE: Final = "insert or replace into titles values (?, {file2}, ?)"
+INSERT_USAGE: Final = "insert into usage values ({record1}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 WAITING: Final = """
 select b.id, b.role, f.path, r.start, r.length, b.number,
   coalesce(f.id, c.title_file),

@@ -85,14 +85,9 @@ class LocalStore(OpenIndex, Shapes):
         return Rows(self.connection).known(paths)
 
     @guarded
-    def begin(self) -> Batch:
-        """A batch to fill."""
-        return Rows(self.connection).begin()
-
-    @guarded
-    def write(self, batch: Batch) -> None:
-        """Write all of it, or nothing."""
-        Rows(self.connection, self._price).write(batch)
+    def write(self, batch: Batch) -> dict[int, int]:
+        """Write the whole batch, or nothing. Returns the ids of its new files."""
+        return Rows(self.connection, self._price).write(batch)
 
     @guarded
     def related(self, keys: Keys) -> set[int]:
