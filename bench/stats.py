@@ -20,7 +20,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from backscroll.files import Home
+from backscroll.files import Home, SourceKey
 from backscroll.library import Library, local_library
 from backscroll.library.analytics.reports import Asked
 from backscroll.library.analytics.usage import DIMENSIONS, usage
@@ -162,8 +162,10 @@ def fill(library: Library, home: Path, rows: int, seed: int = 1) -> None:
             batch.files.append(
                 FileColumns(
                     file,
-                    path,
+                    SourceKey("bench", str(home), path).id,
+                    "bench",
                     str(home),
+                    path,
                     "session",
                     f"{number:08x}",
                     None,

@@ -21,7 +21,7 @@ from urllib.parse import quote, urlsplit
 
 from backscroll.archive import Archive
 from backscroll.files import Home, discover
-from backscroll.library.archives import machine_name
+from backscroll.library.machine import read_machine
 
 PAUSE: Final = 0.5
 STREAM_SECONDS: Final = 5.0
@@ -249,7 +249,8 @@ class Backups:
             self._compare(name, Archive(folder), [file.path for file in self._rng.sample(files, min(5, len(files)))])
 
     def _compare(self, name: str, archive: Archive, paths: Sequence[Path]) -> None:
-        held = {file.source: file for file in archive.files.values() if file.machine == machine_name()}
+        machine = read_machine(self._library).id
+        held = {file.source: file for file in archive.files.values() if file.machine == machine}
         for path in paths:
             try:
                 before = path.stat()

@@ -95,7 +95,7 @@ class Desk:
     def index(self) -> None:
         """Make findable what is waiting."""
         while spots := self.store.waiting(7):
-            texts = [spot.title or self._texts[spot.path, spot.start, spot.number] for spot in spots]
+            texts = [spot.title or self._texts[spot.source, spot.start, spot.number] for spot in spots]
             self.store.index([PassageText(spot, text) for spot, text in zip(spots, texts, strict=True)])
         self.store.flush()
 
@@ -137,8 +137,10 @@ def file_columns(
     assert transcript is not None
     return FileColumns(
         id=number,
-        path=place.file,
+        source=place.file,
+        machine="ada",
         home="/home/ada/.claude",
+        path=place.name,
         kind="session" if place.agent_id is None else "agent",
         session=transcript.session_id,
         agent=place.agent_id,

@@ -72,7 +72,7 @@ def test_where_records_stand(world: Desk) -> None:
 @covers("chats_at", "homes")
 def test_the_chats_and_homes_of_files(world: Desk) -> None:
     assert world.store.chats_at(["S2", "nowhere"]) == {"S2": session_uuid("S2")}
-    assert world.store.homes() == {"/home/ada/.claude"}
+    assert world.store.homes() == {("ada", "/home/ada/.claude")}
 
 
 @covers("titles_of", "titled_by")

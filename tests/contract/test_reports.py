@@ -88,7 +88,7 @@ def test_a_query_and_a_time_choose_what_is_counted(world: Desk) -> None:
     assert [row.name for row in ask(world, "project:blog").usage_by("model")] == [OPUS]
     assert [row.name for row in ask(world, until="2026-02-02T00:00").usage_by("model")] == [SONNET]
     assert ask(world, since="2026-03-01T00:00").usage_by("model") == []
-    elsewhere = Scope(homes=("/elsewhere",))
+    elsewhere = Scope(homes=(("ada", "/elsewhere"),))
     assert world.store.reports(None, elsewhere).usage_by("model") == []
 
 
@@ -172,7 +172,7 @@ def test_where_turns_begin(world: Desk) -> None:
 @covers("file_calls", "typed_prompts", "row_times")
 def test_files_that_were_touched_and_what_was_typed_before(world: Desk) -> None:
     edit, read = ask(world).file_calls()
-    assert (edit.file, edit.changes, edit.is_done, edit.path) == (f"{SHOP}/lexer.py", True, True, "S1")
+    assert (edit.file, edit.changes, edit.is_done, edit.source) == (f"{SHOP}/lexer.py", True, True, "S1")
     assert (read.file, read.changes, read.is_done) == (f"{BLOG}/post.md", False, False)
     assert edit.when == datetime.fromisoformat("2026-02-01T10:00:02+00:00")
     typed = ask(world, "project:blog").typed_prompts()

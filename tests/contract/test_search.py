@@ -176,9 +176,10 @@ def test_what_only_the_moment_knows(world: Desk) -> None:
 
 
 def test_only_the_homes_that_are_asked_about(world: Desk) -> None:
-    assert world.finds("zebra", Scope(homes=("/home/ada/.claude",))) == "S3: k n"
-    assert world.finds("zebra", Scope(homes=("/home/bob/.claude",))) == ""
-    assert world.lists("", Scope(homes=("/home/bob/.claude",))) == ""
+    assert world.finds("zebra", Scope(homes=(("ada", "/home/ada/.claude"),))) == "S3: k n"
+    for other in (("ada", "/home/bob/.claude"), ("bob", "/home/ada/.claude")):
+        assert world.finds("zebra", Scope(homes=(other,))) == ""
+        assert world.lists("", Scope(homes=(other,))) == ""
 
 
 # The order.
@@ -291,12 +292,12 @@ def test_a_chat_is_found_by_the_beginning_of_any_id_in_it(world: Desk, name: str
     assert " ".join(world.name(chat.overview.id) for chat in world.store.find(name, Scope())) == expected
 
 
-@covers("paths")
+@covers("sources")
 def test_the_files_of_a_chat(world: Desk) -> None:
     (chat,) = world.store.find(session_uuid("S2"), Scope())
-    assert sorted(world.store.paths(chat.key)) == [("S2", False), ("S2/x1", False)]
+    assert sorted(world.store.sources(chat.key)) == ["S2", "S2/x1"]
     (archived,) = world.store.find(session_uuid("S1"), Scope())
-    assert world.store.paths(archived.key) == [("S1", True)]
+    assert world.store.sources(archived.key) == ["S1"]
 
 
 # What is not findable yet.

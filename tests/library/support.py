@@ -9,8 +9,9 @@ from typing import Any, Final
 
 import msgspec
 
-from backscroll.files import Home
+from backscroll.files import Home, SourceKey
 from backscroll.library import Library, Updated, local_library
+from backscroll.library.machine import Machine, read_machine
 from backscroll.settings import Settings
 from backscroll.store.local import LocalStore
 from tests.support.homes import session_path, write_home
@@ -58,6 +59,19 @@ class Shelf:
     @property
     def settings(self) -> Settings:
         return Settings(homes=(self.home,), library=self.folder, file=self.root / "settings.toml")
+
+    @property
+    def machine(self) -> Machine:
+        return read_machine(self.settings.library)
+
+    @property
+    def live_home(self) -> Home:
+        """The home with its machine, as the library has it."""
+        return Home(self.home, self.machine.id)
+
+    def source(self, path: str) -> str:
+        """The id of a file of the home."""
+        return SourceKey(self.machine.id, str(self.home), path).id
 
     def open(self) -> Library:
         return local_library(self.settings, [Home(self.home)])

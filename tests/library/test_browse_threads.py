@@ -159,6 +159,6 @@ def test_chats_that_grow_push_out_those_that_were_asked_for_longest_ago(
         assert len(browser._open) == 2
         shelf.append("S2", jsonl(draw("@ session=S2\nS2c <- S2b user: go on\nS2d <- S2c assistant: done")))
         shelf.update()
-        browser.take(library, [shelf.home / session_path("S2")])
+        browser.take(library, [shelf.source(session_path("S2"))])
         assert list(browser._open) == [session_uuid("S2")]
         assert not browser.has(library.find(session_uuid("S1")))

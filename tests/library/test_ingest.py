@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from backscroll.archive import Writer
 from backscroll.archive.forgetting import forget_key
 from backscroll.conversation import TranscriptPlace
-from backscroll.files import Home, discover, reading
+from backscroll.files import discover, reading
 from backscroll.library import Updated, find_archive, find_kept, forget, keep
-from backscroll.library.archives import archive_folder, machine_name
+from backscroll.library.archives import archive_folder
 from backscroll.library.indexing import ingest as ingest_module
 from backscroll.library.indexing.ingest import Ingest
 from backscroll.library.indexing.plan import plan
@@ -127,7 +127,7 @@ class Mischief:
             return
         with Writer(folder) as writer:
             gone = [file for file in writer.files.values() if not file.source.exists()][:1]
-            writer.forget(gone, [forget_key(machine_name(), str(self.shelf.home), file.path) for file in gone])
+            writer.forget(gone, [forget_key(self.shelf.machine.id, str(self.shelf.home), file.path) for file in gone])
 
     def name(self) -> None:
         """A title beside a transcript, or what an agent is, whether that is there yet or not."""
@@ -395,7 +395,7 @@ def test_a_title_beside_a_transcript_that_was_forgotten_counts_no_more(shelf: Sh
         assert shelf.rows("select title from v_chats") == [("A secret",)]
     with Writer(archive_folder(shelf.settings)) as writer:
         files = [file for file in writer.files.values() if file.path == beside]
-        writer.forget(files, [forget_key(machine_name(), str(shelf.home), beside)])
+        writer.forget(files, [forget_key(shelf.machine.id, str(shelf.home), beside)])
     shelf.update()
     assert shelf.rows("select title from v_chats") == [("hello",)]
     assert shelf.total("secret") == 0
@@ -566,7 +566,7 @@ def test_an_ingest_that_lives_on_notices_that_a_file_is_only_kept_any_more(shelf
             if change == "gone":
                 (shelf.home / session_path("S1")).unlink()
             keep(library.settings, library.homes)
-            work = plan(store.known(), [discover(Home(shelf.home))], find_archive(library.settings))
+            work = plan(store.known(), [discover(library.homes[0])], find_archive(library.settings), library.machine)
             assert not work.is_empty
             ingest.run(work.tasks, work.removed, work.archived)
     assert shelf.rows("select archived from v_chats") == [(1,)]
@@ -580,7 +580,7 @@ def test_what_a_list_shows_may_come_later_and_is_not_lost_if_it_never_does(shelf
         for number, (before, name) in enumerate((("a", "b"), ("b", "c"), ("c", "d"))):
             with (shelf.home / session_path("S1")).open("ab") as file:
                 file.write(jsonl(draw(f"{name} <- {before} user: again {name}")))
-            work = plan(store.known(), [discover(Home(shelf.home))], None)
+            work = plan(store.known(), [discover(library.homes[0])], None, library.machine)
             ingest.run(work.tasks, later=number > 0)
         # The first round wrote the chat; the others left it for later, and that never came.
         assert [chat.overview.prompts for chat in library.chats()] == [2]

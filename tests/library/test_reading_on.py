@@ -144,7 +144,7 @@ def grown(tmp_path: Path, drawing: str, first: int, steps: list[int]) -> Iterato
                 break
             append(shelf.home / name, b"".join(lines[at : at + step]))
             at += step
-            assert open_chats.take(library, [shelf.home / name]) == [reader.reader.stored.overview.id]
+            assert open_chats.take(library, [shelf.source(name)]) == [reader.reader.stored.overview.id]
             reader.ask()
             yield reader
 
@@ -194,7 +194,7 @@ def test_a_file_that_was_cut_makes_the_page_start_over(tmp_path: Path) -> None:
         reader = Reader(library, open_chats.open(library, library.chats()[0].overview.id))
         (shelf.home / name).write_bytes(b"".join(lines[:5]))
         shelf.update()
-        open_chats.take(library, [shelf.home / name])
+        open_chats.take(library, [shelf.source(name)])
         reader.ask()
         assert reader.resets == 1
         reader.check()
@@ -218,7 +218,7 @@ def test_an_agents_words_change_the_call_that_started_it(tmp_path: Path) -> None
         reader = open_chats.open(library, library.chats()[0].overview.id)
         cursor, _ = reader.cursor, reader.branch_messages()
         append(shelf.home / inside, second)
-        open_chats.take(library, [shelf.home / inside])
+        open_chats.take(library, [shelf.source(inside)])
         changes = reader.changes(library, 1, cursor, is_live=True)
         assert [message.key for message, _ in changes.messages] == ["b"]
         branch_messages = reader.agent_branch(reader.agent("abc1234"))

@@ -8,7 +8,7 @@ import pytest
 from backscroll.archive import Writer, capture_changed
 from backscroll.files import ChangedFile, Home, look
 from backscroll.library import find_kept, forget, local_library, open_archive
-from backscroll.library.archives import archive_folder, machine_name
+from backscroll.library.archives import archive_folder
 from backscroll.library.indexing.costs import cost_with
 from backscroll.library.indexing.follow import _take as take_changes
 from backscroll.library.indexing.ingest import Ingest
@@ -117,7 +117,7 @@ def test_show_says_that_an_emptied_session_is_read_from_the_archive(shelf: Shelf
     shelf.write({NAME: b""}).update()
     with shelf.open() as library:
         opened = library.open(session_uuid("S1"))
-        assert opened.from_archive == [shelf.home / NAME]
+        assert [key.origin for key in opened.from_archive] == [str(shelf.home / NAME)]
         assert library.chats()[0].overview.sessions == [session_uuid("S1")]
 
 
@@ -208,8 +208,8 @@ def test_an_emptied_session_can_be_forgotten(shelf: Shelf) -> None:
 
 
 def test_a_session_that_is_emptied_while_it_is_followed_hides_nothing(shelf: Shelf) -> None:
-    home = Home(shelf.home)
     shelf.write(SESSION).update()
+    home = shelf.live_home
     sizes = []
     with shelf.open() as library, Writer(archive_folder(library.settings)) as writer:
         prices = load_prices(library.settings)
@@ -221,7 +221,7 @@ def test_a_session_that_is_emptied_while_it_is_followed_hides_nothing(shelf: She
             file = look(home, shelf.home / NAME)
             assert file is not None
             batch = [ChangedFile(file, gone=False)]
-            capture_changed(writer, home, machine_name(), batch)
+            capture_changed(writer, home, home.machine, batch)
             take_changes(ingest, library, [home], batch, writer)
             index_texts(store, Sources([home], writer), NoProgress())
             ingest.finish()

@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 from backscroll.errors import BackscrollError
-from backscroll.files import LONGEST_LINE, Home
+from backscroll.files import LONGEST_LINE, Home, SourceKey
 from backscroll.library import local_library
 from backscroll.library.archives import archive_folder
 from backscroll.library.indexing import texts, update
@@ -37,11 +37,12 @@ def texts_found(shelf: Shelf, query: str) -> list[str]:
         return [passage.snippet.text for chat in found.chats for passage in chat.passages]
 
 
-def doctor(shelf: Shelf, name: str, path: Path) -> None:
+def doctor(shelf: Shelf, name: str, home: Path, path: str) -> None:
     """Let the row of a file name another one."""
     with shelf.open() as library:
         connection = local_store(library).start_writing().connection
-        connection.execute("update files set path = ? where path like ?", (str(path), f"%{name}"))
+        source = SourceKey(shelf.machine.id, str(home), path).id
+        connection.execute("update files set source = ? where path like ?", (source, f"%{name}"))
         assert connection.changes() == 1
 
 
@@ -58,15 +59,15 @@ def test_a_path_in_the_store_that_lies_outside_gives_no_text(shelf: Shelf, where
     outside.mkdir(parents=True)
     (outside / name).write_bytes(SESSION[session_path("S1")])
     (outside / "t1.txt").write_text("a zebra, spilled\n")
-    folder = {
-        "outside": outside,
-        "above": shelf.home / "projects/../../elsewhere/projects/-x",
-        "behind a link": shelf.home / "projects/-link",
-        "another home": outside,
+    home, folder = {
+        "outside": (shelf.home, str(outside)),
+        "above": (shelf.home, "projects/../../elsewhere/projects/-x"),
+        "behind a link": (shelf.home, "projects/-link"),
+        "another home": (shelf.root / "elsewhere", "projects/-x"),
     }[where]
     (shelf.home / "projects/-link").symlink_to(outside)
-    doctor(shelf, name, folder / name)
-    doctor(shelf, "t1.txt", folder / "t1.txt")
+    doctor(shelf, name, home, f"{folder}/{name}")
+    doctor(shelf, "t1.txt", home, f"{folder}/t1.txt")
     assert set(texts_found(shelf, "zebra")) == {UNREADABLE}
     with shelf.open() as library, pytest.raises(BackscrollError):
         library.open(library.chats()[0])
@@ -86,9 +87,10 @@ def test_what_is_kept_is_read_though_its_home_is_not_open(shelf: Shelf) -> None:
     (shelf.home / session_path("S1")).unlink()
     shelf.update()
     with local_library(shelf.settings, []) as library:
-        assert library.source(shelf.home / session_path("S1")) is not None
-        assert library.source(shelf.home / "projects/-home-ada-shop/other.jsonl") is None
-        assert library.source(Path("/etc/hostname")) is None
+        assert library.source(shelf.source(session_path("S1"))) is not None
+        assert library.source(shelf.source("projects/-home-ada-shop/other.jsonl")) is None
+        assert library.source("/etc/hostname") is None
+        assert library.source(shelf.source("/etc/hostname")) is None
 
 
 # What cannot be read stops nothing.

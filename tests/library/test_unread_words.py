@@ -41,7 +41,7 @@ def test_a_file_that_was_to_be_read_again_and_is_deleted_first_leaves_the_index(
     (path,) = shelf.home.rglob("*.jsonl")
     with local_library(shelf.settings, [Home(shelf.home)], keeps=False) as library:
         library.update()
-        library.store.start_writing().read_again([str(path)])
+        library.store.start_writing().read_again([shelf.source(path.relative_to(shelf.home).as_posix())])
         library.store.close()
         path.unlink()
         library.update()

@@ -112,5 +112,5 @@ def append(shelf: Shelf, library: Library, file: str, counted: Callable[[str, Ca
     cursor, path = reader.cursor, shelf.home / SHOP / file
     with path.open("ab") as session:
         session.write(b'{"type":"user","uuid":"new","parentUuid":null,"message":{"role":"user","content":"more"}}\n')
-    counted("take", lambda: open_chats.take(library, [path]))
+    counted("take", lambda: open_chats.take(library, [shelf.source(f"{SHOP}/{file}")]))
     counted("changes", lambda: reader.changes(library, 1, cursor, is_live=True))

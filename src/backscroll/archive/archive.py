@@ -35,7 +35,7 @@ from backscroll.archive.forgetting import is_forgotten
 from backscroll.archive.line_copies import continuation, copies_in, gaps
 from backscroll.archive.stamp import CATALOGUE
 from backscroll.errors import BackscrollError, NewerVersion, StorageError, storage_error
-from backscroll.files import Bookmark, FileKind, LeftOut, Place, place_of
+from backscroll.files import Bookmark, FileKind, LeftOut, Place, SourceKey, place_of
 
 CACHED: Final = 4
 """How many unpacked chunks a reader caches."""
@@ -72,6 +72,11 @@ class KeptFile:
     """When it was first missing from its home; None while it is there."""
     is_suspect: bool = False
     """Whether part of it is damaged, so that it has to be kept again from the start."""
+
+    @property
+    def key(self) -> SourceKey:
+        """What tells it from every other file, on any machine."""
+        return SourceKey(self.machine, self.home, self.path)
 
     @property
     def kind(self) -> FileKind:
@@ -130,8 +135,8 @@ class Archive:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.files: dict[int, KeptFile] = {}
-        self.sources: dict[tuple[str, str, str], KeptFile] = {}
-        """The files by machine, home and path."""
+        self.sources: dict[SourceKey, KeptFile] = {}
+        """The files by what identifies them."""
         self.chunks: dict[str, Chunk] = {}
         self.first_pack = 1
         self.has_header = False
@@ -335,7 +340,7 @@ class Archive:
             file = KeptFile(entry.file, machine, home, read_name(entry.path, entry.path_hex), kind)
             self.files[entry.file] = file
             self.machines.add(file.machine)
-            self.sources[(file.machine, file.home, file.path)] = file
+            self.sources[file.key] = file
         elif isinstance(entry, Forgotten):
             self.forgotten.add(entry.key)
         elif isinstance(entry, CaptureEnd):
@@ -348,10 +353,10 @@ class Archive:
 
     def _apply_to_file(self, entry: AddedBytes | Moved | Gone | Suspect, file: KeptFile) -> None:
         if isinstance(entry, Moved):
-            if self.sources.get((file.machine, file.home, file.path)) is file:
-                del self.sources[(file.machine, file.home, file.path)]
+            if self.sources.get(file.key) is file:
+                del self.sources[file.key]
             file.path = read_name(entry.path, entry.path_hex)
-            self.sources[(file.machine, file.home, file.path)] = file
+            self.sources[file.key] = file
         elif isinstance(entry, Gone):
             file.gone_since = entry.at
         elif isinstance(entry, Suspect):

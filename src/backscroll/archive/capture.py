@@ -6,7 +6,17 @@ from pathlib import Path
 
 from backscroll.archive.archive import KeptFile
 from backscroll.archive.rewriting import Writer
-from backscroll.files import ChangedFile, Discovery, Home, HomeFile, Reading, Unreadable, discover, find_changes
+from backscroll.files import (
+    ChangedFile,
+    Discovery,
+    Home,
+    HomeFile,
+    Reading,
+    SourceKey,
+    Unreadable,
+    discover,
+    find_changes,
+)
 
 
 @dataclass
@@ -43,7 +53,9 @@ def capture_changed(writer: Writer, home: Home, machine: str, batch: Iterable[Ch
     """The same for the files that a watcher reported; the cost does not depend on the size of the home."""
     told = {changed.file.name: changed for changed in batch}
     folder = str(home.path)
-    known = {name: writer.sources.get((machine, folder, changed.file.relative)) for name, changed in told.items()}
+    known = {
+        name: writer.sources.get(SourceKey(machine, folder, changed.file.relative)) for name, changed in told.items()
+    }
     kept = {name: file for name, file in known.items() if file is not None}
     there = [changed.file for changed in told.values() if not changed.gone]
     done = _take(writer, home, machine, kept, there, [])

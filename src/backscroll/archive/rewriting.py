@@ -41,9 +41,8 @@ class Writer(Appender):
             self.chunks[chunk.id] = self._append_to_pack(Packed(chunk.id, packed, chunk.size))
         for number in removed:
             file = self.files.pop(number)
-            key = (file.machine, file.home, file.path)
-            if self.sources.get(key) is file:
-                del self.sources[key]
+            if self.sources.get(file.key) is file:
+                del self.sources[file.key]
         self.chunks = {name: chunk for name, chunk in self.chunks.items() if name in wanted}
         self.forgotten.update(keys)
         for file in remaining:

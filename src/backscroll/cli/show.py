@@ -3,6 +3,7 @@
 import shutil
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
@@ -72,9 +73,11 @@ def command(
 
 
 def _show(reading: "OpenedChat", choice: "PartFilter", branch: str, *, raw: bool, agents: bool, no_pager: bool) -> None:
-    for path in reading.from_archive:
+    for session in reading.from_archive:
+        path = Path(session.origin)
         now = "is now shorter" if path.exists() else "is gone"
-        write_note(f"read from the archive: {clean(str(path))} {now}")
+        where = now if reading.is_here(session) else f"is on {clean(session.machine)}"
+        write_note(f"read from the archive: {clean(str(path))} {where}")
     chosen = _branches(reading.chat, branch)
     if raw:
         for row in _raw_rows(chosen):

@@ -62,7 +62,7 @@ def _sessions(chat: "Chat") -> Iterator[str]:
     for session in chat.sessions:
         state = "leaf" if session.place.file in leaves else "contained in a later one"
         when = f"{session.first.astimezone():%Y-%m-%d %H:%M}" if session.first else "-"
-        name = clean_line(session.session_id or session.place.file)
+        name = clean_line(session.session_id or session.place.name)
         yield f"{name}  {when}  {plural(len(session.rows), 'row')}  {state}"
 
 

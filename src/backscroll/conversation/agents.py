@@ -91,7 +91,7 @@ class Agent:
 
 def find_agents(sessions: list[Transcript], files: list[Transcript], tree: Tree) -> list[Agent]:
     """All agents of a chat, each with the call that started it where one did."""
-    agents = [Agent(file.place.agent_id or file.place.file, file.rows, file) for file in _without_copies(files)]
+    agents = [Agent(file.place.agent_id or file.place.name, file.rows, file) for file in _without_copies(files)]
     agents += _inline(sessions, tree.aliases)
     starting = (node for node in tree.all_nodes() if any(call.agent for call in node.row.calls))
     nodes = sorted(starting, key=lambda node: (node.row.when or FAR, node.position))

@@ -66,7 +66,7 @@ class Chat:
         for transcript in self.transcripts:
             if transcript.session_id:
                 return transcript.session_id
-        return self.transcripts[0].place.file
+        return self.transcripts[0].place.name
 
     @cached_property
     def leaves(self) -> list[Transcript]:

@@ -37,13 +37,20 @@ from backscroll.records import (
 
 
 class TranscriptPlace(NamedTuple):
-    """The file of a transcript: `file` is any unique name."""
+    """The file of a transcript: `file` is any text that is unique, on all machines."""
 
     file: str
     session_id: str | None
     agent_id: str | None = None
     origin: str | None = None
-    """The file that this is an earlier version of: rows without a uuid are named alike in both."""
+    """Its path. Rows without a uuid are named after it: alike in all versions of the file, and on all machines."""
+    path: str | None = None
+    """The same for people to read: of an earlier version, with its number."""
+
+    @property
+    def name(self) -> str:
+        """What the file is called where nothing else tells."""
+        return self.path or self.file
 
 
 class Checkpoint(NamedTuple):

@@ -9,6 +9,7 @@ from backscroll.files.names import project_folder
 from backscroll.files.opening import open_regular, opened_folder, read_small
 from backscroll.files.reading import LONGEST_LINE, Bookmark, Change, Line, Reading, lines_of, pieces_of, read_lines
 from backscroll.files.retention import Deletion, deletions, retention_days
+from backscroll.files.source_key import SourceKey
 from backscroll.files.watching import ChangedFile, watch
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Omission",
     "Place",
     "Reading",
+    "SourceKey",
     "Unreadable",
     "deletions",
     "discover",

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from backscroll.files.homes import Home
 from backscroll.files.layout import FOLDERS, FileKind, LeftOut, Place, place_of
 from backscroll.files.reading import Bookmark, Reading
+from backscroll.files.source_key import SourceKey
 
 
 class HomeFile(NamedTuple):
@@ -27,6 +28,18 @@ class HomeFile(NamedTuple):
     changed_ns: int
     device: int
     inode: int
+    machine: str = ""
+    """The machine that it is on: this one."""
+
+    @property
+    def key(self) -> SourceKey:
+        """What tells it from every other file, on any machine."""
+        return SourceKey(self.machine, self.home, self.relative)
+
+    @property
+    def id(self) -> str:
+        """The same as one text."""
+        return self.key.id
 
     @property
     def name(self) -> str:
@@ -55,9 +68,9 @@ class HomeFile(NamedTuple):
         return False
 
     @property
-    def origin(self) -> str:
-        """The file that it is: there is no other version of it here."""
-        return self.name
+    def is_archived(self) -> bool:
+        """Whether it is gone from its home: no, it is there."""
+        return False
 
     def open(self, bookmark: Bookmark | None = None) -> Reading:
         """Read it from a bookmark on."""
@@ -109,9 +122,8 @@ def find(home: Home, below: Path | None = None) -> Iterator[HomeFile | Omission 
     """The same one by one; only those under the folder `below`, if it is given."""
     if below is not None:
         if not _is_behind_link(home, below):
-            yield from _walk(str(home.path), below, below.relative_to(home.path).parts)
+            yield from _walk(home, below, below.relative_to(home.path).parts)
         return
-    name = str(home.path)
     entries = _entries(home.path)
     if isinstance(entries, Unreadable):
         yield entries
@@ -121,11 +133,11 @@ def find(home: Home, below: Path | None = None) -> Iterator[HomeFile | Omission 
         # it could lead anywhere, out of Claude Code's files.
         if entry.name in FOLDERS:
             if _is_folder(entry, follow_links=True):
-                yield from _walk(name, Path(entry.path), (entry.name,))
+                yield from _walk(home, Path(entry.path), (entry.name,))
             elif entry.is_symlink():
                 yield Unreadable(Path(entry.path), "the link is broken")
         elif (place := place_of((entry.name,))) is not LeftOut.OTHER:
-            found = _look(name, entry, (entry.name,), place)
+            found = _look(home, entry, (entry.name,), place)
             if found is not None:
                 yield found
 
@@ -141,12 +153,12 @@ def look(home: Home, path: Path) -> HomeFile | None:
     if isinstance(place, LeftOut):
         return None
     try:
-        return _file(str(home.path), parts, place, path.lstat())
+        return _file(home, parts, place, path.lstat())
     except OSError:
         return None
 
 
-def _walk(home: str, top: Path, parts: tuple[str, ...]) -> Iterator[HomeFile | Omission | Unreadable]:
+def _walk(home: Home, top: Path, parts: tuple[str, ...]) -> Iterator[HomeFile | Omission | Unreadable]:
     """All that is in a folder, in the order of the paths. With a stack of our own: folders may be nested endlessly."""
     entries = _entries(top)
     if isinstance(entries, Unreadable):
@@ -191,7 +203,7 @@ def _is_behind_link(home: Home, folder: Path) -> bool:
 
 
 def _look(
-    home: str, entry: os.DirEntry[str], parts: tuple[str, ...], place: Place | LeftOut
+    home: Home, entry: os.DirEntry[str], parts: tuple[str, ...], place: Place | LeftOut
 ) -> HomeFile | Omission | Unreadable | None:
     """What the entry is; None if it is gone since the folder was listed."""
     if entry.is_symlink():
@@ -207,11 +219,11 @@ def _look(
     return file or Omission(Path(entry.path), LeftOut.NOT_A_FILE)
 
 
-def _file(home: str, parts: tuple[str, ...], place: Place, status: os.stat_result) -> HomeFile | None:
+def _file(home: Home, parts: tuple[str, ...], place: Place, status: os.stat_result) -> HomeFile | None:
     if not stat.S_ISREG(status.st_mode):
         return None
     return HomeFile(
-        home=home,
+        home=str(home.path),
         relative="/".join(parts),
         kind=place.kind,
         size=status.st_size,
@@ -219,4 +231,5 @@ def _file(home: str, parts: tuple[str, ...], place: Place, status: os.stat_resul
         changed_ns=status.st_ctime_ns,
         device=status.st_dev,
         inode=status.st_ino,
+        machine=home.machine,
     )

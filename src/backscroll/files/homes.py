@@ -10,6 +10,8 @@ class Home(NamedTuple):
     """A Claude Code config folder. `path` is absolute, with links in it resolved."""
 
     path: Path
+    machine: str = ""
+    """The id of the machine that it is on; a library fills it in."""
 
     @property
     def exists(self) -> bool:

@@ -15,9 +15,10 @@ from backscroll.library.keeping.keep import ArchiveStatus, is_due, keep, keep_wa
 from backscroll.library.keeping.kept_versions import KeptChat, KeptVersion, find_kept, versions_of
 from backscroll.library.keeping.restore import put_back
 from backscroll.library.keeping.verify import ArchiveVerification, prove
-from backscroll.library.library import CHAT_SORTS, SORTS, Library, OpenedChat
+from backscroll.library.library import CHAT_SORTS, SORTS, Library
 from backscroll.library.local import local_library
 from backscroll.library.marks import Mark, Marks, change_marks, new_note
+from backscroll.library.opened_chat import OpenedChat
 from backscroll.library.searching.search import FoundChat, FoundPassage, SearchResults
 from backscroll.library.setup.doctor import DriftExample, Health, HomeHealth, examine
 from backscroll.library.setup.inspect import Inspection, LocatedProblem, find_transcripts, inspect

@@ -1,6 +1,5 @@
 """The archive of a library: where it lies, and how it is opened."""
 
-import platform
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,11 +15,6 @@ from backscroll.settings import Settings
 def archive_folder(settings: Settings) -> Path:
     """Where the archive of a library lies."""
     return settings.library / "archive"
-
-
-def machine_name() -> str:
-    """What this machine is called in the archive."""
-    return platform.node() or "unknown"
 
 
 def open_writer(settings: Settings, *, accepts_loss: bool = False) -> Writer:

@@ -1,6 +1,6 @@
 """A library that is open: its chats, what was said in them, and how to find it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import cached_property
 from itertools import islice
@@ -8,21 +8,22 @@ from pathlib import Path
 from typing import Self
 
 from backscroll.archive import Archive
-from backscroll.conversation import Agent, Branch, CallResult, Chat, Chats, Message, messages_of, results_of, walk
+from backscroll.conversation import Chats
 from backscroll.errors import BackscrollError, Busy, NothingFound, UsageError
-from backscroll.files import TRANSCRIPTS, Discovery, FileKind, Home, discover, is_running, read_small
+from backscroll.files import TRANSCRIPTS, Discovery, Home, SourceKey, discover, is_running, read_small
 from backscroll.library.archives import find_archive
 from backscroll.library.indexing.sources import (
     Source,
     Sources,
-    beside_paths,
     conversation_place,
     records_in,
     take_beside,
 )
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.indexing.update import ForgottenRowsError, Progress, Updated, catalogue_stamp, look, update
+from backscroll.library.machine import ensure_machine, read_machine
 from backscroll.library.marks import Marks, read_marks
+from backscroll.library.opened_chat import OpenedChat
 from backscroll.library.searching.search import SearchResults, around, search, text_of
 from backscroll.query import Highlighter, Query, parse
 from backscroll.records import LiveSession, live_session
@@ -33,60 +34,33 @@ SORTS = ("relevance", "newest", "oldest")
 CHAT_SORTS = ("newest", "oldest", "title", "messages", "cost")
 
 
-class OpenedChat:
-    """A chat that was opened to be read."""
-
-    def __init__(
-        self, chat: Chat, title: str, live_sessions: frozenset[str], sources: Mapping[Path, Source] | None = None
-    ) -> None:
-        self.chat = chat
-        self.sources = dict(sources or {})
-        """Where it was read from."""
-        self.title = title
-        """With what other files say of it too."""
-        self._is_live = any(session.session_id in live_sessions for session in chat.leaves)
-
-    @property
-    def from_archive(self) -> list[Path]:
-        """The sessions that are read from the archive: they are gone from their home, or shorter there than once."""
-        sessions = (source for source in self.sources.values() if source.kind is FileKind.SESSION)
-        return sorted({Path(source.origin) for source in sessions if source.is_kept})
-
-    @cached_property
-    def _results(self) -> dict[str, CallResult]:
-        return results_of(node.row for node in self.chat.tree.all_nodes())
-
-    def messages(self, branch: Branch) -> list[Message]:
-        """What was said on a branch, without what it shares with the branches before it."""
-        last = branch.turns[-1]
-        return [
-            message
-            for turn in branch.turns
-            for message in messages_of(
-                turn,
-                self._results,
-                is_live=self._is_live and turn is last and branch.number == 1,
-            )
-        ]
-
-    def agent_messages(self, agent: Agent) -> list[Message]:
-        """What a sub-agent was told and said."""
-        results = results_of(agent.rows)
-        turns = sorted(walk(agent.tree.roots), key=lambda turn: min(node.position for node in turn.nodes))
-        return [message for turn in turns for message in messages_of(turn, results)]
-
-
 class Library:
     """Archive and index of some homes. Reading never changes anything and never waits."""
 
-    def __init__(self, settings: Settings, homes: Sequence[Home], store: Store, *, keeps: bool = True) -> None:
-        """Without `keeps` the archive stays as it is."""
+    def __init__(
+        self,
+        settings: Settings,
+        homes: Sequence[Home],
+        store: Store,
+        *,
+        keeps: bool = True,
+        is_temporary: bool = False,
+    ) -> None:
+        """Without `keeps` the archive stays as it is; a temporary one writes nothing into the library's folder."""
         self.settings = settings
-        self.homes = list(homes)
+        self._homes = [home.path for home in homes]
+        self.machine = read_machine(settings.library)
+        """This machine, as the archive and the index know it."""
         self.store = store
         self._keeps = keeps
+        self._is_temporary = is_temporary
         self._discoveries: list[Discovery] | None = None
         self._catalogue = ""
+
+    @property
+    def homes(self) -> list[Home]:
+        """The homes of this machine that it was opened with."""
+        return [Home(path, self.machine.id) for path in self._homes]
 
     def close(self) -> None:
         """Let go of it."""
@@ -111,7 +85,7 @@ class Library:
     def refresh(self, *, with_text: bool, progress: Progress | None = None) -> Updated | None:
         """Bring it up to date if anything changed; None if not. While another process does, what is there must do."""
         try:
-            self._discoveries, is_due = look(self.store, self.settings, self.homes)
+            self._discoveries, is_due = look(self.store, self.settings, self.homes, self.machine)
             is_due = is_due or (with_text and self.store.pending().passages > 0)
         except DamagedStoreError:
             is_due = True
@@ -126,17 +100,18 @@ class Library:
 
     def update(self, progress: Progress | None = None) -> Updated:
         """Bring it up to date, whatever it takes. Busy if another process is at it."""
-        self._discoveries = [discover(home) for home in self.homes if home.exists]
+        self._discoveries = None
         return self._update(with_text=True, progress=progress)
 
     def rebuild(self, progress: Progress | None = None) -> Updated:
         """Make the index again from homes and archive. Until the new one is complete, the old one answers."""
-        self._discoveries = [discover(home) for home in self.homes if home.exists]
+        self._discoveries = None
         return self._update(with_text=True, progress=progress, rebuild=True)
 
     def _update(self, *, with_text: bool, progress: Progress | None, rebuild: bool = False) -> Updated:
         notices = []
         try:
+            self._settle_machine()
             if not rebuild:
                 try:
                     return self._run_update(with_text=with_text, progress=progress)
@@ -151,11 +126,23 @@ class Library:
         finally:
             self.store.close()
 
+    def _settle_machine(self) -> None:
+        """Write down which machine this is, before anything is kept or read under its id."""
+        if self._is_temporary:
+            return
+        machine = ensure_machine(self.settings.library)
+        if machine != self.machine:  # another process has written it since we looked
+            self.machine = machine
+            self._discoveries = None
+        if self._discoveries is None:
+            self._discoveries = [discover(home) for home in self.homes if home.exists]
+
     def _run_update(self, *, with_text: bool, progress: Progress | None) -> Updated:
         return update(
             self.store,
             self.settings,
             self.homes,
+            self.machine,
             self._discoveries,
             keeps=self._keeps,
             with_text=with_text,
@@ -166,6 +153,8 @@ class Library:
         """Know what has happened since: marks, live sessions, what is kept. For whoever holds it for long."""
         for name in ("marks", "scope", "live"):
             self.__dict__.pop(name, None)
+        self.machine = read_machine(self.settings.library)
+        self.__dict__.pop("_sources", None)
         self.store.renew()
 
     # Asking it
@@ -221,19 +210,19 @@ class Library:
         opened = opened or next(iter(chats.chats()), None)
         if opened is None:
             raise BackscrollError("the files of this chat cannot be read", "run backscroll archive verify")
-        return OpenedChat(opened, stored.overview.title, self.scope.live, sources)
+        return OpenedChat(opened, stored.overview.title, self.scope.live, sources, self.machine)
 
     def missing_from(self, chat: StoredChat) -> list[Path]:
         """The files of a chat of which neither a home nor the archive has all that was read: part of it is not shown.
 
         The archive has less of a file than the index has read where a line of its catalogue is damaged.
         """
-        known = self.store.known_at(path for path, _ in self.store.paths(chat.key))
-        sources = {path: self.source(Path(path), entry.size) for path, entry in known.items()}
+        known = self.store.known_at(self.store.sources(chat.key))
+        sources = {name: self.source(name, entry.size) for name, entry in known.items()}
         return [
-            Path(path)
-            for path, source in sources.items()
-            if source is None or (source.is_kept and source.size < known[path].size)
+            Path(known[name].path)
+            for name, source in sources.items()
+            if source is None or (source.is_kept and source.size < known[name].size)
         ]
 
     def context(self, hit: Hit, query: Query, lines: int) -> str:
@@ -327,12 +316,14 @@ class Library:
     @cached_property
     def scope(self) -> Scope:
         """What only this moment knows."""
-        homes = {str(home.path) for home in self.homes}
+        mine = {(home.machine, str(home.path)) for home in self.homes}
+        there = self.store.homes()
+        homes = mine | {(machine, home) for machine, home in there if not self.machine.is_own(machine)}
         return Scope(
             live=frozenset(self.live),
             pinned=self.marks.pinned(),
             tagged=self.marks.tagged(),
-            homes=() if self.store.homes() <= homes else tuple(sorted(homes)),
+            homes=() if there <= homes else tuple(sorted(homes)),
         )
 
     @cached_property
@@ -349,31 +340,35 @@ class Library:
                     live[session.session_id.lower()] = session
         return live
 
-    def source(self, path: Path, size: int = 0) -> Source | None:
-        """A file of a home, or what is kept of it.
+    def source(self, name: str, size: int = 0) -> Source | None:
+        """A file by its id: as it is in a home, or what is kept of it.
 
         `size` is how much of it the index has read. Where there is less, more may have been kept since we looked.
         """
-        found = self._sources.find(path)
+        found = self._sources.find(name)
         is_short = found is None or found.size < size
-        is_transcript = path.suffix.startswith(".jsonl")
+        is_transcript = SourceKey.parse(name).path.endswith(".jsonl")
         if is_short and is_transcript and self._catalogue != catalogue_stamp(self.settings):
-            for name in ("archive", "_sources"):
-                self.__dict__.pop(name, None)
-            found = self._sources.find(path)
+            for cached in ("archive", "_sources"):
+                self.__dict__.pop(cached, None)
+            found = self._sources.find(name)
         return found
 
-    def _sources_of(self, chat: StoredChat) -> dict[Path, Source]:
+    def beside(self, source: Source) -> list[Source]:
+        """The small files that say something of a transcript."""
+        return self._sources.beside(source)
+
+    def _sources_of(self, chat: StoredChat) -> dict[str, Source]:
         """The files of a chat, and the kept versions of those that shrank since they were indexed."""
-        known = self.store.known_at(path for path, _ in self.store.paths(chat.key))
-        sources = {}
-        for path, entry in known.items():
-            source = self.source(Path(path), entry.size)
+        known = self.store.known_at(self.store.sources(chat.key))
+        sources: dict[str, Source] = {}
+        for name, entry in known.items():
+            source = self.source(name, entry.size)
             if source is None:
                 continue
-            sources[source.path] = source
+            sources[name] = source
             if not source.is_kept and source.size < entry.size:
-                sources |= {kept.path: kept for kept in self._sources.earlier(source)}
+                sources |= {kept.id: kept for kept in self._sources.earlier(source)}
         return sources
 
     def texts(self) -> Texts:
@@ -386,7 +381,7 @@ class Library:
 
     def _add(self, chats: Chats, source: Source) -> None:
         place = conversation_place(source)
-        take_beside(chats, place, filter(None, map(self.source, beside_paths(Path(source.origin)))))
+        take_beside(chats, place, self.beside(source))
         with source.open() as reading:
             chats.add(place, [record for record, _, _ in records_in(reading)])
 

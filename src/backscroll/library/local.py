@@ -16,7 +16,8 @@ def local_library(
 
     `index` is the folder of the index, if not the usual one; without `keeps` the archive stays as it is.
     """
-    return Library(settings, homes, LocalStore(index or index_folder(settings)), keeps=keeps)
+    store = LocalStore(index or index_folder(settings))
+    return Library(settings, homes, store, keeps=keeps, is_temporary=index is not None and not keeps)
 
 
 def index_folder(settings: Settings) -> Path:

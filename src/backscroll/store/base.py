@@ -28,7 +28,12 @@ class IndexedFile(NamedTuple):
     """A file that the store has read: how far, and its state then."""
 
     id: int
+    source: str
+    """What identifies it, on any machine: an opaque text."""
+    machine: str
+    home: str
     path: str
+    """Where it lies on its machine, for people to read."""
     kind: str
     size: int
     archived: bool
@@ -45,7 +50,7 @@ class PendingPassage(NamedTuple):
 
     block: int
     role: Role
-    path: str
+    source: str
     start: int
     length: int
     number: int
@@ -73,8 +78,8 @@ class Scope(NamedTuple):
     pinned: frozenset[str] = frozenset()
     tagged: Mapping[str, frozenset[str]] = {}
     """Sessions by the tags that the user gave their chats."""
-    homes: tuple[str, ...] = ()
-    """The homes to search; empty for all."""
+    homes: tuple[tuple[str, str], ...] = ()
+    """The homes to search, each with its machine; empty for all."""
 
 
 class StoredChat(NamedTuple):
@@ -86,13 +91,19 @@ class StoredChat(NamedTuple):
     tokens: int = 0
     cost: int | None = None
     """In nanodollars; None if no price is known."""
+    machines: tuple[str, ...] = ()
+    """The machines that have a part of it."""
 
 
 class Hit(NamedTuple):
     """A passage that matches."""
 
     chat: int
+    source: str
+    """The file that it stands in."""
     path: str
+    """Where that lies on its machine, for people to read."""
+    machine: str
     session: str | None
     agent: str | None
     uuid: str | None
@@ -137,7 +148,7 @@ class ChatShape(NamedTuple):
 
     files: list[tuple[IndexedFile, Transcript]]
     titles: dict[str, dict[str, str]]
-    """The titles of its rows, by row and by the path of the file that has the title."""
+    """The titles of its rows, by row and by the file that has the title."""
 
 
 class AnswerCost(NamedTuple):
@@ -228,9 +239,9 @@ class Store(Protocol):
     # Writing
 
     def known(self) -> dict[str, IndexedFile]:
-        """Every file that was read, by path."""
+        """Every file that was read, by id."""
 
-    def known_at(self, paths: Iterable[str]) -> dict[str, IndexedFile]:
+    def known_at(self, sources: Iterable[str]) -> dict[str, IndexedFile]:
         """Those of these files that were read."""
 
     def write(self, batch: Batch) -> dict[int, int]:
@@ -249,13 +260,13 @@ class Store(Protocol):
         """The saved transcripts of these chats, by file."""
 
     def titles_of(self, rows: Iterable[str]) -> dict[str, dict[str, str]]:
-        """The titles of these rows, by row and by the path of the file that has the title."""
+        """The titles of these rows, by row and by the file that has the title."""
 
     def titled_by(self, file: int) -> set[int]:
         """The chats of the rows that a file has titles for."""
 
     def titles(self, files: Iterable[int]) -> dict[str, dict[str, str]]:
-        """The titles of the rows of these files, by row and by the path of the file that has the title."""
+        """The titles of the rows of these files, by row and by the file that has the title."""
 
     def waiting(self, limit: int) -> list[PendingPassage]:
         """The passages to index next, the most useful first; empty if there are none."""
@@ -263,7 +274,7 @@ class Store(Protocol):
     def index(self, documents: Sequence[PassageText]) -> None:
         """Index passages, in the order of `waiting`."""
 
-    def read_again(self, paths: Iterable[str]) -> None:
+    def read_again(self, sources: Iterable[str]) -> None:
         """Make the next update read these files from the start."""
 
     def flush(self) -> None:
@@ -308,23 +319,23 @@ class Store(Protocol):
     def find(self, name: str, scope: Scope) -> list[StoredChat]:
         """Chats whose id (or a session, message or agent id in them) starts with `prefix`."""
 
-    def homes(self) -> set[str]:
-        """The homes that the store has files of."""
+    def homes(self) -> set[tuple[str, str]]:
+        """The homes that the store has files of, each with its machine."""
 
-    def paths(self, chat: int) -> list[tuple[str, bool]]:
-        """The files of a chat, each with whether it is only in the archive."""
+    def sources(self, chat: int) -> list[str]:
+        """The files of a chat."""
 
     def shape(self, chat: int) -> ChatShape | None:
         """A chat without its records, read in one transaction; None if there is no such chat."""
 
-    def places(self, path: str, numbers: Iterable[int]) -> dict[int, tuple[int, int]]:
+    def places(self, source: str, numbers: Iterable[int]) -> dict[int, tuple[int, int]]:
         """The offset and length of records of a file, by their numbers."""
 
-    def outside_before(self, path: str, number: int) -> list[tuple[int, int]]:
+    def outside_before(self, source: str, number: int) -> list[tuple[int, int]]:
         """The positions of records that are not rows, before a number in the same file, the nearest first."""
 
-    def chats_at(self, paths: Iterable[str]) -> dict[str, str]:
-        """The ids of the chats that these files are part of, by path."""
+    def chats_at(self, sources: Iterable[str]) -> dict[str, str]:
+        """The ids of the chats that these files are part of, by file."""
 
     def answers(self, messages: Iterable[str]) -> dict[str, AnswerCost]:
         """The usage of these answers; unknown ones are left out."""

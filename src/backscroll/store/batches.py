@@ -12,8 +12,12 @@ class FileColumns(NamedTuple):
     """A file, with how far it was read."""
 
     id: int
-    path: str
+    source: str
+    """What identifies it: an opaque text."""
+    machine: str
     home: str
+    path: str
+    """Where it lies on its machine, for people to read."""
     kind: str
     session: str | None
     agent: str | None

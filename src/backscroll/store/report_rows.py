@@ -157,7 +157,7 @@ class ToolCallRow(NamedTuple):
     agent: str | None
     project: str | None
     started: int | None
-    path: str
+    source: str
     start: int
     length: int
     time: int | None
@@ -178,7 +178,7 @@ class ToolCallRow(NamedTuple):
     result_uuid: str | None
     result_start: int | None
     result_length: int | None
-    result_path: str | None
+    result_source: str | None
 
     @property
     def name(self) -> str:
@@ -210,12 +210,12 @@ class FileCallRow(NamedTuple):
     chat: str | None
     agent: str | None
     uuid: str | None
-    path: str
+    source: str
     start: int
     length: int
     block: int
     state: str | None
-    result_path: str | None
+    result_source: str | None
     result_start: int | None
     result_length: int | None
     result_uuid: str | None
@@ -242,7 +242,7 @@ class FileCallRow(NamedTuple):
 class TypedPrompt(NamedTuple):
     """A prompt, and where it stands."""
 
-    path: str
+    source: str
     number: int
     time: int | None
     uuid: str
@@ -277,7 +277,7 @@ class ContextPart(NamedTuple):
 class ContextPassage(NamedTuple):
     """A passage of a chat itself, without its agents."""
 
-    path: str
+    source: str
     number: int
     time: int | None
     role: str
@@ -293,7 +293,7 @@ class UnsizedPassage(NamedTuple):
     """A passage whose size the store does not know."""
 
     chat: str | None
-    path: str
+    source: str
     start: int
     length: int
     block: int
@@ -321,7 +321,7 @@ class CompactionPlace(NamedTuple):
 
     chat: str | None
     time: int | None
-    path: str
+    source: str
     start: int
     length: int
 

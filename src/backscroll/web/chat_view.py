@@ -223,7 +223,7 @@ class ChatView:
 
     def _resume(self) -> str | None:
         try:
-            found = resume_in(self.reader.chat, self.reader.stored)
+            found = resume_in(self.reader.chat, self.reader.stored, self.library.machine)
         except BackscrollError:
             return None
         folder = f"cd {shlex.quote(found.folder)} && " if found.folder else ""

@@ -8,7 +8,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Final
 
 from backscroll.errors import BackscrollError, Busy
@@ -68,7 +67,7 @@ class LiveUpdates:
         try:
             with local_library(self._state.settings, self._state.homes) as library:
                 for followed in follow(library, self._stop, _ProgressEvents(self.feed, self._catch_up)):
-                    self._tell(followed.paths)
+                    self._tell(followed.sources)
         except Busy:  # another process updates the library: only watch
             self._observe()
 
@@ -82,13 +81,13 @@ class LiveUpdates:
             with local_library(self._state.settings, self._state.homes) as library:
                 self._catch_up()
                 for followed in observe(library, self._pause):
-                    self._tell(followed.paths)
+                    self._tell(followed.sources)
         finally:
             timer.cancel()
 
-    def _tell(self, paths: Sequence[Path]) -> None:
+    def _tell(self, sources: Sequence[str]) -> None:
         with self._state.library() as library:
-            chats = self._state.open_chats.take(library, paths)
+            chats = self._state.open_chats.take(library, sources)
         if chats:
             self.feed.tell(chats)
 

@@ -14,7 +14,7 @@ from backscroll.archive import Writer
 from backscroll.archive.forgetting import forget_key
 from backscroll.library.analytics.reports import Asked
 from backscroll.library.analytics.usage import usage
-from backscroll.library.archives import archive_folder, machine_name
+from backscroll.library.archives import archive_folder
 from tests.library.analytics.recount import recount
 from tests.library.analytics.test_usage import SONNET, ZONES, check
 from tests.library.support import Shelf
@@ -206,7 +206,7 @@ def _do(shelf: Shelf, step: str, name: str, rows: list[dict[str, Any]], data: st
     elif archive_folder(shelf.settings).exists():
         with Writer(archive_folder(shelf.settings)) as writer:
             gone = [file for file in writer.files.values() if not file.source.exists()]
-            writer.forget(gone, [forget_key(machine_name(), str(shelf.home), file.path) for file in gone])
+            writer.forget(gone, [forget_key(shelf.machine.id, str(shelf.home), file.path) for file in gone])
 
 
 def _tables(shelf: Shelf) -> tuple[list[Any], list[Any]]:

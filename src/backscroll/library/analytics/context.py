@@ -99,7 +99,7 @@ def _by_chat(
         # The index does not have the size of attachments: those of the chats that are shown are read.
         for one in reports.unsized_passages():
             if (one.chat or "-") in shown:
-                parts[one.chat or "-"]["other"] += len(texts.text(one.path, one.start, one.length, one.block))
+                parts[one.chat or "-"]["other"] += len(texts.text(one.source, one.start, one.length, one.block))
     rows = []
     for chat in sorted(parts, key=lambda chat: (chat not in shown, -sum(parts[chat].values()), chat)):
         size, whole = parts[chat], sum(parts[chat].values())
@@ -145,7 +145,7 @@ def _by_turn(library: Library, asked: Asked) -> Report:
     with reading(library) as texts:
         for one in reports.context_passages():
             turn = bisect_right(starts, one.time or 0) - 1
-            size = len(texts.text(one.path, one.start, one.length, one.block)) if one.is_unsized else one.size
+            size = len(texts.text(one.source, one.start, one.length, one.block)) if one.is_unsized else one.size
             sizes[turn][one.role] += size
             if one.role == "output":
                 tools[turn][one.tool or "-"] += size
@@ -182,7 +182,7 @@ def _compactions(
 ) -> dict[str, list[Compaction]]:
     found: dict[str, list[Compaction]] = defaultdict(list)
     for one in reports_about(library, asked).compactions():
-        record = texts.record(one.path, one.start, one.length)
+        record = texts.record(one.source, one.start, one.length)
         said = record.compact_metadata if isinstance(record, System) else None
         before, after = (said.pre_tokens, said.post_tokens) if said else (None, None)
         measured = after is None

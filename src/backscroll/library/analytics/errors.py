@@ -51,7 +51,7 @@ class Pattern:
         times = sorted(call.time for call in calls if call.time is not None)
         tries = [state for call, following in self.errors if (state := kinds.next_try(call, following)) is not None]
         solved = tries.count(CallState.DONE)
-        latest = max(calls, key=lambda call: (call.time or 0, call.path, call.number, call.block))
+        latest = max(calls, key=lambda call: (call.time or 0, call.source, call.number, call.block))
         return (
             self.signature,
             self.tool,
@@ -95,7 +95,7 @@ class Kinds:
         return self._known[key]
 
     def _command_kind(self, call: ToolCallRow) -> str:
-        passage = self._texts.passage(call.path, call.start, call.length, call.block)
+        passage = self._texts.passage(call.source, call.start, call.length, call.block)
         given = value_of(passage.source.input) if passage and isinstance(passage.source, ToolUse) else None
         command = given.get("command") if isinstance(given, dict) else None
         return command_kind(command) if isinstance(command, str) else ""
@@ -154,6 +154,6 @@ def _notes(facts: dict[str, int], rows: list[tuple[object, ...]]) -> list[str]:
 
 
 def _text(texts: Texts, call: ToolCallRow) -> str:
-    if call.result_path is None or call.result_start is None or call.result_length is None:
+    if call.result_source is None or call.result_start is None or call.result_length is None:
         return ""
-    return texts.text(call.result_path, call.result_start, call.result_length, call.result_block or 0)
+    return texts.text(call.result_source, call.result_start, call.result_length, call.result_block or 0)

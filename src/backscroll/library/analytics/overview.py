@@ -59,10 +59,10 @@ def deletion(library: Library, now: datetime) -> dict[str, Any] | None:
         return None
     archive = find_archive(library.settings)
     sizes = {
-        file.source: file.latest.size for file in (archive.files.values() if archive else ()) if file.latest is not None
+        file.key: file.latest.size for file in (archive.files.values() if archive else ()) if file.latest is not None
     }
     # A file that grew since it was kept is not wholly kept.
-    kept = sum(1 for item in found.due if sizes.get(item.file.path, -1) >= item.file.size)
+    kept = sum(1 for item in found.due if sizes.get(item.file.key, -1) >= item.file.size)
     first = min((item.due for item in found.due), default=None)
     return {
         "due": len(found.due),

@@ -40,7 +40,7 @@ def reading(library: Library) -> Iterator[Texts]:
 
 def input_of(texts: Texts, call: FileCallRow) -> FileInput:
     """What a call asks for; nothing where it cannot be read any more."""
-    record = texts.record(call.path, call.start, call.length)
+    record = texts.record(call.source, call.start, call.length)
     content = record.message.content if isinstance(record, Assistant) and record.message else ()
     for block in content:
         if isinstance(block, ToolUse) and block.id == call.call:
@@ -50,9 +50,9 @@ def input_of(texts: Texts, call: FileCallRow) -> FileInput:
 
 def result_of(texts: Texts, call: FileCallRow) -> FileResult:
     """What came of a call; nothing where there is no result."""
-    if call.result_path is None or call.result_start is None or call.result_length is None:
+    if call.result_source is None or call.result_start is None or call.result_length is None:
         return FileResult()
-    record = texts.record(call.result_path, call.result_start, call.result_length)
+    record = texts.record(call.result_source, call.result_start, call.result_length)
     return file_result(record.tool_use_result) if isinstance(record, User) else FileResult()
 
 
@@ -66,7 +66,7 @@ class Prompts:
     def of(self, call: FileCallRow) -> TypedPrompt | None:
         """What was typed last before a call: in its own file, of an agent in the chat that it works for."""
         prompts = self._of_chat(call.chat) if call.chat else []
-        here = [one for one in prompts if one.path == call.path and one.number < call.number and not one.in_agent]
+        here = [one for one in prompts if one.source == call.source and one.number < call.number and not one.in_agent]
         if here:
             return max(here, key=lambda one: one.number)
         earlier = [one for one in prompts if not one.in_agent and (one.time or 0) <= (call.time or 0)]

@@ -10,17 +10,16 @@ import secrets
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
-from backscroll.conversation import Agent, Chat, Chats, Message, Row, TranscriptPlace, Tree, Turn, walk
+from backscroll.conversation import Agent, Chat, Chats, Message, Row, Tree, Turn, walk
 from backscroll.conversation.tree import Node
 from backscroll.errors import BackscrollError, NothingFound
 from backscroll.files import Bookmark, Change
 from backscroll.library.chats.branch_messages import BranchMessages
 from backscroll.library.chats.branch_paths import path_of, places_of
 from backscroll.library.chats.row_records import RowRecords
-from backscroll.library.indexing.sources import beside_paths, conversation_place, records_in, take_beside
+from backscroll.library.indexing.sources import conversation_place, records_in, take_beside
 from backscroll.library.library import Library
 from backscroll.store import IndexedFile, StoredChat
 
@@ -68,7 +67,7 @@ class ChatReader:
         self._chats.entitle_rows(shape.titles)
         for known, transcript in shape.files:
             self._chats.take(transcript, {})
-            self._bookmarks[known.path] = _bookmark(known)
+            self._bookmarks[known.source] = _bookmark(known)
         self.records = RowRecords()
         self._branch_messages_by_number: dict[int, BranchMessages] = {}
         self.version = 0
@@ -241,12 +240,12 @@ class ChatReader:
                 self.cursor, False, [(message, branch_messages.before(message.key)) for message in messages]
             )
 
-    def _take_file(self, library: Library, path: str) -> list[Row | None] | None:
+    def _take_file(self, library: Library, name: str) -> list[Row | None] | None:
         """What a file has more; None if it is not what it was."""
-        bookmark = self._bookmarks.get(path)
-        if path in self._bookmarks and bookmark is None:
+        bookmark = self._bookmarks.get(name)
+        if name in self._bookmarks and bookmark is None:
             return None
-        source = library.source(Path(path))
+        source = library.source(name)
         if source is None or source.is_kept:
             return None  # gone: the library knows where it is kept
         try:
@@ -255,27 +254,18 @@ class ChatReader:
                     return []
                 if bookmark is not None and reading.change.starts_over:
                     return None
-                place = self._place(library, path)
-                if place is None:
-                    return []
+                transcript = self._chats.transcript(name)
+                place = transcript.place if transcript is not None else conversation_place(source)
                 whole = list(records_in(reading))
-                first = transcript.position if (transcript := self._chats.transcript(path)) else 0
+                first = transcript.position if transcript is not None else 0
                 rows = self._chats.add(place, [item for item, _, _ in whole])
-                beside = [source for name in beside_paths(Path(path)) if (source := library.source(name)) is not None]
-                take_beside(self._chats, place, beside)
+                take_beside(self._chats, place, library.beside(source))
                 for number, (_, start, length) in enumerate(whole, first):
-                    self.records.note(path, number, start, length)
-                self._bookmarks[path] = reading.bookmark
+                    self.records.note(name, number, start, length)
+                self._bookmarks[name] = reading.bookmark
                 return list(rows)
         except OSError:
             return None
-
-    def _place(self, library: Library, path: str) -> TranscriptPlace | None:
-        transcript = self._chats.transcript(path)
-        if transcript is not None:
-            return transcript.place
-        source = library.source(Path(path))
-        return conversation_place(source) if source else None
 
     def _renew(self) -> None:
         chats = self._chats.chats()

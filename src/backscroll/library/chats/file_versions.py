@@ -5,12 +5,12 @@ import os
 from collections import defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from backscroll.conversation.versions import FOUND, FileAccess, FileVersion, versions
 from backscroll.errors import BackscrollError, NothingFound, UsageError
-from backscroll.files import FileKind, is_session_id, open_regular, opened_folder
+from backscroll.files import FileKind, SourceKey, is_session_id, open_regular, opened_folder
 from backscroll.library.analytics.reports import Asked, reports_about
 from backscroll.library.analytics.touched import (
     FileCallRow,
@@ -123,7 +123,9 @@ def _moment(library: Library, found: History, at: str, now: datetime) -> datetim
 
 def _copies(library: Library, file: str, calls: list[FileCallRow]) -> Iterator[FileAccess]:
     """The copies that the client made of a file before it changed it, at the times that they were made."""
-    claimed = {Path(call.path).stem for call in calls} | {call.chat for call in calls if call.chat}
+    claimed = {PurePosixPath(SourceKey.parse(call.source).path).stem for call in calls} | {
+        call.chat for call in calls if call.chat
+    }
     sessions = {name for name in claimed if is_session_id(name)}
     names = set()
     for call in calls:

@@ -4,7 +4,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Final
 
 from backscroll.errors import BackscrollError
@@ -82,15 +81,15 @@ class OpenChats:
                 if not opening.threads:
                     del self._opening[chat]
 
-    def take(self, library: Library, paths: Iterable[Path]) -> list[str]:
+    def take(self, library: Library, sources: Iterable[str]) -> list[str]:
         """Let open chats go on with what was added to files; the ids of all chats that the files are part of."""
-        names = library.store.chats_at(str(path) for path in paths)
+        names = library.store.chats_at(sources)
         for chat in set(names.values()):
             with self._lock:
                 opened = self._open.get(chat)
             if opened is not None:
                 try:
-                    opened.take(library, [path for path, name in names.items() if name == chat])
+                    opened.take(library, [source for source, name in names.items() if name == chat])
                 except BackscrollError:
                     with self._lock:
                         self._open.pop(chat, None)
@@ -102,7 +101,7 @@ class OpenChats:
         """Let every open chat go on with what was added to its files while nothing was followed; their ids."""
         with self._lock:
             names = list(self._open)
-        paths: list[Path] = []
+        sources: list[str] = []
         for name in names:
             try:
                 stored = library.find(name)
@@ -110,5 +109,5 @@ class OpenChats:
                 with self._lock:
                     self._open.pop(name, None)
             else:
-                paths += (Path(path) for path, _ in library.store.paths(stored.key))
-        return self.take(library, paths)
+                sources += library.store.sources(stored.key)
+        return self.take(library, sources)

@@ -2,9 +2,11 @@
 
 from typing import NamedTuple
 
-from backscroll.conversation import Chat
+from backscroll.conversation import Chat, Transcript
 from backscroll.errors import NothingFound
+from backscroll.files import SourceKey
 from backscroll.library.library import Library
+from backscroll.library.machine import Machine
 from backscroll.store import StoredChat
 
 
@@ -22,17 +24,29 @@ class Resume(NamedTuple):
 
 def resume_of(library: Library, stored: StoredChat, name: str = "") -> Resume:
     """Of a chat with several leaves the one that was last active, or the one that a name is the beginning of."""
-    return resume_in(library.open(stored, with_records=False).chat, stored, name)
+    return resume_in(library.open(stored, with_records=False).chat, stored, library.machine, name)
 
 
-def resume_in(chat: Chat, stored: StoredChat, name: str = "") -> Resume:
+def resume_in(chat: Chat, stored: StoredChat, machine: Machine, name: str = "") -> Resume:
     """The same of a chat that is open."""
     leaves = chat.leaves
     named = [leaf for leaf in leaves if name and (leaf.session_id or "").startswith(name.lower())]
     leaf = next(iter([*named, *leaves]), None)
     if leaf is None or not leaf.session_id:
         raise NothingFound("the session of this agent is gone", "resume needs the session's own file")
+    if (elsewhere := _other_machine(chat, leaf, machine)) is not None:
+        hint = f"resume it there, or bring it here first: backscroll archive restore {leaf.session_id[:8]} --in-place"
+        raise NothingFound(f"this session is on another machine: {elsewhere}", hint)
     if stored.archived:
         hint = f"put it back first: backscroll archive restore {leaf.session_id[:8]} --in-place"
         raise NothingFound("Claude Code has deleted this session; it is only in the archive", hint)
     return Resume(leaf.session_id, leaf.project)
+
+
+def _other_machine(chat: Chat, leaf: Transcript, machine: Machine) -> str | None:
+    """The machine that a session is on, unless this one has all of it, too."""
+    home = SourceKey.parse(leaf.place.file).machine
+    if machine.is_own(home):
+        return None
+    twins = [one for one in chat.sessions if one.session_id == leaf.session_id and len(one.rows) >= len(leaf.rows)]
+    return None if any(machine.is_own(SourceKey.parse(one.place.file).machine) for one in twins) else home

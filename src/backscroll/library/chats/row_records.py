@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from backscroll.conversation import Message, Row, message_of, queued_row, results_of
 from backscroll.conversation.tree import Node
+from backscroll.files import SourceKey
 from backscroll.library.chats.branch_messages import BranchMessages
-from backscroll.library.indexing.sources import split_version
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.library import Library
 from backscroll.records import ChainRecord, QueueOperation
@@ -20,9 +20,9 @@ class RowRecords:
     def __init__(self) -> None:
         self._places: dict[tuple[str, int], Place] = {}
 
-    def note(self, path: str, number: int, start: int, length: int) -> None:
+    def note(self, source: str, number: int, start: int, length: int) -> None:
         """A record was read from here."""
-        self._places[path, number] = (start, length)
+        self._places[source, number] = (start, length)
 
     def messages(
         self,
@@ -73,31 +73,31 @@ class RowRecords:
         for row in rows:
             by_file[row.transcript][row.position] = row
         missing = []
-        for path, wanted in by_file.items():
-            asked = [number for number in wanted if (path, number) not in self._places]
-            places = library.store.places(path, asked) if asked else {}
+        for source, wanted in by_file.items():
+            asked = [number for number in wanted if (source, number) not in self._places]
+            places = library.store.places(source, asked) if asked else {}
             for number, row in sorted(wanted.items()):
-                start, length = self._places.get((path, number)) or places.get(number) or (0, 0)
-                record = texts.record(path, start, length) if length else None
+                start, length = self._places.get((source, number)) or places.get(number) or (0, 0)
+                record = texts.record(source, start, length) if length else None
                 if isinstance(record, QueueOperation):  # it stands for a row that the client did not write
-                    text = record.text or self._queued(library, texts, path, number, row)
+                    text = record.text or self._queued(library, texts, source, number, row)
                     record = queued_row(record, row.uuid, row.parent, text)
                 if not isinstance(record, ChainRecord) or (record.uuid or row.uuid) != row.uuid:
                     missing.append(row)
                 else:
                     read = found.setdefault(
-                        row.uuid, Row(record, path, number, keep=True, origin=split_version(path)[0])
+                        row.uuid, Row(record, source, number, keep=True, origin=SourceKey.parse(source).origin)
                     )
                     row.usage = read.usage  # little, and what an agent took is asked of its rows
         return missing
 
-    def _queued(self, library: Library, texts: Texts, path: str, number: int, row: Row) -> str:
+    def _queued(self, library: Library, texts: Texts, source: str, number: int, row: Row) -> str:
         """What was put into the queue, of a row that stands for what was taken from it."""
-        noted = sorted((at for name, at in self._places if name == path and at < number), reverse=True)
-        places = [self._places[path, at] for at in noted] + library.store.outside_before(path, number)
+        noted = sorted((at for name, at in self._places if name == source and at < number), reverse=True)
+        places = [self._places[source, at] for at in noted] + library.store.outside_before(source, number)
         begin = row.uuid.split(" ", 3)[-1]
         for start, length in places:
-            record = texts.record(path, start, length)
+            record = texts.record(source, start, length)
             if isinstance(record, QueueOperation) and record.operation == "enqueue" and record.text.startswith(begin):
                 return record.text
         return row.text

@@ -4,17 +4,16 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from backscroll.archive import Archive, Writer, capture_changed
-from backscroll.files import TRANSCRIPTS, ChangedFile, FileKind, Home, HomeFile, discover, look, watch
-from backscroll.library.archives import archive_folder, machine_name
+from backscroll.files import TRANSCRIPTS, ChangedFile, FileKind, Home, HomeFile, discover, watch
+from backscroll.library.archives import archive_folder
 from backscroll.library.indexing.costs import cost_with
 from backscroll.library.indexing.ingest import Ingest
 from backscroll.library.indexing.plan import is_tracked, plan, tasks_for, transcript_of
 from backscroll.library.indexing.prices import load_prices
-from backscroll.library.indexing.sources import Source, Sources, beside_paths, earlier_versions
+from backscroll.library.indexing.sources import Sources, beside_keys, earlier_versions
 from backscroll.library.indexing.update import (
     NoProgress,
     Progress,
@@ -42,7 +41,7 @@ class Followed:
     passages: int
     lines: int
     size: int
-    paths: tuple[Path, ...] = ()
+    sources: tuple[str, ...] = ()
     """The files that changed."""
 
 
@@ -53,8 +52,8 @@ def follow(
 
     Holds the archive and the index all the time: opening them for each change would cost more the more there is.
     """
-    settings, homes = library.settings, library.homes
     library.update(progress)
+    settings, homes = library.settings, library.homes
     (progress or NoProgress()).begin(WATCHING, 0)
     store = library.store.start_writing()
     try:
@@ -66,7 +65,7 @@ def follow(
                 for home in homes:
                     mine = [changed for changed in batch if changed.file.path.is_relative_to(home.path)]
                     if mine:
-                        capture_changed(writer, home, machine_name(), mine)
+                        capture_changed(writer, home, home.machine, mine)
                 work = ingest.work
                 before = (work.files, work.records, work.lines, work.size)
                 _take(ingest, library, homes, batch, writer)
@@ -78,7 +77,7 @@ def follow(
                     for now, then in zip((work.files, work.records, work.lines, work.size), before, strict=True)
                 )
                 if files or passages:
-                    yield Followed(files, records, passages, lines, size, tuple(one.file.path for one in batch))
+                    yield Followed(files, records, passages, lines, size, tuple(one.file.id for one in batch))
     finally:
         store.close()
 
@@ -87,10 +86,10 @@ def observe(library: "Library", stop: threading.Event) -> Iterator[Followed]:
     """Tell of changes until `stop` is set, and leave it to another process to read them into the library."""
     since = time.time_ns() - RECENT_NS
     for batch in watch(library.homes, stop=stop):
-        paths = tuple(one.file.path for one in batch if one.gone or one.file.modified_ns >= since)
+        sources = tuple(one.file.id for one in batch if one.gone or one.file.modified_ns >= since)
         since = 0  # the first batch is everything there is
-        if paths:
-            yield Followed(len(paths), 0, 0, 0, 0, paths)
+        if sources:
+            yield Followed(len(sources), 0, 0, 0, 0, sources)
 
 
 def _take(
@@ -110,9 +109,12 @@ def _take(
             _settle(ingest, library, homes, archive)
             return
         if files:
-            known = library.store.known_at(_names(files))
-            fresh = [file for file in files if not _is_the_same(file, known.get(file.name))]
-            ingest.run(tasks_for(fresh, known, _around(home, files), str(home.path)), later=True)
+            around = _around(files)
+            known = library.store.known_at(around)
+            fresh = [file for file in files if not _is_the_same(file, known.get(file.id))]
+            sources = Sources(homes, None)
+            present = {name: found for name in around if (found := sources.find(name)) is not None}
+            ingest.run(tasks_for(fresh, known, present), later=True)
 
 
 def _has_other_versions(library: "Library", home: Home, file: HomeFile, archive: Archive) -> bool:
@@ -120,35 +122,26 @@ def _has_other_versions(library: "Library", home: Home, file: HomeFile, archive:
 
     Also whether a small file changed beside a transcript that has such versions: they are to be looked at, too.
     """
-    about = file.path if file.kind in TRANSCRIPTS or file.kind is FileKind.TOOL_RESULT else transcript_of(file.path)
-    if not about.is_relative_to(home.path):
-        return False
-    kept = archive.sources.get((machine_name(), str(home.path), about.relative_to(home.path).as_posix()))
-    live = file if about == file.path else look(home, about)
+    is_about_itself = file.kind in TRANSCRIPTS or file.kind is FileKind.TOOL_RESULT
+    about = file.key if is_about_itself else transcript_of(file.key)
+    kept = archive.sources.get(about)
+    live = file if about == file.key else Sources([home], None).find(about.id)
     if kept is None or kept.latest is None or (len(kept.versions) == 1 and live and kept.latest.size <= live.size):
         return False
-    shown = {version.name for version in earlier_versions(archive, kept, live)}
-    known = set(library.store.known_at(f"{about}@v{version.number}" for version in kept.versions))
-    return shown != known or (about != file.path and bool(known))
+    shown = {version.id for version in earlier_versions(archive, kept, live)}
+    known = set(library.store.known_at(about._replace(version=version.number).id for version in kept.versions))
+    return shown != known or (about != file.key and bool(known))
 
 
 def _settle(ingest: Ingest, library: "Library", homes: Sequence[Home], archive: Archive) -> None:
     found = without_forgotten([discover(home) for home in homes if home.exists], archive)
-    work = plan(library.store.known(), found, archive)
+    work = plan(library.store.known(), found, archive, library.machine)
     ingest.run(work.tasks, work.removed, work.archived)
 
 
-def _names(files: Sequence[HomeFile]) -> set[str]:
+def _around(files: Sequence[HomeFile]) -> set[str]:
     """The files, and the transcripts and small files beside them."""
-    names = set()
-    for file in files:
-        names |= {str(path) for path in (file.path, transcript_of(file.path), *beside_paths(file.path))}
-    return names
-
-
-def _around(home: Home, files: Sequence[HomeFile]) -> dict[str, Source]:
-    """What lies beside these files."""
-    return {name: found for name in _names(files) if (found := look(home, Path(name))) is not None}
+    return {key.id for file in files for key in (file.key, transcript_of(file.key), *beside_keys(file.key))}
 
 
 def _is_the_same(file: HomeFile, known: IndexedFile | None) -> bool:

@@ -5,7 +5,7 @@ it was saved, and only what changed of it is written.
 """
 
 import gc
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -98,7 +98,7 @@ class Ingest:
         while True:
             try:
                 failed = self._gather(tasks, removed, archived)
-                if not any(task.source.name in self._begun for task in failed):
+                if not any(task.source.id in self._begun for task in failed):
                     ids = self._store.write(self._batch)
                     self._numbers |= {name: ids[at] for name in self._begun if (at := self._numbers[name]) in ids}
                     break
@@ -123,16 +123,17 @@ class Ingest:
         self._keys = Keys(set(), set(), {})
         self._begun: set[str] = set()
         """Files of which something may be in the batch."""
-        self._fresh: set[str] = {known.path for known in removed}
+        self._fresh: set[str] = {known.source for known in removed}
         """Files that are not to be taken up as they were saved."""
         overdue = msgspec.json.decode(self._store.noted("overdue") or "[]", type=list[int])
-        self._load(self._store.chats_of([*(known.id for known in [*_known(tasks), *removed, *archived]), *overdue]))
+        known_files = [*(task.known for task in tasks if task.known is not None), *removed, *archived]
+        self._load(self._store.chats_of([*(known.id for known in known_files), *overdue]))
         for known in removed:
-            self._drop(known.path, known.id)
+            self._drop(known.source, known.id)
             batch.removed.append(known.id)
         for known in archived:
             batch.archived.append(known.id)
-            self._written.pop(known.path, None)
+            self._written.pop(known.source, None)
         failed = []
         for task in tasks:
             try:
@@ -160,14 +161,13 @@ class Ingest:
 
     def _take_transcript(self, task: Task) -> None:
         source = task.source
-        path = source.name
         place = conversation_place(source)
         flags = Flags()
-        before = self._chats.transcript(path)
+        before = self._chats.transcript(place.file)
         bookmark = Bookmark(*task.known.bookmark) if task.known and task.known.bookmark else None
         if task.only_beside and task.known:
             number, lines = task.known.id, task.known.lines
-            self._numbers[path] = number
+            self._numbers[place.file] = number
         else:
             number, lines, bookmark = self._read(task, place, bookmark, flags)
         for error in take_beside(self._chats, place, task.beside, before):
@@ -180,8 +180,10 @@ class Ingest:
         self._batch.files.append(
             FileColumns(
                 number,
-                path,
-                task.home,
+                place.file,
+                source.machine,
+                source.home,
+                source.name,
                 str(source.kind),
                 transcript.session_id,
                 place.agent_id,
@@ -190,7 +192,7 @@ class Ingest:
                 microseconds(transcript.first),
                 microseconds(transcript.last),
                 bookmark.size if bookmark else source.size,
-                source.is_kept,
+                source.is_archived,
                 msgspec.json.encode(list(bookmark)).decode() if bookmark else None,
                 save(transcript),
                 lines,
@@ -204,17 +206,17 @@ class Ingest:
 
     def _number(self, task: Task, *, starts_over: bool) -> int:
         """The file's id. Where it is read from its beginning, nothing that was known of it stays."""
-        path = task.source.name
+        source = task.source.id
         if task.known is None:
             number = self._batch.new_file()
         else:
             number = task.known.id
             if starts_over:
                 self._batch.emptied.append(number)
-                self._fresh.add(path)
-                self._drop(path, number)
-        self._numbers[path] = number
-        self._begun.add(path)
+                self._fresh.add(source)
+                self._drop(source, number)
+        self._numbers[source] = number
+        self._begun.add(source)
         return number
 
     def _read(
@@ -300,8 +302,10 @@ class Ingest:
         self._batch.files.append(
             FileColumns(
                 number,
+                source.id,
+                source.machine,
+                source.home,
                 source.name,
-                task.home,
                 str(source.kind),
                 source.place.session_id,
                 source.place.agent_id,
@@ -310,7 +314,7 @@ class Ingest:
                 None,
                 None,
                 source.size,
-                source.is_kept,
+                source.is_archived,
                 mark,
                 None,
                 0,
@@ -367,16 +371,16 @@ class Ingest:
     def _still_given(self, titles: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
         """Titles without those of files that are read anew: what they say now is known."""
         left = {
-            row: {path: title for path, title in given.items() if path not in self._fresh}
+            row: {source: title for source, title in given.items() if source not in self._fresh}
             for row, given in titles.items()
         }
         return {row: given for row, given in left.items() if given}
 
-    def _drop(self, path: str, number: int) -> None:
+    def _drop(self, source: str, number: int) -> None:
         self._load(self._store.titled_by(number))
-        self._chats.remove(path)
-        self._uuids.pop(path, None)
-        self._written.pop(path, None)
+        self._chats.remove(source)
+        self._uuids.pop(source, None)
+        self._written.pop(source, None)
 
     def _transcript(self, place: TranscriptPlace) -> Transcript:
         if self._chats.transcript(place.file) is None:
@@ -394,7 +398,3 @@ class Ingest:
         self._written: dict[str, Chat] = {}
         self._rows = 0
         self._later = self._is_overdue = False
-
-
-def _known(tasks: Iterable[Task]) -> Iterator[IndexedFile]:
-    return (task.known for task in tasks if task.known is not None)

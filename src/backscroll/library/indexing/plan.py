@@ -1,16 +1,15 @@
 """What there is to do for a store: which files are new, grew, went into the archive, or do not count any more."""
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final
 
 from backscroll.archive import Archive, KeptFile
-from backscroll.files import TRANSCRIPTS, Bookmark, Discovery, FileKind, HomeFile, find_changes
-from backscroll.library.indexing.sources import TITLE_FILE, Kept, Source, beside_paths, earlier_versions, split_version
+from backscroll.files import TRANSCRIPTS, Bookmark, Discovery, FileKind, HomeFile, SourceKey, find_changes
+from backscroll.library.indexing.sources import TITLE_FILE, Kept, Source, beside_keys, earlier_versions
 from backscroll.library.indexing.tasks import Task, new_bytes
+from backscroll.library.machine import Machine
 from backscroll.store import IndexedFile
 
 UNREAD: Final = Bookmark(*[0] * len(Bookmark._fields))
@@ -46,79 +45,128 @@ def plan(
     known: dict[str, IndexedFile],
     discoveries: Sequence[Discovery],
     archive: Archive | None,
+    machine: Machine,
     *,
     is_archive_unread: bool = False,
 ) -> Plan:
-    """Compare what a store has read with what there is.
+    """Compare what a store has read with what there is: in these homes of this machine, and kept from any other.
 
     Nothing that was kept is dropped unless the archive says that it was forgotten. Where the archive could not be read
     (`is_archive_unread`), a file that is gone from its home is left as it is, too: it may well be kept.
     """
     planned = Plan()
-    files = _kept_files(archive, {str(discovery.home.path) for discovery in discoveries})
-    live: dict[str, HomeFile] = {file.name: file for discovery in discoveries for file in discovery.files}
+    live: dict[str, HomeFile] = {file.id: file for discovery in discoveries for file in discovery.files}
     present: dict[str, Source] = {name: file for name, file in live.items() if is_tracked(file.kind, file.relative)}
     versions: dict[str, list[Kept]] = {}
     """The earlier versions of files that shrank."""
-    for name, file in files.items():
-        if archive is not None and file.latest is not None:
-            if name not in present:
-                present[name] = Kept(archive, file, file.latest)
-            if found := earlier_versions(archive, file, live.get(name)):
-                versions[name] = [kept for kept in found if kept.name not in live]
-    present.update((kept.name, kept) for earlier in versions.values() for kept in earlier)
+    if archive is not None:
+        homes = {str(discovery.home.path) for discovery in discoveries}
+        _add_kept(present, versions, live, archive, machine, homes)
     is_incomplete = is_archive_unread or (archive is not None and not archive.is_complete)
     for discovery in discoveries:
         _compare(planned, known, discovery, present, versions, gone_stay=is_incomplete)
     hidden = [item.path for discovery in discoveries for item in discovery.unreadable]
-    for name, source in present.items():
-        if isinstance(source, Kept) and not any(Path(name).is_relative_to(folder) for folder in hidden):
+    for source in present.values():
+        is_hidden = source.machine == machine.id and any(source.path.is_relative_to(folder) for folder in hidden)
+        if source.is_kept and not is_hidden:
             _settle(planned, known, source, present, versions, are_known_settled=is_incomplete)
-    for name, entry in known.items():
-        if entry.archived and name not in present and name not in live:
-            origin, version = split_version(name)
-            was_hidden = version is not None and origin in files and not is_incomplete
-            if was_hidden or was_forgotten(archive, discoveries, Path(origin)):
-                planned.removed.append(entry)
-                planned.tasks += _tasks_without(entry, known, present, versions)
+    for entry in _not_shown(known, {*present, *live}, archive, machine, discoveries) if archive is not None else ():
+        planned.removed.append(entry)
+        planned.tasks += _tasks_without(entry, known, present, versions)
     # A file that is read anyway is not looked at for what stands beside it as well.
-    read = {task.source.name: task for task in planned.tasks if not task.only_beside}
-    once = {task.source.name: task for task in planned.tasks if task.only_beside} | read
+    read = {task.source.id: task for task in planned.tasks if not task.only_beside}
+    once = {task.source.id: task for task in planned.tasks if task.only_beside} | read
     planned.tasks = sorted(once.values(), key=lambda task: task.source.modified_ns, reverse=True)
     return planned
 
 
-def beside_of(path: Path, present: dict[str, Source]) -> tuple[Source, ...]:
+def _not_shown(
+    known: dict[str, IndexedFile],
+    present: set[str],
+    archive: Archive,
+    machine: Machine,
+    discoveries: Sequence[Discovery],
+) -> Iterator[IndexedFile]:
+    """What was read from the archive and does not count any more: it was forgotten, or the file holds as much again."""
+    homes = {str(discovery.home.path) for discovery in discoveries}
+    for name, entry in known.items():
+        if name in present or not (entry.archived or not machine.is_own(entry.machine)):
+            continue
+        key = SourceKey.parse(name)
+        if key.home in homes or not machine.is_own(key.machine):
+            was_hidden = key.version is not None and key.current in archive.sources and archive.is_complete
+            if was_hidden or archive.is_forgotten(key.home, key.path, key.machine):
+                yield entry
+
+
+def _add_kept(
+    present: dict[str, Source],
+    versions: dict[str, list[Kept]],
+    live: dict[str, HomeFile],
+    archive: Archive,
+    machine: Machine,
+    homes: set[str],
+) -> None:
+    """Add what is read from the archive: files that are gone from these homes, and those of other machines."""
+    elsewhere: dict[tuple[str, str], list[KeptFile]] = {}
+    """Files that this machine kept under an id that it had before."""
+    for file in archive.files.values():
+        if file.latest is None or not is_tracked(file.kind, file.path):
+            continue
+        if not machine.is_own(file.machine):
+            _add(present, versions, Kept(archive, file, file.latest, is_archived=file.gone_since is not None), None)
+        elif file.home in homes and file.machine == machine.id:
+            _add(present, versions, Kept(archive, file, file.latest), live.get(file.key.id))
+        elif file.home in homes:
+            elsewhere.setdefault((file.home, file.path), []).append(file)
+    for (home, path), files in elsewhere.items():
+        shown = present.get(SourceKey(machine.id, home, path).id)
+        for file in reversed(files):
+            # The same file was kept again under the id of today, and only grew since, unless it holds less now.
+            if file.latest is not None and (shown is None or file.latest.size > shown.size):
+                shown = Kept(archive, file, file.latest, renamed=machine.id)
+                _add(present, versions, shown, None)
+
+
+def _add(present: dict[str, Source], versions: dict[str, list[Kept]], kept: Kept, live: HomeFile | None) -> None:
+    if live is None:
+        present[kept.id] = kept
+    if found := [replace(one, renamed=kept.renamed) for one in earlier_versions(kept.archive, kept.file, live)]:
+        versions[kept.id] = found
+        present.update((earlier.id, earlier) for earlier in found)
+
+
+def beside_of(key: SourceKey, present: Mapping[str, Source]) -> tuple[Source, ...]:
     """The small files that say something of a transcript."""
-    return tuple(present[str(name)] for name in beside_paths(path) if str(name) in present)
+    return tuple(present[beside.id] for beside in beside_keys(key) if beside.id in present)
 
 
-def transcript_of(path: Path) -> Path:
+def transcript_of(key: SourceKey) -> SourceKey:
     """The transcript that a small file says something of."""
-    if path.name == TITLE_FILE:
-        return path.parent.with_suffix(".jsonl")
-    return path.with_name(path.name.removesuffix(".meta.json") + ".jsonl")
+    folder, _, name = key.path.rpartition("/")
+    if name == TITLE_FILE:
+        return key.beside(f"{folder}.jsonl")
+    return key.beside(f"{key.path.removesuffix('.meta.json')}.jsonl")
 
 
 def tasks_for(
     sources: Iterable[Source],
     known: dict[str, IndexedFile],
-    present: dict[str, Source],
-    home: str,
+    present: Mapping[str, Source],
     versions: Mapping[str, Sequence[Kept]] = MappingProxyType({}),
 ) -> list[Task]:
-    """What to do for these files of a home, of which some have earlier `versions`."""
+    """What to do for these files, of which some have earlier `versions`."""
     tasks = []
     files = list(sources)
-    reading = {file.name for file in files}
+    reading = {file.id for file in files}
     for file in files:
-        beside = beside_of(Path(file.origin), present) if file.kind in TRANSCRIPTS else ()
-        tasks.append(Task(file, home, known.get(file.name), beside))
+        beside = beside_of(file.key, present) if file.kind in TRANSCRIPTS else ()
+        tasks.append(Task(file, known.get(file.id), beside))
         if file.kind is FileKind.AGENT_META or file.path.name == TITLE_FILE:
-            for task in _tasks_beside(file.path, known, present, versions):
-                if task.source.name not in reading:
+            for task in _tasks_beside(file.key, known, present, versions):
+                if task.source.id not in reading:
                     tasks.append(task)
-                    reading.add(task.source.name)
+                    reading.add(task.source.id)
     return tasks
 
 
@@ -130,18 +178,22 @@ def _tasks_without(
 ) -> list[Task]:
     """A small file does not count any more: what it said of a transcript does not either."""
     is_beside = entry.kind in (FileKind.AGENT_META, FileKind.SIDECAR)
-    return list(_tasks_beside(Path(entry.path), known, present, versions)) if is_beside else []
+    key = SourceKey.parse(entry.source)
+    return list(_tasks_beside(key, known, present, versions)) if is_beside else []
 
 
 def _tasks_beside(
-    path: Path, known: dict[str, IndexedFile], present: dict[str, Source], versions: Mapping[str, Sequence[Kept]]
+    key: SourceKey,
+    known: dict[str, IndexedFile],
+    present: Mapping[str, Source],
+    versions: Mapping[str, Sequence[Kept]],
 ) -> Iterator[Task]:
     """To look at the transcript that a small file says something of, and at its earlier versions."""
-    about = transcript_of(path)
-    for source in (present.get(str(about)), *versions.get(str(about), ())):
-        entry = known.get(source.name) if source else None
+    about = transcript_of(key)
+    for source in (present.get(about.id), *versions.get(about.id, ())):
+        entry = known.get(source.id) if source else None
         if source is not None and entry is not None:
-            yield Task(source, source.home, entry, beside_of(about, present), only_beside=True)
+            yield Task(source, entry, beside_of(about, present), only_beside=True)
 
 
 def _compare(
@@ -153,54 +205,38 @@ def _compare(
     *,
     gone_stay: bool,
 ) -> None:
-    home = str(discovery.home.path)
-    inside = os.path.join(home, "")  # noqa: PTH118 - with a slash at its end
-    marks = {
-        name: Bookmark(*entry.bookmark) if entry.bookmark else UNREAD
-        for name, entry in known.items()
-        if not entry.archived and name.startswith(inside)
+    home = discovery.home
+    entries = {
+        entry.path: entry
+        for entry in known.values()
+        if not entry.archived and (entry.machine, entry.home) == (home.machine, str(home.path))
     }
+    marks = {name: Bookmark(*entry.bookmark) if entry.bookmark else UNREAD for name, entry in entries.items()}
     files = (file for file in discovery.files if is_tracked(file.kind, file.relative))
     changes = find_changes(marks, files, discovery.unreadable)
-    planned.tasks += tasks_for(changes.to_read, known, present, home, versions)
+    planned.tasks += tasks_for(changes.to_read, known, present, versions)
     # Where rows have no names of their own, they are named after their file: one that moved is read anew.
-    planned.removed += [known[origin] for origin in changes.moved.values()]
+    planned.removed += [entries[origin] for origin in changes.moved.values()]
     for name in () if gone_stay else changes.gone:
-        source = present.get(name)
+        source = present.get(entries[name].source)
         if source is None or not source.is_kept:
-            planned.removed.append(known[name])
-            planned.tasks += _tasks_without(known[name], known, present, versions)
+            planned.removed.append(entries[name])
+            planned.tasks += _tasks_without(entries[name], known, present, versions)
 
 
 def _settle(
     planned: Plan,
     known: dict[str, IndexedFile],
-    source: Kept,
+    source: Source,
     present: dict[str, Source],
     versions: Mapping[str, Sequence[Kept]],
     *,
     are_known_settled: bool,
 ) -> None:
     """What is read from the archive: what was read of it stays, if that is all there is."""
-    entry = known.get(source.name)
+    entry = known.get(source.id)
     if entry is not None and (entry.size, entry.modified) == (source.size, source.modified_ns):
-        if not entry.archived:
+        if source.is_archived and not entry.archived:
             planned.archived.append(entry)
     elif entry is None or not are_known_settled:
-        planned.tasks += tasks_for([source], known, present, source.home, versions)
-
-
-def was_forgotten(archive: Archive | None, discoveries: Sequence[Discovery], path: Path) -> bool:
-    """Whether the user had this file forgotten."""
-    homes = [discovery.home.path for discovery in discoveries if path.is_relative_to(discovery.home.path)]
-    return archive is not None and any(
-        archive.is_forgotten(str(home), path.relative_to(home).as_posix()) for home in homes
-    )
-
-
-def _kept_files(archive: Archive | None, homes: set[str]) -> dict[str, KeptFile]:
-    if archive is None:
-        return {}
-    return {
-        file.name: file for file in archive.files.values() if file.home in homes and is_tracked(file.kind, file.path)
-    }
+        planned.tasks += tasks_for([source], known, present, versions)

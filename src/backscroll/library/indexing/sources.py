@@ -1,16 +1,15 @@
 """Where the bytes of a session come from: its live file, else what is kept of it, and the small files beside it."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import ClassVar, Final, TypeVar
 
 from backscroll.archive import Archive, KeptFile, KeptReading, Version
 from backscroll.conversation import Chats, Transcript, TranscriptPlace
 from backscroll.errors import BackscrollError
-from backscroll.files import TRANSCRIPTS, Bookmark, FileKind, Home, HomeFile, Line, Reading, look
+from backscroll.files import TRANSCRIPTS, Bookmark, FileKind, Home, HomeFile, Line, Reading, SourceKey, look
 from backscroll.files import Place as FilePlace
 from backscroll.records import Problem, Record, agent_meta, custom_title, decode_all, decode_long_line
 
@@ -28,21 +27,35 @@ class Kept:
     version: Version
     is_earlier: bool = False
     """Whether it is a source of its own, beside what the file is now or was last."""
+    is_archived: bool = True
+    """Whether the file is gone from its home, as far as is known. One of another machine may well be there."""
+    renamed: str = ""
+    """What the machine that it is from is called now, if it kept the file under another id."""
+
+    @property
+    def key(self) -> SourceKey:
+        """What tells it from every other file and version, on any machine."""
+        return self.file.key._replace(version=self.version.number if self.is_earlier else None)
+
+    @property
+    def id(self) -> str:
+        """The same as one text."""
+        return self.key.id
+
+    @property
+    def machine(self) -> str:
+        """The machine it is from."""
+        return self.renamed or self.file.machine
 
     @property
     def name(self) -> str:
         """Where it lay, as text; of an earlier version, with its number."""
-        return f"{self.file.name}@v{self.version.number}" if self.is_earlier else self.file.name
+        return self.key.name
 
     @property
     def path(self) -> Path:
         """The same as a path."""
         return Path(self.name)
-
-    @property
-    def origin(self) -> str:
-        """The file that it is a version of."""
-        return self.file.name
 
     @property
     def home(self) -> str:
@@ -75,69 +88,61 @@ class Kept:
 
 
 Source = HomeFile | Kept
-"""Both are opened alike, and read alike."""
+"""A live file or kept bytes: both are opened alike, and read alike."""
 Item = tuple[Record | Problem, int, int]
 """What stands on a line, where it begins, and how long it is."""
 MOST_BESIDE: Final = 1024 * 1024
-VERSIONED: Final = re.compile(r"(.*)@v([0-9]{1,9})", re.DOTALL)
 
 
 class Sources:
     """Every file that may be read: those of some homes, and what an archive has of any.
 
-    A path that stands in a store names nothing else: one that lies outside, or behind a link, is not opened.
+    An id that stands in a store names nothing else. A file of another machine is read from the archive alone, also
+    where this one has a file at the same path; one that lies outside of the homes, or behind a link, is not opened.
     """
 
     def __init__(self, homes: Sequence[Home], archive: Archive | None) -> None:
-        self._homes = homes
+        self._homes = {(home.machine, str(home.path)): home for home in homes}
         self._archive = archive
-        self._places = sorted({key[:2] for key in archive.sources}) if archive else []
 
-    def find(self, path: Path) -> Source | None:
+    def find(self, source: str) -> Source | None:
         """The file itself, else what is kept of it; or an earlier version of it."""
-        return self._live(path) or self._kept(str(path))
+        key = SourceKey.parse(source)
+        return self._live(key) or self._kept(key)
+
+    def beside(self, source: Source) -> list[Source]:
+        """The small files that say something of a transcript."""
+        found = (self.find(key.id) for key in beside_keys(source.key))
+        return [one for one in found if one is not None]
 
     def earlier(self, live: Source) -> list[Kept]:
         """The kept versions of a live file that hold more than it does now."""
-        file = self._file(str(live.path))
-        if self._archive is None or file is None or not isinstance(live, HomeFile):
-            return []
-        return earlier_versions(self._archive, file, live)
+        file = self._file(live.key)
+        return earlier_versions(self._archive, file, live) if self._archive and file and not live.is_kept else []
 
-    def _live(self, path: Path) -> HomeFile | None:
-        for home in self._homes:
-            if path.is_relative_to(home.path) and (found := look(home, path)) is not None:
-                return found
-        return None
+    def _live(self, key: SourceKey) -> HomeFile | None:
+        home = self._homes.get((key.machine, key.home)) if key.version is None else None
+        path = home.path / key.path if home else None
+        return look(home, path) if home and path and path.is_relative_to(home.path) else None
 
-    def _kept(self, path: str) -> Kept | None:
-        if self._archive is None:
+    def _kept(self, key: SourceKey) -> Kept | None:
+        file = self._file(key)
+        if self._archive is None or file is None:
             return None
-        if (file := self._file(path)) is not None:
-            return Kept(self._archive, file, file.latest) if file.latest is not None else None
-        name, number = split_version(path)
-        if number is not None and (file := self._file(name)) is not None and (version := file.version(number)):
-            return Kept(self._archive, file, version, is_earlier=True)
-        return None
+        version = file.latest if key.version is None else file.version(key.version)
+        return Kept(self._archive, file, version, is_earlier=key.version is not None) if version else None
 
-    def _file(self, path: str) -> KeptFile | None:
-        if self._archive is not None:
-            for machine, home in self._places:
-                if path.startswith(f"{home}/"):
-                    file = self._archive.sources.get((machine, home, path[len(home) + 1 :]))
-                    if file is not None:
-                        return file
-        return None
+    def _file(self, key: SourceKey) -> KeptFile | None:
+        return self._archive.sources.get(key.current) if self._archive is not None else None
 
 
 def conversation_place(source: Source) -> TranscriptPlace:
     """What a source is to the conversation."""
-    place = source.place
-    path = source.name
-    return TranscriptPlace(path, place.session_id, place.agent_id, source.origin if source.origin != path else None)
+    place, key = source.place, source.key
+    return TranscriptPlace(key.id, place.session_id, place.agent_id, key.origin, key.name)
 
 
-def earlier_versions(archive: Archive, file: KeptFile, live: HomeFile | None) -> list[Kept]:
+def earlier_versions(archive: Archive, file: KeptFile, live: Source | None) -> list[Kept]:
     """The versions of a file that are sources of their own: each that is larger than all after it and the live file.
 
     A file only grows in ordinary use. Of one that shrank, what it held before is in the archive, and stays in reach.
@@ -163,12 +168,6 @@ def _size_of(path: Path) -> int:
         return path.lstat().st_size
     except OSError:
         return 0
-
-
-def split_version(path: str) -> tuple[str, int | None]:
-    """The path of a file, and the number of an earlier version where one is named."""
-    found = VERSIONED.fullmatch(path)
-    return (found[1], int(found[2])) if found else (path, None)
 
 
 class SourceError(Exception):
@@ -239,10 +238,10 @@ def records_on(reading: Reading | KeptReading, line: Line) -> Iterator[Item]:
         start += len(item.raw)
 
 
-def beside_paths(path: Path) -> tuple[Path, Path]:
-    """Where the small files lie that say something of a transcript: what an agent is, and the title the user gave."""
-    stem = path.with_suffix("")
-    return stem.with_suffix(".meta.json"), stem / TITLE_FILE
+def beside_keys(key: SourceKey) -> tuple[SourceKey, SourceKey]:
+    """The small files that say something of a transcript: what an agent is, and the title the user gave."""
+    stem = PurePosixPath(key.path).with_suffix("")
+    return key.beside(f"{stem}.meta.json"), key.beside(f"{stem}/{TITLE_FILE}")
 
 
 def take_beside(

@@ -12,7 +12,6 @@ class Task:
     """A file to be looked at: to read what is new in it, or only for what stands in the small files beside it."""
 
     source: Source
-    home: str
     known: IndexedFile | None
     beside: tuple[Source, ...] = ()
     """The small files that say something of a transcript."""

@@ -3,14 +3,13 @@
 import re
 from collections import OrderedDict
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final, Self
 
 from backscroll.archive import KeptReading
 from backscroll.conversation import Passage, passages_of
 from backscroll.errors import BackscrollError, StorageError
-from backscroll.files import LONGEST_LINE, Line, Reading, pieces_of
-from backscroll.library.indexing.sources import Source, split_version
+from backscroll.files import LONGEST_LINE, Line, Reading, SourceKey, pieces_of
+from backscroll.library.indexing.sources import Source
 from backscroll.records import Record, decode_line, decode_long_line
 
 MOST_OPEN: Final = 32
@@ -21,14 +20,14 @@ Read = Callable[[int, int], bytes]
 class Texts:
     """Reads passages. Holds the files it has open, so it is used for one answer and closed."""
 
-    def __init__(self, find: Callable[[Path], Source | None]) -> None:
+    def __init__(self, find: Callable[[str], Source | None]) -> None:
         """`find` says which files may be read, and where from."""
         self._find = find
         self._open: OrderedDict[str, Reading | KeptReading] = OrderedDict()
         self._last: tuple[str, int, Record | None] = ("", -1, None)
         self._passages: tuple[Record, dict[int, Passage]] | None = None
         self.failed: dict[str, str] = {}
-        """Files that the system failed to read, and why. They may be readable the next time."""
+        """Sources that the system failed to read, and why. They may be readable the next time."""
 
     def __enter__(self) -> Self:
         return self
@@ -36,18 +35,18 @@ class Texts:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def text(self, path: str, start: int, length: int, number: int) -> str:
-        """What a passage says; empty where it cannot be read any more."""
-        name, _ = split_version(path)
+    def text(self, source: str, start: int, length: int, number: int) -> str:
+        """What a passage of a source says; empty where it cannot be read any more."""
+        name = SourceKey.parse(source).path
         if not name.endswith(".jsonl"):
-            text = self._bytes(path, start, length).decode("utf-8", "replace")
+            text = self._bytes(source, start, length).decode("utf-8", "replace")
             return ESCAPES.sub(_unescaped, text) if name.endswith(".json") else text
-        passage = self.passage(path, start, length, number)
+        passage = self.passage(source, start, length, number)
         return passage.text() if passage else ""
 
-    def passage(self, path: str, start: int, length: int, number: int) -> Passage | None:
+    def passage(self, source: str, start: int, length: int, number: int) -> Passage | None:
         """The passage itself."""
-        record = self.record(path, start, length)
+        record = self.record(source, start, length)
         if record is None:
             return None
         # The passages of a record are asked for one after the other, and there may be thousands of them.
@@ -58,21 +57,21 @@ class Texts:
             self._passages = (record, passages)
         return self._passages[1].get(number)
 
-    def record(self, path: str, start: int, length: int) -> Record | None:
+    def record(self, source: str, start: int, length: int) -> Record | None:
         """The record that stands there; None if it cannot be read."""
-        if self._last[:2] == (path, start):
+        if self._last[:2] == (source, start):
             return self._last[2]
         if length > LONGEST_LINE:
             line = Line(start, start + length, None)
             try:
-                found = next(iter(decode_long_line(pieces_of(self._reader(path), line))), None)
+                found = next(iter(decode_long_line(pieces_of(self._reader(source), line))), None)
             except (OSError, BackscrollError) as error:
-                self._fail(path, error)
+                self._fail(source, error)
                 found = None
         else:
-            found = decode_line(self._bytes(path, start, length))
+            found = decode_line(self._bytes(source, start, length))
         record = found if isinstance(found, Record) else None
-        self._last = (path, start, record)
+        self._last = (source, start, record)
         return record
 
     def close(self) -> None:
@@ -81,26 +80,26 @@ class Texts:
             opened.__exit__(None, None, None)
         self._open.clear()
 
-    def _bytes(self, path: str, start: int, length: int) -> bytes:
+    def _bytes(self, source: str, start: int, length: int) -> bytes:
         try:
-            return self._reader(path)(start, start + length)
+            return self._reader(source)(start, start + length)
         except (OSError, BackscrollError) as error:
-            self._fail(path, error)
+            self._fail(source, error)
             return b""
 
-    def _fail(self, path: str, error: OSError | BackscrollError) -> None:
+    def _fail(self, source: str, error: OSError | BackscrollError) -> None:
         if isinstance(error, (OSError, StorageError)) and not isinstance(error, FileNotFoundError):
-            self.failed[path] = str(error)
+            self.failed[source] = str(error)
 
-    def _reader(self, path: str) -> Read:
-        if path in self._open:
-            self._open.move_to_end(path)
-            return self._open[path].read
-        source = self._find(Path(path))
-        if source is None:
-            self.failed[path] = "it was not found"
+    def _reader(self, source: str) -> Read:
+        if source in self._open:
+            self._open.move_to_end(source)
+            return self._open[source].read
+        found = self._find(source)
+        if found is None:
+            self.failed[source] = "it was not found"
             return lambda _start, _end: b""
-        opened = self._open[path] = source.open()
+        opened = self._open[source] = found.open()
         if len(self._open) > MOST_OPEN:
             self._open.popitem(last=False)[1].__exit__(None, None, None)
         return opened.read

@@ -12,17 +12,18 @@ from typing import Final, Protocol
 from backscroll import __version__
 from backscroll.archive import Archive, Writer, capture, has_catalogue, stamp_of
 from backscroll.errors import Busy, StorageError
-from backscroll.files import Discovery, Home, HomeFile, Unreadable, discover
-from backscroll.library.archives import archive_folder, machine_name
+from backscroll.files import Discovery, Home, HomeFile, SourceKey, Unreadable, discover
+from backscroll.library.archives import archive_folder
 from backscroll.library.indexing.costs import cost_with
 from backscroll.library.indexing.ingest import Ingest
-from backscroll.library.indexing.plan import Plan, plan, was_forgotten
+from backscroll.library.indexing.plan import Plan, plan
 from backscroll.library.indexing.prices import load_prices
-from backscroll.library.indexing.sources import Sources, split_version
+from backscroll.library.indexing.sources import Sources
 from backscroll.library.indexing.tasks import Work
 from backscroll.library.indexing.texts import Texts
+from backscroll.library.machine import Machine
 from backscroll.settings import Settings
-from backscroll.store import PassageText, Store
+from backscroll.store import IndexedFile, PassageText, Store
 
 PASSAGES_AT_ONCE: Final = 2000
 TEXT_AT_ONCE: Final = 4_000_000
@@ -69,7 +70,7 @@ class Updated:
         return not (self.work.records or self.passages or self.removed or self.archived)
 
 
-def look(store: Store, settings: Settings, homes: Sequence[Home]) -> tuple[list[Discovery], bool]:
+def look(store: Store, settings: Settings, homes: Sequence[Home], machine: Machine) -> tuple[list[Discovery], bool]:
     """What is in the homes, and whether a store has anything to do for it."""
     discoveries = [discover(home) for home in homes if home.exists]
     if not store.exists:
@@ -80,13 +81,14 @@ def look(store: Store, settings: Settings, homes: Sequence[Home]) -> tuple[list[
         return discoveries, True
     left_out = set(json.loads(store.noted("forgotten") or "[]"))
     shown = [_without(found, lambda file: file.name in left_out) for found in discoveries] if left_out else None
-    return discoveries, not plan(store.known(), shown or discoveries, None).is_empty
+    return discoveries, not plan(store.known(), shown or discoveries, None, machine).is_empty
 
 
 def update(
     store: Store,
     settings: Settings,
     homes: Sequence[Home],
+    machine: Machine,
     discoveries: Sequence[Discovery] | None = None,
     *,
     keeps: bool = True,
@@ -115,8 +117,8 @@ def update(
         shown = without_forgotten(discoveries, archive)
         if not is_unread:
             _note_forgotten(store, discoveries, shown)
-        work = plan(store.known(), shown, archive, is_archive_unread=is_unread)
-        if any(was_forgotten(archive, discoveries, Path(split_version(known.path)[0])) for known in work.removed):
+        work = plan(store.known(), shown, archive, machine, is_archive_unread=is_unread)
+        if archive is not None and any(_was_forgotten(archive, known) for known in work.removed):
             raise ForgottenRowsError
         if not work.is_empty or store.noted("overdue"):
             progress.begin("reading", work.size)
@@ -147,7 +149,12 @@ def without_forgotten(discoveries: Sequence[Discovery], archive: Archive | None)
 
 def is_forgotten(archive: Archive, file: HomeFile) -> bool:
     """Whether the user had this file forgotten: then the index must not have it, either."""
-    return archive.is_forgotten(file.home, file.relative, machine_name())
+    return archive.is_forgotten(file.home, file.relative, file.machine)
+
+
+def _was_forgotten(archive: Archive, known: IndexedFile) -> bool:
+    key = SourceKey.parse(known.source)
+    return archive.is_forgotten(key.home, key.path, key.machine)
 
 
 def _without(found: Discovery, is_left_out: Callable[[HomeFile], bool]) -> Discovery:
@@ -188,7 +195,7 @@ def index_texts(store: Store, sources: Sources, progress: Progress, unreadable: 
             documents: list[PassageText] = []
             held = 0
             for spot in spots:
-                text = spot.title or texts.text(spot.path, spot.start, spot.length, spot.number)
+                text = spot.title or texts.text(spot.source, spot.start, spot.length, spot.number)
                 documents.append(PassageText(spot, text))
                 held += len(text)
                 if held > TEXT_AT_ONCE:
@@ -201,7 +208,7 @@ def index_texts(store: Store, sources: Sources, progress: Progress, unreadable: 
             done += len(spots)
         _flush(store, texts)
     if unreadable is not None:
-        unreadable += [Unreadable(Path(path), reason) for path, reason in texts.failed.items()]
+        unreadable += [Unreadable(Path(SourceKey.parse(one).name), reason) for one, reason in texts.failed.items()]
     return done
 
 
@@ -251,7 +258,7 @@ def _keep(settings: Settings, discoveries: Sequence[Discovery], done: Updated, s
     # If busy, somebody else is keeping it just now. If stopped, the rest is kept the next time.
     with suppress(Busy, _StoppedError), Writer(archive_folder(settings)) as writer:
         for discovery in discoveries:
-            kept = capture(writer, discovery.home, machine_name(), on_bytes=go_on, discovery=discovery)
+            kept = capture(writer, discovery.home, discovery.home.machine, on_bytes=go_on, discovery=discovery)
             done.kept += kept.size
             done.unreadable += kept.unreadable
         return writer

@@ -1,6 +1,7 @@
 """Back up what a library keeps, take a backup as the archive, and repair an archive from one.
 
-The index is derived and not part of a backup. What the user said of chats (marks) and saved recalls are.
+The index is derived and not part of a backup. What the user said of chats (marks), saved recalls, and which machine it
+is from are.
 """
 
 from pathlib import Path
@@ -22,6 +23,7 @@ from backscroll.archive import (
 from backscroll.disk import private_folder, write_private
 from backscroll.errors import NothingFound, UsageError
 from backscroll.library.archives import archive_folder, open_archive, open_writer
+from backscroll.library.machine import machine_of_backup, read_machine, write_machine
 from backscroll.settings import Settings
 
 
@@ -35,6 +37,7 @@ def back_up(settings: Settings, to: Path) -> tuple[Merged, list[Path]]:
     archive = open_archive(settings)
     with Writer(to, accepts_loss=True) as backup:
         done = merge(archive, backup)
+    write_machine(to, read_machine(settings.library))
     size, skipped = _copy_own(settings.library, to)
     done.size += size
     return done, skipped
@@ -47,6 +50,8 @@ def restore_backup(settings: Settings, source: Path) -> tuple[int, Merged]:
     if has_catalogue(target):
         hint = "repair it with backscroll archive repair --from, or name another --library"
         raise UsageError(f"there is an archive in {target} already", hint)
+    private_folder(settings.library)
+    write_machine(settings.library, machine_of_backup(backup))
     with open_writer(settings) as writer:
         done = merge(backup, writer)
         files = len(writer.files)

@@ -9,8 +9,9 @@ from typing import Final
 
 from backscroll.archive import Archive, Capture, KeptFile, capture, capture_changed
 from backscroll.files import Deletion, FileKind, Home, deletions, discover, watch
-from backscroll.library.archives import archive_folder, machine_name, open_archive, open_writer
+from backscroll.library.archives import archive_folder, open_archive, open_writer
 from backscroll.library.homes import cleanup_days
+from backscroll.library.machine import ensure_machine, read_machine
 from backscroll.settings import Settings
 
 DUE_AFTER: Final = timedelta(hours=1)
@@ -26,18 +27,20 @@ def keep(
 ) -> Capture:
     """Bring the archive up to date with these homes."""
     together = Capture()
+    machine = ensure_machine(settings.library).id
     with open_writer(settings) as writer:
         for home in homes:
             if home.exists:
-                _add_up(together, capture(writer, home, machine_name(), on_total, on_bytes))
+                _add_up(together, capture(writer, home, machine, on_total, on_bytes))
     return together
 
 
 def is_due(settings: Settings, homes: Sequence[Home], now: datetime) -> bool:
     """Whether the last capture of one of these homes is too long ago."""
     captured = Archive(archive_folder(settings)).captured
+    machine = read_machine(settings.library).id
     for home in homes:
-        last = captured.get((machine_name(), str(home.path)))
+        last = captured.get((machine, str(home.path)))
         if home.exists and (last is None or _moment(last) is None or now - (_moment(last) or now) > DUE_AFTER):
             return True
     return False
@@ -48,13 +51,14 @@ def keep_watching(settings: Settings, homes: Sequence[Home], stop: threading.Eve
 
     Holds the archive all the time: opening it for each change would cost more the more is kept.
     """
+    machine = ensure_machine(settings.library).id
     with open_writer(settings) as writer:
         for batch in watch(homes, stop=stop):
             together = Capture()
             for home in homes:
                 mine = [changed for changed in batch if changed.file.path.is_relative_to(home.path)]
                 if mine:
-                    _add_up(together, capture_changed(writer, home, machine_name(), mine))
+                    _add_up(together, capture_changed(writer, home, machine, mine))
             if together.files or together.gone or together.moved:
                 yield together
 

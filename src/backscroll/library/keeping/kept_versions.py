@@ -6,7 +6,7 @@ from typing import Final
 
 from backscroll.archive import Archive, KeptFile, Version
 from backscroll.errors import BackscrollError, NothingFound, UsageError
-from backscroll.files import FileKind
+from backscroll.files import FileKind, SourceKey
 from backscroll.library.library import Library
 
 NAMED: Final = 5
@@ -53,10 +53,8 @@ def find_kept(library: Library, archive: Archive, name: str) -> KeptChat:
     except NothingFound:
         return _by_session(archive, name)
     sessions = {session.place.session_id for session in chat.sessions if session.place.session_id}
-    sources = {transcript.place.origin or transcript.place.file for transcript in chat.transcripts}
-    files = [
-        file for file in archive.files.values() if str(file.source) in sources or file.place.session_id in sessions
-    ]
+    sources = {SourceKey.parse(transcript.place.file).current for transcript in chat.transcripts}
+    files = [file for file in archive.files.values() if file.key in sources or file.place.session_id in sessions]
     return KeptChat(chat.id, chat.title, files)
 
 

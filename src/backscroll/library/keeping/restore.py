@@ -1,8 +1,9 @@
 """Put a kept chat back: into its home, or into a folder."""
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from backscroll.archive import Restored, restore
+from backscroll.archive import KeptFile, Restored, restore
 from backscroll.errors import NothingFound
 from backscroll.library.archives import open_archive
 from backscroll.library.keeping.kept_versions import SEE_VERSIONS, choose_file, find_kept
@@ -13,6 +14,8 @@ def put_back(
     library: Library, name: str, to: Path | None, *, number: int | None = None, path: str | None = None
 ) -> list[Restored]:
     """Restore a chat with all that belongs to it: into a folder, or, without one, into its home.
+
+    What is from another machine goes into the home of this one, so that Claude Code can go on with it here.
 
     Of each file the fullest version is restored. With the number of a version, or the end of a path, only one file is.
     """
@@ -27,4 +30,29 @@ def put_back(
         files = [file]
     if to is not None:
         return list(restore(archive, files, to, fresh=False, number=number))
-    return [done for file in files for done in restore(archive, [file], Path(file.home), fresh=True, number=number)]
+    return [
+        done
+        for home, file in _in_place(library, files)
+        for done in restore(archive, [file], home, fresh=True, number=number)
+    ]
+
+
+def _in_place(library: Library, files: Sequence[KeptFile]) -> Iterator[tuple[Path, KeptFile]]:
+    """Where each file belongs: in its home, or, if that is on another machine, in the first home of this one.
+
+    Where both would be the same file, the fuller one is taken.
+    """
+    here = library.homes[0].path if library.homes else None
+    chosen: dict[tuple[Path, str], KeptFile] = {}
+    for file in files:
+        home = Path(file.home) if library.machine.is_own(file.machine) else here
+        if home is None:
+            raise NothingFound(f"{file.path} is from another machine: {file.machine}", "name a folder with --to")
+        other = chosen.get((home, file.path))
+        if other is None or _size(file) > _size(other):
+            chosen[home, file.path] = file
+    return ((home, file) for (home, _), file in chosen.items())
+
+
+def _size(file: KeptFile) -> int:
+    return file.fullest.size if file.fullest else 0

@@ -9,6 +9,7 @@ from backscroll.archive import KeptFile, Verification, Writer, verify
 from backscroll.errors import BackscrollError
 from backscroll.files import Home, Reading
 from backscroll.library.archives import open_archive
+from backscroll.library.machine import read_machine
 from backscroll.settings import Settings
 
 
@@ -37,8 +38,9 @@ def prove(
     on_total(sum(chunk.size for chunk in archive.chunks.values()))
     proof = ArchiveVerification(verify(archive, quick=quick, on_bytes=on_bytes))
     names = {str(home.path) for home in homes}
+    machine = read_machine(settings.library).id
     for file in archive.files.values():
-        if file.home in names and file.gone_since is None and not quick:
+        if file.machine == machine and file.home in names and file.gone_since is None and not quick:
             if _is_like_source(file):
                 proof.same += 1
             else:

@@ -156,7 +156,7 @@ def _kind(texts: Texts, tried: Attempt) -> str:
 
 def _given(texts: Texts, tried: Attempt) -> dict[str, object]:
     step = tried.step
-    passage = texts.passage(step.path, step.start, step.length, step.number)
+    passage = texts.passage(step.source, step.start, step.length, step.number)
     value = value_of(passage.source.input) if passage and isinstance(passage.source, ToolUse) else None
     return value if isinstance(value, dict) else {}
 

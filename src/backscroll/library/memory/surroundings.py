@@ -11,7 +11,7 @@ from backscroll.store import FollowingStep, Hit
 class PassageRef(NamedTuple):
     """A passage by its place."""
 
-    path: str
+    source: str
     start: int
     length: int
     number: int
@@ -20,7 +20,7 @@ class PassageRef(NamedTuple):
 
     def text(self, texts: Texts) -> str:
         """What it says."""
-        return texts.text(self.path, self.start, self.length, self.number)
+        return texts.text(self.source, self.start, self.length, self.number)
 
 
 class Attempt(NamedTuple):
@@ -55,14 +55,14 @@ class TurnContext(NamedTuple):
 
 def around(library: Library, hits: Sequence[Hit]) -> dict[int, TurnContext]:
     """The turns of these passages, by passage."""
-    paths = {hit.block: hit.path for hit in hits}
+    sources = {hit.block: hit.source for hit in hits}
     found: dict[int, dict[str, PassageRef]] = {}
-    for one in library.store.turn_passages(paths):
-        step = PassageRef(paths[one.block], one.start, one.length, one.number, one.role, one.uuid)
+    for one in library.store.turn_passages(sources):
+        step = PassageRef(sources[one.block], one.start, one.length, one.number, one.role, one.uuid)
         found.setdefault(one.block, {})[one.which] = step
     return {
         block: TurnContext(steps.get("prompt"), steps.get("conclusion"))
-        for block, steps in ((block, found.get(block, {})) for block in paths)
+        for block, steps in ((block, found.get(block, {})) for block in sources)
     }
 
 
@@ -78,7 +78,7 @@ def courses(library: Library, hits: Sequence[Hit]) -> dict[int, Aftermath]:
 
 
 def _attempt(hit: Hit, step: FollowingStep) -> Attempt:
-    place = PassageRef(hit.path, step.start, step.length, step.number, step.role, step.uuid)
+    place = PassageRef(hit.source, step.start, step.length, step.number, step.role, step.uuid)
     return Attempt(place, step.tool, step.target, step.call, step.state, step.signature, step.time)
 
 

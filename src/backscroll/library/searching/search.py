@@ -92,7 +92,7 @@ def text_of(texts: Texts, hit: Hit) -> str:
     """The whole text of a passage."""
     if hit.role is Role.TITLE:
         return hit.title or ""
-    return texts.text(hit.path, hit.start, hit.length, hit.number)
+    return texts.text(hit.source, hit.start, hit.length, hit.number)
 
 
 def around(text: str, highlighter: Highlighter, lines: int) -> str:

@@ -8,7 +8,6 @@ import json
 import time
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -21,15 +20,15 @@ from backscroll.errors import BackscrollError
 from backscroll.files import TRANSCRIPTS, Line, Reading
 from backscroll.library.indexing.sources import (
     Source,
-    beside_paths,
     conversation_place,
     in_pieces,
     records_in,
     records_on,
     take_beside,
 )
-from backscroll.library.library import Library, OpenedChat
+from backscroll.library.library import Library
 from backscroll.library.marked_chats import marked_chat
+from backscroll.library.opened_chat import OpenedChat
 from backscroll.records import Problem, Record, decode_line, fields_of, is_crowded, without_crowds
 from backscroll.redaction import VERSION, Redactor, usual_rules
 from backscroll.store import StoredChat
@@ -86,9 +85,9 @@ def share(library: Library, chat: str | StoredChat, hiding: Redactor | None) -> 
     if hiding is None:
         return SharedChat(library, stored, library.open(stored).chat, None)
     chats = Chats(keep=True)
-    for source in _sources(library, stored).values():
+    for source in _sources(library, stored):
         place = conversation_place(source)
-        take_beside(chats, place, filter(None, map(library.source, beside_paths(Path(source.origin)))))
+        take_beside(chats, place, library.beside(source))
         with source.open() as reading:
             chats.add(place, _redacted((record for record, _, _ in records_in(reading)), hiding))
     opened = chats.chats()
@@ -111,8 +110,7 @@ def rows_of(library: Library, chat: str | StoredChat, hiding: Redactor | None) -
     """
     stored = library.find(chat) if isinstance(chat, str) else chat
     sources = _sources(library, stored)
-    for path in sorted(sources, key=lambda path: _rank(path, sources[path], stored)):
-        source = sources[path]
+    for source in sorted(sources, key=lambda source: _rank(source, stored)):
         last = b"\n"
         if hiding is None:
             for piece in in_pieces(source):
@@ -175,17 +173,16 @@ def _lines(reading: Reading | KeptReading) -> Iterator[Line]:
         yield reading.tail
 
 
-def _sources(library: Library, stored: StoredChat) -> dict[Path, Source]:
-    paths = (Path(path) for path, _ in library.store.paths(stored.key))
-    found = {path: source for path in paths if (source := library.source(path)) is not None}
-    return {path: source for path, source in found.items() if source.kind in TRANSCRIPTS}
+def _sources(library: Library, stored: StoredChat) -> list[Source]:
+    found = (library.source(name) for name in library.store.sources(stored.key))
+    return [source for source in found if source is not None and source.kind in TRANSCRIPTS]
 
 
-def _rank(path: Path, source: Source, stored: StoredChat) -> tuple[bool, int, str]:
+def _rank(source: Source, stored: StoredChat) -> tuple[bool, int, str]:
     sessions = stored.overview.sessions
     name = source.place.session_id
     at = sessions.index(name) if name in sessions else len(sessions)
-    return source.place.agent_id is not None, at, str(path)
+    return source.place.agent_id is not None, at, source.id
 
 
 def _title(chat: Chat, title: str, hiding: Redactor) -> str:

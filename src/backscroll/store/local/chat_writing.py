@@ -161,6 +161,8 @@ update chats set name = ?, title = ?, project = ?, started = ?, last_active = ?,
 """
 SUM_UP: Final = """
 update chats set
+  machines = coalesce((select group_concat(m, '') from (select distinct char(10) || machine as m from files
+    where chat = ?1 order by 1)), '') || char(10),
   archived = (select count(*) > 0 and min(archived) from files where chat = ?1 and kind = 'session'),
   tokens = (select coalesce(sum(s.input + s.output + s.cache_write + s.cache_read), 0)
     from files f join spent s on s.file = f.id where f.chat = ?1),

@@ -8,12 +8,12 @@ import msgspec
 
 from backscroll.query import All, Either, Field, Not, Part, Phrase, Query, Word
 from backscroll.store.base import Scope, StoredChat
-from backscroll.store.batches import microseconds
+from backscroll.store.batches import microseconds, readable, storable
 from backscroll.store.local.rows import decode_overview
 
 Condition = tuple[str, list[Any]]
 """A condition on `chats c`, and the values bound in it."""
-COLUMNS: Final = "c.id, c.overview, c.archived, c.tokens, c.cost"
+COLUMNS: Final = "c.id, c.overview, c.archived, c.tokens, c.cost, c.machines"
 ORDERS: Final = {
     "newest": "c.last_active desc, c.name desc",
     "oldest": "coalesce(c.started, c.last_active), c.name",
@@ -62,7 +62,8 @@ class ChatRows:
     def files(self, part: Part) -> list[int]:
         """The files of the chats that match part of a query."""
         where, values = self.condition(part)
-        return self._files(where, values)
+        inside, homes = self._in_homes()
+        return self._files(f"{where} and {inside}", [*values, *homes])
 
     def files_in_homes(self) -> list[int] | None:
         """The files of the homes to search; None if these are all homes."""
@@ -99,8 +100,9 @@ class ChatRows:
         if field.name == "tag":
             sessions = self._scope.tagged.get(text.lower(), frozenset())
             return f"({IN_LINES.format('tags')} or {HAS_SESSION})", [f"%\n{_exactly(text)}\n%", _array(sessions)]
-        if field.name in ("branch", "model", "file"):
-            name = {"branch": "git_branches", "model": "models", "file": "files_touched"}[field.name]
+        if field.name in ("branch", "model", "file", "machine"):
+            columns = {"branch": "git_branches", "model": "models", "file": "files_touched", "machine": "machines"}
+            name = columns[field.name]
             return IN_LINES.format(name), [_like(text)]
         if field.name in ("session", "chat"):
             column = "f.session" if field.name == "session" else "c.name"
@@ -128,12 +130,8 @@ class ChatRows:
         return ERRORS, []
 
     def _in_homes(self) -> Condition:
-        homes = _array(self._scope.homes)
-        if not self._scope.homes:
-            return "1", []
-        return "exists (select 1 from files f where f.chat = c.id and f.home in (select value from json_each(?)))", [
-            homes
-        ]
+        homes = [[storable(machine), storable(home)] for machine, home in self._scope.homes]
+        return (IN_HOMES, [msgspec.json.encode(homes).decode()]) if homes else ("1", [])
 
     def _files(self, where: str, values: list[Any]) -> list[int]:
         found = self._connection.execute(
@@ -145,9 +143,13 @@ class ChatRows:
     def _read(self, statement: str, values: list[Any]) -> list[StoredChat]:
         found = self._connection.execute(statement, values)
         return [
-            StoredChat(number, decode_overview(overview), bool(archived), tokens, cost)
-            for number, overview, archived, tokens, cost in found
+            StoredChat(number, decode_overview(overview), bool(archived), tokens, cost, _names(machines))
+            for number, overview, archived, tokens, cost, machines in found
         ]
+
+
+def _names(lines: str) -> tuple[str, ...]:
+    return tuple(readable(name) for name in lines.split("\n") if name)
 
 
 def _comparison(field: Field) -> str:
@@ -166,6 +168,10 @@ def _array(values: Any) -> str:  # noqa: ANN401
     return msgspec.json.encode(sorted(values)).decode()
 
 
+IN_HOMES: Final = """
+exists (select 1 from files f join json_each(?) h
+  on f.machine = json_extract(h.value, '$[0]') and f.home = json_extract(h.value, '$[1]') where f.chat = c.id)
+"""
 IN_LINES: Final = "c.{} like ? escape '\\'"
 HAS_SESSION: Final = "c.id in (select f.chat from files f where f.session in (select value from json_each(?)))"
 PROJECT: Final = (

@@ -105,7 +105,7 @@ LISTED: Final = "select value from json_each(?)"
 COUNT: Final = """
 with rows as (
   select u.*, r.file, f.agent is not null or u.agent as by_agent, r.time,
-    row_number() over (partition by u.message order by r.time, f.agent is not null, f.path, r.number) as place
+    row_number() over (partition by u.message order by r.time, f.agent is not null, f.source, r.number) as place
   from usage u indexed by usage_message join records r on r.id = u.record join files f on f.id = r.file
   where u.message in (select value from json_each(?))
 )

@@ -31,19 +31,15 @@ class Rows:
         self._connection = connection
         self._price = price
 
-    def known(self, paths: Iterable[str] | None = None) -> dict[str, IndexedFile]:
-        """The files that were read, by path: these, or all."""
-        statement = "select id, path, kind, size, archived, bookmark, lines, modified from files"
-        if paths is None:
+    def known(self, sources: Iterable[str] | None = None) -> dict[str, IndexedFile]:
+        """The files that were read, by id: these, or all."""
+        statement = "select id, source, machine, home, path, kind, size, archived, bookmark, lines, modified from files"
+        if sources is None:
             found = self._connection.execute(statement)
         else:
-            some = " where path in (select value from json_each(?))"
-            found = self._connection.execute(statement + some, (array(paths),))
-        files = (
-            IndexedFile(number, readable(path), intern(kind), size, bool(archived), _mark(mark), lines, modified)
-            for number, path, kind, size, archived, mark, lines, modified in found
-        )
-        return {file.path: file for file in files}
+            some = " where source in (select value from json_each(?))"
+            found = self._connection.execute(statement + some, (array(sources),))
+        return {file.source: file for file in map(_indexed, found)}
 
     def write(self, batch: Batch) -> dict[int, int]:
         """Write the whole batch, or nothing. Returns the ids of its new files."""
@@ -115,11 +111,13 @@ class Rows:
         """The saved transcripts of these chats, by file."""
         for chat in chats:
             found = self._all(
-                "select id, path, session, agent, state from files where chat = ? and state is not null", chat
+                "select id, source, path, session, agent, state from files where chat = ? and state is not null", chat
             )
-            for number, path, session, agent, state in found:
-                path = readable(path)
-                yield number, restore(TranscriptPlace(path, session, agent), state, self._rows(number, path))
+            for number, source, path, session, agent, state in found:
+                source, path = readable(source), readable(path)
+                # Only a file that is not an earlier version goes on: there its path is what rows are named after.
+                place = TranscriptPlace(source, session, agent, path, path)
+                yield number, restore(place, state, self._rows(number, source))
 
     def titled_by(self, file: int) -> set[int]:
         """The chats of the rows that a file has titles for."""
@@ -130,7 +128,7 @@ class Rows:
         return set(self._column(statement, file))
 
     def titles(self, files: Iterable[int]) -> dict[str, dict[str, str]]:
-        """The titles of the rows of these files, by row and by the path of the file that has the title."""
+        """The titles of the rows of these files, by row and by the file that has the title."""
         return self._titles("t.row in (select uuid from records where file in (select value from json_each(?)))", files)
 
     def titles_in(self, files: Iterable[int]) -> dict[str, dict[str, str]]:
@@ -139,18 +137,18 @@ class Rows:
         return self._titles(where, files)
 
     def titles_of(self, rows: Iterable[str]) -> dict[str, dict[str, str]]:
-        """The titles of these rows, by row and by the path of the file that has the title."""
+        """The titles of these rows, by row and by the file that has the title."""
         return self._titles("t.row in (select value from json_each(?))", rows)
 
     def _titles(self, where: str, keys: Iterable[Any]) -> dict[str, dict[str, str]]:
         titles: dict[str, dict[str, str]] = defaultdict(dict)
-        statement = f"select t.row, f.path, t.title from titles t join files f on f.id = t.file where {where}"  # noqa: S608
+        statement = f"select t.row, f.source, t.title from titles t join files f on f.id = t.file where {where}"  # noqa: S608
         for some in _parts(keys):
-            for row, path, title in self._all(statement, some):
-                titles[readable(row)][readable(path)] = title
+            for row, source, title in self._all(statement, some):
+                titles[readable(row)][readable(source)] = title
         return titles
 
-    def _rows(self, file: int, path: str) -> Iterator[Row]:
+    def _rows(self, file: int, source: str) -> Iterator[Row]:
         calls: dict[int, list[RowCall]] = defaultdict(list)
         results: dict[int, list[str]] = defaultdict(list)
         for record, role, call, tool, touched, detail in self._connection.execute(
@@ -183,7 +181,7 @@ class Rows:
             (file,),
         ):
             yield saved_row(
-                path,
+                source,
                 number,
                 readable(uuid),
                 readable(parent) if parent else None,
@@ -262,6 +260,15 @@ def _parts(keys: Iterable[Any]) -> Iterator[str]:
         yield array(ordered[at : at + AT_ONCE])
 
 
+def _indexed(row: tuple[Any, ...]) -> IndexedFile:
+    number, source, machine, home, path, kind, size, archived, mark, lines, modified = row
+    machine, home = intern(readable(machine)), intern(readable(home))  # thousands of files share them
+    return IndexedFile(
+        number, readable(source), machine, home, readable(path), intern(kind), size, bool(archived), _mark(mark),
+        lines, modified,
+    )  # fmt: skip
+
+
 def _mark(text: str | None) -> tuple[int, ...] | None:
     return tuple(msgspec.json.decode(text)) if text else None
 
@@ -279,9 +286,9 @@ def _makeplainly(batch: Batch) -> None:
 
 OVERVIEW: Final = msgspec.json.Decoder(Overview)
 INSERT_FILE: Final = """
-insert into files (id, path, home, kind, session, agent, project, first_typed, started, last_active, size, archived,
-  bookmark, state, lines, modified, has_image, has_thinking, has_diff)
-values ({file1}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+insert into files (id, source, machine, home, path, kind, session, agent, project, first_typed, started, last_active,
+  size, archived, bookmark, state, lines, modified, has_image, has_thinking, has_diff)
+values ({file1}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 on conflict (id) do update set session = excluded.session, lines = excluded.lines,
   modified = excluded.modified, project = excluded.project,
   first_typed = excluded.first_typed,
@@ -307,7 +314,7 @@ INSERT_LINK: Final = "insert or ignore into links values (?, {file2})"
 INSERT_TITLE: Final = "insert or replace into titles values (?, {file2}, ?)"
 INSERT_USAGE: Final = "insert into usage values ({record1}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 WAITING: Final = """
-select b.id, b.role, f.path, r.start, r.length, b.number,
+select b.id, b.role, f.source, r.start, r.length, b.number,
   coalesce(f.id, c.title_file),
   coalesce(r.time, c.started),
   coalesce(b.tool, (select tool from blocks i where i.call = b.call and i.role = 'input' limit 1)), b.state = 'error',

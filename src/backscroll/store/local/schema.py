@@ -8,15 +8,17 @@ from typing import Final
 
 from backscroll.records import FILE_TOOLS
 
-VERSION: Final = 7
+VERSION: Final = 8
 """Increased with every change to the tables or their content."""
 APPLICATION: Final = 0x6273_6372  # "bscr"
 
 TABLES: Final = """
 create table files (
   id integer primary key autoincrement,
-  path text not null unique,
+  source text not null unique,
+  machine text not null,
   home text not null,
+  path text not null,
   kind text not null,
   session text,
   agent text,
@@ -56,6 +58,7 @@ create table chats (
   git_branches text not null default '',
   files_touched text not null default '',
   tags text not null default '',
+  machines text not null default '',
   branches integer not null default 0,
   tokens integer not null default 0,
   cost integer,
@@ -219,7 +222,7 @@ select id as chat, name as id, title, project, {_moment("started")} as started,
 from chats where not silent;
 
 create view v_sessions as
-select f.id as file, f.path, f.home, f.kind, f.session, f.agent, f.chat, c.name as chat_id, f.project,
+select f.id as file, f.path, f.home, f.machine, f.kind, f.session, f.agent, f.chat, c.name as chat_id, f.project,
   {_moment("f.started")} as started, {_moment("f.last_active")} as last_active, f.size, f.archived
 from files f left join chats c on c.id = f.chat
 where f.kind in ('session', 'agent');
@@ -242,11 +245,11 @@ left join chats c on c.id = f.chat
 left join blocks o on o.call = i.call and o.role = 'output'
   and o.id = (select x.id from blocks x join records y on y.id = x.record join files z on z.id = y.file
     where x.call = i.call and x.role = 'output' and y.uuid is not null
-    order by y.time, z.agent is not null, z.path, y.number limit 1)
+    order by y.time, z.agent is not null, z.source, y.number limit 1)
 left join records ro on ro.id = o.record
 where i.role = 'input'
   and i.id = (select x.id from blocks x join records y on y.id = x.record join files z on z.id = y.file
-    where x.call = i.call and x.role = 'input' order by y.time, z.agent is not null, z.path, y.number limit 1);
+    where x.call = i.call and x.role = 'input' order by y.time, z.agent is not null, z.source, y.number limit 1);
 
 create view v_usage as
 select u.message, {_moment("u.time")} as time, u.model, c.name as chat_id, f.session, f.agent, f.project,

@@ -222,11 +222,12 @@ class Search:
 
 
 def _hit(row: tuple[Any, ...]) -> Hit:
-    (block, chat, path, session, agent, uuid, message, number, role, kind, time, tool, error, abandoned, start, length,
-     title) = row  # fmt: skip
+    (block, chat, source, path, machine, session, agent, uuid, message, number, role, kind, time, tool, error,
+     abandoned, start, length, title) = row  # fmt: skip
     return Hit(
-        chat, readable(path or ""), session, agent, uuid, message, block, number, Role(role), kind or "title", time,
-        tool, bool(error), bool(abandoned), start or 0, length or 0, 0.0, title,
+        chat, readable(source or ""), readable(path or ""), readable(machine or ""), session, agent, uuid, message,
+        block, number, Role(role), kind or "title", time, tool, bool(error), bool(abandoned), start or 0, length or 0,
+        0.0, title,
     )  # fmt: skip
 
 
@@ -236,8 +237,8 @@ def _rarity(frequency: int, documents: int) -> float:
 
 
 HITS: Final = """
-select b.id, coalesce(f.chat, b.chat), f.path, f.session, f.agent, coalesce(r.original, r.uuid), r.message,
-  b.number, b.role, r.kind,
+select b.id, coalesce(f.chat, b.chat), f.source, f.path, f.machine, f.session, f.agent,
+  coalesce(r.original, r.uuid), r.message, b.number, b.role, r.kind,
   coalesce(r.time, c.started),
   coalesce(b.tool, (select tool from blocks i where i.call = b.call and i.role = 'input' limit 1)), b.state = 'error',
   coalesce(r.abandoned, 0), r.start, r.length, c.title

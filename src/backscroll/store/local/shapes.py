@@ -34,13 +34,13 @@ class Shapes:
         return ChatShape([(known[transcript.place.file], transcript) for _, transcript in files], titles)
 
     @guarded
-    def places(self, path: str, numbers: Iterable[int]) -> dict[int, tuple[int, int]]:
+    def places(self, source: str, numbers: Iterable[int]) -> dict[int, tuple[int, int]]:
         """The positions of records of a file, by their numbers."""
         found = select(
             self.connection,
             "select r.number, r.start, r.length from files f join records r on r.file = f.id"
-            " where f.path = ? and r.number in (select value from json_each(?))",
-            (storable(path), array(numbers)),
+            " where f.source = ? and r.number in (select value from json_each(?))",
+            (storable(source), array(numbers)),
         )
         return {number: (start, length) for number, start, length in found}
 
@@ -64,25 +64,25 @@ class Shapes:
         return Totals(chats, messages or 0)
 
     @guarded
-    def outside_before(self, path: str, number: int) -> list[tuple[int, int]]:
+    def outside_before(self, source: str, number: int) -> list[tuple[int, int]]:
         """The positions of records that are not rows, before a number in the same file, the nearest first."""
         return select(
             self.connection,
             "select r.start, r.length from files f join records r on r.file = f.id"
-            " where f.path = ? and r.number < ? and r.kind = 'outside' order by r.number desc limit 500",
-            (storable(path), number),
+            " where f.source = ? and r.number < ? and r.kind = 'outside' order by r.number desc limit 500",
+            (storable(source), number),
         )
 
     @guarded
-    def chats_at(self, paths: Iterable[str]) -> dict[str, str]:
-        """The ids of the chats that these files are part of, by path."""
+    def chats_at(self, sources: Iterable[str]) -> dict[str, str]:
+        """The ids of the chats that these files are part of, by file."""
         found = select(
             self.connection,
-            "select f.path, c.name from files f join chats c on c.id = f.chat"
-            " where f.path in (select value from json_each(?))",
-            (array(storable(path) for path in paths),),
+            "select f.source, c.name from files f join chats c on c.id = f.chat"
+            " where f.source in (select value from json_each(?))",
+            (array(storable(source) for source in sources),),
         )
-        return {readable(path): name for path, name in found}
+        return {readable(source): name for source, name in found}
 
     @guarded
     def answers(self, messages: Iterable[str]) -> dict[str, AnswerCost]:

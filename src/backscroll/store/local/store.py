@@ -76,13 +76,13 @@ class LocalStore(OpenIndex, Shapes):
 
     @guarded
     def known(self) -> dict[str, IndexedFile]:
-        """Every file that was read, by its path."""
+        """Every file that was read, by what identifies it."""
         return Rows(self.connection).known()
 
     @guarded
-    def known_at(self, paths: Iterable[str]) -> dict[str, IndexedFile]:
+    def known_at(self, sources: Iterable[str]) -> dict[str, IndexedFile]:
         """Those of these files that were read."""
-        return Rows(self.connection).known(paths)
+        return Rows(self.connection).known(sources)
 
     @guarded
     def write(self, batch: Batch) -> dict[int, int]:
@@ -106,7 +106,7 @@ class LocalStore(OpenIndex, Shapes):
 
     @guarded
     def titles_of(self, rows: Iterable[str]) -> dict[str, dict[str, str]]:
-        """The titles that these rows were given, by row and by the path of who gives it."""
+        """The titles that these rows were given, by row and by the file that gives it."""
         return Rows(self.connection).titles_of(rows)
 
     @guarded
@@ -116,7 +116,7 @@ class LocalStore(OpenIndex, Shapes):
 
     @guarded
     def titles(self, files: Iterable[int]) -> dict[str, dict[str, str]]:
-        """The titles that rows of these files were given, by row and by the path of who gives it."""
+        """The titles that rows of these files were given, by row and by the file that gives it."""
         return Rows(self.connection).titles(files)
 
     # Words
@@ -128,9 +128,9 @@ class LocalStore(OpenIndex, Shapes):
             found = select(self.connection, WAITING.format(roles=_quoted(stage)), (mark, limit))
             if found:
                 return [
-                    PendingPassage(block, Role(role), readable(path or ""), start or 0, length or 0, number, file or 0,
-                                   at, tool, bool(is_error), bool(is_agent), title)
-                    for block, role, path, start, length, number, file, at, tool, is_error, is_agent, title in found
+                    PendingPassage(block, Role(role), readable(source or ""), start or 0, length or 0, number,
+                                   file or 0, at, tool, bool(is_error), bool(is_agent), title)
+                    for block, role, source, start, length, number, file, at, tool, is_error, is_agent, title in found
                 ]  # fmt: skip
         return []
 
@@ -179,11 +179,11 @@ class LocalStore(OpenIndex, Shapes):
             self.connection.execute("pragma synchronous = normal")
 
     @guarded
-    def read_again(self, paths: Iterable[str]) -> None:
+    def read_again(self, sources: Iterable[str]) -> None:
         """Have these files read from their beginning by the next update."""
         self.connection.execute(
-            "update files set bookmark = null, modified = -1 where path in (select value from json_each(?))",
-            (array(paths),),
+            "update files set bookmark = null, modified = -1 where source in (select value from json_each(?))",
+            (array(sources),),
         )
 
     @guarded
@@ -265,15 +265,16 @@ class LocalStore(OpenIndex, Shapes):
         return ChatRows(self.connection, scope).find(name)
 
     @guarded
-    def homes(self) -> set[str]:
-        """The homes that it has files of."""
-        return {readable(home) for (home,) in select(self.connection, "select distinct home from files")}
+    def homes(self) -> set[tuple[str, str]]:
+        """The homes that it has files of, each with its machine."""
+        found = select(self.connection, "select distinct machine, home from files")
+        return {(readable(machine), readable(home)) for machine, home in found}
 
     @guarded
-    def paths(self, chat: int) -> list[tuple[str, bool]]:
-        """The files of a chat, each with whether it is only in the archive."""
-        found = select(self.connection, "select path, archived from files where chat = ? order by id", (chat,))
-        return [(readable(path), bool(archived)) for path, archived in found]
+    def sources(self, chat: int) -> list[str]:
+        """The files of a chat."""
+        found = select(self.connection, "select source from files where chat = ? order by id", (chat,))
+        return [readable(source) for (source,) in found]
 
     @property
     def dialect(self) -> str:

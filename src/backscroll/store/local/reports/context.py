@@ -10,7 +10,7 @@ with parts as (
     coalesce(r.original, r.uuid) as uuid, f.agent is not null or r.sidechain as agent,
     row_number() over (
       partition by coalesce(b.role || ' ' || b.call, coalesce(r.original, r.uuid) || ' ' || b.number)
-      order by r.time, f.agent is not null, f.path, r.number) as place
+      order by r.time, f.agent is not null, f.source, r.number) as place
   from blocks b join records r on r.id = b.record join files f on f.id = r.file
   where b.role <> 'title' and r.uuid is not null and r.kind not in {UNSEEN} and f.kind in ('session', 'agent')
     and (:files is null or r.file in (select value from json_each(:files)))
@@ -29,16 +29,16 @@ group by 1, 2, 3, 4
 """,  # noqa: S608
     "context rows": f"""
 {ROWS}
-select f.path, p.number, p.time, p.role, coalesce(p.tool, t.tool), coalesce(p.size, 0), p.start, p.length, p.block,
+select f.source, p.number, p.time, p.role, coalesce(p.tool, t.tool), coalesce(p.size, 0), p.start, p.length, p.block,
   p.size is null
 from parts p join files f on f.id = p.file left join chats c on c.id = f.chat
 left join tools t on t.call = p.call and p.role = 'output'
 where p.place = 1 and not p.agent and (:since is null or p.time >= :since) and (:until is null or p.time < :until)
-order by p.time, f.path, p.number
+order by p.time, f.source, p.number
 """,  # noqa: S608
     "context unsized": f"""
 {ROWS}
-select c.name, f.path, p.start, p.length, p.block
+select c.name, f.source, p.start, p.length, p.block
 from parts p join files f on f.id = p.file left join chats c on c.id = f.chat
 where p.place = 1 and p.size is null and not p.agent
   and (:since is null or p.time >= :since) and (:until is null or p.time < :until)
@@ -51,9 +51,9 @@ where not u.agent and (:since is null or u.time >= :since) and (:until is null o
 order by u.time, u.message
 """,
     "context compactions": """
-select name, time, path, start, length from (
-  select c.name, r.time, f.path, r.start, r.length, row_number() over (partition by coalesce(r.original, r.uuid)
-    order by r.time, f.path, r.number) as place
+select name, time, source, start, length from (
+  select c.name, r.time, f.source, r.start, r.length, row_number() over (partition by coalesce(r.original, r.uuid)
+    order by r.time, f.source, r.number) as place
   from records r join files f on f.id = r.file left join chats c on c.id = f.chat
   where r.kind = 'compaction' and f.agent is null and not r.sidechain
     and (:files is null or r.file in (select value from json_each(:files)))

@@ -7,7 +7,7 @@ CALLS: Final = """
 with calls as (
   select b.call, b.tool, b.file as touched, b.number as block, r.uuid, r.time, r.number, r.start, r.length, r.abandoned,
     r.sidechain, r.file, row_number() over (partition by coalesce(b.call, r.uuid || ' ' || b.number)
-      order by r.time, f.agent is not null, f.path, r.number) as place
+      order by r.time, f.agent is not null, f.source, r.number) as place
   from blocks b indexed by blocks_file join records r on r.id = b.record join files f on f.id = r.file
   where b.file is not null and b.role = 'input'
     and (:files is null or r.file in (select value from json_each(:files)))
@@ -16,25 +16,25 @@ with calls as (
 STATEMENTS: Final = {
     "file calls": f"""
 {CALLS}
-select i.call, i.tool, i.touched, coalesce(ro.time, i.time), c.name, f.agent, i.uuid, f.path, i.start, i.length,
-  i.block, o.state, fo.path, ro.start, ro.length, ro.uuid, i.number, i.abandoned, f.project
+select i.call, i.tool, i.touched, coalesce(ro.time, i.time), c.name, f.agent, i.uuid, f.source, i.start, i.length,
+  i.block, o.state, fo.source, ro.start, ro.length, ro.uuid, i.number, i.abandoned, f.project
 from calls i join files f on f.id = i.file left join chats c on c.id = f.chat
 left join blocks o on o.id = (
   select x.id from blocks x join records y on y.id = x.record join files z on z.id = y.file
   where x.call = i.call and x.role = 'output' and y.uuid is not null
-  order by y.time, z.agent is not null, z.path, y.number limit 1)
+  order by y.time, z.agent is not null, z.source, y.number limit 1)
 left join records ro on ro.id = o.record
 left join files fo on fo.id = ro.file
 where i.place = 1 and (:since is null or coalesce(ro.time, i.time) >= :since)
   and (:until is null or coalesce(ro.time, i.time) < :until)
-order by coalesce(ro.time, i.time), f.path, i.number, i.block
+order by coalesce(ro.time, i.time), f.source, i.number, i.block
 """,  # noqa: S608 - no values in it
     "file prompts": """
-select f.path, r.number, r.time, r.uuid, coalesce(r.text, ''), f.agent is not null or r.sidechain
+select f.source, r.number, r.time, r.uuid, coalesce(r.text, ''), f.agent is not null or r.sidechain
 from records r join files f on f.id = r.file
 where r.kind in ('prompt', 'command', 'shell', 'queued')
   and (:files is null or r.file in (select value from json_each(:files)))
-order by r.time, f.path, r.number
+order by r.time, f.source, r.number
 """,
     "file moments": """
 select r.uuid, coalesce(r.original, r.uuid), r.message, r.time from records r

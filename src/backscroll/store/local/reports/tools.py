@@ -12,7 +12,7 @@ KINDS: Final = ", ".join(f"'{kind}'" for kind in sorted(TURNS))
 EARLIEST: Final = """
 (select x.id from blocks x join records y on y.id = x.record join files z on z.id = y.file
   where x.call = n.call and x.role = '{role}' and y.uuid is not null
-  order by y.time, z.agent is not null, z.path, y.number, x.number limit 1)
+  order by y.time, z.agent is not null, z.source, y.number, x.number limit 1)
 """
 # Nearly every call stands once: only the others are looked at one by one. What has no id of its own cannot be told
 # from others, so that every such call counts.
@@ -30,9 +30,10 @@ with numbers as (
   select 1, b.id, null from blocks b where b.role = 'input' and coalesce(b.call, '') = ''
 )
 select f.id, r.sidechain, r.number, i.number, coalesce(f.chat, -f.id), c.name, f.session, f.agent, f.project,
-  f.started, f.path, r.start, r.length, r.time, coalesce(r.original, r.uuid), r.model, i.tool, i.file, i.size, i.digest,
+  f.started, f.source, r.start, r.length, r.time, coalesce(r.original, r.uuid), r.model, i.tool, i.file, i.size,
+  i.digest,
   n.copies, iif(p.id is null, null, o.state), iif(p.id is null, null, o.size), iif(p.id is null, null, o.detail),
-  o.number, p.time, coalesce(p.original, p.uuid), p.start, p.length, g.path
+  o.number, p.time, coalesce(p.original, p.uuid), p.start, p.length, g.source
 from called n
 join blocks i on i.id = n.input
 join records r on r.id = i.record
@@ -43,7 +44,7 @@ left join records p on p.id = o.record and p.uuid is not null
 left join files g on g.id = p.file
 where (:since is null or r.time >= :since) and (:until is null or r.time < :until)
   and (:files is null or f.id in (select value from json_each(:files)))
-order by coalesce(f.chat, -f.id), f.agent, r.sidechain, f.started, f.path, r.number, i.number
+order by coalesce(f.chat, -f.id), f.agent, r.sidechain, f.started, f.source, r.number, i.number
 """  # noqa: S608 - no values in it
 STATEMENTS: Final = {
     "calls": CALLS,

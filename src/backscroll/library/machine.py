@@ -1,0 +1,129 @@
+"""Which machine is this? Its id is part of the key of every file, and outlives a change of host name.
+
+The id stands in `machine.json` in the library. It is made when the library first keeps something. A library that is
+older than this file takes over the names under which it kept its files: all of them were this machine.
+"""
+
+import platform
+import re
+import secrets
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from backscroll.archive import Archive
+from backscroll.disk import FileLock, private_folder, write_private
+from backscroll.errors import StorageError, storage_error
+
+FILE: Final = "machine.json"
+LOCK_SECONDS: Final = 10.0
+
+
+class Machine(msgspec.Struct, frozen=True):
+    """A machine, as its library knows it."""
+
+    id: str
+    """What stands in the archive and in the index."""
+    name: str
+    """What its user calls it: the host name when the id was made."""
+    formerly: tuple[str, ...] = ()
+    """Other ids under which this machine kept files, before it had a lasting one."""
+
+    def is_own(self, machine: str) -> bool:
+        """Whether this is an id of this machine."""
+        return machine == self.id or machine in self.formerly
+
+
+def host_name() -> str:
+    """What this machine is called now."""
+    return platform.node() or "unknown"
+
+
+def read_machine(library: Path) -> Machine:
+    """This machine, without writing anything: as a library says, else as it would say once something is kept."""
+    return _read(library) or _proposed(library)
+
+
+def ensure_machine(library: Path) -> Machine:
+    """This machine. Writes down which one it is, if nothing says so yet."""
+    found = _read(library)
+    if found is not None:
+        return found
+    private_folder(library)
+    busy = "another process is writing this library for the first time"
+    with FileLock(library / "machine.lock", busy, "try again", wait=LOCK_SECONDS):
+        found = _read(library)
+        if found is None:
+            found = _proposed(library)
+            write_machine(library, found)
+    return found
+
+
+def write_machine(library: Path, machine: Machine) -> None:
+    """Say which machine a library, or a backup of it, is from."""
+    if _read(library) != machine:
+        write_private(library / FILE, msgspec.json.format(msgspec.json.encode(machine), indent=2) + b"\n")
+
+
+def machine_of_backup(backup: Archive) -> Machine:
+    """The machine that a backup is restored on: the one that it is from, if that has the same name, else a new one."""
+    said = _read(backup.folder)
+    name = host_name()
+    if said is not None:
+        return said if said.name == name else _new()
+    return Machine(name, name) if name in backup.machines else _new()
+
+
+def _read(library: Path) -> Machine | None:
+    path = library / FILE
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Machine)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise storage_error(error, f"cannot read {path}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        hint = "restore it from a backup, or remove it: the machine is then known by what it has kept"
+        raise StorageError(f"{path} does not say which machine this is", hint) from error
+
+
+def _proposed(library: Path) -> Machine:
+    """What the archive says, else a new id, which is the same for as long as this process runs."""
+    if library in PROPOSED:
+        return PROPOSED[library]
+    name = host_name()
+    try:
+        archive = Archive(library / "archive")
+    except NotADirectoryError:
+        return PROPOSED.setdefault(library, _new())
+    except OSError as error:
+        raise storage_error(error, "the archive could not be read") from error
+    since: dict[str, str] = {}
+    for (machine, _), at in archive.captured.items():
+        since[machine] = max(at, since.get(machine, ""))
+    last_kept = {file.machine: number for number, file in archive.files.items()}
+    ids = sorted(archive.machines, key=lambda machine: (since.get(machine, ""), last_kept.get(machine, 0)))
+    named = [machine for machine in ids if machine == name or _host_in(machine) == name]
+    plain = [machine for machine in ids if not LASTING.fullmatch(machine)]
+    if named or plain:
+        own = (named or plain)[-1]
+        # With lasting ids among them, this archive may hold files of other machines: they stay theirs.
+        others = () if len(plain) < len(ids) else tuple(sorted(set(plain) - {own}))
+        return Machine(own, name, others)
+    return PROPOSED.setdefault(library, _new())
+
+
+def _host_in(machine: str) -> str | None:
+    found = LASTING.fullmatch(machine)
+    return found[1] if found else None
+
+
+def _new() -> Machine:
+    name = host_name()
+    return Machine(f"{name}-{secrets.token_hex(4)}", name)
+
+
+LASTING: Final = re.compile("(.*)-[0-9a-f]{8}", re.DOTALL)
+"""An id that was made here, and not just the host name that older libraries knew."""
+PROPOSED: Final[dict[Path, Machine]] = {}

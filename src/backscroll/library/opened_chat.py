@@ -1,0 +1,63 @@
+"""A chat that was opened to be read: what was said in it, and where it was read from."""
+
+from collections.abc import Mapping
+from functools import cached_property
+
+from backscroll.conversation import Agent, Branch, CallResult, Chat, Message, messages_of, results_of, walk
+from backscroll.files import FileKind, SourceKey
+from backscroll.library.indexing.sources import Source
+from backscroll.library.machine import Machine
+
+
+class OpenedChat:
+    """A chat that was opened to be read."""
+
+    def __init__(
+        self,
+        chat: Chat,
+        title: str,
+        live_sessions: frozenset[str],
+        sources: Mapping[str, Source] | None = None,
+        machine: Machine | None = None,
+    ) -> None:
+        self.chat = chat
+        self._machine = machine
+        self.sources = dict(sources or {})
+        """Where it was read from."""
+        self.title = title
+        """With what other files say of it too."""
+        self._is_live = any(session.session_id in live_sessions for session in chat.leaves)
+
+    @property
+    def from_archive(self) -> list[SourceKey]:
+        """The sessions that are read from the archive: they are gone from their home, shorter there than once, or on
+        another machine."""
+        sessions = (source for source in self.sources.values() if source.kind is FileKind.SESSION)
+        return sorted({source.key.current for source in sessions if source.is_kept}, key=lambda key: key.id)
+
+    def is_here(self, session: SourceKey) -> bool:
+        """Whether a session is of this machine."""
+        return self._machine is None or self._machine.is_own(session.machine)
+
+    @cached_property
+    def _results(self) -> dict[str, CallResult]:
+        return results_of(node.row for node in self.chat.tree.all_nodes())
+
+    def messages(self, branch: Branch) -> list[Message]:
+        """What was said on a branch, without what it shares with the branches before it."""
+        last = branch.turns[-1]
+        return [
+            message
+            for turn in branch.turns
+            for message in messages_of(
+                turn,
+                self._results,
+                is_live=self._is_live and turn is last and branch.number == 1,
+            )
+        ]
+
+    def agent_messages(self, agent: Agent) -> list[Message]:
+        """What a sub-agent was told and said."""
+        results = results_of(agent.rows)
+        turns = sorted(walk(agent.tree.roots), key=lambda turn: min(node.position for node in turn.nodes))
+        return [message for turn in turns for message in messages_of(turn, results)]

@@ -1,0 +1,234 @@
+"""Files of several machines in one library: whose they are is part of what they are known by."""
+
+import json
+import platform
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from backscroll.archive import Archive, Writer, capture, merge
+from backscroll.errors import NothingFound
+from backscroll.files import Home, SourceKey
+from backscroll.library import back_up, keep, local_library, put_back, restore_backup
+from backscroll.library.analytics.reports import Asked
+from backscroll.library.analytics.usage import usage
+from backscroll.library.archives import archive_folder
+from backscroll.library.chats.resume import resume_of
+from backscroll.library.machine import Machine, ensure_machine, read_machine
+from tests.library.support import Shelf
+from tests.support.drawings import draw, jsonl, session_uuid
+from tests.support.homes import session_file, session_path, write_home
+
+DESK: Final = "desk-0a1b2c3d"
+BEGUN: Final = "a <- - user: about zebras\nb <- a assistant(m1): they are striped"
+RESUMED: Final = BEGUN + "\nc <- b user: and okapis\nd <- c assistant(m2): only their legs"
+STRAY: Final = "p <- - user: about lions\nq <- p assistant(m8): they stray"
+OTHER: Final = "x <- - user: about lions\ny <- x assistant(m9): they sleep"
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    return Shelf(tmp_path)
+
+
+def bring(shelf: Shelf, files: Mapping[str, bytes], machine: str = DESK) -> None:
+    """Let another machine, with a home at the same path, keep files, and take them into the archive of this one."""
+    there = shelf.root / "there"
+    mine = shelf.home.rename(shelf.root / "mine")
+    try:
+        write_home(shelf.home, files)
+        with Writer(there) as writer:
+            capture(writer, Home(shelf.home), machine)
+        shelf.home.rename(shelf.root / f"was there {len(list(shelf.root.iterdir()))}")
+    finally:
+        mine.rename(shelf.home)
+    with Writer(archive_folder(shelf.settings)) as writer:
+        merge(Archive(there), writer)
+
+
+def titles(shelf: Shelf, query: str = "") -> list[str]:
+    with shelf.open() as library:
+        return sorted(chat.overview.title for chat in library.chats(query))
+
+
+# Two sources
+
+
+def test_the_same_path_on_two_machines_is_two_files(shelf: Shelf) -> None:
+    shelf.write(session_file("S1", BEGUN)).update()
+    bring(shelf, session_file("S1", OTHER))
+    shelf.update()
+    assert sorted(shelf.found("they")) == ["they are striped", "they sleep"]
+    assert len(shelf.rows("select path from v_sessions")) == 2
+    assert len(shelf.rows("select distinct path from v_sessions")) == 1
+    shelf.check_rebuilt(["they", "machine:desk", "machine:desk they"])
+
+
+def test_a_file_of_another_machine_is_never_read_from_the_live_path_of_the_same_name(shelf: Shelf) -> None:
+    shelf.update()
+    bring(shelf, session_file("S1", OTHER))
+    shelf.update()
+    # The same length, so that whatever opens it finds a text.
+    shelf.write({session_path("S1"): jsonl(draw(STRAY, session="S1"))})
+    with shelf.open() as library:
+        found = library.search("sleep")
+        assert [library.text(passage.hit) for chat in found.chats for passage in chat.passages] == ["they sleep"]
+        source = library.source(SourceKey(DESK, str(shelf.home), session_path("S1")).id)
+        assert source is not None
+        assert source.is_kept
+    shelf.update()
+    assert sorted(shelf.found("they")) == ["they sleep", "they stray"]
+
+
+def test_a_live_file_that_goes_does_not_take_that_of_another_machine_with_it(shelf: Shelf) -> None:
+    shelf.write(session_file("S1", BEGUN)).update()
+    bring(shelf, session_file("S1", OTHER))
+    shelf.update()
+    (shelf.home / session_path("S1")).unlink()
+    shelf.update()
+    archived = shelf.rows("select machine, archived from v_sessions order by machine")
+    assert archived == sorted([(DESK, 0), (shelf.machine.id, 1)])
+    assert sorted(shelf.found("they")) == ["they are striped", "they sleep"]
+
+
+# One chat
+
+
+def test_a_chat_that_was_resumed_on_another_machine_is_one_and_its_answers_count_once(shelf: Shelf) -> None:
+    shelf.write(session_file("S1", BEGUN)).update()
+    with shelf.open() as library:
+        (before,) = usage(library, Asked(), "model").as_dicts()
+    bring(shelf, session_file("S1", RESUMED))
+    shelf.update()
+    with shelf.open() as library:
+        (chat,) = library.chats()
+        assert (chat.overview.prompts, set(chat.machines)) == (2, {DESK, shelf.machine.id})
+        (after,) = usage(library, Asked(), "model").as_dicts()
+    assert (before["messages"], after["messages"]) == (1, 2)
+    assert after["output_tokens"] == 2 * before["output_tokens"]
+
+
+def test_what_another_machine_adds_is_read(shelf: Shelf) -> None:
+    shelf.update()
+    bring(shelf, session_file("S1", BEGUN))
+    shelf.update()
+    bring(shelf, session_file("S1", RESUMED))
+    shelf.update()
+    assert shelf.found("okapis") == ["and okapis"]
+    assert len(shelf.rows("select path from v_sessions")) == 1
+    shelf.check_rebuilt(["okapis"])
+
+
+# Asking for a machine
+
+
+def test_machine_is_a_field(shelf: Shelf) -> None:
+    shelf.write(session_file("S1", BEGUN)).update()
+    bring(shelf, session_file("S2", OTHER))
+    shelf.update()
+    assert titles(shelf) == ["about lions", "about zebras"]
+    assert titles(shelf, "machine:desk") == ["about lions"]
+    assert titles(shelf, "-machine:desk") == ["about zebras"]
+    assert (shelf.total("machine:desk they"), shelf.total("they")) == (1, 2)
+    with shelf.open() as library:
+        (row,) = usage(library, Asked(library.parse("machine:desk")), "model").as_dicts()
+        assert row["messages"] == 1
+
+
+def test_other_homes_of_this_machine_are_not_asked_about(shelf: Shelf) -> None:
+    shelf.write(session_file("S1", BEGUN)).update()
+    bring(shelf, session_file("S2", OTHER))
+    write_home(shelf.root / "work", session_file("S3", "w <- - user: they work"))
+    with local_library(shelf.settings, [Home(shelf.root / "work")]) as library:
+        library.update()
+        assert sorted(chat.overview.title for chat in library.chats()) == ["about lions", "they work"]
+        (row,) = usage(library, Asked(library.parse("after:2020-01-01")), "model").as_dicts()
+        assert row["messages"] == 1
+    assert titles(shelf) == ["about lions", "about zebras"]
+
+
+# Going on with a chat
+
+
+def test_resume_says_on_which_machine_a_chat_is(shelf: Shelf) -> None:
+    shelf.update()
+    bring(shelf, session_file("S1", OTHER))
+    shelf.update()
+    with shelf.open() as library:
+        with pytest.raises(NothingFound, match=DESK):
+            resume_of(library, library.find(session_uuid("S1")))
+        (restored,) = put_back(library, session_uuid("S1"), None)
+        assert (restored.outcome, restored.target) == ("restored", shelf.home / session_path("S1"))
+        library.update()
+        assert resume_of(library, library.find(session_uuid("S1"))).session == session_uuid("S1")
+
+
+def test_of_a_session_that_two_machines_have_the_fuller_one_is_restored(shelf: Shelf) -> None:
+    shelf.write(session_file("S1", BEGUN)).update()
+    bring(shelf, session_file("S1", RESUMED))
+    shelf.update()
+    with shelf.open() as library, pytest.raises(NothingFound, match=DESK):
+        resume_of(library, library.find(session_uuid("S1")))
+    (shelf.home / session_path("S1")).unlink()
+    with shelf.open() as library:
+        (restored,) = put_back(library, session_uuid("S1"), None)
+        assert restored.target.read_bytes() == session_file("S1", RESUMED)[session_path("S1")]
+
+
+# Which machine this is
+
+
+def test_a_changed_host_name_changes_nothing(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "node", lambda: "laptop")
+    shelf.write(session_file("S1", BEGUN)).update()
+    machine = shelf.machine
+    assert (machine.name, machine.id.startswith("laptop-")) == ("laptop", True)
+    assert (shelf.folder / "machine.json").stat().st_mode & 0o777 == 0o600
+    monkeypatch.setattr(platform, "node", lambda: "tower")
+    shelf.append("S1", jsonl(draw("c <- b user: more", session="S1")))
+    shelf.update()
+    assert shelf.machine == machine
+    assert {file.machine for file in Archive(archive_folder(shelf.settings)).files.values()} == {machine.id}
+
+
+def test_reading_writes_nothing_and_two_writers_agree(tmp_path: Path) -> None:
+    proposed = read_machine(tmp_path)
+    assert (read_machine(tmp_path), list(tmp_path.iterdir())) == (proposed, [])
+    assert ensure_machine(tmp_path) == proposed == ensure_machine(tmp_path)
+    assert json.loads((tmp_path / "machine.json").read_text())["id"] == proposed.id
+
+
+def test_a_library_that_knew_host_names_only_takes_all_of_them_as_its_own(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a container that gets another name with every start."""
+    shelf.write(session_file("S1", BEGUN) | session_file("S2", OTHER))
+    for name in ("first", "second"):
+        with Writer(archive_folder(shelf.settings)) as writer:
+            capture(writer, Home(shelf.home), name)
+        if name == "first":
+            (shelf.home / session_path("S2")).unlink()
+    monkeypatch.setattr(platform, "node", lambda: "third")
+    shelf.update()
+    assert shelf.machine == Machine("second", "third", ("first",))
+    assert titles(shelf) == ["about lions", "about zebras"]
+    assert shelf.rows("select machine, archived from v_sessions order by archived") == [("second", 0), ("second", 1)]
+    with shelf.open() as library, pytest.raises(NothingFound, match="deleted"):
+        resume_of(library, library.find(session_uuid("S2")))
+    shelf.check_rebuilt(["they"])
+
+
+@pytest.mark.parametrize(("host", "is_same"), [("laptop", True), ("tower", False)])
+def test_a_backup_is_restored_as_the_same_machine_only_under_its_name(
+    shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str, is_same: bool
+) -> None:
+    monkeypatch.setattr(platform, "node", lambda: "laptop")
+    shelf.write(session_file("S1", BEGUN))
+    keep(shelf.settings, [Home(shelf.home)])
+    back_up(shelf.settings, tmp_path / "backup")
+    monkeypatch.setattr(platform, "node", lambda: host)
+    fresh = Shelf(tmp_path / "fresh")
+    restore_backup(fresh.settings, tmp_path / "backup")
+    assert (fresh.machine.id == shelf.machine.id) is is_same
