@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from backscroll.files import Home, SourceKey
 from backscroll.library import Library, local_library
-from backscroll.library.analytics.reports import Asked
+from backscroll.library.analytics.reports import ReportRequest
 from backscroll.library.analytics.usage import DIMENSIONS, usage
 from backscroll.library.indexing.costs import cost_with
 from backscroll.library.indexing.prices import load_prices
@@ -194,9 +194,9 @@ def measure_questions(folder: Path, rows: int, runs: int) -> dict[str, Any]:
     with local_library(settings, [Home(home)]) as library:
         sums = library.sql("select count(*), sum(messages), sum(records) from spent").rows[0]
         size = sum(path.stat().st_size for path in index_folder(settings).rglob("*") if path.is_file())
-    questions: dict[str, tuple[Asked, str]] = {f"by {by}": (Asked(), by) for by in DIMENSIONS}
-    questions["by day, the last month"] = (Asked(since=datetime(2026, 5, 1, tzinfo=UTC)), "day")
-    questions["by day, one project"] = (Asked(query=parse("project:project-7", datetime.now(UTC))), "day")
+    questions: dict[str, tuple[ReportRequest, str]] = {f"by {by}": (ReportRequest(), by) for by in DIMENSIONS}
+    questions["by day, the last month"] = (ReportRequest(since=datetime(2026, 5, 1, tzinfo=UTC)), "day")
+    questions["by day, one project"] = (ReportRequest(query=parse("project:project-7", datetime.now(UTC))), "day")
     found = {}
     for name, (asked, by) in questions.items():
         times = []

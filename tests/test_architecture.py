@@ -272,8 +272,7 @@ PUBLIC_FACES = {"api", "web/api/answers.py"}
 """Where a class may have the name of the idea that it shows to users: `Chat`, `Message`, `Library`."""
 STILL_DOUBLE = set(
     """
-Asked Call Found Kind Line Place Plan Progress Prompts Refused Replacement Report Snapshot Source
-State Sums Version
+Found Line Place Plan Progress Refused Replacement Snapshot Source Version
 """.split()
 )
 """Names that still mean two things. Take one out when you rename it; add none."""

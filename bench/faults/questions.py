@@ -13,7 +13,7 @@ from backscroll.archive import Archive, verify
 from backscroll.errors import BackscrollError
 from backscroll.files import Home
 from backscroll.library import Library, local_library
-from backscroll.library.analytics.reports import Asked
+from backscroll.library.analytics.reports import ReportRequest
 from backscroll.library.analytics.tools import tools
 from backscroll.library.analytics.usage import usage
 from backscroll.library.marks import read_marks
@@ -64,8 +64,8 @@ def ask(home: Path, folder: Path, words: Sequence[str], *, refreshes: bool = Fal
             answers[f"show {chat.overview.id}"] = _told(partial(_shown, library, chat))
         for query in (*words, *COMMON):
             answers[f"search {query}"] = _told(partial(_found, library, query))
-        answers["usage"] = _told(lambda: _table(usage(library, Asked())))
-        answers["tools"] = _told(lambda: _table(tools(library, Asked())))
+        answers["usage"] = _told(lambda: _table(usage(library, ReportRequest())))
+        answers["tools"] = _told(lambda: _table(tools(library, ReportRequest())))
         answers["pending"] = _told(lambda: library.store.pending().passages)
     answers["marks"] = _told(lambda: msgspec.to_builtins(read_marks(folder)))
     answers["recalls"] = _told(lambda: saved_recalls(folder))

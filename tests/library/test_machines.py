@@ -12,7 +12,7 @@ from backscroll.archive import Archive, Writer, capture, merge
 from backscroll.errors import NothingFound
 from backscroll.files import Home, SourceKey
 from backscroll.library import back_up, keep, local_library, put_back, restore_backup
-from backscroll.library.analytics.reports import Asked
+from backscroll.library.analytics.reports import ReportRequest
 from backscroll.library.analytics.usage import usage
 from backscroll.library.archives import archive_folder
 from backscroll.library.chats.resume import resume_of
@@ -99,13 +99,13 @@ def test_a_live_file_that_goes_does_not_take_that_of_another_machine_with_it(she
 def test_a_chat_that_was_resumed_on_another_machine_is_one_and_its_answers_count_once(shelf: Shelf) -> None:
     shelf.write(session_file("S1", BEGUN)).update()
     with shelf.open() as library:
-        (before,) = usage(library, Asked(), "model").as_dicts()
+        (before,) = usage(library, ReportRequest(), "model").as_dicts()
     bring(shelf, session_file("S1", RESUMED))
     shelf.update()
     with shelf.open() as library:
         (chat,) = library.chats()
         assert (chat.overview.prompts, set(chat.machines)) == (2, {DESK, shelf.machine.id})
-        (after,) = usage(library, Asked(), "model").as_dicts()
+        (after,) = usage(library, ReportRequest(), "model").as_dicts()
     assert (before["messages"], after["messages"]) == (1, 2)
     assert after["output_tokens"] == 2 * before["output_tokens"]
 
@@ -133,7 +133,7 @@ def test_machine_is_a_field(shelf: Shelf) -> None:
     assert titles(shelf, "-machine:desk") == ["about zebras"]
     assert (shelf.total("machine:desk they"), shelf.total("they")) == (1, 2)
     with shelf.open() as library:
-        (row,) = usage(library, Asked(library.parse("machine:desk")), "model").as_dicts()
+        (row,) = usage(library, ReportRequest(library.parse("machine:desk")), "model").as_dicts()
         assert row["messages"] == 1
 
 
@@ -144,7 +144,7 @@ def test_other_homes_of_this_machine_are_not_asked_about(shelf: Shelf) -> None:
     with local_library(shelf.settings, [Home(shelf.root / "work")]) as library:
         library.update()
         assert sorted(chat.overview.title for chat in library.chats()) == ["about lions", "they work"]
-        (row,) = usage(library, Asked(library.parse("after:2020-01-01")), "model").as_dicts()
+        (row,) = usage(library, ReportRequest(library.parse("after:2020-01-01")), "model").as_dicts()
         assert row["messages"] == 1
     assert titles(shelf) == ["about lions", "about zebras"]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from backscroll.errors import BackscrollError, Busy, NothingFound
-from backscroll.store.local.database import State, connect, create, examine
+from backscroll.store.local.database import RowsFileState, connect, create, examine
 from tests.library.support import Answers, Shelf, differences
 from tests.support.drawings import draw, jsonl
 from tests.support.homes import FAMILIES, session_file
@@ -166,7 +166,7 @@ def test_rows_that_lost_their_end_give_no_answer(shelf: Shelf, has_log: bool) ->
             (shelf.generation / name).write_bytes(data)
         with pytest.raises(BackscrollError):
             shelf.sql("select count(*) from v_chats")
-        assert examine(rows_of(shelf)) is State.DAMAGED
+        assert examine(rows_of(shelf)) is RowsFileState.DAMAGED
 
 
 def test_rows_whose_end_is_only_in_the_log_are_read(tmp_path: Path) -> None:
@@ -185,14 +185,14 @@ def test_rows_whose_end_is_only_in_the_log_are_read(tmp_path: Path) -> None:
     connection.close()
     assert len(after) > len(before)
     path.write_bytes(after[: len(before)])
-    assert examine(path) is State.DAMAGED
+    assert examine(path) is RowsFileState.DAMAGED
     Path(f"{path}-wal").write_bytes(log)
-    assert examine(path) is State.OURS
+    assert examine(path) is RowsFileState.OURS
     connection = connect(path, write=False)
     assert connection.execute("select count(*) from marks where name like 'mark %'").fetchall() == [(500,)]
     connection.close()
     Path(f"{path}-wal").write_bytes(log[: len(log) // 2])
-    assert examine(path) is State.DAMAGED
+    assert examine(path) is RowsFileState.DAMAGED
 
 
 # The words.

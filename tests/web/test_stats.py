@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from backscroll.library.analytics.prompts import prompts
-from backscroll.library.analytics.reports import Asked
+from backscroll.library.analytics.reports import ReportRequest
 from backscroll.library.analytics.tools import tools
 from backscroll.library.analytics.usage import usage
 from backscroll.render.reports import dollars, short
@@ -80,8 +80,8 @@ def test_every_report_can_be_taken_away(viewer: Viewer, path: str) -> None:
 
 def test_the_numbers_are_those_of_the_library(shelf: Shelf, viewer: Viewer) -> None:
     with shelf.open() as library:
-        report = usage(library, Asked(), "model")
-        called = tools(library, Asked(), "tool")
+        report = usage(library, ReportRequest(), "model")
+        called = tools(library, ReportRequest(), "tool")
     page = viewer.get("/stats/usage?by=model")
     for row in report.as_dicts():
         assert row["model"] in page.text
@@ -96,7 +96,7 @@ def test_the_numbers_are_those_of_the_library(shelf: Shelf, viewer: Viewer) -> N
 
 def test_a_query_a_time_and_a_zone_choose_what_is_counted(shelf: Shelf, viewer: Viewer) -> None:
     with shelf.open() as library:
-        asked = Asked(query=library.parse("project:shop"), zone=ZoneInfo("Asia/Tokyo"))
+        asked = ReportRequest(query=library.parse("project:shop"), zone=ZoneInfo("Asia/Tokyo"))
         report = prompts(library, asked, "day")
     told = json.loads(viewer.ask("GET", "/stats/prompts?by=day&q=project:shop&zone=Asia/Tokyo&format=json").text)
     assert told["rows"] == report.as_dicts()

@@ -12,7 +12,7 @@ from backscroll.cli.stats.common import begin
 from backscroll.render.terminal import clean_line, moment
 
 if TYPE_CHECKING:
-    from backscroll.library.analytics.blame import Touched
+    from backscroll.library.analytics.blame import TurnEdits
 
 
 @click.command("blame", short_help="Which chats changed a file, when, and with which prompt.")
@@ -53,7 +53,7 @@ def command(path: str, reads: bool, since: str | None, until: str | None, limit:
         write_note("\n".join(clean_line(file) for file in files[:10]))
 
 
-def _lines(rows: "list[Touched]") -> "list[str]":
+def _lines(rows: "list[TurnEdits]") -> "list[str]":
     from backscroll.render.tables import table
 
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
@@ -81,7 +81,7 @@ def _lines(rows: "list[Touched]") -> "list[str]":
     return list(table(columns, values, width)) if values else []
 
 
-def _as_json(row: "Touched") -> dict[str, Any]:
+def _as_json(row: "TurnEdits") -> dict[str, Any]:
     answer = row._asdict()
     answer["first"] = moment(row.first) if row.first else None
     answer["last"] = moment(row.last) if row.last else None

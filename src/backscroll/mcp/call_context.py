@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from backscroll.errors import BackscrollError, NothingFound, UsageError
 from backscroll.library import Library, StoredChat
-from backscroll.library.analytics.reports import Asked
+from backscroll.library.analytics.reports import ReportRequest
 from backscroll.library.memory.asking_session import AskingSession
 from backscroll.library.memory.citations import times
 from backscroll.mcp.pool import RefreshedPool
@@ -35,9 +35,9 @@ class CallContext(NamedTuple):
         parts += times(*window_of(since, until))
         return Query(asked.text, All(tuple(parts)))
 
-    def asked(self, query: str = "", since: str = "", until: str = "") -> Asked:
+    def asked(self, query: str = "", since: str = "", until: str = "") -> ReportRequest:
         """The scope of a report."""
-        return Asked(self.library.parse(query) if query else None, *window_of(since, until))
+        return ReportRequest(self.library.parse(query) if query else None, *window_of(since, until))
 
     def left_out(self, *, include_current: bool) -> frozenset[str]:
         """The sessions to leave out."""

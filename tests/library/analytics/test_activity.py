@@ -6,7 +6,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from backscroll.library.analytics.activity import activity, streaks
-from backscroll.library.analytics.reports import Asked, Report
+from backscroll.library.analytics.reports import Report, ReportRequest
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl
 from tests.support.homes import session_path
@@ -28,7 +28,7 @@ def report(tmp_path: Path, zone: ZoneInfo) -> Report:
     shelf = Shelf(tmp_path).write({session_path("S1"): jsonl(draw(SPRING))})
     shelf.update()
     with shelf.open() as library:
-        return activity(library, Asked(zone=zone), date(2026, 3, 30))
+        return activity(library, ReportRequest(zone=zone), date(2026, 3, 30))
 
 
 def test_hours_are_those_of_the_clock_on_the_wall(tmp_path: Path) -> None:

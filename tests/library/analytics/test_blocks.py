@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from backscroll.cli.status import _window
 from backscroll.library import Library
 from backscroll.library.analytics.blocks import LENGTH, blocks, starts_of
-from backscroll.library.analytics.reports import QUARTER, Asked
+from backscroll.library.analytics.reports import QUARTER, ReportRequest
 from backscroll.query import parse
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl
@@ -35,9 +35,9 @@ def test_a_window_begins_at_the_full_hour_of_the_first_answer_after_the_last(tmp
     shelf = Shelf(tmp_path).write({session_path("S1"): jsonl(draw(DAY))})
     shelf.update()
     with shelf.open() as library:
-        found = blocks(library, Asked(zone=UTC), NOW)
-        active = blocks(library, Asked(zone=UTC), NOW, active=True)
-        later = blocks(library, Asked(zone=UTC), NOW + timedelta(hours=9))
+        found = blocks(library, ReportRequest(zone=UTC), NOW)
+        active = blocks(library, ReportRequest(zone=UTC), NOW, active=True)
+        later = blocks(library, ReportRequest(zone=UTC), NOW + timedelta(hours=9))
     assert [row[:3] for row in found.rows] == [
         ("2026-01-05 15:00", "2026-01-05 20:00", 2),
         ("2026-01-05 10:00", "2026-01-05 15:00", 2),
@@ -59,7 +59,7 @@ def test_a_query_chooses_tokens_but_not_windows(tmp_path: Path) -> None:
     )
     shelf.update()
     with shelf.open() as library:
-        found = blocks(library, Asked(query=parse("project:store", NOW), zone=UTC), NOW)
+        found = blocks(library, ReportRequest(query=parse("project:store", NOW), zone=UTC), NOW)
     assert [row[:3] for row in found.rows] == [("2026-01-05 15:00", "2026-01-05 20:00", 1)]
 
 
@@ -87,7 +87,7 @@ def test_real_files_counted_by_hand_have_the_same_windows(corpus: Path, corpus_l
             start = when.replace(minute=0, second=0, microsecond=0)
             windows[start] = 0
         windows[start] += 1
-    found = blocks(corpus_library, Asked(zone=UTC), NOW)
+    found = blocks(corpus_library, ReportRequest(zone=UTC), NOW)
     assert {row[0]: row[2] for row in found.rows} == {
         f"{when:%Y-%m-%d %H:%M}": count for when, count in windows.items()
     }

@@ -10,7 +10,7 @@ import pytest
 
 from backscroll.library import Library
 from backscroll.library.analytics.cache import cache
-from backscroll.library.analytics.reports import Asked
+from backscroll.library.analytics.reports import ReportRequest
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path
@@ -45,7 +45,7 @@ def library(tmp_path: Path) -> Iterator[Library]:
 
 
 def rows(library: Library, by: str, **asked: Any) -> dict[str, dict[str, Any]]:  # noqa: ANN401
-    return {row[by]: row for row in cache(library, Asked(zone=UTC, **asked), by).as_dicts()}
+    return {row[by]: row for row in cache(library, ReportRequest(zone=UTC, **asked), by).as_dicts()}
 
 
 def test_hits_and_money_are_those_of_the_price_list(library: Library) -> None:
@@ -92,6 +92,6 @@ def test_the_numbers_are_those_of_an_independent_count(corpus: Path, corpus_libr
             if message["model"] != "<synthetic>":
                 counts = most.setdefault(key, [0, 0, 0])
                 most[key] = [max(known, usage.get(name) or 0) for known, name in zip(counts, names, strict=True)]
-    total = cache(corpus_library, Asked()).facts["total"]
+    total = cache(corpus_library, ReportRequest()).facts["total"]
     assert total["answers"] == len(most)
     assert [total[name] for name in names] == [sum(counts[at] for counts in most.values()) for at in range(3)]

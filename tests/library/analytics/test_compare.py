@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from backscroll.library.analytics.compare import compare, period_of
-from backscroll.library.analytics.reports import Asked
+from backscroll.library.analytics.reports import ReportRequest
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl
 from tests.support.homes import session_path
@@ -57,7 +57,7 @@ def test_months_side_by_side(tmp_path: Path) -> None:
     )
     shelf.update()
     with shelf.open() as library:
-        found = {row[0]: row[1:] for row in compare(library, Asked(zone=UTC), "2026-01", "2026-02", NOW).rows}
+        found = {row[0]: row[1:] for row in compare(library, ReportRequest(zone=UTC), "2026-01", "2026-02", NOW).rows}
     assert found["prompts"] == (1, 2, 1, 1.0)
     assert found["answers"] == (1, 2, 1, 1.0)
     assert found["output_tokens"] == (5, 10, 5, 1.0)
@@ -69,7 +69,7 @@ def test_models_of_one_chat_are_kept_apart(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path).write({session_path("S1"): jsonl(draw(both))})
     shelf.update()
     with shelf.open() as library:
-        report = compare(library, Asked(zone=UTC), "model:opus", "model:sonnet", NOW)
+        report = compare(library, ReportRequest(zone=UTC), "model:opus", "model:sonnet", NOW)
     found = {row[0]: row[1:] for row in report.rows}
     assert found["answers"][:2] == (1, 1)
     assert found["turns"][:2] == (1, 1)

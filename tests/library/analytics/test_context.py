@@ -10,7 +10,7 @@ import pytest
 from backscroll.errors import UsageError
 from backscroll.library import Library
 from backscroll.library.analytics.context import context
-from backscroll.library.analytics.reports import Asked
+from backscroll.library.analytics.reports import ReportRequest
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path
@@ -50,7 +50,7 @@ def library(tmp_path: Path) -> Iterator[Library]:
 
 
 def test_shares_are_of_what_is_written_down_and_copies_count_once(library: Library) -> None:
-    row = context(library, Asked()).as_dicts()[0]
+    row = context(library, ReportRequest()).as_dicts()[0]
     attachment = row["characters"] - (10 + 20 + CALL + 40 + 30 + 5 + 5 + 50 + 10 + 5)
     assert 100 <= attachment <= 110  # its name too
     assert row["chat"] == session_uuid("S1")
@@ -62,17 +62,17 @@ def test_shares_are_of_what_is_written_down_and_copies_count_once(library: Libra
 
 
 def test_what_a_compaction_took_is_measured_by_the_next_answer(library: Library) -> None:
-    found = context(library, Asked())
+    found = context(library, ReportRequest())
     assert (found.facts["compactions"], found.facts["measured"], found.facts["unknown"]) == (1, 1, 0)
     assert found.facts["lost_tokens"] == 150_000 - 30_000
 
 
 def test_outputs_by_tool(library: Library) -> None:
-    assert [row[:4] for row in context(library, Asked(), "tool").rows] == [("Bash", 1, 40, 40)]
+    assert [row[:4] for row in context(library, ReportRequest(), "tool").rows] == [("Bash", 1, 40, 40)]
 
 
 def test_turns_of_one_chat(library: Library) -> None:
-    asked = Asked(query=library.parse(f"chat:{session_uuid('S1')}"))
+    asked = ReportRequest(query=library.parse(f"chat:{session_uuid('S1')}"))
     rows = context(library, asked, "turn").as_dicts()
     assert [(row["turn"], row["prompt"], row["largest_context_tokens"]) for row in rows] == [
         (1, "p" * 10, 9500),
@@ -85,7 +85,7 @@ def test_turns_of_one_chat(library: Library) -> None:
 
 def test_turns_need_one_chat(library: Library) -> None:
     with pytest.raises(UsageError, match="one chat"):
-        context(library, Asked(), "turn")
+        context(library, ReportRequest(), "turn")
 
 
 def test_the_outputs_are_those_of_an_independent_count(corpus: Path, corpus_library: Library) -> None:
@@ -108,4 +108,4 @@ def test_the_outputs_are_those_of_an_independent_count(corpus: Path, corpus_libr
     expected: dict[str, int] = defaultdict(int)
     for call, size in sizes.items():
         expected[tools.get(call, "-")] += size
-    assert {row[0]: row[2] for row in context(corpus_library, Asked(), "tool").rows} == expected
+    assert {row[0]: row[2] for row in context(corpus_library, ReportRequest(), "tool").rows} == expected

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from backscroll.library.analytics.errors import WITHIN, errors
-from backscroll.library.analytics.reports import Asked, Report
+from backscroll.library.analytics.reports import Report, ReportRequest
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_file, session_path
@@ -31,10 +31,12 @@ q <- p error t8: The user doesn't want to proceed with this tool use
 """
 
 
-def report(shelf: Shelf, asked: Asked | None = None, limit: int | None = None, tool: str | None = None) -> Report:
+def report(
+    shelf: Shelf, asked: ReportRequest | None = None, limit: int | None = None, tool: str | None = None
+) -> Report:
     shelf.update()
     with shelf.open() as library:
-        return errors(library, asked or Asked(), limit, tool)
+        return errors(library, asked or ReportRequest(), limit, tool)
 
 
 def by_signature(found: Report) -> dict[str, dict[str, Any]]:
@@ -86,7 +88,7 @@ def test_copies_in_a_resumed_session_count_once(tmp_path: Path) -> None:
 
 def test_a_try_after_the_time_that_is_asked_about_still_solves(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path).write(session_file("S1", SHOP))
-    found = report(shelf, Asked(until=datetime(2026, 1, 5, 10, 0, 6, tzinfo=UTC)))
+    found = report(shelf, ReportRequest(until=datetime(2026, 1, 5, 10, 0, 6, tzinfo=UTC)))
     assert (found.facts["counted"], found.rows[0][7]) == (2, 1)
 
 

@@ -14,7 +14,7 @@ from backscroll.errors import NothingFound, UsageError
 from backscroll.library import Library
 from backscroll.library.analytics.blame import blame
 from backscroll.library.analytics.files import files
-from backscroll.library.analytics.reports import Asked
+from backscroll.library.analytics.reports import ReportRequest
 from backscroll.library.analytics.touched import is_end_of
 from backscroll.library.chats.file_versions import history, seen_at
 from tests.library.support import Shelf
@@ -67,7 +67,7 @@ def library(tmp_path: Path) -> Iterator[Library]:
 
 
 def rows(library: Library, **options: Any) -> dict[str, dict[str, Any]]:  # noqa: ANN401
-    return {row["file"]: row for row in files(library, Asked(zone=UTC), **options).as_dicts()}
+    return {row["file"]: row for row in files(library, ReportRequest(zone=UTC), **options).as_dicts()}
 
 
 def test_copies_of_a_call_count_once_and_failures_are_no_edits(library: Library) -> None:
@@ -83,7 +83,7 @@ def test_a_call_without_a_result_is_no_edit(library: Library) -> None:
 
 
 def test_lines_are_read_only_for_the_rows_that_are_shown(library: Library) -> None:
-    found = files(library, Asked(), limit=1)
+    found = files(library, ReportRequest(), limit=1)
     assert [row[5] for row in found.rows] == [3, None]
     assert found.facts == {"files": 2, "edits": 2, "reads": 1, "failed": 2, "without_lines": 0}
 
@@ -98,15 +98,15 @@ def test_a_path_is_an_end_of_whole_names() -> None:
 
 
 def test_blame_names_the_turns_newest_first_with_their_prompts(library: Library) -> None:
-    found = blame(library, "shop/app.py", Asked())
+    found = blame(library, "shop/app.py", ReportRequest())
     assert [(row.prompt, row.edits, row.failed, row.added, row.removed) for row in found] == [
         ("make it three", 1, 1, 1, 1),
         ("begin the app", 1, 0, 2, 0),
     ]
     assert {row.chat for row in found} == {session_uuid("S1")}
-    assert blame(library, "shop/app.py", Asked(), reads=True)[0].prompt == "what is in it?"
+    assert blame(library, "shop/app.py", ReportRequest(), reads=True)[0].prompt == "what is in it?"
     with pytest.raises(NothingFound):
-        blame(library, "other.py", Asked())
+        blame(library, "other.py", ReportRequest())
 
 
 def test_what_an_agent_changed_belongs_to_the_prompt_that_it_worked_for(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_what_an_agent_changed_belongs_to_the_prompt_that_it_worked_for(tmp_path
     })  # fmt: skip
     shelf.update()
     with shelf.open() as library:
-        found = blame(library, "app.py", Asked())
+        found = blame(library, "app.py", ReportRequest())
         assert [(row.agent, row.prompt, row.added) for row in found] == [("a1", "have it done", 1)]
 
 
@@ -198,5 +198,7 @@ def test_the_numbers_are_those_of_an_independent_count(corpus: Path, corpus_libr
     for call, (tool, file) in tools.items():
         if call in done:
             expected.setdefault(file, [0, 0])[tool == "Read"] += 1
-    found = {row["file"]: [row["edits"], row["reads"]] for row in files(corpus_library, Asked(), limit=1).as_dicts()}
+    found = {
+        row["file"]: [row["edits"], row["reads"]] for row in files(corpus_library, ReportRequest(), limit=1).as_dicts()
+    }
     assert {file: counts for file, counts in found.items() if any(counts)} == expected

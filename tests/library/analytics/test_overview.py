@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from backscroll.library.analytics.overview import overview
-from backscroll.library.analytics.reports import Asked
+from backscroll.library.analytics.reports import ReportRequest
 from backscroll.library.analytics.usage import usage
 from backscroll.library.keeping.keep import keep
 from tests.library.support import Shelf
@@ -25,8 +25,8 @@ def test_it_agrees_with_its_reports(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path).write(EVERYTHING)
     shelf.update()
     with shelf.open() as library:
-        found = overview(library, Asked(zone=UTC), NOW)
-        assert found["usage"] == usage(library, Asked(zone=UTC), "model").facts["total"]
+        found = overview(library, ReportRequest(zone=UTC), NOW)
+        assert found["usage"] == usage(library, ReportRequest(zone=UTC), "model").facts["total"]
         assert found["activity"]["prompts"] > 10
     assert len(found["last_days"]) == 30
     assert found["last_days"][-1]["day"] == "2026-01-20"
@@ -36,7 +36,7 @@ def test_tools_and_days_of_a_small_home(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path).write({session_path("S1"): jsonl(draw(SHOP))})
     shelf.update()
     with shelf.open() as library:
-        found = overview(library, Asked(zone=UTC), NOW)
+        found = overview(library, ReportRequest(zone=UTC), NOW)
     assert found["tools"] == [{"tool": "Bash", "calls": 1, "failed": 1}]
     assert [day["day"] for day in found["last_days"] if day["prompts"]] == ["2026-01-05"]
 
@@ -49,9 +49,9 @@ def test_what_is_about_to_be_deleted_is_kept_or_not(tmp_path: Path) -> None:
         library.update()
         keep(library.settings, library.homes)
         os.utime(path, (old, old))
-        found = overview(library, Asked(zone=UTC), datetime.now(UTC))["deletion"]
+        found = overview(library, ReportRequest(zone=UTC), datetime.now(UTC))["deletion"]
         assert (found["due"], found["kept"], found["not_kept"]) == (1, 1, 0)
         path.write_bytes(path.read_bytes() + jsonl(draw("e <- d user: more")))
         os.utime(path, (old, old))
-        found = overview(library, Asked(zone=UTC), datetime.now(UTC))["deletion"]
+        found = overview(library, ReportRequest(zone=UTC), datetime.now(UTC))["deletion"]
         assert (found["due"], found["kept"], found["not_kept"]) == (1, 0, 1)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from backscroll.library.analytics.reports import Asked
+from backscroll.library.analytics.reports import ReportRequest
 from backscroll.library.analytics.sequences import loops, sequences
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
@@ -43,7 +43,7 @@ p <- o error t7: "error: no rule 5"
 def found(shelf: Shelf, lengths: tuple[int, int] = (2, 4), *, fold: bool = False) -> dict[str, int]:
     shelf.update()
     with shelf.open() as library:
-        report = sequences(library, Asked(), lengths, fold=fold)
+        report = sequences(library, ReportRequest(), lengths, fold=fold)
         return {row["sequence"]: row["count"] for row in report.as_dicts()}
 
 
@@ -69,8 +69,8 @@ def test_the_same_call_that_fails_three_times_in_a_row_is_a_loop(tmp_path: Path)
     shelf = Shelf(tmp_path).write(session_file("S1", LOOP))
     shelf.update()
     with shelf.open() as library:
-        report = loops(library, Asked())
-        assert sequences(library, Asked()).facts["loops"] == 1
+        report = loops(library, ReportRequest())
+        assert sequences(library, ReportRequest()).facts["loops"] == 1
     (row,) = report.as_dicts()
     assert (row["tool"], row["count"], row["chat"], row["message"]) == ("Bash", 3, session_uuid("S1"), "b")
     assert (row["first"], row["last"]) == ("2026-01-05T10:00:01.000Z", "2026-01-05T10:00:06.000Z")
@@ -85,4 +85,4 @@ def test_the_same_call_in_two_chats_is_no_loop(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path).write(files)
     shelf.update()
     with shelf.open() as library:
-        assert loops(library, Asked()).rows == []
+        assert loops(library, ReportRequest()).rows == []

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from backscroll.library.analytics.reports import Asked
+from backscroll.library.analytics.reports import ReportRequest
 from backscroll.library.analytics.time import COLUMNS, time_spent
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl
@@ -43,10 +43,10 @@ qf <- qe assistant(qm3): done
 """
 
 
-def total(shelf: Shelf, asked: Asked | None = None) -> dict[str, float]:
+def total(shelf: Shelf, asked: ReportRequest | None = None) -> dict[str, float]:
     with shelf.open() as library:
         library.update()
-        found: dict[str, float] = time_spent(library, asked or Asked(zone=UTC)).facts["total"]
+        found: dict[str, float] = time_spent(library, asked or ReportRequest(zone=UTC)).facts["total"]
     return found
 
 
@@ -63,10 +63,10 @@ def test_copies_in_a_resumed_file_add_nothing(tmp_path: Path) -> None:
     shelf.write({session_path("S2"): jsonl(moved)})
     assert total(shelf) == before
     # The copies are of a later day, but what they are copies of is not.
-    later = Asked(since=datetime(2026, 1, 7, tzinfo=UTC), zone=UTC)
+    later = ReportRequest(since=datetime(2026, 1, 7, tzinfo=UTC), zone=UTC)
     assert total(shelf, later)["turns"] == 0
     with shelf.open() as library:
-        assert time_spent(library, Asked(zone=UTC)).facts["copies"] == len(rows)
+        assert time_spent(library, ReportRequest(zone=UTC)).facts["copies"] == len(rows)
 
 
 def test_a_question_is_a_wait_for_the_human_and_a_sleeping_computer_is_away(tmp_path: Path) -> None:
@@ -87,10 +87,13 @@ def test_days_models_and_projects_add_up_to_the_same(tmp_path: Path) -> None:
     shelf.update()
     with shelf.open() as library:
         for by in ("day", "project", "model", "chat"):
-            report = time_spent(library, Asked(zone=UTC), by)
+            report = time_spent(library, ReportRequest(zone=UTC), by)
             for column in COLUMNS[:7]:
                 assert sum(row[column] for row in report.as_dicts()) == report.facts["total"][column]
-        assert [row[0] for row in time_spent(library, Asked(zone=UTC), "day").rows] == ["2026-01-06", "2026-01-05"]
+        assert [row[0] for row in time_spent(library, ReportRequest(zone=UTC), "day").rows] == [
+            "2026-01-06",
+            "2026-01-05",
+        ]
 
 
 def test_what_agents_did_is_inside_the_wait_for_them(tmp_path: Path) -> None:

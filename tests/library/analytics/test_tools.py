@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from backscroll.library import Library
-from backscroll.library.analytics.reports import Asked, Report
+from backscroll.library.analytics.reports import Report, ReportRequest
 from backscroll.library.analytics.tools import tools
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl
@@ -41,10 +41,10 @@ i <- h result t4: x {"timestamp": "2026-01-09T12:00:10.000Z"}
 """
 
 
-def report(shelf: Shelf, asked: Asked | None = None, by: str = "tool") -> Report:
+def report(shelf: Shelf, asked: ReportRequest | None = None, by: str = "tool") -> Report:
     shelf.update()
     with shelf.open() as library:
-        return tools(library, asked or Asked(), by)
+        return tools(library, asked or ReportRequest(), by)
 
 
 def rows(found: Report) -> dict[str, dict[str, Any]]:
@@ -87,7 +87,7 @@ def test_by_server_project_and_model(tmp_path: Path) -> None:
 
 def test_a_time_is_exact(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path).write(session_file("S1", TIMES))
-    asked = Asked(since=datetime(2026, 1, 5, 10, 0, 1, tzinfo=UTC), until=datetime(2026, 1, 9, 12, tzinfo=UTC))
+    asked = ReportRequest(since=datetime(2026, 1, 5, 10, 0, 1, tzinfo=UTC), until=datetime(2026, 1, 9, 12, tzinfo=UTC))
     assert report(shelf, asked).facts["counted"] == 2
 
 
@@ -99,7 +99,7 @@ def test_the_numbers_are_those_of_the_raw_rows(corpus: Path, corpus_library: Lib
             calls[block["name"]].add(block["id"])
         elif block.get("type") == "tool_result":
             failed.setdefault(block["tool_use_id"], bool(block.get("is_error")))
-    found = rows(tools(corpus_library, Asked()))
+    found = rows(tools(corpus_library, ReportRequest()))
     assert {name: row["calls"] for name, row in found.items()} == {name: len(ids) for name, ids in calls.items()}
     assert {name: row["missing"] for name, row in found.items()} == {
         name: sum(call not in failed for call in ids) for name, ids in calls.items()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from backscroll.archive import Writer
 from backscroll.archive.forgetting import forget_key
-from backscroll.library.analytics.reports import Asked
+from backscroll.library.analytics.reports import ReportRequest
 from backscroll.library.analytics.usage import usage
 from backscroll.library.archives import archive_folder
 from tests.library.analytics.recount import recount
@@ -119,10 +119,10 @@ def refreshed(shelf: Shelf) -> dict[str, Any]:
     """The totals after a look at the home, in every way they can be split that has nothing to do with files."""
     with shelf.open() as library:
         library.refresh(with_text=False)
-        found: dict[str, Any] = {"model": usage(library, Asked(), "model").rows}
+        found: dict[str, Any] = {"model": usage(library, ReportRequest(), "model").rows}
         for zone in ZONES:
-            found[str(zone)] = usage(library, Asked(zone=zone), "day").rows
-        facts = usage(library, Asked(), "month").facts
+            found[str(zone)] = usage(library, ReportRequest(zone=zone), "day").rows
+        facts = usage(library, ReportRequest(), "month").facts
     found["facts"] = {name: value for name, value in facts.items() if name not in ("copies", "repeated_rows")}
     return found
 

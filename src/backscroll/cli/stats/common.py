@@ -14,7 +14,7 @@ from backscroll.render.terminal import clean_line
 
 if TYPE_CHECKING:
     from backscroll.library import Library
-    from backscroll.library.analytics.reports import Asked, Report
+    from backscroll.library.analytics.reports import Report, ReportRequest
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -26,13 +26,13 @@ def report_options(command: Command) -> Command:
     return command
 
 
-def begin(query: str, since: str | None, until: str | None) -> "tuple[Request, Library, Asked]":
+def begin(query: str, since: str | None, until: str | None) -> "tuple[Request, Library, ReportRequest]":
     """The open library, and what the report is about."""
-    from backscroll.library.analytics.reports import Asked
+    from backscroll.library.analytics.reports import ReportRequest
     from backscroll.query import parse, parse_moment
 
     now = datetime.now().astimezone()
-    asked = Asked(
+    asked = ReportRequest(
         query=parse(query, now) if query else None,
         since=parse_moment(since, now) if since else None,
         until=parse_moment(until, now, end=True) if until else None,

@@ -8,7 +8,7 @@ from backscroll.cli.options import current_request, global_options
 from backscroll.cli.stats.common import begin, finish, report_options
 
 if TYPE_CHECKING:
-    from backscroll.library.analytics.reports import Asked, Report
+    from backscroll.library.analytics.reports import Report, ReportRequest
 
 
 LONGEST = 300
@@ -54,7 +54,7 @@ def command(
     finish(report, as_csv=as_csv)
 
 
-def _for_people(report: "Report", asked: "Asked", *, examples: bool) -> "Report":
+def _for_people(report: "Report", asked: "ReportRequest", *, examples: bool) -> "Report":
     """The columns that fit into a terminal."""
     from dataclasses import replace
     from datetime import datetime

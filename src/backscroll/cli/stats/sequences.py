@@ -8,7 +8,7 @@ from backscroll.cli.options import current_request, global_options
 from backscroll.cli.stats.common import begin, finish, report_options
 
 if TYPE_CHECKING:
-    from backscroll.library.analytics.reports import Asked, Report
+    from backscroll.library.analytics.reports import Report, ReportRequest
 
 LENGTHS = click.IntRange(2, 4)
 
@@ -52,7 +52,7 @@ def command(
     finish(report, as_csv=as_csv, limit=limit)
 
 
-def _for_people(report: "Report", asked: "Asked") -> "Report":
+def _for_people(report: "Report", asked: "ReportRequest") -> "Report":
     """The columns of loops that fit into a terminal."""
     from dataclasses import replace
     from datetime import datetime

@@ -10,14 +10,14 @@ from typing import Any, Final
 
 from backscroll.library.analytics.moments import local
 from backscroll.library.analytics.prompts import typed
-from backscroll.library.analytics.reports import Asked, Report
+from backscroll.library.analytics.reports import Report, ReportRequest
 from backscroll.library.library import Library
 
 WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 HOURS: Final = tuple(f"{hour:02}" for hour in range(24))
 
 
-def activity(library: Library, asked: Asked, today: date) -> Report:
+def activity(library: Library, asked: ReportRequest, today: date) -> Report:
     """Prompts by weekday and hour."""
     found = typed(library, asked)
     whens = [local(asked, time) for time in found.times]

@@ -4,13 +4,13 @@ from datetime import datetime
 from typing import NamedTuple
 
 from backscroll.errors import NothingFound
-from backscroll.library.analytics.reports import Asked
-from backscroll.library.analytics.touched import Prompts, file_calls, reading, result_of
+from backscroll.library.analytics.reports import ReportRequest
+from backscroll.library.analytics.touched import PromptFinder, file_calls, reading, result_of
 from backscroll.library.library import Library
 from backscroll.store import FileCallRow
 
 
-class Touched(NamedTuple):
+class TurnEdits(NamedTuple):
     """What one turn did to a file."""
 
     file: str
@@ -34,13 +34,13 @@ class Touched(NamedTuple):
     abandoned: bool
 
 
-def blame(library: Library, path: str, asked: Asked, *, reads: bool = False) -> list[Touched]:
+def blame(library: Library, path: str, asked: ReportRequest, *, reads: bool = False) -> list[TurnEdits]:
     """The turns that changed files whose path ends so, the newest first; with `reads` also those that only read."""
     calls = file_calls(library, asked, path)
     if not calls:
         raise NothingFound(f"no chat read or changed {path}", "see backscroll stats files")
     titles = library.titles()
-    prompts = Prompts(library)
+    prompts = PromptFinder(library)
     groups: dict[tuple[str, str | None, str | None, str | None], list[FileCallRow]] = {}
     typed = {}
     for call in calls:
@@ -58,7 +58,7 @@ def blame(library: Library, path: str, asked: Asked, *, reads: bool = False) -> 
             results = [result_of(texts, call) for call in done if call.changes]
             times = [call.when for call in group if call.when]
             rows.append(
-                Touched(
+                TurnEdits(
                     file, chat, titles.get(chat, "") if chat else "", group[0].project, agent, typed[key], uuid,
                     min(times, default=None), max(times, default=None), len(results), len(done) - len(results),
                     len(group) - len(done), sum(result.added for result in results),

@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from backscroll.conversation import SYNTHETIC
-from backscroll.library.analytics.reports import QUARTER, Asked, Report, reports_about
-from backscroll.library.analytics.usage import MEASURES, Sums
+from backscroll.library.analytics.reports import QUARTER, Report, ReportRequest, reports_about
+from backscroll.library.analytics.usage import MEASURES, UsageTotals
 from backscroll.library.library import Library
 from backscroll.pricing import microdollars
 from backscroll.store import EPOCH, UsageByPeriod, microseconds
@@ -23,11 +23,11 @@ COLUMNS: Final = ("start", "end", *MEASURES, "models")
 
 
 @dataclass
-class Window:
+class LimitWindow:
     """One of them; times in microseconds."""
 
     start: int
-    sums: Sums = field(default_factory=Sums)
+    sums: UsageTotals = field(default_factory=UsageTotals)
     models: set[str] = field(default_factory=set)
 
     @property
@@ -36,7 +36,7 @@ class Window:
         return self.start + LENGTH
 
 
-def blocks(library: Library, asked: Asked, now: datetime, *, active: bool = False) -> Report:
+def blocks(library: Library, asked: ReportRequest, now: datetime, *, active: bool = False) -> Report:
     """The windows, the latest first; with `active` only the one that is open now."""
     windows, untimed, synthetic = _windows(library, asked)
     at = microseconds(now) or 0
@@ -48,7 +48,7 @@ def blocks(library: Library, asked: Asked, now: datetime, *, active: bool = Fals
         if (since is None or window.end > since) and (until is None or window.start < until)
         and (not active or window is current) and (window.sums.messages or asked.query is None)
     ]  # fmt: skip
-    total = Sums()
+    total = UsageTotals()
     for window in shown:
         total.add(window.sums.sums)
     facts: dict[str, Any] = {
@@ -84,12 +84,12 @@ def starts_of(quarters: list[int]) -> list[int]:
     return starts
 
 
-def _windows(library: Library, asked: Asked) -> tuple[list[Window], int, int]:
-    chosen = everything = reports_about(library, Asked(zone=asked.zone)).usage_over_time("quarter")
+def _windows(library: Library, asked: ReportRequest) -> tuple[list[LimitWindow], int, int]:
+    chosen = everything = reports_about(library, ReportRequest(zone=asked.zone)).usage_over_time("quarter")
     if asked.query is not None:
-        chosen = reports_about(library, Asked(query=asked.query)).usage_over_time("quarter")
+        chosen = reports_about(library, ReportRequest(query=asked.query)).usage_over_time("quarter")
     starts = starts_of(sorted({row.period for row in everything if row.period and row.model != SYNTHETIC}))
-    windows = [Window(start) for start in starts]
+    windows = [LimitWindow(start) for start in starts]
     by_quarter: dict[int, list[UsageByPeriod]] = defaultdict(list)
     untimed = synthetic = 0
     for row in chosen:
@@ -109,10 +109,10 @@ def _windows(library: Library, asked: Asked) -> tuple[list[Window], int, int]:
     return windows, untimed, synthetic
 
 
-def _burning(library: Library, asked: Asked, window: Window, now: datetime) -> dict[str, Any]:
+def _burning(library: Library, asked: ReportRequest, window: LimitWindow, now: datetime) -> dict[str, Any]:
     """How fast the open window is used, and where that leads if it goes on."""
     since = EPOCH + timedelta(microseconds=window.start)
-    answers = reports_about(library, Asked(query=asked.query, since=since)).answers()
+    answers = reports_about(library, ReportRequest(query=asked.query, since=since)).answers()
     times = [row.time for row in answers if row.time is not None and row.model != SYNTHETIC]
     at = microseconds(now) or 0
     first, last = min(times, default=window.start), max(times, default=window.start)
@@ -136,5 +136,5 @@ def _burning(library: Library, asked: Asked, window: Window, now: datetime) -> d
     }
 
 
-def _told(asked: Asked, time: int, shape: str = "%Y-%m-%d %H:%M") -> str:
+def _told(asked: ReportRequest, time: int, shape: str = "%Y-%m-%d %H:%M") -> str:
     return asked.local(EPOCH + timedelta(microseconds=time)).strftime(shape)

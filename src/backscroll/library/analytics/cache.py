@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from backscroll.library.analytics.periods import PERIODS
-from backscroll.library.analytics.reports import QUARTER, Asked, Report, reports_about, share
+from backscroll.library.analytics.reports import QUARTER, Report, ReportRequest, reports_about, share
 from backscroll.library.indexing.prices import load_prices
 from backscroll.library.library import Library
 from backscroll.pricing import Prices, microdollars
@@ -21,7 +21,7 @@ PAUSES: Final = ((5 * MINUTES, "up to 5 min"), (60 * MINUTES, "5 min to 1 h"))
 LONGEST: Final = "more than 1 h"
 
 
-class Sums:
+class CacheTotals:
     """What answers add up to; money in nanodollars."""
 
     __slots__ = ("answers", "cost", "input", "missed", "missed_cost", "misses", "priced", "read", "saved", "write")
@@ -82,19 +82,19 @@ def cost_divided(answer: CachedAnswer, prices: Prices, plain: int, write: int, r
     )  # fmt: skip
 
 
-def cache(library: Library, asked: Asked, by: str = "day") -> Report:
+def cache(library: Library, asked: ReportRequest, by: str = "day") -> Report:
     """How well the cache worked, by a dimension; `pause` is the time since the answer before."""
     prices = load_prices(library.settings)
     since = microseconds(asked.since)
     since = None if since is None else since // QUARTER * QUARTER
     name_of = _names(asked, by)
-    groups: dict[str, Sums] = {}
-    total = Sums()
+    groups: dict[str, CacheTotals] = {}
+    total = CacheTotals()
     for answer in reports_about(library, asked).cached_answers():
         # The store gives the older ones too, so that the first one has its pause.
         if since is not None and (answer.time is None or answer.time < since):
             continue
-        groups.setdefault(name_of(answer), Sums()).add(answer, prices)
+        groups.setdefault(name_of(answer), CacheTotals()).add(answer, prices)
         total.add(answer, prices)
     columns: tuple[str, ...] = (by, *COLUMNS)
     facts = {"total": dict(zip(COLUMNS, total.row(), strict=True)), "unpriced": total.answers - total.priced}
@@ -106,7 +106,7 @@ def cache(library: Library, asked: Asked, by: str = "day") -> Report:
     return Report(columns, rows, facts, _notes(total), bar="saved_microdollars")
 
 
-def _names(asked: Asked, by: str) -> Callable[[CachedAnswer], str]:
+def _names(asked: ReportRequest, by: str) -> Callable[[CachedAnswer], str]:
     if by in PERIODS:
         period = PERIODS[by]
 
@@ -118,7 +118,7 @@ def _names(asked: Asked, by: str) -> Callable[[CachedAnswer], str]:
     return NAMES[by]
 
 
-def _ordered(groups: dict[str, Sums], by: str) -> list[str]:
+def _ordered(groups: dict[str, CacheTotals], by: str) -> list[str]:
     if by == "pause":
         order = [FIRST, *(name for _, name in PAUSES), LONGEST]
         return [name for name in order if name in groups]
@@ -127,7 +127,7 @@ def _ordered(groups: dict[str, Sums], by: str) -> list[str]:
     return sorted(groups, key=lambda name: (-groups[name].saved, -groups[name].answers, name))
 
 
-def _notes(total: Sums) -> list[str]:
+def _notes(total: CacheTotals) -> list[str]:
     whole = total.input + total.write + total.read
     part = 100 * total.read / whole if whole else 0
     notes = [

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Final
 
 from backscroll.conversation import CallState
-from backscroll.library.analytics.reports import Asked
+from backscroll.library.analytics.reports import ReportRequest
 from backscroll.library.library import Library
 from backscroll.store import EPOCH, ToolCallRow, microseconds
 
@@ -15,7 +15,7 @@ ANSWERED: Final = frozenset({CallState.DONE, CallState.ERROR})
 FAILED: Final = frozenset({CallState.ERROR, CallState.DENIED})
 
 
-def calls_of(library: Library, asked: Asked, *, beyond: bool = False) -> list[ToolCallRow]:
+def calls_of(library: Library, asked: ReportRequest, *, beyond: bool = False) -> list[ToolCallRow]:
     """The calls, thread by thread, in their order; with `beyond` also those after the time that is asked about."""
     until = None if beyond else microseconds(asked.until)
     return library.store.reports(asked.query, library.scope, since=microseconds(asked.since), until=until).tool_calls()

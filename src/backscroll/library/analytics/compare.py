@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo
 from backscroll.conversation import SYNTHETIC
 from backscroll.library.analytics.moments import SECOND
 from backscroll.library.analytics.prompts import typed
-from backscroll.library.analytics.reports import Asked, Report, percentile, reports_about, share
+from backscroll.library.analytics.reports import Report, ReportRequest, percentile, reports_about, share
 from backscroll.library.analytics.time import measure
-from backscroll.library.analytics.usage import Sums
+from backscroll.library.analytics.usage import UsageTotals
 from backscroll.library.library import Library
 from backscroll.pricing import microdollars
 from backscroll.query import All, Field, Part, Query, parse, parse_moment
@@ -22,7 +22,7 @@ WEEK: Final = re.compile(r"(\d{4})-[Ww](\d{2})")
 DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}|today|yesterday")
 
 
-def compare(library: Library, asked: Asked, first: str, second: str, now: datetime) -> Report:
+def compare(library: Library, asked: ReportRequest, first: str, second: str, now: datetime) -> Report:
     """The measures of two sides, with their differences."""
     sides = [side(asked, text, now) for text in (first, second)]
     measures = [_measures(library, one) for one in sides]
@@ -40,7 +40,7 @@ def compare(library: Library, asked: Asked, first: str, second: str, now: dateti
     return Report(("measure", "first", "second", "difference", "change_share"), rows, facts, notes)
 
 
-def side(asked: Asked, text: str, now: datetime) -> Asked:
+def side(asked: ReportRequest, text: str, now: datetime) -> ReportRequest:
     """What one side asks about: a period (`2026`, `2026-01`, `2026-W05`, `2026-01-05`, `A..B`), else a query."""
     period = period_of(text.strip(), now)
     if period is None:
@@ -84,9 +84,9 @@ def model_of(query: Query | None) -> str | None:
     return named[0].lower() if len(named) == 1 else None
 
 
-def _measures(library: Library, asked: Asked) -> dict[str, Any]:
+def _measures(library: Library, asked: ReportRequest) -> dict[str, Any]:
     model = model_of(asked.query)
-    sums = Sums()
+    sums = UsageTotals()
     for row in reports_about(library, asked).usage_by("model"):
         if row.model != SYNTHETIC and (model is None or model in (row.model or "").lower()):
             sums.add(row.sums)
@@ -134,7 +134,7 @@ def _change(first: float | None, second: float | None) -> float | None:
     return None if first is None or second is None or not first else second / first - 1
 
 
-def _described(text: str, one: Asked) -> dict[str, Any]:
+def _described(text: str, one: ReportRequest) -> dict[str, Any]:
     return {
         "asked": text,
         "since": one.since.isoformat() if one.since else None,

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from typing import Any, Final, NamedTuple
 
 from backscroll.errors import UsageError
-from backscroll.library.analytics.reports import Asked, Report, reports_about, share, top
+from backscroll.library.analytics.reports import Report, ReportRequest, reports_about, share, top
 from backscroll.library.analytics.touched import of_chat, reading, told
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.library import Library
@@ -17,7 +17,7 @@ SHARES: Final = ("prompts_share", "answers_share", "thinking_share", "calls_shar
 DIMENSIONS: Final = ("chat", "tool", "turn")
 
 
-class Compaction(NamedTuple):
+class ContextCut(NamedTuple):
     """When a context was made shorter, and by how much; the tokens behind it are said, or those of the next answer."""
 
     time: int | None
@@ -31,7 +31,7 @@ class Compaction(NamedTuple):
         return max(0, self.before - self.after) if self.before is not None and self.after is not None else 0
 
 
-class Answers:
+class ContextSizes:
     """The answers of a chat, in the order of time."""
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class Answers:
         return self.context[at] if at < len(self.context) else None
 
 
-def context(library: Library, asked: Asked, by: str = "chat", limit: int | None = 20) -> Report:
+def context(library: Library, asked: ReportRequest, by: str = "chat", limit: int | None = 20) -> Report:
     """What filled the context by chat, by tool, or by the turns of one chat."""
     if by == "turn":
         return _by_turn(library, asked)
@@ -85,10 +85,10 @@ def _by_tool(parts: dict[str, Counter[str]], tools: Counter[str], calls: Counter
 
 
 def _by_chat(
-    library: Library, asked: Asked, parts: dict[str, Counter[str]], in_agents: int, limit: int | None
+    library: Library, asked: ReportRequest, parts: dict[str, Counter[str]], in_agents: int, limit: int | None
 ) -> Report:
     titles = library.titles()
-    answers: dict[str, Answers] = defaultdict(Answers)
+    answers: dict[str, ContextSizes] = defaultdict(ContextSizes)
     reports = reports_about(library, asked)
     for answer in reports.context_answers():
         answers[answer.chat or "-"].add(answer)
@@ -123,7 +123,7 @@ def _by_chat(
     return Report(columns, rows, facts, [*_notes(facts), f"{AGENTS} ({in_agents:,} characters)"], bar="characters")
 
 
-def _by_turn(library: Library, asked: Asked) -> Report:
+def _by_turn(library: Library, asked: ReportRequest) -> Report:
     chats = library.chats(asked.query or "", limit=2)
     if len(chats) != 1:
         raise UsageError("--by turn needs one chat", "name it: backscroll stats context chat:ID --by turn")
@@ -137,8 +137,8 @@ def _by_turn(library: Library, asked: Asked) -> Report:
     starts = [one.time or 0 for one in prompts]
     sizes: dict[int, Counter[str]] = defaultdict(Counter)
     tools: dict[int, Counter[str]] = defaultdict(Counter)
-    answers: dict[int, Answers] = defaultdict(Answers)
-    every = Answers()
+    answers: dict[int, ContextSizes] = defaultdict(ContextSizes)
+    every = ContextSizes()
     for answer in reports.context_answers():
         answers[bisect_right(starts, answer.time or 0) - 1].add(answer)
         every.add(answer)
@@ -178,9 +178,9 @@ def _by_turn(library: Library, asked: Asked) -> Report:
 
 
 def _compactions(
-    library: Library, texts: Texts, asked: Asked, answers: dict[str, Answers]
-) -> dict[str, list[Compaction]]:
-    found: dict[str, list[Compaction]] = defaultdict(list)
+    library: Library, texts: Texts, asked: ReportRequest, answers: dict[str, ContextSizes]
+) -> dict[str, list[ContextCut]]:
+    found: dict[str, list[ContextCut]] = defaultdict(list)
     for one in reports_about(library, asked).compactions():
         record = texts.record(one.source, one.start, one.length)
         said = record.compact_metadata if isinstance(record, System) else None
@@ -188,7 +188,7 @@ def _compactions(
         measured = after is None
         if measured and (one.chat or "-") in answers:
             after = answers[one.chat or "-"].after(one.time)
-        found[one.chat or "-"].append(Compaction(one.time, before, after, measured and after is not None))
+        found[one.chat or "-"].append(ContextCut(one.time, before, after, measured and after is not None))
     return found
 
 

@@ -12,7 +12,7 @@ from typing import Final
 from backscroll.conversation import CallState
 from backscroll.conversation.signatures import command_kind
 from backscroll.library.analytics.calls import calls_of, threads_of, told
-from backscroll.library.analytics.reports import Asked, Report, share
+from backscroll.library.analytics.reports import Report, ReportRequest, share
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.library import Library
 from backscroll.records import SHELL_TOOLS, ToolUse, value_of
@@ -37,7 +37,7 @@ COLUMNS: Final = (
 )
 
 
-class Pattern:
+class ErrorPattern:
     """The errors of one tool with one signature, each with the calls that follow it."""
 
     def __init__(self, signature: str, tool: str) -> None:
@@ -45,7 +45,7 @@ class Pattern:
         self.tool = tool
         self.errors: list[tuple[ToolCallRow, list[ToolCallRow]]] = []
 
-    def row(self, texts: Texts, kinds: "Kinds") -> tuple[object, ...]:
+    def row(self, texts: Texts, kinds: "RetryFinder") -> tuple[object, ...]:
         """What the report says of it; the example is the latest."""
         calls = [call for call, _ in self.errors]
         times = sorted(call.time for call in calls if call.time is not None)
@@ -68,7 +68,7 @@ class Pattern:
         )
 
 
-class Kinds:
+class RetryFinder:
     """Tells which calls try the same thing. What shell commands run is read from the transcripts, once each."""
 
     def __init__(self, texts: Texts) -> None:
@@ -101,9 +101,9 @@ class Kinds:
         return command_kind(command) if isinstance(command, str) else ""
 
 
-def errors(library: Library, asked: Asked, limit: int | None = None, tool: str | None = None) -> Report:
+def errors(library: Library, asked: ReportRequest, limit: int | None = None, tool: str | None = None) -> Report:
     """The patterns, the most frequent first; `limit` is how many, for each takes reading."""
-    patterns: dict[tuple[str, str], Pattern] = {}
+    patterns: dict[tuple[str, str], ErrorPattern] = {}
     until = microseconds(asked.until)
     others: dict[str, int] = defaultdict(int)
     copies = 0
@@ -117,13 +117,13 @@ def errors(library: Library, asked: Asked, limit: int | None = None, tool: str |
                 others[call.state or CallState.MISSING] += 1
                 continue
             key = (call.signature or "", call.name)
-            pattern = patterns.setdefault(key, Pattern(*key))
+            pattern = patterns.setdefault(key, ErrorPattern(*key))
             pattern.errors.append((call, thread[at + 1 : at + 1 + WITHIN]))
             copies += call.copies - 1
     ordered = sorted(patterns.values(), key=lambda found: (-len(found.errors), found.signature, found.tool))
     texts = library.texts()
     try:
-        kinds = Kinds(texts)
+        kinds = RetryFinder(texts)
         rows = [pattern.row(texts, kinds) for pattern in ordered[:limit]]
     finally:
         texts.close()

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from typing import Any, Final
 
-from backscroll.library.analytics.reports import Asked, Report
+from backscroll.library.analytics.reports import Report, ReportRequest
 from backscroll.library.analytics.touched import file_calls, reading, result_of, told
 from backscroll.library.library import Library
 from backscroll.store import FileCallRow
@@ -14,7 +14,7 @@ COLUMNS: Final = (
 SORTS: Final = ("edits", "reads", "chats", "last")
 
 
-def files(library: Library, asked: Asked, sort: str = "edits", limit: int | None = 20) -> Report:
+def files(library: Library, asked: ReportRequest, sort: str = "edits", limit: int | None = 20) -> Report:
     """Files by how often they were changed and read; the lines of the changes only for the first `limit`."""
     calls = file_calls(library, asked)
     groups: dict[str, list[FileCallRow]] = defaultdict(list)
@@ -41,7 +41,7 @@ def files(library: Library, asked: Asked, sort: str = "edits", limit: int | None
     return Report(COLUMNS, rows, facts, _notes(facts), bar="edits" if sort != "reads" else "reads")
 
 
-def _row(asked: Asked, file: str, calls: list[FileCallRow]) -> tuple[Any, ...]:
+def _row(asked: ReportRequest, file: str, calls: list[FileCallRow]) -> tuple[Any, ...]:
     done = [call for call in calls if call.is_done]
     edits = sum(call.changes for call in done)
     times = [call.time for call in calls if call.time is not None]

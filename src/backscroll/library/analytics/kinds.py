@@ -10,20 +10,20 @@ from backscroll.library.analytics.activity import activity
 from backscroll.library.analytics.blocks import blocks
 from backscroll.library.analytics.errors import errors
 from backscroll.library.analytics.files import SORTS, files
-from backscroll.library.analytics.reports import Asked, Report
+from backscroll.library.analytics.reports import Report, ReportRequest
 from backscroll.library.analytics.sequences import sequences
 from backscroll.library.library import Library
 
 
-class Kind(NamedTuple):
+class ReportKind(NamedTuple):
     """A report, and what it can be added up by."""
 
-    make: Callable[[Library, Asked, str, int], Report]
+    make: Callable[[Library, ReportRequest, str, int], Report]
     by: Collection[str] = ()
     usual: str = ""
 
 
-def report_of(library: Library, name: str, asked: Asked, by: str, limit: int) -> Report:
+def report_of(library: Library, name: str, asked: ReportRequest, by: str, limit: int) -> Report:
     """The report of a name. Only some stop at the limit by themselves; the others have all of their rows."""
     kind = KINDS[name]
     if by and by not in kind.by:
@@ -33,18 +33,20 @@ def report_of(library: Library, name: str, asked: Asked, by: str, limit: int) ->
 
 
 KINDS: Final = {
-    "usage": Kind(lambda library, asked, by, _: usage.usage(library, asked, by), usage.DIMENSIONS, "day"),
-    "blocks": Kind(lambda library, asked, _, __: blocks(library, asked, datetime.now(UTC))),
-    "time": Kind(lambda library, asked, by, _: time.time_spent(library, asked, by), time.DIMENSIONS, "project"),
-    "prompts": Kind(lambda library, asked, by, _: prompts.prompts(library, asked, by), prompts.DIMENSIONS, "project"),
-    "activity": Kind(lambda library, asked, _, __: activity(library, asked, datetime.now().astimezone().date())),
-    "tools": Kind(lambda library, asked, by, _: tools.tools(library, asked, by), tools.DIMENSIONS, "tool"),
-    "errors": Kind(lambda library, asked, _, limit: errors(library, asked, limit)),
-    "sequences": Kind(lambda library, asked, _, __: sequences(library, asked)),
-    "files": Kind(lambda library, asked, by, limit: files(library, asked, by, limit), SORTS, "edits"),
-    "context": Kind(
+    "usage": ReportKind(lambda library, asked, by, _: usage.usage(library, asked, by), usage.DIMENSIONS, "day"),
+    "blocks": ReportKind(lambda library, asked, _, __: blocks(library, asked, datetime.now(UTC))),
+    "time": ReportKind(lambda library, asked, by, _: time.time_spent(library, asked, by), time.DIMENSIONS, "project"),
+    "prompts": ReportKind(
+        lambda library, asked, by, _: prompts.prompts(library, asked, by), prompts.DIMENSIONS, "project"
+    ),
+    "activity": ReportKind(lambda library, asked, _, __: activity(library, asked, datetime.now().astimezone().date())),
+    "tools": ReportKind(lambda library, asked, by, _: tools.tools(library, asked, by), tools.DIMENSIONS, "tool"),
+    "errors": ReportKind(lambda library, asked, _, limit: errors(library, asked, limit)),
+    "sequences": ReportKind(lambda library, asked, _, __: sequences(library, asked)),
+    "files": ReportKind(lambda library, asked, by, limit: files(library, asked, by, limit), SORTS, "edits"),
+    "context": ReportKind(
         lambda library, asked, by, limit: context.context(library, asked, by, limit), context.DIMENSIONS, "chat"
     ),
-    "cache": Kind(lambda library, asked, by, _: cache.cache(library, asked, by), cache.DIMENSIONS, "day"),
+    "cache": ReportKind(lambda library, asked, by, _: cache.cache(library, asked, by), cache.DIMENSIONS, "day"),
 }
 """`overview` and `compare` are not among them: they are asked otherwise."""

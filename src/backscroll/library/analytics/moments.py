@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
-from backscroll.library.analytics.reports import QUARTER, Asked
+from backscroll.library.analytics.reports import QUARTER, ReportRequest
 from backscroll.store import EPOCH, ChatMoment, microseconds
 
 
@@ -57,7 +57,7 @@ def moments(rows: Iterable[ChatMoment]) -> Moments:
     return Moments(list(found.values()), copies, without)
 
 
-def within(asked: Asked) -> Callable[[int], bool]:
+def within(asked: ReportRequest) -> Callable[[int], bool]:
     """Whether a time is asked about; to the quarter of an hour, as all reports have it."""
     since, until = microseconds(asked.since), microseconds(asked.until)
     first = None if since is None else since // QUARTER * QUARTER
@@ -77,12 +77,12 @@ def by_chat(rows: Iterable[Moment]) -> Iterator[list[Moment]]:
         yield group
 
 
-def local(asked: Asked, time: int) -> datetime:
+def local(asked: ReportRequest, time: int) -> datetime:
     """That time in the time zone asked for."""
     return asked.local(EPOCH + timedelta(microseconds=time))
 
 
-def name_of(asked: Asked, row: Moment, by: str) -> str:
+def name_of(asked: ReportRequest, row: Moment, by: str) -> str:
     """What a row is added up under."""
     if by == "day":
         return f"{local(asked, row.time):%Y-%m-%d}"

@@ -9,7 +9,7 @@ from backscroll.errors import NothingFound
 from backscroll.library.analytics.activity import streaks
 from backscroll.library.analytics.moments import SECOND, local
 from backscroll.library.analytics.prompts import typed
-from backscroll.library.analytics.reports import Asked, reports_about
+from backscroll.library.analytics.reports import ReportRequest, reports_about
 from backscroll.library.analytics.time import measure
 from backscroll.library.analytics.usage import usage
 from backscroll.library.archives import find_archive
@@ -20,7 +20,7 @@ SHOWN: Final = 5
 DAYS: Final = 30
 
 
-def overview(library: Library, asked: Asked, now: datetime) -> dict[str, Any]:
+def overview(library: Library, asked: ReportRequest, now: datetime) -> dict[str, Any]:
     """What there is to know at a glance, for programs and people alike."""
     today = asked.local(now).date()
     said = typed(library, asked)
@@ -75,7 +75,7 @@ def deletion(library: Library, now: datetime) -> dict[str, Any] | None:
     }
 
 
-def _last_days(library: Library, asked: Asked, now: datetime) -> list[dict[str, Any]]:
+def _last_days(library: Library, asked: ReportRequest, now: datetime) -> list[dict[str, Any]]:
     """Prompts and costs of each of the last days, the latest last."""
     today = asked.local(now).date()
     first = today - timedelta(days=DAYS - 1)
@@ -86,5 +86,5 @@ def _last_days(library: Library, asked: Asked, now: datetime) -> list[dict[str, 
     return [{"day": str(day), "prompts": prompts[day], "cost_microdollars": costs.get(str(day), 0)} for day in days]
 
 
-def _days_of(times: list[int], asked: Asked) -> Counter[date]:
+def _days_of(times: list[int], asked: ReportRequest) -> Counter[date]:
     return Counter(local(asked, time).date() for time in times)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
-from backscroll.library.analytics.reports import QUARTER, Asked, reports_about
+from backscroll.library.analytics.reports import QUARTER, ReportRequest, reports_about
 from backscroll.library.library import Library
 from backscroll.store import EPOCH, TimeUnit, UsageByName, UsageSpan
 
@@ -36,9 +36,9 @@ class Stretch(NamedTuple):
     """How far its clocks are ahead of UTC."""
 
 
-def usage_by_period(library: Library, asked: Asked, by: str) -> Iterator[UsageByName]:
+def usage_by_period(library: Library, asked: ReportRequest, by: str) -> Iterator[UsageByName]:
     """The usage under the names of periods; a period may come more than once."""
-    span = reports_about(library, Asked()).usage_span() or UsageSpan(0, 0)
+    span = reports_about(library, ReportRequest()).usage_span() or UsageSpan(0, 0)
     stretches = _stretches(asked, span.first, span.last)
     unit: TimeUnit
     unit, step = ("hour", timedelta(hours=1)) if by == "hour" else ("day", timedelta(days=1))
@@ -57,7 +57,7 @@ def usage_by_period(library: Library, asked: Asked, by: str) -> Iterator[UsageBy
             yield UsageByName(names[row.period], row.model, row.sums)
 
 
-def _stretches(asked: Asked, first: int, last: int) -> list[Stretch]:
+def _stretches(asked: ReportRequest, first: int, last: int) -> list[Stretch]:
     stretches = []
     since, ahead = first, _ahead(asked, first)
     for quarter in range(first, min(last, FAR) + A_DAY, A_DAY):
@@ -68,7 +68,7 @@ def _stretches(asked: Asked, first: int, last: int) -> list[Stretch]:
     return [*stretches, Stretch(since, last + 1, ahead)]
 
 
-def _ahead(asked: Asked, quarter: int) -> int:
+def _ahead(asked: ReportRequest, quarter: int) -> int:
     offset = asked.local(_moment(quarter)).utcoffset() or timedelta()
     return offset // timedelta(microseconds=QUARTER)
 

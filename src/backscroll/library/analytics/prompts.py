@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from backscroll.library.analytics.moments import by_chat, moments, name_of, within
-from backscroll.library.analytics.reports import Asked, Report, percentile, reports_about, share
+from backscroll.library.analytics.reports import Report, ReportRequest, percentile, reports_about, share
 from backscroll.library.library import Library
 
 DIMENSIONS: Final = ("project", "day", "chat")
@@ -22,7 +22,7 @@ SPACE: Final = re.compile(r"\s+")
 
 
 @dataclass
-class Typed:
+class PromptTotals:
     """What was typed."""
 
     lengths: list[int] = field(default_factory=list)
@@ -43,18 +43,18 @@ class Typed:
 
 
 @dataclass
-class Prompts:
+class PromptCounts:
     """All that was typed, by what was asked."""
 
-    total: Typed
-    groups: dict[str, Typed]
+    total: PromptTotals
+    groups: dict[str, PromptTotals]
     chats: set[str]
     times: list[int]
     without_time: int
     copies: int
 
 
-def prompts(library: Library, asked: Asked, by: str = "project") -> Report:
+def prompts(library: Library, asked: ReportRequest, by: str = "project") -> Report:
     """A report of what was typed."""
     found = typed(library, asked, by)
     if by == "day":
@@ -78,10 +78,10 @@ def prompts(library: Library, asked: Asked, by: str = "project") -> Report:
     return Report((by, *COLUMNS), rows, facts, notes, bar="prompts")
 
 
-def typed(library: Library, asked: Asked, by: str = "project") -> Prompts:
+def typed(library: Library, asked: ReportRequest, by: str = "project") -> PromptCounts:
     """Everything that was typed in the time asked about."""
     rows = moments(reports_about(library, asked).prompt_moments())
-    found = Prompts(Typed(), defaultdict(Typed), set(), [], rows.without_time, rows.copies)
+    found = PromptCounts(PromptTotals(), defaultdict(PromptTotals), set(), [], rows.without_time, rows.copies)
     inside = within(asked)
     for chat in by_chat(rows.rows):
         before: set[tuple[str, int]] = set()

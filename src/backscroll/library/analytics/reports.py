@@ -33,7 +33,7 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReportRequest:
     """What a report is asked about."""
 
     query: Query | None = None
@@ -50,7 +50,7 @@ class Asked:
             return moment
 
 
-def reports_about(library: Library, asked: Asked) -> Reports:
+def reports_about(library: Library, asked: ReportRequest) -> Reports:
     """What the store has for a report, to the quarter of an hour."""
     since, until = _quarter(asked.since), _quarter(asked.until)
     return library.store.reports(asked.query, library.scope, since=since, until=until)

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any, Final
 
 from backscroll.library.analytics.calls import FAILED, calls_of, threads_of, told
-from backscroll.library.analytics.reports import Asked, Report
+from backscroll.library.analytics.reports import Report, ReportRequest
 from backscroll.library.library import Library
 from backscroll.store import ToolCallRow
 
@@ -17,7 +17,7 @@ ARROW: Final = " → "
 
 
 def sequences(
-    library: Library, asked: Asked, lengths: tuple[int, int] = (SHORTEST, LONGEST), *, fold: bool = False
+    library: Library, asked: ReportRequest, lengths: tuple[int, int] = (SHORTEST, LONGEST), *, fold: bool = False
 ) -> Report:
     """Tools that follow one another inside a turn, the most frequent first.
 
@@ -64,7 +64,7 @@ def sequences(
     return Report(("sequence", "length", "count", "turns", "chats"), rows, facts, notes, bar="count")
 
 
-def loops(library: Library, asked: Asked) -> Report:
+def loops(library: Library, asked: ReportRequest) -> Report:
     """Calls with the same input that failed at least `LOOP` times in a row, the longest first."""
     calls = calls_of(library, asked)
     found = sorted(_loops(calls), key=lambda run: (-len(run), run[0].time or 0, run[0].uuid or ""))
@@ -97,7 +97,7 @@ def _sameness(call: ToolCallRow) -> tuple[Any, ...]:
     return (call.tool, call.digest, call.size, call.state in FAILED)
 
 
-def _turns(library: Library, asked: Asked) -> dict[tuple[int, bool], list[int]]:
+def _turns(library: Library, asked: ReportRequest) -> dict[tuple[int, bool], list[int]]:
     """Where turns begin in each file, and among the rows of its agents."""
     begins: dict[tuple[int, bool], list[int]] = defaultdict(list)
     for start in library.store.reports(asked.query, library.scope).turn_starts():

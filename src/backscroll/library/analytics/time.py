@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from backscroll.conversation import SYNTHETIC
 from backscroll.library.analytics.moments import SECOND, Moment, by_chat, moments, name_of, within
-from backscroll.library.analytics.reports import Asked, Report, percentile, reports_about
+from backscroll.library.analytics.reports import Report, ReportRequest, percentile, reports_about
 from backscroll.library.library import Library
 
 Inside = Callable[[int], bool]
@@ -31,7 +31,7 @@ COLUMNS: Final = (
 
 
 @dataclass
-class Spent:
+class TimeTotals:
     """Time in microseconds, by what it was spent on."""
 
     model: int = 0
@@ -54,18 +54,18 @@ class Spent:
 
 
 @dataclass
-class Timed:
+class MeasuredTime:
     """The time of all chats, and by what was asked."""
 
-    total: Spent
-    groups: dict[str, Spent]
+    total: TimeTotals
+    groups: dict[str, TimeTotals]
     cut_waits: int
     """Waits that took longer than can be believed."""
     without_time: int
     copies: int
 
 
-def time_spent(library: Library, asked: Asked, by: str = "project") -> Report:
+def time_spent(library: Library, asked: ReportRequest, by: str = "project") -> Report:
     """A report of where the time went."""
     timed = measure(library, asked, by)
     if by == "day":
@@ -94,17 +94,19 @@ def time_spent(library: Library, asked: Asked, by: str = "project") -> Report:
     return Report((by, *COLUMNS), rows, facts, notes, bar="active_seconds")
 
 
-def measure(library: Library, asked: Asked, by: str = "project", model: str | None = None) -> Timed:
+def measure(library: Library, asked: ReportRequest, by: str = "project", model: str | None = None) -> MeasuredTime:
     """Add up the time; with `model`, only that of models whose name has this in it."""
     found = moments(reports_about(library, asked).moments())
-    timed = Timed(Spent(), defaultdict(Spent), 0, found.without_time, found.copies)
+    timed = MeasuredTime(TimeTotals(), defaultdict(TimeTotals), 0, found.without_time, found.copies)
     inside = within(asked)
     for rows in by_chat(found.rows):
         _walk(rows, timed, asked, by, inside, model)
     return timed
 
 
-def _walk(rows: list[Moment], timed: Timed, asked: Asked, by: str, inside: Inside, wanted: str | None) -> None:
+def _walk(
+    rows: list[Moment], timed: MeasuredTime, asked: ReportRequest, by: str, inside: Inside, wanted: str | None
+) -> None:
     rows = _with_models(rows)
     begun: Moment | None = None
     took = idle = answered = 0
@@ -128,7 +130,13 @@ def _walk(rows: list[Moment], timed: Timed, asked: Asked, by: str, inside: Insid
 
 
 def _end_turn(
-    timed: Timed, asked: Asked, by: str, begun: Moment | None, took: int | None, inside: Inside, wanted: str | None
+    timed: MeasuredTime,
+    asked: ReportRequest,
+    by: str,
+    begun: Moment | None,
+    took: int | None,
+    inside: Inside,
+    wanted: str | None,
 ) -> None:
     if (
         begun is None

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from backscroll.conversation import CallState
 from backscroll.library.analytics.calls import ANSWERED, calls_of, server_of
-from backscroll.library.analytics.reports import Asked, Report, percentile, share, top
+from backscroll.library.analytics.reports import Report, ReportRequest, percentile, share, top
 from backscroll.library.library import Library
 from backscroll.store import ToolCallRow
 
@@ -34,7 +34,7 @@ MEASURES: Final = (
 """What each row says, behind what it is about. The share is that of calls that were carried out."""
 
 
-class Sums:
+class ToolTotals:
     """Calls added up."""
 
     def __init__(self) -> None:
@@ -80,10 +80,10 @@ class Sums:
         )
 
 
-def tools(library: Library, asked: Asked, by: str = "tool") -> Report:
+def tools(library: Library, asked: ReportRequest, by: str = "tool") -> Report:
     """The calls by a dimension, the most frequent first."""
-    groups: dict[str, Sums] = defaultdict(Sums)
-    total, name_of, live = Sums(), DIMENSIONS[by], 0
+    groups: dict[str, ToolTotals] = defaultdict(ToolTotals)
+    total, name_of, live = ToolTotals(), DIMENSIONS[by], 0
     for call in calls_of(library, asked):
         groups[name_of(call) or "-"].add(call)
         total.add(call)
@@ -104,7 +104,7 @@ def tools(library: Library, asked: Asked, by: str = "tool") -> Report:
     return Report((by, *MEASURES), rows, facts, _notes(total, by, live), bar="calls")
 
 
-def _notes(total: Sums, by: str, live: int) -> list[str]:
+def _notes(total: ToolTotals, by: str, live: int) -> list[str]:
     notes = [
         f"{total.calls:,} calls counted, each once; {total.copies:,} copies left out",
         f"durations of {len(total.seconds):,} calls carried out, from call to result: waits for a yes included",

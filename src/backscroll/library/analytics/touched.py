@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from backscroll.library.analytics.reports import Asked, reports_about
+from backscroll.library.analytics.reports import ReportRequest, reports_about
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.library import Library
 from backscroll.records import Assistant, ToolUse, User
@@ -14,7 +14,7 @@ from backscroll.store import TypedPrompt as TypedPrompt
 from backscroll.store import moment_of as moment_of
 
 
-def file_calls(library: Library, asked: Asked, path: str | None = None) -> list[FileCallRow]:
+def file_calls(library: Library, asked: ReportRequest, path: str | None = None) -> list[FileCallRow]:
     """The calls, in the order of their time; with a path, of files that it is the end of."""
     calls = reports_about(library, asked).file_calls()
     return [call for call in calls if path is None or is_end_of(path, call.file)]
@@ -56,7 +56,7 @@ def result_of(texts: Texts, call: FileCallRow) -> FileResult:
     return file_result(record.tool_use_result) if isinstance(record, User) else FileResult()
 
 
-class Prompts:
+class PromptFinder:
     """The prompts of chats, asked for when one of the chat is wanted."""
 
     def __init__(self, library: Library) -> None:
@@ -78,12 +78,12 @@ class Prompts:
         return self._known[chat]
 
 
-def of_chat(library: Library, chat: str, asked: Asked | None = None) -> Asked:
+def of_chat(library: Library, chat: str, asked: ReportRequest | None = None) -> ReportRequest:
     """The same question about one chat only."""
-    return replace(asked or Asked(), query=library.parse(f'chat:"{chat}"'))
+    return replace(asked or ReportRequest(), query=library.parse(f'chat:"{chat}"'))
 
 
-def told(asked: Asked, time: int | None) -> str | None:
+def told(asked: ReportRequest, time: int | None) -> str | None:
     """A time of the store as people write it, in the time zone that was asked for."""
     when = moment_of(time)
     return f"{asked.local(when):%Y-%m-%d %H:%M:%S}" if when else None

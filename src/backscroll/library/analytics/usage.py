@@ -7,7 +7,7 @@ from typing import Final, cast
 from backscroll.conversation import SYNTHETIC
 from backscroll.library.analytics.periods import PERIODS as PERIODS
 from backscroll.library.analytics.periods import usage_by_period
-from backscroll.library.analytics.reports import Asked, Report, reports_about
+from backscroll.library.analytics.reports import Report, ReportRequest, reports_about
 from backscroll.library.library import Library
 from backscroll.pricing import microdollars
 from backscroll.store import ReportedCosts, UsageDimension, UsageSums, moment_of
@@ -26,7 +26,7 @@ DETAILS: Final = ("cache_creation_5m", "cache_creation_1h", "web_searches", "web
 """What the total says besides."""
 
 
-class Sums:
+class UsageTotals:
     """Usage added up from rows of the store."""
 
     __slots__ = ("sums",)
@@ -60,12 +60,12 @@ class Sums:
         return dict(zip((*MEASURES, *DETAILS), (*self.row(), *details), strict=True))
 
 
-def usage(library: Library, asked: Asked, by: str = "day") -> Report:
+def usage(library: Library, asked: ReportRequest, by: str = "day") -> Report:
     """The usage by a dimension, the latest period or the most expensive first."""
     reports = reports_about(library, asked)
     rows = usage_by_period(library, asked, by) if by in PERIODS else reports.usage_by(cast("UsageDimension", by))
-    groups: dict[str, Sums] = defaultdict(Sums)
-    total, synthetic, unknown = Sums(), Sums(), defaultdict[str, int](int)
+    groups: dict[str, UsageTotals] = defaultdict(UsageTotals)
+    total, synthetic, unknown = UsageTotals(), UsageTotals(), defaultdict[str, int](int)
     for row in rows:
         if row.model == SYNTHETIC:
             synthetic.add(row.sums)
@@ -80,7 +80,7 @@ def usage(library: Library, asked: Asked, by: str = "day") -> Report:
     return report
 
 
-def answers(library: Library, asked: Asked) -> Report:
+def answers(library: Library, asked: ReportRequest) -> Report:
     """Every answer that was counted, with how often it is repeated: what the numbers are made of."""
     columns = (
         "message", "time", "model", "chat", "session", "agent", *MEASURES[1:5], "cost_microdollars",
@@ -99,7 +99,12 @@ def answers(library: Library, asked: Asked) -> Report:
 
 
 def _report(
-    library: Library, by: str, groups: dict[str, Sums], total: Sums, synthetic: Sums, unknown: dict[str, int]
+    library: Library,
+    by: str,
+    groups: dict[str, UsageTotals],
+    total: UsageTotals,
+    synthetic: UsageTotals,
+    unknown: dict[str, int],
 ) -> Report:
     names = (
         sorted(groups, reverse=True)
@@ -139,7 +144,7 @@ def _add_reported(report: Report, costs: ReportedCosts) -> None:
     )
 
 
-def _notes(total: Sums, synthetic: Sums, unknown: dict[str, int]) -> list[str]:
+def _notes(total: UsageTotals, synthetic: UsageTotals, unknown: dict[str, int]) -> list[str]:
     notes = [f"{total.messages:,} answers counted, each once; {total.sums.copies:,} copies in other files left out"]
     if total.sums.placeholders:
         one = total.sums.placeholders == 1
@@ -155,5 +160,5 @@ def _notes(total: Sums, synthetic: Sums, unknown: dict[str, int]) -> list[str]:
     return notes
 
 
-def _worth(sums: Sums) -> float:
+def _worth(sums: UsageTotals) -> float:
     return (sums.microdollars or 0) * 1e6 + sums.sums.tokens

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from backscroll.conversation.versions import FOUND, FileAccess, FileVersion, versions
 from backscroll.errors import BackscrollError, NothingFound, UsageError
 from backscroll.files import FileKind, SourceKey, is_session_id, open_regular, opened_folder
-from backscroll.library.analytics.reports import Asked, reports_about
+from backscroll.library.analytics.reports import ReportRequest, reports_about
 from backscroll.library.analytics.touched import (
     FileCallRow,
     file_calls,
@@ -49,9 +49,9 @@ class FileState(NamedTuple):
     """The version before, for a diff."""
 
 
-def history(library: Library, path: str, asked: Asked | None = None) -> History:
+def history(library: Library, path: str, asked: ReportRequest | None = None) -> History:
     """The versions of the one file whose path ends so."""
-    calls = file_calls(library, asked or Asked(), path)
+    calls = file_calls(library, asked or ReportRequest(), path)
     names = list(dict.fromkeys(call.file for call in calls))
     if not names:
         raise NothingFound(f"no chat read or changed {path}", "see backscroll stats files")

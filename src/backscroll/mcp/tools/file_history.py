@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from backscroll.errors import NothingFound
-from backscroll.library.analytics.blame import Touched, blame
+from backscroll.library.analytics.blame import TurnEdits, blame
 from backscroll.mcp.answers import Quoted, Time, ToolAnswer, fit, rest_of
 from backscroll.mcp.arguments import IncludeCurrent, Offset, Since, ToolArguments, Until
 from backscroll.mcp.call_context import CallContext, utc_minutes
@@ -88,7 +88,7 @@ def file_history(context: CallContext, wanted: FileHistoryArguments) -> FileHist
     return fit(make, len(page), wanted.max_tokens)
 
 
-def _turn(context: CallContext, row: Touched, *, with_file: bool, with_title: bool) -> FileHistoryTurn:
+def _turn(context: CallContext, row: TurnEdits, *, with_file: bool, with_title: bool) -> FileHistoryTurn:
     return FileHistoryTurn(
         chat=name_of(row.chat),
         title=context.frame.line_or_none(row.title) if with_title else None,

@@ -25,7 +25,7 @@ PRAGMAS: Final = ("cache_size = -8192", "temp_store = memory")
 MAGIC: Final = b"SQLite format 3\0"
 
 
-class State(Enum):
+class RowsFileState(Enum):
     """What a file of rows is to this version."""
 
     MISSING = auto()
@@ -49,25 +49,25 @@ def connect(path: Path, *, write: bool) -> apsw.Connection:
     return connection
 
 
-def examine(path: Path) -> State:
+def examine(path: Path) -> RowsFileState:
     """What the head of the file says. An error of the system is raised: it says nothing of the file."""
     try:
         with path.open("rb") as file:
             head = file.read(HEAD)
         is_cut = head.startswith(MAGIC) and is_truncated(path)
     except (FileNotFoundError, NotADirectoryError):
-        return State.MISSING
+        return RowsFileState.MISSING
     except OSError as error:
         raise storage_error(error, f"cannot open {path}") from error
     application, version = (int.from_bytes(head[at : at + 4], "big") for at in (68, 60))
     if is_cut or len(head) < HEAD or not head.startswith(MAGIC) or application != APPLICATION:
-        return State.DAMAGED
+        return RowsFileState.DAMAGED
     if version == VERSION:
         # Where the room for the sums is not what it was made with, no sum would be looked at.
-        return State.OURS if head[SUM_BYTES_AT] == SUM_BYTES or not load_checksums() else State.DAMAGED
+        return RowsFileState.OURS if head[SUM_BYTES_AT] == SUM_BYTES or not load_checksums() else RowsFileState.DAMAGED
     if version < VERSION:
-        return State.OLDER
-    return State.DAMAGED if _is_first_page_damaged(path) else State.NEWER
+        return RowsFileState.OLDER
+    return RowsFileState.DAMAGED if _is_first_page_damaged(path) else RowsFileState.NEWER
 
 
 def _is_first_page_damaged(path: Path) -> bool:

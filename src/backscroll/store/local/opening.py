@@ -12,7 +12,7 @@ from backscroll.disk import FileLock
 from backscroll.errors import BackscrollError, NewerVersion, NothingFound, storage_error
 from backscroll.store.base import DamagedStoreError
 from backscroll.store.local.checked import Checked
-from backscroll.store.local.database import State, check_pages, connect, create, examine, select
+from backscroll.store.local.database import RowsFileState, check_pages, connect, create, examine, select
 from backscroll.store.local.faults import told_apart
 from backscroll.store.local.generations import (
     ROWS,
@@ -57,7 +57,7 @@ class OpenIndex:
     def exists(self) -> bool:
         """Whether there is an index that this version can read."""
         try:
-            return examine(self.file) is State.OURS
+            return examine(self.file) is RowsFileState.OURS
         except DamagedStoreError:
             return False
 
@@ -121,12 +121,12 @@ class OpenIndex:
 
     def _readable(self) -> Path:
         generation = in_use(self.folder)
-        state = examine(generation / ROWS) if generation else State.MISSING
-        if state is State.NEWER:
+        state = examine(generation / ROWS) if generation else RowsFileState.MISSING
+        if state is RowsFileState.NEWER:
             raise _newer(self.folder)
-        if state is State.DAMAGED:
+        if state is RowsFileState.DAMAGED:
             raise DamagedStoreError(f"{generation} has no index of backscroll")
-        if generation is None or state is not State.OURS:
+        if generation is None or state is not RowsFileState.OURS:
             raise NothingFound("there is no index yet", "run backscroll update")
         return generation
 
@@ -228,15 +228,15 @@ class OpenIndex:
         current = in_use(self.folder)
         remove_unfinished(self.folder, current)
         self._refuse_newer(current)
-        state = examine(current / ROWS) if current else State.MISSING
-        if state is State.DAMAGED:
+        state = examine(current / ROWS) if current else RowsFileState.MISSING
+        if state is RowsFileState.DAMAGED:
             raise DamagedStoreError(f"{current} has no index of backscroll")
-        if state is State.OURS and current is not None:
+        if state is RowsFileState.OURS and current is not None:
             self._generation = current
             self._checked = Checked(current)
             self._check_once()
             return
-        if state is State.OLDER:
+        if state is RowsFileState.OLDER:
             self._notices.append("the index is being made again: this version has other tables")
         # Nothing can be read until this one is there, so it is used from the start, and an update that is stopped goes
         # on where it was.
@@ -261,7 +261,7 @@ class OpenIndex:
         self._is_sound = True
 
     def _refuse_newer(self, generation: Path | None) -> None:
-        if generation is not None and examine(generation / ROWS) is State.NEWER:
+        if generation is not None and examine(generation / ROWS) is RowsFileState.NEWER:
             raise _newer(self.folder)
 
     def _let_go(self) -> None:

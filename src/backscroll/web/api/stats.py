@@ -8,7 +8,7 @@ from backscroll.library import Library
 from backscroll.library.analytics.compare import period_of
 from backscroll.library.analytics.kinds import report_of
 from backscroll.library.analytics.overview import overview
-from backscroll.library.analytics.reports import Asked
+from backscroll.library.analytics.reports import ReportRequest
 from backscroll.query import parse, parse_moment
 from backscroll.web.api.parameters import ReportParameters
 
@@ -23,7 +23,7 @@ def stats(library: Library, wanted: ReportParameters) -> dict[str, Any]:
     return {"rows": report.as_dicts()[: wanted.limit], **report.facts}
 
 
-def _asked(wanted: ReportParameters, now: datetime) -> Asked:
+def _asked(wanted: ReportParameters, now: datetime) -> ReportRequest:
     since = parse_moment(wanted.since, now) if wanted.since else None
     until = parse_moment(wanted.until, now, end=True) if wanted.until else None
     if wanted.period:
@@ -31,4 +31,4 @@ def _asked(wanted: ReportParameters, now: datetime) -> Asked:
         if period is None:
             raise UsageError(f"invalid period {wanted.period}", "use 2026, 2026-01, 2026-W05, today, or from..to")
         since, until = since or period[0], until or period[1]
-    return Asked(query=parse(wanted.q, now) if wanted.q else None, since=since, until=until)
+    return ReportRequest(query=parse(wanted.q, now) if wanted.q else None, since=since, until=until)

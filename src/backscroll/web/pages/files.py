@@ -9,7 +9,7 @@ from typing import Final
 from backscroll.errors import NothingFound, UsageError
 from backscroll.library import Library
 from backscroll.library.analytics.files import SORTS, files
-from backscroll.library.analytics.reports import Asked as About
+from backscroll.library.analytics.reports import ReportRequest as About
 from backscroll.library.analytics.touched import FileCallRow, file_calls, is_end_of
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.reports import notes_list, report_table

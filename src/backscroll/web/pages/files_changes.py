@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from backscroll.library import Library
-from backscroll.library.analytics.touched import FileCallRow, Prompts, TypedPrompt, input_of, reading, result_of
+from backscroll.library.analytics.touched import FileCallRow, PromptFinder, TypedPrompt, input_of, reading, result_of
 from backscroll.library.indexing.texts import Texts
 from backscroll.render.html.code import code
 from backscroll.render.html.diffs import DiffHunk, diff, diff_of_texts
@@ -67,7 +67,7 @@ def prompt_text(prompt: TypedPrompt) -> str:
 
 def _turns(library: Library, calls: Sequence[FileCallRow]) -> list[ChangedTurn]:
     """Group consecutive calls that belong to the same prompt."""
-    prompts = Prompts(library)
+    prompts = PromptFinder(library)
     turns: list[ChangedTurn] = []
     for call in calls:
         prompt = prompts.of(call)

@@ -8,7 +8,7 @@ from time import thread_time
 from typing import Final
 
 from backscroll.errors import NothingFound
-from backscroll.library.analytics.touched import FileCallRow, Prompts
+from backscroll.library.analytics.touched import FileCallRow, PromptFinder
 from backscroll.library.chats.file_versions import FileState, History, history, seen_at
 from backscroll.render.html.code import code, markup, pieces, plain
 from backscroll.render.html.diffs import diff_of_texts
@@ -196,7 +196,7 @@ def _origins(request: PageRequest, file: str, found: History, seen: FileState, c
     with timed(thread_time):
         drawn = [markup(line) for line in pieces(seen.version.content or "", file=file)]
     brought = origins(contents)[: len(drawn)]
-    titles, prompts = request.library.titles(), Prompts(request.library)
+    titles, prompts = request.library.titles(), PromptFinder(request.library)
     names: dict[int, Html] = {}
     rows, place = [], 0
     for number, some in groupby(brought[:MOST_LINES]):
@@ -219,7 +219,7 @@ def _origins(request: PageRequest, file: str, found: History, seen: FileState, c
     return join([cut, el("div", table, class_="scroll", tabindex=0, role="region", aria_label="Line by line")])
 
 
-def _origin(file: str, found: History, number: int, titles: dict[str, str], prompts: Prompts) -> Html:
+def _origin(file: str, found: History, number: int, titles: dict[str, str], prompts: PromptFinder) -> Html:
     """The change that added some lines: when, and for which prompt."""
     version, call = found.versions[number - 1]
     link = el("a", f"{number}", href=file_address(file, view="versions", at=str(number), show="diff"),

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 from backscroll.library import Library
-from backscroll.library.analytics.reports import Asked as About
+from backscroll.library.analytics.reports import ReportRequest as About
 from backscroll.library.analytics.usage import usage
 from backscroll.render.html.charts import heatmap
 from backscroll.render.html.element import NOTHING, Html, el, join

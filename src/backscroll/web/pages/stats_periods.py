@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from backscroll.library import Library
 from backscroll.library.analytics.moments import within
 from backscroll.library.analytics.periods import NO_TIME, PERIODS, usage_by_period
-from backscroll.library.analytics.reports import Asked as About
+from backscroll.library.analytics.reports import ReportRequest as About
 from backscroll.library.analytics.reports import reports_about
 from backscroll.library.analytics.touched import moment_of
 from backscroll.render.html.charts import Axis, Series

@@ -19,8 +19,8 @@ from backscroll.library.analytics.files import SORTS, files
 from backscroll.library.analytics.kinds import KINDS as REPORTS
 from backscroll.library.analytics.periods import PERIODS
 from backscroll.library.analytics.prompts import prompts
-from backscroll.library.analytics.reports import Asked as About
 from backscroll.library.analytics.reports import Report
+from backscroll.library.analytics.reports import ReportRequest as About
 from backscroll.library.analytics.sequences import LONGEST, SHORTEST, loops, sequences
 from backscroll.library.analytics.time import time_spent
 from backscroll.library.analytics.tools import tools
