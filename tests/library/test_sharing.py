@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backscroll.library.sharing.share import redactor, rows_of, share, told
+from backscroll.library.sharing.share import redaction_summary, redactor, rows_of, share
 from backscroll.render.html.export import Assets, exported
 from backscroll.render.html.export_site import exported_chat, index_page
 from tests.library.support import Shelf
@@ -137,14 +137,14 @@ def test_every_format_is_redacted_alike_and_tells_what_it_hid(tmp_path: Path) ->
         library.update()
         hiding = redactor()
         shared = share(library, library.chats()[0], hiding)
-        assert told(hiding) == "masked 1 secret: github-token 1"
+        assert redaction_summary(hiding) == "masked 1 secret: github-token 1"
         for form in ("html", "md", "json"):
             text = "".join(exported(shared, form, ASSETS))
             assert "[redacted: github-token]" in text
             assert TOKEN not in text
         open_ = share(library, library.chats()[0], None)
         assert TOKEN in "".join(exported(open_, "json", ASSETS))
-    assert told(redactor()) == "masked no secrets: none were found"
+    assert redaction_summary(redactor()) == "masked no secrets: none were found"
 
 
 def test_a_title_that_was_cut_in_the_middle_of_a_secret_shows_nothing_of_it(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def command(port: int | None, no_browser: bool, speed: float) -> None:
             token,
             browser=not no_browser,
             another="start the demo again for a new one",
-            notes=[_told(player), "Press Ctrl-C to stop the demo and remove its files."],
+            notes=[_live_note(player), "Press Ctrl-C to stop the demo and remove its files."],
         )
         player.start()
 
@@ -73,7 +73,7 @@ def command(port: int | None, no_browser: bool, speed: float) -> None:
         state.close()
 
 
-def _told(player: "LivePlayer") -> str:
+def _live_note(player: "LivePlayer") -> str:
     minutes, seconds = divmod(round(player.seconds), 60)
     prompt = cut(clean_line(player.prompt), PROMPT_CELLS)
     return f"Live, for the next {minutes}:{seconds:02} minutes: “{prompt}”"

@@ -61,7 +61,7 @@ def command(
       backscroll export --project shop --out shop-chats
       backscroll export 4f8c --format jsonl --redact --out shared.jsonl
     """
-    from backscroll.library.sharing.share import redactor, told
+    from backscroll.library.sharing.share import redaction_summary, redactor
 
     if emails and redact is False:
         raise UsageError("--emails masks addresses, but --no-redact turns masking off", "use only one of them")
@@ -77,7 +77,7 @@ def command(
     else:
         _export_all(library, chats, form, out, detail, hiding, force=force, quiet=request.quiet)
     if hiding is not None and not request.quiet:
-        write_note(told(hiding))
+        write_note(redaction_summary(hiding))
 
 
 def _chosen(library: "Library", names: tuple[str, ...], query: str | None, project: str | None) -> "list[StoredChat]":

@@ -25,7 +25,7 @@ def change_marks(library: "Library", stored: "StoredChat", how: "Callable[[Marks
     return change_marks(library.settings.library, lambda marks: how(marks, sessions))
 
 
-def write_changed(library: "Library", stored: "StoredChat", told: str, *, as_json: bool, changed: bool) -> None:
+def write_changed(library: "Library", stored: "StoredChat", message: str, *, as_json: bool, changed: bool) -> None:
     """Print what was done; as JSON, also the marks the chat has now."""
     if as_json:
         from backscroll.library.marked_chats import MarkedChat, sessions_of
@@ -34,7 +34,7 @@ def write_changed(library: "Library", stored: "StoredChat", told: str, *, as_jso
         now = read_marks(library.settings.library).of(sessions_of(stored))
         write_json({"changed": changed, "chat": _as_json(MarkedChat(stored.overview.id, stored, now))})
     else:
-        write(f"{told}: {_name(stored)}")
+        write(f"{message}: {_name(stored)}")
 
 
 def write_marked(chats: "list[MarkedChat]", empty: NothingFound, *, as_json: bool, notes: bool = False) -> None:

@@ -49,7 +49,7 @@ def command(over_http: bool, port: int | None, token: str | None) -> None:
     read_demo_first(request)
     try:
         if over_http:
-            serve_http(pool, port=port or PORT, token=token, on_ready=lambda served: _tell(request, served))
+            serve_http(pool, port=port or PORT, token=token, on_ready=lambda served: _write_address(request, served))
         else:
             if sys.stdin.isatty() and not request.quiet:
                 write_note(
@@ -71,7 +71,7 @@ def _homes(settings: "Settings") -> "list[Home]":
         return [Home(path.expanduser().resolve()) for path in settings.homes]
 
 
-def _tell(request: Request, served: "StartedMcpServer") -> None:
+def _write_address(request: Request, served: "StartedMcpServer") -> None:
     if request.json:
         write_json({"url": served.url, "token": served.token})
     else:

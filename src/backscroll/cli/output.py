@@ -104,7 +104,7 @@ def open_library(request: "Request", *, with_text: bool = False, as_it_is: bool 
     library = local_library(settings, homes, keeps=not as_it_is)
     try:
         with ProgressLine(quiet=request.quiet) as progress:
-            told = library.refresh(with_text=with_text, progress=progress)
+            updated = library.refresh(with_text=with_text, progress=progress)
     except (OSError, StorageError) as error:
         if isinstance(error, DiskFull | TooManyOpenFiles | OutOfMemory):
             raise
@@ -116,10 +116,10 @@ def open_library(request: "Request", *, with_text: bool = False, as_it_is: bool 
         library = local_library(settings, homes, Path(tempfile.mkdtemp(prefix="backscroll-")), keeps=False)
         click.get_current_context().call_on_close(library.discard)
         with ProgressLine(quiet=request.quiet) as progress:
-            told = library.refresh(with_text=with_text, progress=progress)
+            updated = library.refresh(with_text=with_text, progress=progress)
     click.get_current_context().call_on_close(library.close)
-    if told is not None and not request.quiet:
-        write_update_notes(told, verbose=request.verbosity > 0)
+    if updated is not None and not request.quiet:
+        write_update_notes(updated, verbose=request.verbosity > 0)
     return library
 
 
@@ -151,12 +151,12 @@ def keep_first(request: "Request") -> None:
             write_note(f"backscroll: could not archive: {clean(str(error))}\n  next: see --library")
 
 
-def write_update_notes(told: "Updated", *, verbose: bool) -> None:
+def write_update_notes(updated: "Updated", *, verbose: bool) -> None:
     """Print what the user should know about an update, which is mostly nothing."""
-    for notice in told.notices:
+    for notice in updated.notices:
         write_note(f"backscroll: {clean(notice)}")
     if verbose:
-        for item in told.unreadable:
+        for item in updated.unreadable:
             write_note(f"cannot be read: {clean(str(item.path))}: {clean(item.reason)}")
 
 

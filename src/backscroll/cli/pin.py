@@ -36,7 +36,7 @@ def command(name: str | None, undo: bool) -> None:
         return
     stored = library.find(name)
     changed = change_marks(library, stored, lambda marks, sessions: marks.pin(sessions, undo=undo))
-    told = {(True, True): "unpinned", (True, False): "was not pinned", (False, True): "pinned"}
+    message = {(True, True): "unpinned", (True, False): "was not pinned", (False, True): "pinned"}
     write_changed(
-        library, stored, told.get((undo, changed), "is already pinned"), as_json=request.json, changed=changed
+        library, stored, message.get((undo, changed), "is already pinned"), as_json=request.json, changed=changed
     )

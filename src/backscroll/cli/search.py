@@ -110,7 +110,7 @@ def command(
         if not found.chats:
             raise missing
         write_note(f"{clean_line(missing.message)}: showing sample conversations (use --home DIR for another folder)")
-    _tell_missing(found, quiet=request.quiet)
+    _write_missing(found, quiet=request.quiet)
     if not found.chats:
         raise NothingFound(f"nothing found for {clean_line(query)}", _suggestion(library, found))
     _write(library, found, context)
@@ -184,7 +184,7 @@ def _write_json(library: "Library", found: "SearchResults", context: int | None)
     write_json(found_as_json(found, marks, context_of if context is not None else None))
 
 
-def _tell_missing(found: "SearchResults", *, quiet: bool) -> None:
+def _write_missing(found: "SearchResults", *, quiet: bool) -> None:
     if found.pending and not quiet:
         what = ", ".join(found.pending_roles)
         write_note(warning(f"{plural(found.pending, 'passage')} not yet indexed ({what}): run backscroll update"))

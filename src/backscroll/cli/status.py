@@ -24,9 +24,9 @@ LONGEST_INPUT: Final = 1_000_000
 
 def answer_to(data: bytes, settings: Settings) -> dict[str, Any]:
     """The contents of the line, from what Claude Code wrote to stdin."""
-    told = read(data)
+    status = read(data)
     path = rows_in_use(str(settings.library / "index"))
-    return combine(told, from_index(path, _text(told, "session_id"), time.time()))
+    return combine(status, from_index(path, _text(status, "session_id"), time.time()))
 
 
 def rows_in_use(folder: str) -> str:
@@ -52,10 +52,10 @@ def from_stdin() -> bytes:
 def read(data: bytes) -> dict[str, Any]:
     """The parsed JSON; empty if it is not valid."""
     try:
-        told = json.loads(data.decode("utf-8", "replace"))
+        status = json.loads(data.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return status if isinstance(status, dict) else {}
 
 
 def from_index(path: str, session: str | None, now: float) -> dict[str, Any]:
@@ -76,26 +76,26 @@ def from_index(path: str, session: str | None, now: float) -> dict[str, Any]:
         return {}
 
 
-def combine(told: dict[str, Any], indexed: dict[str, Any]) -> dict[str, Any]:
+def combine(status: dict[str, Any], indexed: dict[str, Any]) -> dict[str, Any]:
     """The contents of the line. The larger chat cost counts: the index may be behind, stdin covers only this run."""
-    said = _number(told, "cost", "total_cost_usd")
+    said = _number(status, "cost", "total_cost_usd")
     costs = [
         cost
         for cost in (indexed.get("cost_microdollars"), None if said is None else round(said * 1e6))
         if cost is not None
     ]
-    counts = [_number(told, "context_window", f"total_{side}_tokens") for side in ("input", "output")]
+    counts = [_number(status, "context_window", f"total_{side}_tokens") for side in ("input", "output")]
     tokens = indexed.get("tokens")
     if tokens is None and any(count is not None for count in counts):
         tokens = round(sum(count or 0 for count in counts))
     return {
-        "model": _text(told, "model", "display_name") or _text(told, "model", "id") or _text(told, "model"),
+        "model": _text(status, "model", "display_name") or _text(status, "model", "id") or _text(status, "model"),
         "cost_microdollars": max(costs, default=None),
         "tokens": tokens,
         "today_microdollars": indexed.get("today_microdollars"),
         "window": indexed.get("window"),
-        "context_used_percentage": _number(told, "context_window", "used_percentage"),
-        "limit_used_percentage": _number(told, "rate_limits", "five_hour", "used_percentage"),
+        "context_used_percentage": _number(status, "context_window", "used_percentage"),
+        "limit_used_percentage": _number(status, "rate_limits", "five_hour", "used_percentage"),
     }
 
 
@@ -177,19 +177,19 @@ def _quoted(path: str) -> str:
     return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
 
 
-def _value(told: Any, *names: str) -> Any:  # noqa: ANN401 - whatever stdin says
+def _value(status: Any, *names: str) -> Any:  # noqa: ANN401 - whatever stdin says
     for name in names:
-        told = told.get(name) if isinstance(told, dict) else None
-    return told
+        status = status.get(name) if isinstance(status, dict) else None
+    return status
 
 
-def _text(told: dict[str, Any], *names: str) -> str | None:
-    value = _value(told, *names)
+def _text(status: dict[str, Any], *names: str) -> str | None:
+    value = _value(status, *names)
     return value if isinstance(value, str) and value else None
 
 
-def _number(told: dict[str, Any], *names: str) -> float | None:
-    value = _value(told, *names)
+def _number(status: dict[str, Any], *names: str) -> float | None:
+    value = _value(status, *names)
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15
     return value if is_number else None
 

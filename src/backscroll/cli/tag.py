@@ -42,5 +42,5 @@ def command(name: str | None, words: tuple[str, ...], remove: bool) -> None:
     if remove and not how:
         raise NothingFound(f"it has no tag {', '.join(words)}", f"see backscroll tag {name}")
     verb = "removed" if remove else "tagged"
-    told = f"{verb} {clean_line(', '.join(how))}" if how else "already has these tags"
-    write_changed(library, stored, told, as_json=request.json, changed=bool(how))
+    message = f"{verb} {clean_line(', '.join(how))}" if how else "already has these tags"
+    write_changed(library, stored, message, as_json=request.json, changed=bool(how))

@@ -29,21 +29,23 @@ def command(rebuild: bool) -> None:
     if not any(home.exists for home in homes):
         raise no_history(homes)
     with local_library(settings, homes) as library, ProgressLine(quiet=request.quiet, plain=True) as progress:
-        told = library.rebuild(progress) if rebuild else library.update(progress)
+        updated = library.rebuild(progress) if rebuild else library.update(progress)
     if not request.quiet:
-        write_update_notes(told, verbose=True)
+        write_update_notes(updated, verbose=True)
     if request.json:
         write_json({
-            "files": told.work.files,
-            "bytes": told.work.size,
-            "records": told.work.records,
-            "chats": told.work.chats,
-            "passages": told.passages,
-            "kept_bytes": told.kept,
-            "unreadable": [{"file": str(item.path), "reason": item.reason} for item in told.unreadable],
+            "files": updated.work.files,
+            "bytes": updated.work.size,
+            "records": updated.work.records,
+            "chats": updated.work.chats,
+            "passages": updated.passages,
+            "kept_bytes": updated.kept,
+            "unreadable": [{"file": str(item.path), "reason": item.reason} for item in updated.unreadable],
         })  # fmt: skip
-    elif not request.quiet and told.is_nothing:
+    elif not request.quiet and updated.is_nothing:
         write_note("everything is up to date")
     elif not request.quiet:
-        read = f"read {size(told.work.size)} of {plural(told.work.files, 'file')}"
-        write_note(f"{read}: {plural(told.work.chats, 'chat')} changed, {plural(told.passages, 'passage')} indexed")
+        read = f"read {size(updated.work.size)} of {plural(updated.work.files, 'file')}"
+        write_note(
+            f"{read}: {plural(updated.work.chats, 'chat')} changed, {plural(updated.passages, 'passage')} indexed"
+        )

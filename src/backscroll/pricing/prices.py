@@ -77,8 +77,8 @@ class Prices:
     def fingerprint(self) -> str:
         """Another one whenever a request might now have another cost than before."""
         if self._fingerprint is None:
-            told = "\n".join([f"{RULES} {WEB_SEARCH}", *map(str, self.all())])
-            self._fingerprint = hashlib.sha256(told.encode()).hexdigest()[:16]
+            listed = "\n".join([f"{RULES} {WEB_SEARCH}", *map(str, self.all())])
+            self._fingerprint = hashlib.sha256(listed.encode()).hexdigest()[:16]
         return self._fingerprint
 
     def _find(self, model: str, speed: str | None, day: int | None) -> Price | None:

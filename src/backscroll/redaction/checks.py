@@ -19,7 +19,7 @@ def is_password(value: bytes) -> bool:
     return not STAND_IN.search(value)
 
 
-def is_told(value: bytes) -> bool:
+def is_stated(value: bytes) -> bool:
     """For files of passwords: also not the word for one, as in the documentation of their format."""
     return not STAND_IN.search(value) and value.lower() not in CALLED
 
@@ -29,7 +29,7 @@ def is_url_password(value: bytes) -> bool:
 
     `5432/shop` is a port and a path, `5432/FGH4x7Q2z` a password that begins with digits.
     """
-    return is_told(value) and (not PORT.match(value) or is_chosen(value.partition(b"/")[2]))
+    return is_stated(value) and (not PORT.match(value) or is_chosen(value.partition(b"/")[2]))
 
 
 def is_argument(value: bytes) -> bool:
@@ -45,10 +45,10 @@ def is_bearer(value: bytes) -> bool:
 def is_account(value: bytes) -> bool:
     """Whether it is base64 of a name, a colon and a password."""
     try:
-        told = base64.b64decode(value + b"=" * (-len(value) % 4), validate=True)
+        decoded = base64.b64decode(value + b"=" * (-len(value) % 4), validate=True)
     except binascii.Error:
         return False
-    return b":" in told and told.isascii() and told.decode("ascii").isprintable()
+    return b":" in decoded and decoded.isascii() and decoded.decode("ascii").isprintable()
 
 
 def is_drawn(value: bytes) -> bool:
@@ -114,8 +114,8 @@ def looks_drawn(value: bytes) -> bool:
 def is_cookie(value: bytes) -> bool:
     """Whether any cookie has a value that a server issued."""
     return any(
-        len(told) >= 8 and not STAND_IN.search(told) and bool(DIGIT.search(told))
-        for told in (cookie.partition(b"=")[2] for cookie in value.split(b";"))
+        len(secret) >= 8 and not STAND_IN.search(secret) and bool(DIGIT.search(secret))
+        for secret in (cookie.partition(b"=")[2] for cookie in value.split(b";"))
     )
 
 

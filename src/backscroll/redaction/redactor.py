@@ -114,10 +114,10 @@ class Redactor:
         if not _tells(name):
             return self.text(value)
         before = f"{name}: "
-        told = self.text(before + value)
-        if told != before + value:
+        masked = self.text(before + value)
+        if masked != before + value:
             # The name itself may be one, and is hidden elsewhere.
-            return told.removeprefix(before) if told.startswith(before) else self.text(value)
+            return masked.removeprefix(before) if masked.startswith(before) else self.text(value)
         data = value.encode("utf-8", "surrogatepass")
         check = is_phrase if CHOSEN_FIELD.search(name) else is_drawn
         if HIDDEN_FIELD.search(name) and not MASK.search(data) and not BLANK.search(value) and check(data):

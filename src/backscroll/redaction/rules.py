@@ -18,7 +18,7 @@ from backscroll.redaction.checks import (
     is_password,
     is_phrase,
     is_said,
-    is_told,
+    is_stated,
     is_url_password,
     is_words,
 )
@@ -160,7 +160,7 @@ RULES: Final[tuple[Rule, ...]] = (
             r"([^\s:\"'`\\\xff]{4,}(?:\\:[^\s:\"'`\\\xff]*)*)(?:[\s\"'`\\]|$)",
             rf"{START}machine{SPACE}+\S+{SPACE}+login{SPACE}+\S+{SPACE}+password{SPACE}+([^\s\"'\\\xff]{{4,}})",
         ),
-        (r":54\d\d:", ":6432:", r":\*:", r"machine\s", r"machine\\"), check=is_told,
+        (r":54\d\d:", ":6432:", r":\*:", r"machine\s", r"machine\\"), check=is_stated,
     ),
     Rule(
         "sql-password", "a password in an SQL statement",

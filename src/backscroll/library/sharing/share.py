@@ -35,7 +35,7 @@ from backscroll.store import StoredChat
 
 CROWDED: Final = "[left out: {bytes} bytes with more than {most} values, too many to look through for secrets]"
 
-__all__ = ["VERSION", "Redactor", "SharedChat", "redactor", "rows_of", "share", "told"]
+__all__ = ["VERSION", "Redactor", "SharedChat", "redaction_summary", "redactor", "rows_of", "share"]
 
 
 def redactor(*, emails: bool = False) -> Redactor:
@@ -43,7 +43,7 @@ def redactor(*, emails: bool = False) -> Redactor:
     return Redactor(usual_rules(emails=emails))
 
 
-def told(hiding: Redactor) -> str:
+def redaction_summary(hiding: Redactor) -> str:
     """What was hidden, in a line: `masked 3 secrets: github-token 2, jwt 1`."""
     counts = hiding.secrets
     if not counts:
