@@ -1,4 +1,4 @@
-"""What one can do. The only way in: a door calls this, and nothing below it."""
+"""Everything a user can do. Doors call this package, and nothing below it."""
 
 from backscroll.archive import Merged, Restored
 from backscroll.conversation import Agent, Branch, Chat, Message, Overview, bytes_of, overview_of, pictures_of

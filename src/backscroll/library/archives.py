@@ -13,18 +13,18 @@ from backscroll.settings import Settings
 
 
 def archive_folder(settings: Settings) -> Path:
-    """Where the archive of a library lies."""
+    """The folder of a library's archive."""
     return settings.library / "archive"
 
 
 def open_writer(settings: Settings, *, accepts_loss: bool = False) -> Writer:
-    """The archive of a library, to be written to; the library is made, and closed to other users."""
+    """The archive of a library, open for writing; creates the library with private permissions."""
     private_folder(settings.library)
     return Writer(archive_folder(settings), accepts_loss=accepts_loss)
 
 
 def find_archive(settings: Settings) -> Archive | None:
-    """The archive, if anything was ever kept. One that the system refuses to read is an error, and not "nothing"."""
+    """The archive, if anything was ever kept. An unreadable archive is an error, not "nothing"."""
     try:
         archive = SHARED.open(archive_folder(settings))
     except NotADirectoryError:
@@ -43,7 +43,7 @@ def has_history(settings: Settings, homes: Sequence[Home]) -> bool:
 
 
 class SharedArchive:
-    """The archive that was opened last, for all threads: its catalogue may be large, and only changes when it grows."""
+    """The last opened archive, shared by all threads: its catalogue may be large and only changes when it grows."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -51,11 +51,11 @@ class SharedArchive:
         self._archive: Archive | None = None
 
     def open(self, folder: Path) -> Archive:
-        """The archive in this folder, as it is now."""
+        """The current state of the archive in this folder."""
         with self._lock:
             stamp = (folder, disk_state(folder))
             if self._archive is None or stamp != self._stamp:
-                self._archive = None  # before the new one is read: two would not be held at once
+                self._archive = None  # before reading the new one, so that two are never in memory at once
                 self._archive, self._stamp = Archive(folder), stamp
             return self._archive
 
@@ -64,7 +64,7 @@ SHARED: Final = SharedArchive()
 
 
 def open_archive(settings: Settings) -> Archive:
-    """The archive, which must be there."""
+    """The archive; an error if there is none."""
     archive = Archive(archive_folder(settings))
     if not archive.exists:
         raise NothingFound(f"nothing is kept yet in {archive.folder}", "run backscroll keep")

@@ -10,7 +10,7 @@ from backscroll.settings import Settings
 
 
 def open_homes(settings: Settings) -> list[Home]:
-    """The homes to read: those that the user named, which must be there, else the one that Claude Code would use."""
+    """The homes to read: those the user named, which must exist, otherwise the one Claude Code would use."""
     homes = find_homes(settings.homes)
     for home in homes:
         if settings.homes and not home.exists:
@@ -32,7 +32,7 @@ TRY_THE_DEMO: Final = "or try it on sample conversations: backscroll --demo list
 
 
 def cleanup_days(home: Home) -> int | None:
-    """After how many days the home's settings let sessions be deleted; None if they do not say or cannot be read."""
+    """After how many days sessions are deleted, by the home's settings; None if not set or not readable."""
     try:
         return cleanup_period(read_small(home.path / "settings.json"))
     except OSError:

@@ -63,11 +63,11 @@ class Library:
         return [Home(path, self.machine.id) for path in self._homes]
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close it."""
         self.store.close()
 
     def discard(self) -> None:
-        """Close it and delete its index. For one that was made in a temporary folder."""
+        """Close it and delete its index, for a library in a temporary folder."""
         self.store.discard()
 
     def clone(self) -> "Library":
@@ -83,7 +83,7 @@ class Library:
     # Keeping it fresh
 
     def refresh(self, *, with_text: bool, progress: Progress | None = None) -> Updated | None:
-        """Bring it up to date if anything changed; None if not. While another process does, what is there must do."""
+        """Update it if anything changed; None if not. If another process is updating it, use it as it is."""
         try:
             self._discoveries, is_due = look(self.store, self.settings, self.homes, self.machine)
             is_due = is_due or (with_text and self.store.pending().passages > 0)
@@ -99,12 +99,12 @@ class Library:
             return None
 
     def update(self, progress: Progress | None = None) -> Updated:
-        """Bring it up to date, whatever it takes. Busy if another process is at it."""
+        """Update it. Busy if another process is updating it."""
         self._discoveries = None
         return self._update(with_text=True, progress=progress)
 
     def rebuild(self, progress: Progress | None = None) -> Updated:
-        """Make the index again from homes and archive. Until the new one is complete, the old one answers."""
+        """Rebuild the index from homes and archive. The old one stays in use until the new one is complete."""
         self._discoveries = None
         return self._update(with_text=True, progress=progress, rebuild=True)
 
@@ -118,7 +118,7 @@ class Library:
                 except DamagedStoreError as damage:
                     notices.append(f"{damage.message}; it was made again, and nothing is lost")
                 except ForgottenRowsError:
-                    pass  # an `archive forget` that did not come to its end
+                    pass  # an interrupted `archive forget`
             with self.store.rebuilding():
                 done = self._run_update(with_text=True, progress=progress)
             done.notices += notices
@@ -150,14 +150,14 @@ class Library:
         )
 
     def renew(self) -> None:
-        """Know what has happened since: marks, live sessions, what is kept. For whoever holds it for long."""
+        """Reload marks, live sessions and the archive, for long-lived libraries."""
         for name in ("marks", "scope", "live"):
             self.__dict__.pop(name, None)
         self.machine = read_machine(self.settings.library)
         self.__dict__.pop("_sources", None)
         self.store.renew()
 
-    # Asking it
+    # Queries
 
     def search(
         self,
@@ -169,7 +169,7 @@ class Library:
         hits: int = 3,
         width: int = 240,
     ) -> SearchResults:
-        """The chats that answer a query, with the passages that do."""
+        """The chats that match a query, with their matching passages."""
         texts = self.texts()
         try:
             return search(
@@ -182,12 +182,12 @@ class Library:
     def chats(
         self, query: str | Query = "", *, limit: int | None = None, offset: int = 0, sort: str = "newest"
     ) -> list[StoredChat]:
-        """The chats that a query accepts by its fields, and by its words in their titles."""
+        """The chats that match the fields of a query and have its words in their titles."""
         order = _sort(sort, (*CHAT_SORTS, "relevance"))
         return self.store.chats(self.parse(query), self.scope, sort=order, limit=limit, offset=offset)
 
     def find(self, name: str) -> StoredChat:
-        """The chat that this is the id of, or of a session, message or agent in it; the beginning is enough."""
+        """The chat whose id (or a session, message or agent id in it) starts with `name`."""
         found = self.store.find(name.lower(), self.scope) or self.store.find(name, self.scope)
         exact = [chat for chat in found if {name, name.lower()} & {chat.overview.id, *chat.overview.sessions}]
         found = exact if len(exact) == 1 else found
@@ -199,7 +199,7 @@ class Library:
         return found[0]
 
     def open(self, chat: str | StoredChat, *, with_records: bool = True) -> OpenedChat:
-        """A chat with everything that was said in it; without its records, only its shape."""
+        """A chat with all its messages, or without its records, only its structure."""
         stored = self.find(chat) if isinstance(chat, str) else chat
         chats = Chats(keep=with_records)
         sources = self._sources_of(stored)
@@ -213,9 +213,9 @@ class Library:
         return OpenedChat(opened, stored.overview.title, self.scope.live, sources, self.machine)
 
     def missing_from(self, chat: StoredChat) -> list[Path]:
-        """The files of a chat of which neither a home nor the archive has all that was read: part of it is not shown.
+        """The files of a chat that are no longer complete in a home or the archive: part of the chat cannot be shown.
 
-        The archive has less of a file than the index has read where a line of its catalogue is damaged.
+        The archive has less of a file than the index has read if a line of its catalogue is damaged.
         """
         known = self.store.known_at(self.store.sources(chat.key))
         sources = {name: self.source(name, entry.size) for name, entry in known.items()}
@@ -234,7 +234,7 @@ class Library:
             texts.close()
 
     def text(self, hit: Hit) -> str:
-        """All of a passage that was found."""
+        """The full text of a passage."""
         texts = self.texts()
         try:
             return text_of(texts, hit)
@@ -242,27 +242,27 @@ class Library:
             texts.close()
 
     def similar(self, query: Query) -> list[str]:
-        """Words that are there and look like those of a query that are not."""
+        """Indexed words similar to those of a query that are not."""
         return [word for wanted in query.words for word in self.store.similar(wanted)[:3]]
 
     def sql(self, statement: str, *, limit: int = 1000, seconds: float = 10.0) -> Table:
-        """Run a statement that only reads."""
+        """Run a read-only statement."""
         return self.store.sql(statement, limit, seconds)
 
     def views(self) -> list[SqlView]:
-        """The documented views that statements are about."""
+        """The documented views."""
         return self.store.views()
 
     @property
     def dialect(self) -> str:
-        """The SQL that statements are written in."""
+        """The SQL dialect of statements."""
         return self.store.dialect
 
-    # What is in it
+    # Content
 
     @property
     def is_indexed(self) -> bool:
-        """Whether there is an index to ask."""
+        """Whether there is an index."""
         return self.store.exists
 
     @property
@@ -271,15 +271,15 @@ class Library:
         return self.store.exists and self.store.noted("catalogue") is not None
 
     def pending_passages(self) -> int:
-        """How many passages cannot be found yet."""
+        """Number of passages that are not searchable yet."""
         return self.store.pending().passages if self.store.exists else 0
 
     def index_size(self) -> int:
-        """How many bytes the index takes up."""
+        """The size of the index in bytes."""
         return self.store.size()
 
     def totals(self) -> Totals:
-        """How many chats and messages there are."""
+        """The number of chats and messages."""
         return self.store.totals()
 
     def titles(self) -> dict[str, str]:
@@ -287,7 +287,7 @@ class Library:
         return self.store.reports(None, self.scope).chat_titles()
 
     def answer_costs(self, messages: Iterable[str]) -> dict[str, int | None]:
-        """What these answers cost, in nanodollars, by message id; None where no price is known."""
+        """The costs of these answers in nanodollars, by message id; None if no price is known."""
         return {message: answer.cost for message, answer in self.store.answers(messages).items()}
 
     def newest_hits(self, query: Query, limit: int) -> list[Hit]:
@@ -295,11 +295,11 @@ class Library:
         return list(islice(self.store.passages(query, self.scope), limit))
 
     def chats_of_hits(self, hits: Iterable[Hit]) -> dict[int, StoredChat]:
-        """The chats of some passages, by the key that the passages have of them."""
+        """The chats of some passages, by their key."""
         return self.store.chats_by_key(sorted({hit.chat for hit in hits}))
 
     def parse(self, query: str | Query) -> Query:
-        """A query as its tree."""
+        """The parsed query."""
         return parse(query, datetime.now().astimezone()) if isinstance(query, str) else query
 
     @cached_property
@@ -310,12 +310,12 @@ class Library:
 
     @cached_property
     def marks(self) -> Marks:
-        """What the user says of chats."""
+        """The user's marks on chats."""
         return read_marks(self.settings.library)
 
     @cached_property
     def scope(self) -> Scope:
-        """What only this moment knows."""
+        """What a query depends on besides the index: live sessions, marks, homes."""
         mine = {(home.machine, str(home.path)) for home in self.homes}
         there = self.store.homes()
         homes = mine | {(machine, home) for machine, home in there if not self.machine.is_own(machine)}
@@ -372,7 +372,7 @@ class Library:
         return sources
 
     def texts(self) -> Texts:
-        """Reads the texts of passages, from the homes and the archive that are open."""
+        """Reads the texts of passages from the open homes and the archive."""
         return Texts(self.source)
 
     @cached_property

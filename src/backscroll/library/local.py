@@ -1,4 +1,4 @@
-"""The library of this machine: which store it has, and where that lies."""
+"""The library of this machine: its store, and where it is."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,12 +14,12 @@ def local_library(
 ) -> Library:
     """The library of these homes, with its index on this machine's disk.
 
-    `index` is the folder of the index, if not the usual one; without `keeps` the archive stays as it is.
+    `index` is the folder of the index, if not the usual one; without `keeps` the archive is not changed.
     """
     store = LocalStore(index or index_folder(settings))
     return Library(settings, homes, store, keeps=keeps, is_temporary=index is not None and not keeps)
 
 
 def index_folder(settings: Settings) -> Path:
-    """Where the index lies. What is in it is the store's own affair."""
+    """The folder of the index. Its content is private to the store."""
     return settings.library / "index"

@@ -1,4 +1,4 @@
-"""The chats that the user said something of."""
+"""The chats that the user marked."""
 
 from typing import NamedTuple
 
@@ -9,26 +9,26 @@ from backscroll.store import StoredChat
 
 
 class MarkedChat(NamedTuple):
-    """A chat and what is said of it."""
+    """A chat and its marks."""
 
     id: str
     chat: StoredChat | None
-    """None where no chat of this library has such a session (any more)."""
+    """None if no chat of this library has such a session, or no longer has it."""
     mark: Mark
 
 
 def sessions_of(stored: StoredChat) -> list[str]:
-    """What a chat may be marked by; where there is nothing yet, the first."""
+    """The session ids that may carry a chat's marks; without any marks, the first is used."""
     return list(dict.fromkeys([stored.overview.id, *stored.overview.sessions]))
 
 
 def marked_chat(library: Library, stored: StoredChat) -> MarkedChat:
-    """What is said of one chat."""
+    """The marks of one chat."""
     return MarkedChat(stored.overview.id, stored, library.marks.of(sessions_of(stored)))
 
 
 def marked_chats(library: Library) -> list[MarkedChat]:
-    """Every chat that something is said of, as `list` has them; behind them what belongs to none that is here."""
+    """Every marked chat, in the order of `list`, followed by marks without a chat in this library."""
     found: dict[int, StoredChat] = {}
     lost = []
     for session, mark in library.marks.chats.items():

@@ -24,7 +24,7 @@ Answer = TypeVar("Answer")
 
 
 class Mark(Struct, kw_only=True, omit_defaults=True):
-    """What is said of one chat, by the id of one of its sessions."""
+    """The marks of one chat, by the id of one of its sessions."""
 
     pinned: bool = False
     tags: list[str] = field(default_factory=list)
@@ -32,14 +32,14 @@ class Mark(Struct, kw_only=True, omit_defaults=True):
 
 
 class Note(Struct, kw_only=True):
-    """A remark, and when it was made."""
+    """A note and its time."""
 
     text: str
     at: str
 
 
 class Marks(Struct, kw_only=True):
-    """All of it. Where `sessions` are asked for, they are those of one chat, its own id among them, if need be."""
+    """All marks. `sessions` are the session ids of one chat, including its own id."""
 
     chats: dict[str, Mark] = field(default_factory=dict)
     searches: dict[str, str] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Marks(Struct, kw_only=True):
         return frozenset(session for session, mark in self.chats.items() if mark.pinned)
 
     def tagged(self) -> dict[str, frozenset[str]]:
-        """The sessions by the tags of their chats, in small letters."""
+        """The sessions by the tags of their chats, in lower case."""
         tags = {tag.lower() for mark in self.chats.values() for tag in mark.tags}
         return {
             tag: frozenset(
@@ -59,7 +59,7 @@ class Marks(Struct, kw_only=True):
         }
 
     def of(self, sessions: Sequence[str]) -> Mark:
-        """What is said of the chat with these sessions; the notes in the order in which they were made."""
+        """The marks of the chat with these sessions; notes in the order they were made."""
         found = self._of(sessions)
         tags: dict[str, str] = {}
         for tag in (tag for mark in found for tag in mark.tags):
@@ -71,7 +71,7 @@ class Marks(Struct, kw_only=True):
         )
 
     def pin(self, sessions: Sequence[str], *, undo: bool = False) -> bool:
-        """Pin a chat, or unpin it; whether that was new."""
+        """Pin or unpin a chat; return whether that changed anything."""
         before = self.of(sessions).pinned
         if undo:
             for mark in self._of(sessions):
@@ -81,7 +81,7 @@ class Marks(Struct, kw_only=True):
         return before == undo
 
     def tag(self, sessions: Sequence[str], tags: Iterable[str]) -> list[str]:
-        """Give a chat tags; those that it had not."""
+        """Tag a chat; return the new tags."""
         had = {tag.lower() for tag in self.of(sessions).tags}
         wanted = {tag.lower(): tag for tag in map(_plain_text, tags) if tag}
         new = [tag for name, tag in wanted.items() if name not in had]
@@ -90,7 +90,7 @@ class Marks(Struct, kw_only=True):
         return new
 
     def untag(self, sessions: Sequence[str], tags: Iterable[str]) -> list[str]:
-        """Take tags from a chat; those that it had."""
+        """Remove tags from a chat; return those it had."""
         gone = {_plain_text(tag).lower() for tag in tags}
         taken = [tag for tag in self.of(sessions).tags if tag.lower() in gone]
         for mark in self._of(sessions):
@@ -98,17 +98,17 @@ class Marks(Struct, kw_only=True):
         return taken
 
     def note(self, sessions: Sequence[str], text: str, now: datetime | None = None) -> None:
-        """Make a remark on a chat."""
+        """Add a note to a chat."""
         self._one(sessions).notes.append(new_note(text, now))
 
     def unnote(self, sessions: Sequence[str], number: int) -> Note | None:
-        """Take back one of a chat's notes, as `of` numbers them from 1; None if there is none such."""
+        """Remove a note of a chat, numbered from 1 as in `of`; None if there is no such note."""
         notes = self.of(sessions).notes
         if not 1 <= number <= len(notes):
             return None
         taken = notes[number - 1]
         for mark in self._of(sessions):
-            # By identity: two remarks may be the same, word for word.
+            # By identity: two notes may have the same text.
             mark.notes = [note for note in mark.notes if note is not taken]
         return taken
 
@@ -116,17 +116,17 @@ class Marks(Struct, kw_only=True):
         return [self.chats[session] for session in dict.fromkeys(sessions) if session in self.chats]
 
     def _one(self, sessions: Sequence[str]) -> Mark:
-        """Where more of a chat is put: with what is said of it, else with its oldest session."""
+        """Where to add marks of a chat: to its existing marks, otherwise to its oldest session."""
         return next(iter(self._of(sessions)), None) or self.chats.setdefault(sessions[0], Mark())
 
 
 def read_marks(library: Path) -> Marks:
-    """What was said so far; an error if the file cannot be read, for it is nowhere else."""
+    """The saved marks; an error if the file cannot be read, because there is no other copy."""
     return _read(_path(library))[0]
 
 
 def change_marks(library: Path, change: Callable[[Marks], Answer]) -> Answer:
-    """Change what is said, all at once: whoever reads sees all of it or what was there before."""
+    """Change the marks atomically: readers see the old or the new state."""
     path = _path(private_folder(library))
     busy = "another process is changing your pins, tags and notes"
     with FileLock(library / "marks.lock", busy, "try again in a moment", wait=LOCK_SECONDS):
@@ -142,7 +142,7 @@ def change_marks(library: Path, change: Callable[[Marks], Answer]) -> Answer:
 
 
 def new_note(text: str, now: datetime | None = None) -> Note:
-    """A remark made now."""
+    """A new note."""
     return Note(text=_plain_text(text), at=(now or datetime.now(UTC)).isoformat(timespec="seconds"))
 
 
@@ -160,7 +160,7 @@ def _path(library: Path) -> Path:
 
 
 def _read(path: Path) -> tuple[Marks, Any]:
-    """What the file says, and the same as plain JSON."""
+    """The content of the file, and the same as plain JSON."""
     try:
         data = path.read_bytes()
         return msgspec.json.decode(data, type=Marks), msgspec.json.decode(data)
@@ -181,7 +181,7 @@ def _unknown(written: dict[str, Any]) -> str | None:
 
 
 def _plain_text(text: str) -> str:
-    """What was typed, without bytes that are no text: the file must stay one that can be read."""
+    """The typed text without invalid bytes: the file must stay readable."""
     return text.encode("utf-8", "replace").decode().strip()
 
 

@@ -11,12 +11,13 @@ from backscroll.library.local import local_library
 from backscroll.settings import Settings
 
 MOST_IDLE: Final = 2
-"""How many idle ones are kept. Each may hold another state of the archive and of the words: 45 MB with 300,000 rows and
-55,000 captures. Opening one takes 12 ms."""
+"""How many idle libraries are kept. Each may hold another state of the archive and the text index: 45 MB with 300,000
+rows and 55,000 captures. Opening one takes 12 ms.
+"""
 
 
 class Pool:
-    """Gives a library to each thread that asks for one."""
+    """Lends a library to each thread that needs one."""
 
     def __init__(self, settings: Settings, homes: Sequence[Home]) -> None:
         self.settings = settings
@@ -27,7 +28,7 @@ class Pool:
 
     @contextmanager
     def library(self) -> Iterator[Library]:
-        """A library that nobody else reads from meanwhile, knowing what has happened until now."""
+        """A library for exclusive use, with a fresh view of marks and live sessions."""
         with self._lock:
             library = self._idle.pop() if self._idle else None
         library = library or local_library(self.settings, self.homes)
@@ -43,7 +44,7 @@ class Pool:
                 library.close()
 
     def close(self) -> None:
-        """Let go of everything; what is being read from is let go of when its reader is done."""
+        """Close all libraries; those in use are closed when their reader is done."""
         with self._lock:
             self._is_closed = True
             idle, self._idle = self._idle, []

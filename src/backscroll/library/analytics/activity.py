@@ -1,6 +1,6 @@
-"""When one works: prompts by weekday and hour, and days in a row.
+"""Activity: prompts by weekday and hour, and streaks of days.
 
-Every time is taken to the user's time zone by itself, so that summer time shifts nothing.
+Every time is converted to the user's time zone separately, so that daylight saving time shifts nothing.
 """
 
 from collections import Counter
@@ -35,9 +35,9 @@ def activity(library: Library, asked: ReportRequest, today: date) -> Report:
 
 
 def streaks(days: Counter[date], today: date) -> dict[str, Any]:
-    """The longest run of days with a prompt, the one that goes on now, and the busiest day.
+    """The longest and the current streak of days with a prompt, and the busiest day.
 
-    A run that reaches yesterday still goes on: today is not over.
+    A streak that reaches yesterday is current: today is not over.
     """
     runs: list[list[date]] = []
     ordered = sorted(days)

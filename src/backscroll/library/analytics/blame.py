@@ -1,4 +1,4 @@
-"""Which chats changed a file, when, and what was asked for."""
+"""Which chats changed a file, when, and the prompts behind it."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -19,7 +19,7 @@ class TurnEdits(NamedTuple):
     project: str | None
     agent: str | None
     prompt: str | None
-    """How what was typed begins."""
+    """The start of the prompt."""
     prompt_uuid: str | None
     first: datetime | None
     last: datetime | None
@@ -35,7 +35,7 @@ class TurnEdits(NamedTuple):
 
 
 def blame(library: Library, path: str, asked: ReportRequest, *, reads: bool = False) -> list[TurnEdits]:
-    """The turns that changed files whose path ends so, the newest first; with `reads` also those that only read."""
+    """The turns that changed files whose path ends with this, newest first; with `reads`, also those that only read."""
     calls = file_calls(library, asked, path)
     if not calls:
         raise NothingFound(f"no chat read or changed {path}", "see backscroll stats files")

@@ -24,7 +24,7 @@ COLUMNS: Final = ("start", "end", *MEASURES, "models")
 
 @dataclass
 class LimitWindow:
-    """One of them; times in microseconds."""
+    """A window; times in microseconds."""
 
     start: int
     sums: UsageTotals = field(default_factory=UsageTotals)
@@ -32,12 +32,12 @@ class LimitWindow:
 
     @property
     def end(self) -> int:
-        """When it is over."""
+        """Its end."""
         return self.start + LENGTH
 
 
 def blocks(library: Library, asked: ReportRequest, now: datetime, *, active: bool = False) -> Report:
-    """The windows, the latest first; with `active` only the one that is open now."""
+    """The windows, the latest first; with `active` only the open one."""
     windows, untimed, synthetic = _windows(library, asked)
     at = microseconds(now) or 0
     since, until = microseconds(asked.since), microseconds(asked.until)
@@ -75,7 +75,7 @@ def blocks(library: Library, asked: ReportRequest, now: datetime, *, active: boo
 
 
 def starts_of(quarters: list[int]) -> list[int]:
-    """Where windows begin, for answers in these quarters of an hour (in their order)."""
+    """The starts of windows, for answers in these quarters of an hour (sorted)."""
     starts: list[int] = []
     for quarter in quarters:
         time = quarter * QUARTER
@@ -110,13 +110,13 @@ def _windows(library: Library, asked: ReportRequest) -> tuple[list[LimitWindow],
 
 
 def _burning(library: Library, asked: ReportRequest, window: LimitWindow, now: datetime) -> dict[str, Any]:
-    """How fast the open window is used, and where that leads if it goes on."""
+    """The rate of use of the open window, and its projection."""
     since = EPOCH + timedelta(microseconds=window.start)
     answers = reports_about(library, ReportRequest(query=asked.query, since=since)).answers()
     times = [row.time for row in answers if row.time is not None and row.model != SYNTHETIC]
     at = microseconds(now) or 0
     first, last = min(times, default=window.start), max(times, default=window.start)
-    # By the time since the first answer; less than a minute says nothing.
+    # By the time since the first answer; less than a minute is meaningless.
     minutes = max(1.0, (at - first) / 60e6)
     left = max(0.0, (window.end - at) / 60e6)
     tokens, cost = window.sums.sums.tokens, microdollars(window.sums.sums.cost)

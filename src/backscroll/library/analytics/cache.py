@@ -22,7 +22,7 @@ LONGEST: Final = "more than 1 h"
 
 
 class CacheTotals:
-    """What answers add up to; money in nanodollars."""
+    """Sums over answers; money in nanodollars."""
 
     __slots__ = ("answers", "cost", "input", "missed", "missed_cost", "misses", "priced", "read", "saved", "write")
 
@@ -31,7 +31,7 @@ class CacheTotals:
         self.missed_cost = self.cost = self.saved = self.priced = 0
 
     def add(self, answer: CachedAnswer, prices: Prices) -> None:
-        """Take one more into account."""
+        """Add an answer."""
         self.answers += 1
         self.input += answer.input
         self.write += answer.cache_write
@@ -61,19 +61,19 @@ class CacheTotals:
 
 
 def is_miss(answer: CachedAnswer) -> bool:
-    """Whether the cache had nothing of a conversation that went on."""
+    """Whether the cache had nothing of a continued conversation."""
     return answer.gap is not None and answer.cache_write > 0 and answer.cache_read == 0
 
 
 def pause_before(answer: CachedAnswer) -> str:
-    """How long it was since the answer before."""
+    """The time since the previous answer."""
     if answer.gap is None:
         return FIRST
     return next((name for most, name in PAUSES if answer.gap <= most), LONGEST)
 
 
 def cost_divided(answer: CachedAnswer, prices: Prices, plain: int, write: int, read: int) -> int | None:
-    """What an answer would have cost with its input divided up so."""
+    """The cost of an answer if its input were divided like this."""
     hour = answer.cache_write_1h if write else 0
     short = answer.cache_write_5m if write else 0
     return prices.cost(
@@ -83,7 +83,7 @@ def cost_divided(answer: CachedAnswer, prices: Prices, plain: int, write: int, r
 
 
 def cache(library: Library, asked: ReportRequest, by: str = "day") -> Report:
-    """How well the cache worked, by a dimension; `pause` is the time since the answer before."""
+    """How well the cache worked, by a dimension; `pause` is the time since the previous answer."""
     prices = load_prices(library.settings)
     since = microseconds(asked.since)
     since = None if since is None else since // QUARTER * QUARTER
@@ -91,7 +91,7 @@ def cache(library: Library, asked: ReportRequest, by: str = "day") -> Report:
     groups: dict[str, CacheTotals] = {}
     total = CacheTotals()
     for answer in reports_about(library, asked).cached_answers():
-        # The store gives the older ones too, so that the first one has its pause.
+        # The store returns older answers too, so that the first one has its pause.
         if since is not None and (answer.time is None or answer.time < since):
             continue
         groups.setdefault(name_of(answer), CacheTotals()).add(answer, prices)

@@ -1,4 +1,4 @@
-"""Tool calls as reports count them: each once, with how it ended, in the order of the conversation they belong to."""
+"""Tool calls for reports: each once, with how it ended, in the order of its conversation."""
 
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
@@ -11,12 +11,12 @@ from backscroll.library.library import Library
 from backscroll.store import EPOCH, ToolCallRow, microseconds
 
 ANSWERED: Final = frozenset({CallState.DONE, CallState.ERROR})
-"""How a call ends that was carried out; one that was denied or interrupted was not, or not to its end."""
+"""The end states of a call that ran; a denied or interrupted call did not run, or not to its end."""
 FAILED: Final = frozenset({CallState.ERROR, CallState.DENIED})
 
 
 def calls_of(library: Library, asked: ReportRequest, *, beyond: bool = False) -> list[ToolCallRow]:
-    """The calls, thread by thread, in their order; with `beyond` also those after the time that is asked about."""
+    """The calls, thread by thread, in order; with `beyond` also those after the period."""
     until = None if beyond else microseconds(asked.until)
     return library.store.reports(asked.query, library.scope, since=microseconds(asked.since), until=until).tool_calls()
 
@@ -28,13 +28,13 @@ def threads_of(calls: Iterable[ToolCallRow]) -> Iterator[list[ToolCallRow]]:
 
 
 def told(time: int | None) -> str | None:
-    """A moment as programs read it."""
+    """A time in machine-readable form."""
     if time is None:
         return None
     return (EPOCH + timedelta(microseconds=time)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def server_of(tool: str | None) -> str | None:
-    """The MCP server of a tool, as the client writes it: `mcp__SERVER__TOOL`."""
+    """The MCP server in a tool name `mcp__SERVER__TOOL`."""
     parts = (tool or "").split("__")
     return parts[1] if len(parts) > 2 and parts[0] == "mcp" else None

@@ -41,7 +41,7 @@ def compare(library: Library, asked: ReportRequest, first: str, second: str, now
 
 
 def side(asked: ReportRequest, text: str, now: datetime) -> ReportRequest:
-    """What one side asks about: a period (`2026`, `2026-01`, `2026-W05`, `2026-01-05`, `A..B`), else a query."""
+    """What one side means: a period (`2026`, `2026-01`, `2026-W05`, `2026-01-05`, `A..B`), otherwise a query."""
     period = period_of(text.strip(), now)
     if period is None:
         return replace(asked, query=parse(text, now))
@@ -52,7 +52,7 @@ def side(asked: ReportRequest, text: str, now: datetime) -> ReportRequest:
 
 
 def period_of(text: str, now: datetime) -> tuple[datetime | None, datetime | None] | None:
-    """From when until when, if the text is a period; its days are those of the time zone of `now`."""
+    """The start and end, if the text is a period; its days are in the time zone of `now`."""
     if ".." in text and ":" not in text.split("..")[0][:8]:
         start, _, end = text.partition("..")
         return (
@@ -76,7 +76,7 @@ def period_of(text: str, now: datetime) -> tuple[datetime | None, datetime | Non
 
 
 def model_of(query: Query | None) -> str | None:
-    """The model that a query asks for, where it plainly asks for one."""
+    """The model in a query, if it names exactly one."""
     parts: tuple[Part, ...] = (
         () if query is None else tuple(query.root.parts) if isinstance(query.root, All) else (query.root,)
     )

@@ -1,4 +1,4 @@
-"""What filled the context of chats: characters by what they are, beside the tokens that the answers really had."""
+"""What filled the context of chats: characters by kind, and the actual tokens of answers."""
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
@@ -18,7 +18,7 @@ DIMENSIONS: Final = ("chat", "tool", "turn")
 
 
 class ContextCut(NamedTuple):
-    """When a context was made shorter, and by how much; the tokens behind it are said, or those of the next answer."""
+    """When a context was compacted, and by how much; the tokens after it are stated, or those of the next answer."""
 
     time: int | None
     before: int | None
@@ -27,7 +27,7 @@ class ContextCut(NamedTuple):
 
     @property
     def lost(self) -> int:
-        """Tokens that are no longer in the context."""
+        """Tokens removed from the context."""
         return max(0, self.before - self.after) if self.before is not None and self.after is not None else 0
 
 
@@ -45,11 +45,11 @@ class ContextSizes:
 
     @property
     def largest(self) -> int | None:
-        """The most tokens that one had before it."""
+        """The largest context of an answer."""
         return max(self.context, default=None)
 
     def after(self, time: int | None) -> int | None:
-        """What the next one had before it."""
+        """The context of the next answer."""
         at = bisect_right(self.times, time or 0)
         return self.context[at] if at < len(self.context) else None
 
@@ -96,7 +96,7 @@ def _by_chat(
         compacted = _compactions(library, texts, asked, answers)
         ordered = sorted(parts, key=lambda chat: (-sum(parts[chat].values()), chat))
         shown = set(ordered[:limit])
-        # The index does not have the size of attachments: those of the chats that are shown are read.
+        # The index lacks the size of attachments: those of the shown chats are read.
         for one in reports.unsized_passages():
             if (one.chat or "-") in shown:
                 parts[one.chat or "-"]["other"] += len(texts.text(one.source, one.start, one.length, one.block))
@@ -132,7 +132,7 @@ def _by_turn(library: Library, asked: ReportRequest) -> Report:
     reports = reports_about(library, asked)
     prompts = [one for one in reports.typed_prompts() if not one.in_agent]
     prompts = list({one.uuid: one for one in reversed(prompts)}.values())[::-1]
-    # The first of its copies is the one whose time counts.
+    # The time of its first copy counts.
     prompts = sorted((one for one in prompts if one.time is not None), key=lambda one: one.time or 0)
     starts = [one.time or 0 for one in prompts]
     sizes: dict[int, Counter[str]] = defaultdict(Counter)

@@ -1,9 +1,9 @@
-"""What goes wrong again and again: errors of tools by their pattern, and how often the next try went well.
+"""Recurring errors: tool errors by pattern, and how often the retry succeeded.
 
-A *next try* is the next call, among the `WITHIN` calls that follow in the same conversation, of the same tool on the
-same thing: the same file for a tool that reads or changes one, the same program and subcommand for a shell command,
-and any call for other tools. The error counts as solved where that call was done. Nothing says whether the try was made
-because of the error, or whether the error was solved in another way.
+A *retry* is the next call of the same tool on the same thing, within the next `WITHIN` calls of the same conversation:
+the same file for a tool that reads or changes one, the same program and subcommand for a shell command, and any call
+for other tools. The error counts as solved if that call succeeded. It is unknown whether the call was made because of
+the error, or whether the error was solved in another way.
 """
 
 from collections import defaultdict
@@ -19,7 +19,7 @@ from backscroll.records import SHELL_TOOLS, ToolUse, value_of
 from backscroll.store import ToolCallRow, microseconds
 
 WITHIN: Final = 10
-"""How many calls after an error are looked at."""
+"""How many calls after an error are checked."""
 LONGEST_EXAMPLE: Final = 2_000
 COLUMNS: Final = (
     "signature",
@@ -46,7 +46,7 @@ class ErrorPattern:
         self.errors: list[tuple[ToolCallRow, list[ToolCallRow]]] = []
 
     def row(self, texts: Texts, kinds: "RetryFinder") -> tuple[object, ...]:
-        """What the report says of it; the example is the latest."""
+        """Its row in the report; the example is the latest error."""
         calls = [call for call, _ in self.errors]
         times = sorted(call.time for call in calls if call.time is not None)
         tries = [state for call, following in self.errors if (state := kinds.next_try(call, following)) is not None]
@@ -69,14 +69,14 @@ class ErrorPattern:
 
 
 class RetryFinder:
-    """Tells which calls try the same thing. What shell commands run is read from the transcripts, once each."""
+    """Decides which calls are retries. Shell commands are read from the transcripts, once each."""
 
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
         self._known: dict[tuple[int, int, int], str] = {}
 
     def next_try(self, call: ToolCallRow, following: list[ToolCallRow]) -> str | None:
-        """How the next try ended: `missing` where it has no result, None where there was none."""
+        """How the retry ended: `missing` without a result, None if there was no retry."""
         wanted = None
         for other in following:
             if other.tool != call.tool:
@@ -102,7 +102,7 @@ class RetryFinder:
 
 
 def errors(library: Library, asked: ReportRequest, limit: int | None = None, tool: str | None = None) -> Report:
-    """The patterns, the most frequent first; `limit` is how many, for each takes reading."""
+    """The patterns, the most frequent first; at most `limit`, because each requires reading."""
     patterns: dict[tuple[str, str], ErrorPattern] = {}
     until = microseconds(asked.until)
     others: dict[str, int] = defaultdict(int)

@@ -1,4 +1,4 @@
-"""The files that were read and changed most."""
+"""The most read and changed files."""
 
 from collections import defaultdict
 from typing import Any, Final
@@ -15,7 +15,7 @@ SORTS: Final = ("edits", "reads", "chats", "last")
 
 
 def files(library: Library, asked: ReportRequest, sort: str = "edits", limit: int | None = 20) -> Report:
-    """Files by how often they were changed and read; the lines of the changes only for the first `limit`."""
+    """Files by number of changes and reads; line counts only for the first `limit`."""
     calls = file_calls(library, asked)
     groups: dict[str, list[FileCallRow]] = defaultdict(list)
     for call in calls:

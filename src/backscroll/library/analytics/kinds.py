@@ -1,4 +1,4 @@
-"""The reports by their names, as doors ask for them: what each can be added up by, and by what where nobody says."""
+"""The reports by name: how each can be grouped, and its default."""
 
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ from backscroll.library.library import Library
 
 
 class ReportKind(NamedTuple):
-    """A report, and what it can be added up by."""
+    """A report, and how it can be grouped."""
 
     make: Callable[[Library, ReportRequest, str, int], Report]
     by: Collection[str] = ()
@@ -49,4 +49,4 @@ KINDS: Final = {
     ),
     "cache": ReportKind(lambda library, asked, by, _: cache.cache(library, asked, by), cache.DIMENSIONS, "day"),
 }
-"""`overview` and `compare` are not among them: they are asked otherwise."""
+"""Without `overview` and `compare`, which take other arguments."""

@@ -1,4 +1,4 @@
-"""The rows of chats with their times: each once, of the time that is asked about."""
+"""The rows of chats with their times: each once, within the period."""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
@@ -9,7 +9,7 @@ from backscroll.store import EPOCH, ChatMoment, microseconds
 
 
 class Moment(NamedTuple):
-    """A row of a chat. What stands in several files is one row, of the earliest time that any of them gives it."""
+    """A row of a chat. Copies in several files are one row, with the earliest time."""
 
     chat: int
     uuid: str
@@ -24,13 +24,13 @@ class Moment(NamedTuple):
     is_decision: bool
     """Whether it is a result that waited for the user."""
     text: str
-    """Of a prompt, how it begins."""
+    """For a prompt, its start."""
     size: int
-    """Of a prompt, its characters."""
+    """For a prompt, its number of characters."""
 
 
 class Moments(NamedTuple):
-    """All of them, chat by chat in the order of their times, and what was left out."""
+    """All rows, chat by chat in order of time, and what was left out."""
 
     rows: list[Moment]
     copies: int
@@ -38,7 +38,7 @@ class Moments(NamedTuple):
 
 
 def moments(rows: Iterable[ChatMoment]) -> Moments:
-    """The rows of the store, each once. Those outside the time asked about are still among them."""
+    """The rows of the store, each once, including those outside the period."""
     found: dict[tuple[int, str], Moment] = {}
     copies = without = 0
     for row in rows:
@@ -58,7 +58,7 @@ def moments(rows: Iterable[ChatMoment]) -> Moments:
 
 
 def within(asked: ReportRequest) -> Callable[[int], bool]:
-    """Whether a time is asked about; to the quarter of an hour, as all reports have it."""
+    """Whether a time is in the period, to the quarter of an hour, as in all reports."""
     since, until = microseconds(asked.since), microseconds(asked.until)
     first = None if since is None else since // QUARTER * QUARTER
     last = None if until is None else until // QUARTER * QUARTER
@@ -78,12 +78,12 @@ def by_chat(rows: Iterable[Moment]) -> Iterator[list[Moment]]:
 
 
 def local(asked: ReportRequest, time: int) -> datetime:
-    """That time in the time zone asked for."""
+    """That time in the chosen time zone."""
     return asked.local(EPOCH + timedelta(microseconds=time))
 
 
 def name_of(asked: ReportRequest, row: Moment, by: str) -> str:
-    """What a row is added up under."""
+    """The group of a row."""
     if by == "day":
         return f"{local(asked, row.time):%Y-%m-%d}"
     return {"project": row.project, "model": row.model, "chat": row.chat_id}[by] or "-"

@@ -1,4 +1,4 @@
-"""Everything on one screen: activity, tokens, money, what most of it went to, and what is about to be deleted."""
+"""The overview: activity, tokens, costs, what they were spent on, and what will be deleted soon."""
 
 from collections import Counter
 from dataclasses import replace
@@ -21,7 +21,7 @@ DAYS: Final = 30
 
 
 def overview(library: Library, asked: ReportRequest, now: datetime) -> dict[str, Any]:
-    """What there is to know at a glance, for programs and people alike."""
+    """The overview, for programs and people alike."""
     today = asked.local(now).date()
     said = typed(library, asked)
     timed = measure(library, asked)
@@ -52,7 +52,7 @@ def overview(library: Library, asked: ReportRequest, now: datetime) -> dict[str,
 
 
 def deletion(library: Library, now: datetime) -> dict[str, Any] | None:
-    """What Claude Code deletes within a week, and how much of it is kept; None where nothing was ever kept."""
+    """What Claude Code deletes within a week, and how much of it is kept; None if nothing was ever kept."""
     try:
         found = status(library.settings, library.homes, now)
     except NothingFound:
@@ -61,7 +61,7 @@ def deletion(library: Library, now: datetime) -> dict[str, Any] | None:
     sizes = {
         file.key: file.latest.size for file in (archive.files.values() if archive else ()) if file.latest is not None
     }
-    # A file that grew since it was kept is not wholly kept.
+    # A file that grew since it was kept is not completely kept.
     kept = sum(1 for item in found.due if sizes.get(item.file.key, -1) >= item.file.size)
     first = min((item.due for item in found.due), default=None)
     return {

@@ -1,6 +1,6 @@
 """Usage by hours, days, weeks and months of a time zone.
 
-The store sums up by local hours or days itself, once for each stretch of time in which the clocks were not changed.
+The store sums by local hours or days itself, once for each span between two clock changes.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,14 +21,14 @@ PERIODS: Final[dict[str, Callable[[datetime], str]]] = {
 END: Final = datetime.max.replace(tzinfo=UTC)
 LAST: Final = (END - EPOCH) // timedelta(microseconds=QUARTER) - 2 * 96
 NO_TIME: Final = "-"
-"""Where answers without a time stand; the store has them in the first quarter of an hour of 1970."""
+"""The period of answers without a time; the store puts them into the first quarter of an hour of 1970."""
 A_DAY: Final = 96
 FAR: Final = 130 * 365 * A_DAY
-"""About 2100. Beyond it no clock is changed: nobody meant such a time, and it must not cost anything."""
+"""About 2100. Later times are mistakes; clock changes are ignored there, so that they cost nothing."""
 
 
 class Stretch(NamedTuple):
-    """A time in which the clocks of a zone were not changed, in quarters of an hour."""
+    """A span between two clock changes of a zone, in quarters of an hour."""
 
     since: int
     until: int
@@ -37,14 +37,14 @@ class Stretch(NamedTuple):
 
 
 def usage_by_period(library: Library, asked: ReportRequest, by: str) -> Iterator[UsageByName]:
-    """The usage under the names of periods; a period may come more than once."""
+    """The usage by period name; a period may occur more than once."""
     span = reports_about(library, ReportRequest()).usage_span() or UsageSpan(0, 0)
     stretches = _stretches(asked, span.first, span.last)
     unit: TimeUnit
     unit, step = ("hour", timedelta(hours=1)) if by == "hour" else ("day", timedelta(days=1))
     name, names = PERIODS[by], {0: NO_TIME}
     for place, stretch in enumerate(stretches):
-        since = _moment(stretch.since) if place else None  # what has no time is with the first
+        since = _moment(stretch.since) if place else None  # answers without a time are in the first
         until = _moment(stretch.until) if place + 1 < len(stretches) else None
         part = replace(
             asked,

@@ -1,4 +1,4 @@
-"""What was typed: how much, how long, how often the model was stopped, and how often it had to be said again."""
+"""Prompts: how many, how long, how often the model was interrupted, and how often a prompt was repeated."""
 
 import re
 from collections import defaultdict
@@ -15,15 +15,15 @@ COLUMNS: Final = (
     "rework_share",
 )  # fmt: skip
 SHORTEST: Final = 20
-"""A shorter prompt may well come twice: `go on`, `yes`."""
+"""Shorter prompts are not counted as repeated: `go on`, `yes`."""
 LONGEST_TEXT: Final = 200
-"""As much of a prompt as is stored."""
+"""How much of a prompt is stored."""
 SPACE: Final = re.compile(r"\s+")
 
 
 @dataclass
 class PromptTotals:
-    """What was typed."""
+    """Sums over prompts."""
 
     lengths: list[int] = field(default_factory=list)
     queued: int = 0
@@ -44,7 +44,7 @@ class PromptTotals:
 
 @dataclass
 class PromptCounts:
-    """All that was typed, by what was asked."""
+    """All prompts, by group."""
 
     total: PromptTotals
     groups: dict[str, PromptTotals]
@@ -55,7 +55,7 @@ class PromptCounts:
 
 
 def prompts(library: Library, asked: ReportRequest, by: str = "project") -> Report:
-    """A report of what was typed."""
+    """The report of prompts."""
     found = typed(library, asked, by)
     if by == "day":
         names = sorted(found.groups, reverse=True)
@@ -79,7 +79,7 @@ def prompts(library: Library, asked: ReportRequest, by: str = "project") -> Repo
 
 
 def typed(library: Library, asked: ReportRequest, by: str = "project") -> PromptCounts:
-    """Everything that was typed in the time asked about."""
+    """All prompts in the period."""
     rows = moments(reports_about(library, asked).prompt_moments())
     found = PromptCounts(PromptTotals(), defaultdict(PromptTotals), set(), [], rows.without_time, rows.copies)
     inside = within(asked)
@@ -88,7 +88,7 @@ def typed(library: Library, asked: ReportRequest, by: str = "project") -> Prompt
         for row in chat:
             size = row.size
             text = SPACE.sub(" ", row.text).strip().casefold()
-            # Only the beginning of a long text is stored: with its length it is as good as the whole.
+            # Only the start of a long text is stored; together with its length it identifies the text.
             said = (text, size if len(row.text) >= LONGEST_TEXT else 0)
             again = len(text) >= SHORTEST and said in before
             before.add(said)

@@ -1,4 +1,4 @@
-"""What every report is: rows under names, and what is to be said of them."""
+"""The form of every report: named columns, rows, and notes."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -19,39 +19,39 @@ class Report:
     columns: tuple[str, ...]
     rows: list[tuple[Any, ...]]
     facts: dict[str, Any] = field(default_factory=dict)
-    """What was counted, what was left out: beside the rows, for programs."""
+    """What was counted and left out, for programs."""
     notes: list[str] = field(default_factory=list)
     """The same for people."""
     bar: str | None = None
     """The column that is drawn as bars."""
     explanation: "Report | None" = None
-    """The rows behind the numbers, where they were asked for."""
+    """The rows behind the numbers, if requested."""
 
     def as_dicts(self) -> list[dict[str, Any]]:
-        """The rows with their names."""
+        """The rows as dictionaries."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
 
 @dataclass(frozen=True)
 class ReportRequest:
-    """What a report is asked about."""
+    """What a report covers."""
 
     query: Query | None = None
     since: datetime | None = None
     until: datetime | None = None
     zone: tzinfo | None = None
-    """The time zone of days; the system's where there is none."""
+    """The time zone of days; by default the system's."""
 
     def local(self, moment: datetime) -> datetime:
-        """A moment in that time zone."""
+        """A time in that time zone."""
         try:
             return moment.astimezone(self.zone)
-        except OverflowError:  # in the first or last hours of the calendar; some clock has gone mad
+        except OverflowError:  # in the first or last hours of the calendar: a broken clock
             return moment
 
 
 def reports_about(library: Library, asked: ReportRequest) -> Reports:
-    """What the store has for a report, to the quarter of an hour."""
+    """The store's data for a report, to the quarter of an hour."""
     since, until = _quarter(asked.since), _quarter(asked.until)
     return library.store.reports(asked.query, library.scope, since=since, until=until)
 
@@ -63,12 +63,12 @@ def top(rows: Iterable[tuple[Any, ...]], column: int, limit: int | None = None) 
 
 
 def share(part: float, whole: float) -> float | None:
-    """A part of a whole, between 0 and 1; None of nothing."""
+    """A share between 0 and 1; None if the whole is 0."""
     return part / whole if whole else None
 
 
 def percentile(values: Sequence[float], part: float) -> float | None:
-    """The value that such a part of the values does not exceed."""
+    """The value that this share of the values does not exceed."""
     if not values:
         return None
     ordered = sorted(values)
@@ -76,6 +76,6 @@ def percentile(values: Sequence[float], part: float) -> float | None:
 
 
 def _quarter(moment: datetime | None) -> int | None:
-    """The beginning of its quarter of an hour, which is the least that is summed up."""
+    """The start of its quarter of an hour, the smallest unit of sums."""
     value = microseconds(moment)
     return None if value is None else value // QUARTER * QUARTER

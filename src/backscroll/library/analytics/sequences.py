@@ -1,4 +1,4 @@
-"""Which tools follow one another, and where the same call failed again and again."""
+"""Sequences of tools, and loops of the same failing call."""
 
 from bisect import bisect_right
 from collections import defaultdict
@@ -12,7 +12,7 @@ from backscroll.store import ToolCallRow
 
 SHORTEST, LONGEST = 2, 4
 LOOP: Final = 3
-"""How often in a row the same call must fail to be a loop."""
+"""How many failures in a row make a loop."""
 ARROW: Final = " → "
 
 
@@ -98,7 +98,7 @@ def _sameness(call: ToolCallRow) -> tuple[Any, ...]:
 
 
 def _turns(library: Library, asked: ReportRequest) -> dict[tuple[int, bool], list[int]]:
-    """Where turns begin in each file, and among the rows of its agents."""
+    """Where turns start in each file, and among the rows of its agents."""
     begins: dict[tuple[int, bool], list[int]] = defaultdict(list)
     for start in library.store.reports(asked.query, library.scope).turn_starts():
         begins[start.file, start.is_sidechain].append(start.number)

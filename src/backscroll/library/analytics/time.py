@@ -18,9 +18,9 @@ from backscroll.library.library import Library
 Inside = Callable[[int], bool]
 DIMENSIONS: Final = ("project", "day", "model", "chat")
 PAUSE: Final = 300 * SECOND
-"""A longer silence before something typed is a pause: nobody was there."""
+"""A longer gap before a prompt is a pause: the user was away."""
 LONGEST_WAIT: Final = 3600 * SECOND
-"""A longer wait for the model or a tool is one too: a question left open, or a computer asleep."""
+"""A longer wait for the model or a tool is a pause too: an open question, or a sleeping computer."""
 TYPED: Final = frozenset({"prompt", "command", "shell"})
 MODEL: Final = frozenset({"answer", "api-error", "compaction", "compact-summary"})
 TOOLS: Final = frozenset({"tool-result", "shell-output"})
@@ -32,7 +32,7 @@ COLUMNS: Final = (
 
 @dataclass
 class TimeTotals:
-    """Time in microseconds, by what it was spent on."""
+    """Time in microseconds, by activity."""
 
     model: int = 0
     tools: int = 0
@@ -55,18 +55,18 @@ class TimeTotals:
 
 @dataclass
 class MeasuredTime:
-    """The time of all chats, and by what was asked."""
+    """The time of all chats, and by group."""
 
     total: TimeTotals
     groups: dict[str, TimeTotals]
     cut_waits: int
-    """Waits that took longer than can be believed."""
+    """Waits that are too long to be real."""
     without_time: int
     copies: int
 
 
 def time_spent(library: Library, asked: ReportRequest, by: str = "project") -> Report:
-    """A report of where the time went."""
+    """The report of time."""
     timed = measure(library, asked, by)
     if by == "day":
         names = sorted(timed.groups, reverse=True)
@@ -150,7 +150,7 @@ def _end_turn(
 
 
 def _part(before: Moment, row: Moment) -> tuple[str, bool]:
-    """What the time between two rows was spent on, and whether it is a wait that is too long to be one."""
+    """The activity between two rows, and whether the wait is too long to be real."""
     gap = row.time - before.time
     if row.kind in TYPED or (row.kind == "tool-result" and row.is_decision):
         return ("away" if gap > PAUSE else "human"), False
@@ -164,7 +164,7 @@ def _part(before: Moment, row: Moment) -> tuple[str, bool]:
 
 
 def _with_models(rows: list[Moment]) -> list[Moment]:
-    """Every row with the model that was at work: that of the next answer of its turn, else of the one before it."""
+    """Every row with its model: that of the next answer in its turn, otherwise of the previous one."""
     model: str | None = None
     named: list[Moment] = []
     for row in reversed(rows):

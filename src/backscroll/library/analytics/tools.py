@@ -1,4 +1,4 @@
-"""How often tools were called, how calls ended, how long they took and how much went in and out."""
+"""Tool calls: how many, how they ended, how long they took, and the size of input and output."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from backscroll.library.library import Library
 from backscroll.store import ToolCallRow
 
 LONGEST_SECONDS: Final = 24 * 3600
-"""A longer time is no duration: the computer slept, or the result was written when the session was taken up again."""
+"""A longer time is not a duration: the computer slept, or the result was written when the session was resumed."""
 DIMENSIONS: Final[dict[str, Callable[[ToolCallRow], str | None]]] = {
     "tool": lambda call: call.tool,
     "mcp-server": lambda call: server_of(call.tool),
@@ -31,11 +31,11 @@ MEASURES: Final = (
     "input_bytes",
     "output_characters",
 )
-"""What each row says, behind what it is about. The share is that of calls that were carried out."""
+"""The measures of each row. The share is of the calls that ran."""
 
 
 class ToolTotals:
-    """Calls added up."""
+    """Sums over calls."""
 
     def __init__(self) -> None:
         self.calls = self.input = self.output = self.copies = self.backwards = self.too_long = self.untimed = 0
@@ -43,7 +43,7 @@ class ToolTotals:
         self.seconds: list[float] = []
 
     def add(self, call: ToolCallRow) -> None:
-        """Take one more call into account."""
+        """Add a call."""
         self.calls += 1
         self.copies += call.copies - 1
         self.input += call.size or 0

@@ -1,4 +1,4 @@
-"""Calls that read or changed a file: each once, with what call and result say where somebody looks."""
+"""Calls that read or changed a file: each once; call and result are read on demand."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,13 +15,13 @@ from backscroll.store import moment_of as moment_of
 
 
 def file_calls(library: Library, asked: ReportRequest, path: str | None = None) -> list[FileCallRow]:
-    """The calls, in the order of their time; with a path, of files that it is the end of."""
+    """The calls in order of time; with a path, only for files whose path ends with it."""
     calls = reports_about(library, asked).file_calls()
     return [call for call in calls if path is None or is_end_of(path, call.file)]
 
 
 def is_end_of(wanted: str, path: str) -> bool:
-    """Whether a path ends with the wanted one: whole names only, and all of it if it begins at the root."""
+    """Whether a path ends with the wanted one: whole names only, and all of it if it is absolute."""
     wanted, path = wanted.replace("\\", "/"), path.replace("\\", "/")
     while wanted.startswith("./"):
         wanted = wanted[2:]
@@ -30,7 +30,7 @@ def is_end_of(wanted: str, path: str) -> bool:
 
 @contextmanager
 def reading(library: Library) -> Iterator[Texts]:
-    """Records by their position, for as long as this lasts."""
+    """A cache of records by position."""
     texts = library.texts()
     try:
         yield texts
@@ -39,7 +39,7 @@ def reading(library: Library) -> Iterator[Texts]:
 
 
 def input_of(texts: Texts, call: FileCallRow) -> FileInput:
-    """What a call asks for; nothing where it cannot be read any more."""
+    """The input of a call; empty if it can no longer be read."""
     record = texts.record(call.source, call.start, call.length)
     content = record.message.content if isinstance(record, Assistant) and record.message else ()
     for block in content:
@@ -49,7 +49,7 @@ def input_of(texts: Texts, call: FileCallRow) -> FileInput:
 
 
 def result_of(texts: Texts, call: FileCallRow) -> FileResult:
-    """What came of a call; nothing where there is no result."""
+    """The result of a call; empty if there is none."""
     if call.result_source is None or call.result_start is None or call.result_length is None:
         return FileResult()
     record = texts.record(call.result_source, call.result_start, call.result_length)
@@ -57,14 +57,14 @@ def result_of(texts: Texts, call: FileCallRow) -> FileResult:
 
 
 class PromptFinder:
-    """The prompts of chats, asked for when one of the chat is wanted."""
+    """The prompts of chats, loaded on demand."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
         self._known: dict[str, list[TypedPrompt]] = {}
 
     def of(self, call: FileCallRow) -> TypedPrompt | None:
-        """What was typed last before a call: in its own file, of an agent in the chat that it works for."""
+        """The last prompt before a call: in its own file, or for an agent in its chat."""
         prompts = self._of_chat(call.chat) if call.chat else []
         here = [one for one in prompts if one.source == call.source and one.number < call.number and not one.in_agent]
         if here:
@@ -79,11 +79,11 @@ class PromptFinder:
 
 
 def of_chat(library: Library, chat: str, asked: ReportRequest | None = None) -> ReportRequest:
-    """The same question about one chat only."""
+    """The same request for one chat."""
     return replace(asked or ReportRequest(), query=library.parse(f'chat:"{chat}"'))
 
 
 def told(asked: ReportRequest, time: int | None) -> str | None:
-    """A time of the store as people write it, in the time zone that was asked for."""
+    """A time of the store as text, in the chosen time zone."""
     when = moment_of(time)
     return f"{asked.local(when):%Y-%m-%d %H:%M:%S}" if when else None

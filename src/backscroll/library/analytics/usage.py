@@ -1,4 +1,4 @@
-"""Tokens and money: each answer counted once over the whole library, by day, model, project and so on."""
+"""Tokens and costs: each answer counted once over the whole library, by day, model, project and so on."""
 
 from collections import defaultdict
 from operator import add
@@ -21,13 +21,13 @@ MEASURES: Final = (
     "cache_read_input_tokens",
     "cost_microdollars",
 )
-"""What each row of usage says, behind what it is the usage of."""
+"""The measures of each row."""
 DETAILS: Final = ("cache_creation_5m", "cache_creation_1h", "web_searches", "web_fetches")
-"""What the total says besides."""
+"""Additional measures of the total."""
 
 
 class UsageTotals:
-    """Usage added up from rows of the store."""
+    """Sums over usage rows of the store."""
 
     __slots__ = ("sums",)
 
@@ -35,17 +35,17 @@ class UsageTotals:
         self.sums = UsageSums()
 
     def add(self, sums: UsageSums) -> None:
-        """Take one more row into account."""
+        """Add a row."""
         self.sums = UsageSums._make(map(add, self.sums, sums))
 
     @property
     def messages(self) -> int:
-        """How many answers."""
+        """Number of answers."""
         return self.sums.messages
 
     @property
     def microdollars(self) -> int | None:
-        """What they cost; None where nothing of it has a price."""
+        """Their cost; None if nothing has a price."""
         return None if self.sums.unpriced == self.messages else microdollars(self.sums.cost)
 
     def row(self) -> tuple[int | None, ...]:
@@ -54,7 +54,7 @@ class UsageTotals:
         return (sums.messages, sums.input, sums.output, sums.cache_write, sums.cache_read, self.microdollars)
 
     def total(self) -> dict[str, int | None]:
-        """The measures with their names, and more of what they are made of."""
+        """The measures with their names, and more details."""
         sums = self.sums
         details = (sums.cache_write_5m, sums.cache_write_1h, sums.web_searches, sums.web_fetches)
         return dict(zip((*MEASURES, *DETAILS), (*self.row(), *details), strict=True))
@@ -81,7 +81,7 @@ def usage(library: Library, asked: ReportRequest, by: str = "day") -> Report:
 
 
 def answers(library: Library, asked: ReportRequest) -> Report:
-    """Every answer that was counted, with how often it is repeated: what the numbers are made of."""
+    """Every counted answer, with its number of copies: the evidence for the numbers."""
     columns = (
         "message", "time", "model", "chat", "session", "agent", *MEASURES[1:5], "cost_microdollars",
         "reported_cost_microdollars", "final", "records", "files", "path",
@@ -130,7 +130,7 @@ def _report(
 
 
 def _add_reported(report: Report, costs: ReportedCosts) -> None:
-    """Say what the client itself wrote down, beside what the same answers cost by our prices."""
+    """Compare the costs that the client wrote with ours for the same answers."""
     ours = None if costs.unpriced == costs.answers else microdollars(costs.cost)
     report.facts["reported"] = {
         "messages": costs.answers,

@@ -1,4 +1,4 @@
-"""The messages of a branch in the order of reading, each by the rows that it is made of; without their records."""
+"""The messages of a branch in reading order, as lists of rows without their records."""
 
 import threading
 from collections.abc import Iterable, Mapping
@@ -16,25 +16,22 @@ class MessageEntry(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What tells it from all others."""
+        """Its unique key."""
         return self.rows[0].uuid
 
 
 class BranchMessages:
-    """Grows at its end as the branch does, in one thread while others ask."""
+    """Grows with the branch, in one thread while others read."""
 
     def __init__(
         self, turns: Iterable[Turn], results: Mapping[str, Row], lock: AbstractContextManager[object] | None = None
     ) -> None:
-        """`results` are the rows of results by the calls that they belong to, wherever in the chat they stand.
-
-        `lock` is that of the chat, which is held while it goes on.
-        """
+        """`results` are the result rows by call, anywhere in the chat. `lock` is the chat's, held while it grows."""
         self._lock = lock or threading.RLock()
         self.entries: list[MessageEntry] = []
         self.turns: list[Turn] = []
         self.at: dict[str, int] = {}
-        """Where a message stands, by its key."""
+        """The position of a message, by its key."""
         self.results = results
         self.caller: dict[str, str] = {}
         """The message that made a call."""
@@ -42,7 +39,7 @@ class BranchMessages:
         self._rows = 0
         self.interrupted: set[Turn] = set()
         self.broken = 0
-        """The change after which it no longer began with what it had begun with."""
+        """The change after which its start was no longer the same."""
         self._changed: dict[str, int] = {}
         self._answers: dict[str, MessageEntry] = {}
         self._last: tuple[int, str] = (-1, "")
@@ -64,10 +61,10 @@ class BranchMessages:
         return self.entries[at - 1].key if at else None
 
     def message_with(self, uuid: str) -> str | None:
-        """The message that a row is part of, or the result of whose call it is; also by the id of a call or message."""
+        """The message of a row or of the call of a result row; also by the id of a call or message."""
         with self._lock:
             rows, owners = self._owners
-            if rows != self._rows:  # seldom asked for, and then often
+            if rows != self._rows:  # rarely needed, but then often
                 owners = {call.uuid: self.caller[name] for name, call in self.results.items() if name in self.caller}
                 for entry in reversed(self.entries):
                     owners |= {name: entry.key for row in entry.rows for name in (row.message_id, row.uuid) if name}
@@ -80,7 +77,7 @@ class BranchMessages:
             return list(self.results.values())
 
     def changed_since(self, version: int) -> list[str]:
-        """The messages that are new or another since a change, in their order."""
+        """The messages that are new or changed since a change, in order."""
         found = []
         with self._lock:
             for key in reversed(self._changed):
@@ -90,7 +87,7 @@ class BranchMessages:
         return sorted(found, key=self.at.__getitem__)
 
     def extend(self, tree: Tree, rows: Iterable[Row], version: int) -> bool:
-        """Take rows that were added at its end; False if they do not stand there."""
+        """Append rows; False if they do not belong at the end."""
         with self._lock:
             return self._extend(tree, rows, version)
 
@@ -111,7 +108,7 @@ class BranchMessages:
         return True
 
     def follows(self, old: "BranchMessages", rows: Iterable[Row], version: int) -> None:
-        """Take the place of what the branch was: what begins as that did is the same, but for what was touched."""
+        """Replace the old state of the branch: the common start stays the same, except for touched messages."""
         begins_alike = len(old.entries) <= len(self.entries) and all(
             one.key == other.key for one, other in zip(old.entries, self.entries, strict=False)
         )
@@ -122,7 +119,7 @@ class BranchMessages:
         self._mark((entry.key for entry in self.entries[len(old.entries) :]), version)
 
     def touch(self, call: str, version: int) -> None:
-        """Something came of a call that is not in a row of this branch, such as more of an agent."""
+        """A call got something new outside this branch, such as more messages of its agent."""
         with self._lock:
             self._mark([self.caller.get(call)], version)
 
@@ -132,7 +129,7 @@ class BranchMessages:
     def _mark(self, keys: Iterable[str | None], version: int) -> None:
         for key in keys:
             if key is not None:
-                self._changed.pop(key, None)  # so that the last change is always last
+                self._changed.pop(key, None)  # so that the last change is always at the end
                 self._changed[key] = version
 
     def _add_turn(self, turn: Turn) -> None:
@@ -147,7 +144,7 @@ class BranchMessages:
         self._answers = {}
 
     def _add(self, row: Row, turn: Turn) -> str | None:
-        """Put a row where it belongs; the message that it is part of, if it is."""
+        """Put a row where it belongs; return its message, if any."""
         self._rows += 1
         if row.kind is RowKind.INTERRUPTION:
             self.interrupted.add(turn)

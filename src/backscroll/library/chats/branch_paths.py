@@ -1,4 +1,4 @@
-"""The turns of a branch from the beginning of the chat to its end."""
+"""The turns of a branch from the start of the chat to its end."""
 
 from collections.abc import Mapping
 
@@ -6,9 +6,9 @@ from backscroll.conversation import Branch, Chat, Turn
 
 
 def path_of(chat: Chat, branch: Branch, places: Mapping[Turn, tuple[int, int]] | None = None) -> list[Turn]:
-    """The turns of a branch, with those that it shares with the branches before it.
+    """The turns of a branch, including those it shares with earlier branches.
 
-    `places` are those of `places_of`, for whoever has them already.
+    `places` is the result of `places_of`, if it is already known.
     """
     places = places_of(chat) if places is None else places
     parts, own, step = [branch.turns], set(branch.leaf.path()), branch
@@ -17,12 +17,12 @@ def path_of(chat: Chat, branch: Branch, places: Mapping[Turn, tuple[int, int]] |
         if number >= step.number:
             break
         step = chat.branches[number - 1]
-        # What hangs beside the shared part stays; what hangs on the other way does not.
+        # Rows next to the shared part stay; those on the other branch do not.
         shared = (turn for turn in step.turns[: at + 1] if turn in own or turn.head is None or turn.parent in own)
         parts.append(list(shared))
     return [turn for part in reversed(parts) for turn in part]
 
 
 def places_of(chat: Chat) -> dict[Turn, tuple[int, int]]:
-    """Of each turn, the branch that it is told with, and which of the turns of that branch it is."""
+    """For each turn, the branch that shows it, and its index there."""
     return {turn: (branch.number, at) for branch in chat.branches for at, turn in enumerate(branch.turns)}

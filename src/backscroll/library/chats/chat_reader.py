@@ -1,7 +1,7 @@
-"""Read a chat piece by piece: its shape is in memory, its records are read when they are shown.
+"""Read a chat piece by piece: its structure is in memory, its records are read on demand.
 
-It goes on as its files grow: what is added costs what is added, and every message knows with which change it last
-became another, so that whoever shows the chat can ask for what is new.
+It follows its files as they grow, at a cost proportional to what was added. Every message knows its last change, so
+that a page can request what is new.
 """
 
 import gc
@@ -33,17 +33,17 @@ LOADS: Final = itertools.count(1)
 
 
 class ChatChanges(NamedTuple):
-    """What became of a chat since somebody looked."""
+    """The changes of a chat since a cursor."""
 
     cursor: str
     is_reset: bool
-    """Whether what was shown does not hold any more, and has to be read anew."""
+    """Whether the page is out of date and must be reloaded."""
     messages: list[tuple[Message, str | None]]
-    """What is new or another, in the order of reading, each with the key of the message before it."""
+    """New and changed messages in reading order, each with the key of the message before it."""
 
 
 class ChatReader:
-    """A chat that is open. Safe to be asked from several threads."""
+    """An open chat. Thread-safe."""
 
     def __init__(self, library: Library, stored: StoredChat) -> None:
         self.stored = stored
@@ -78,21 +78,21 @@ class ChatReader:
 
     @property
     def chat(self) -> Chat:
-        """The chat as it is now, without its records."""
+        """The current chat, without its records."""
         return self._chat
 
     @property
     def rows(self) -> int:
-        """How much memory it takes."""
+        """Its size in memory."""
         return sum(len(transcript.rows) + len(transcript.sidechains) for transcript in self._chat.transcripts)
 
     @property
     def cursor(self) -> str:
-        """How much of it there is."""
+        """Its size."""
         return f"{self.epoch}-{self.version}"
 
     def remembered(self, name: object, make: Callable[[], Made]) -> Made:
-        """What was worked out of it, for as long as it is what it was."""
+        """Cached results, valid while the chat is unchanged."""
         with self.lock:
             version, value = self._memory.get(name, (-1, None))
             if version != self.version:
@@ -114,7 +114,7 @@ class ChatReader:
                 else:
                     turns = path_of(self._chat, branches[branch - 1], self.places)
                     self._branch_messages_by_number[branch] = BranchMessages(turns, self._results, self.lock)
-                self._branch_messages_by_number[branch].broken = self.version  # what changed before is not known of it
+                self._branch_messages_by_number[branch].broken = self.version  # earlier changes are unknown
             return self._branch_messages_by_number[branch]
 
     def locate(self, name: str) -> tuple[int, str] | None:
@@ -128,7 +128,7 @@ class ChatReader:
                 found = self.branch_messages(branch).message_with(node.row.uuid)
                 if found is not None:
                     return branch, found
-            # The result of a call stands with the call, which may be on another branch.
+            # The result of a call is shown with the call, which may be on another branch.
             callers = (self.remembered("names", self._names).get(call) for call in node.row.results)
             for turn in (caller.turn for caller in callers if caller is not None and caller is not node):
                 place = self.places.get(turn) if turn else None
@@ -138,7 +138,7 @@ class ChatReader:
             return None
 
     def _names(self) -> dict[str, Node]:
-        """The rows of the chat by the ids of their messages and calls; where one was given twice, the first."""
+        """The rows of the chat by the ids of their messages and calls; for duplicate ids, the first."""
         names: dict[str, Node] = {}
         for node in self._chat.tree.all_nodes():
             for name in (node.row.message_id, *(call.id for call in node.row.calls)):
@@ -180,7 +180,7 @@ class ChatReader:
         return found
 
     def agent_branch(self, agent: Agent) -> BranchMessages:
-        """What a sub-agent was told and said."""
+        """The messages of a sub-agent."""
         with self.lock:
             return self._agent_branch(agent)
 
@@ -191,7 +191,7 @@ class ChatReader:
     def messages(
         self, library: Library, branch_messages: BranchMessages, keys: Sequence[str], *, is_live: bool = False
     ) -> list[Message]:
-        """These messages of a branch, read."""
+        """These messages of a branch with their records."""
         with self.lock:
             return self.records.messages(library, branch_messages, keys, is_live=is_live, copies=self._chat.tree.find)
 
@@ -207,7 +207,7 @@ class ChatReader:
         self.take(library, [path for path, bookmark in self._bookmarks.items() if bookmark is not None])
 
     def take(self, library: Library, paths: Iterable[str]) -> bool:
-        """Read what was added to these of its files; whether anything became another."""
+        """Read what was added to these of its files; return whether anything changed."""
         with self.lock:
             added: list[Row] = []
             is_other = False
@@ -226,7 +226,7 @@ class ChatReader:
             return True
 
     def changes(self, library: Library, branch: int, since: str, *, is_live: bool) -> ChatChanges:
-        """What is new or another on a branch since a cursor."""
+        """What is new or changed on a branch since a cursor."""
         with self.lock:
             epoch, _, number = since.partition("-")
             if epoch != self.epoch or not number.isdecimal():
@@ -241,13 +241,13 @@ class ChatReader:
             )
 
     def _take_file(self, library: Library, name: str) -> list[Row | None] | None:
-        """What a file has more; None if it is not what it was."""
+        """The new part of a file; None if the file was rewritten."""
         bookmark = self._bookmarks.get(name)
         if name in self._bookmarks and bookmark is None:
             return None
         source = library.source(name)
         if source is None or source.is_kept:
-            return None  # gone: the library knows where it is kept
+            return None  # gone: the library finds its kept copy
         try:
             with source.open(bookmark) as reading:
                 if reading.change is Change.UNCHANGED:
@@ -272,7 +272,7 @@ class ChatReader:
         wanted = self.stored.overview.id
         self._chat = next((chat for chat in chats if chat.id == wanted), chats[0])
         self._places = None
-        # Noted now, for the sessions themselves go on.
+        # Noted now, because the sessions keep growing.
         self._checkpoints = [(session.checkpoint, session.continued_in) for session in self._chat.sessions]
         if self._chat.tree is not self._tree:
             self._tree = self._chat.tree
@@ -280,7 +280,7 @@ class ChatReader:
             self._results = {call: node.row for node in nodes for call in node.row.results}
 
     def _follow(self, added: list[Row]) -> None:
-        """Bring what is read of it up to date, by what was added where that is enough."""
+        """Update what was read of it, incrementally if possible."""
         tree, checkpoints = self._chat.tree, self._checkpoints
         self._renew()
         for row in added:
@@ -300,7 +300,7 @@ class ChatReader:
             self._branch_messages_by_number[branch] = fresh
 
     def _follow_agents(self, added: list[Row]) -> None:
-        """What an agent says belongs to the call that started it, or the agent that started that."""
+        """What an agent says belongs to the call that started it, or to that of its parent agent."""
         for file in dict.fromkeys(row.transcript for row in added):
             transcript = self._chats.transcript(file)
             if transcript is None or transcript.place.agent_id is None:
@@ -318,7 +318,7 @@ class ChatReader:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Nothing that is made here is thrown away: looking for it would take a third of the time."""
+    """Nothing created here becomes garbage, and the cycle collector would take a third of the time."""
     collects = gc.isenabled()
     gc.disable()
     try:

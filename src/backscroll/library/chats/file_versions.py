@@ -1,4 +1,4 @@
-"""What a file looked like: found in the transcripts and in the copies that Claude Code keeps, never on the disk."""
+"""Earlier versions of a file, from transcripts and Claude Code's copies, never from the project on disk."""
 
 import hashlib
 import os
@@ -29,14 +29,14 @@ LONGEST_COPY = 16 * 1024 * 1024
 
 
 class History(NamedTuple):
-    """Every version of a file that is known, in the order of time, each with the call that tells of it."""
+    """Every known version of a file in order of time, each with the call it comes from."""
 
     file: str
     versions: list[tuple[FileVersion, FileCallRow | None]]
 
 
 class FileState(NamedTuple):
-    """A file as it was at some moment."""
+    """A file at some moment."""
 
     file: str
     number: int
@@ -50,7 +50,7 @@ class FileState(NamedTuple):
 
 
 def history(library: Library, path: str, asked: ReportRequest | None = None) -> History:
-    """The versions of the one file whose path ends so."""
+    """The versions of the one file whose path ends with this."""
     calls = file_calls(library, asked or ReportRequest(), path)
     names = list(dict.fromkeys(call.file for call in calls))
     if not names:
@@ -73,14 +73,14 @@ def history(library: Library, path: str, asked: ReportRequest | None = None) -> 
 
 
 def seen_at(library: Library, found: History, at: str | None, now: datetime) -> FileState:
-    """The file at a message or a time; by default as it was last known."""
+    """The file at a message or a time; by default its latest known state."""
     if not found.versions:
         raise NothingFound(f"nothing tells what was in {found.file}", "only parts of it were read")
     moment = _moment(library, found, at, now) if at else None
     numbered = list(enumerate(found.versions, start=1))
     past = [item for item in numbered if moment is None or (item[1][0].when or START) <= moment]
     if not past:
-        # Nothing is older, but the first change says what it found; nobody knows for how long that had been so.
+        # Nothing is older, but the first change contains what it replaced, of unknown age.
         number, (version, call) = numbered[0]
         if version.basis != FOUND:
             raise NothingFound(
@@ -99,14 +99,14 @@ def seen_at(library: Library, found: History, at: str | None, now: datetime) -> 
 
 
 def _moment(library: Library, found: History, at: str, now: datetime) -> datetime:
-    """The moment of a message, by the beginning of its id, or a time as queries have it."""
+    """The time of a message, by the start of its id, or a time in query syntax."""
     try:
         return parse_moment(at, now, end=True)
     except UsageError:
         pass
     chat = library.find(at)
     rows = reports_about(library, of_chat(library, chat.overview.id)).row_times()
-    # A copy of a row may have the time of the copying: the first is when it was.
+    # A copied row may have the time of the copy: the earliest is the original.
     times: dict[str, int] = {}
     messages: dict[str, set[str]] = defaultdict(set)
     for row in rows:
@@ -116,13 +116,13 @@ def _moment(library: Library, found: History, at: str, now: datetime) -> datetim
     if len(messages) != 1 and at not in messages:
         raise UsageError(f"{at} is not the beginning of one message", "name one; see backscroll show --json")
     uuids = messages[at] if at in messages else next(iter(messages.values()))
-    # A message's own calls are part of it, and what came of them comes later.
+    # A message's own calls belong to it, and their results come later.
     later = [call.time for _, call in found.versions if call and call.uuid in uuids and call.time is not None]
     return moment_of(max([*later, *(times[uuid] for uuid in uuids)])) or START
 
 
 def _copies(library: Library, file: str, calls: list[FileCallRow]) -> Iterator[FileAccess]:
-    """The copies that the client made of a file before it changed it, at the times that they were made."""
+    """The copies that the client made of a file before changing it, with their times."""
     claimed = {PurePosixPath(SourceKey.parse(call.source).path).stem for call in calls} | {
         call.chat for call in calls if call.chat
     }
@@ -157,7 +157,7 @@ def _copy_name(path: str) -> str:
 
 
 def _live_copies(folder: Path, names: set[str]) -> Iterator[tuple[str, FileAccess]]:
-    """The copies in a folder whose names begin so. Neither the folder nor a copy is reached through a link."""
+    """The copies in a folder whose names start with this. No link is followed."""
     try:
         with opened_folder(folder) as descriptor:
             for name in sorted(os.listdir(descriptor)):  # noqa: PTH208 - of a descriptor
@@ -180,7 +180,7 @@ def _live_copy(name: str, folder: int) -> FileAccess | None:
 def _copy(data: bytes, modified_ns: int) -> FileAccess:
     try:
         when = datetime.fromtimestamp(modified_ns / 1e9, tz=UTC)
-    except (ValueError, OverflowError, OSError):  # some clock has gone mad
+    except (ValueError, OverflowError, OSError):  # a broken clock
         when = START
     return FileAccess(when, "", FileInput(), FileResult(content=data.decode("utf-8", "replace")), "")
 

@@ -11,11 +11,11 @@ MOST: Final = 5000
 
 
 def find_in(library: Library, reader: ChatReader, branch_messages: BranchMessages, text: str) -> list[str]:
-    """The messages of a branch that answer a query, in the order of reading."""
+    """The messages of a branch that match a query, in reading order."""
     asked = library.parse(text)
     if asked.is_empty:
         return []
-    # The whole id, so that no other chat can begin with it.
+    # The whole id, so that no other chat matches.
     within = Field("chat", "=", reader.stored.overview.id)
     query = Query(asked.text, All((*asked.root.parts, within)))
     if any(isinstance(part, Regex) for part in leaves(query.root)):

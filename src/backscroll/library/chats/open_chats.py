@@ -1,4 +1,4 @@
-"""The chats that are open, shared by all threads: each is opened once, and nobody waits for another's."""
+"""The open chats, shared by all threads: each is opened once, and opening one never delays another."""
 
 import threading
 from collections import OrderedDict
@@ -12,7 +12,7 @@ from backscroll.library.library import Library
 from backscroll.store import StoredChat
 
 MOST_ROWS: Final = 50_000
-"""How many rows are held in memory, of all chats together; the chat that was opened last is held whatever its size."""
+"""How many rows of all chats are held in memory; the last opened chat is kept whatever its size."""
 
 
 class Opening:
@@ -21,15 +21,15 @@ class Opening:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.threads = 0
-        """How many want it."""
+        """How many threads wait for it."""
 
 
 class OpenChats:
-    """The chats that are open, those that were asked for last."""
+    """The most recently used open chats."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        """Held only to look up and note which chats are open, never while one is read."""
+        """Held only to look up and record open chats, never while reading one."""
         self._opening: dict[str, Opening] = {}
         self._open: OrderedDict[str, ChatReader] = OrderedDict()
 
@@ -38,23 +38,23 @@ class OpenChats:
         stored = library.find(name)
         if (found := self._opened(stored)) is not None:
             return found
-        with self._alone(stored.overview.id):  # two who want the same chat at once would each read all of it
+        with self._alone(stored.overview.id):  # otherwise two threads would each read the whole chat
             if (found := self._opened(stored)) is not None:
                 return found
             opened = ChatReader(library, stored)
             with self._lock:
                 self._open[stored.overview.id] = opened
                 self._make_room()
-            opened.catch_up(library)  # whoever told of a change meanwhile did not know of it
+            opened.catch_up(library)  # a change reported meanwhile did not reach it
             return opened
 
     def _make_room(self) -> None:
-        """Let go of the chats that were asked for longest ago, while there are too many rows."""
+        """Release the least recently used chats while there are too many rows."""
         while len(self._open) > 1 and sum(one.rows for one in self._open.values()) > MOST_ROWS:
             self._open.popitem(last=False)
 
     def has(self, chat: StoredChat) -> bool:
-        """Whether a chat is open already."""
+        """Whether a chat is already open."""
         return self._opened(chat) is not None
 
     def _opened(self, chat: StoredChat) -> ChatReader | None:
@@ -68,7 +68,7 @@ class OpenChats:
 
     @contextmanager
     def _alone(self, chat: str) -> Iterator[None]:
-        """Wait for others that open this chat, and for nobody else."""
+        """Wait only for others that open this chat."""
         with self._lock:
             opening = self._opening.setdefault(chat, Opening())
             opening.threads += 1
@@ -82,7 +82,7 @@ class OpenChats:
                     del self._opening[chat]
 
     def take(self, library: Library, sources: Iterable[str]) -> list[str]:
-        """Let open chats go on with what was added to files; the ids of all chats that the files are part of."""
+        """Update open chats from files that grew; return the ids of all chats of these files."""
         names = library.store.chats_at(sources)
         for chat in set(names.values()):
             with self._lock:
@@ -94,11 +94,11 @@ class OpenChats:
                     with self._lock:
                         self._open.pop(chat, None)
         with self._lock:
-            self._make_room()  # chats that are open grow, too
+            self._make_room()  # open chats grow too
         return sorted(set(names.values()))
 
     def catch_up(self, library: Library) -> list[str]:
-        """Let every open chat go on with what was added to its files while nothing was followed; their ids."""
+        """Update every open chat from its files after a time without following; return their ids."""
         with self._lock:
             names = list(self._open)
         sources: list[str] = []

@@ -1,4 +1,4 @@
-"""The outline of a branch: what was asked, with what each turn took; and where other ways lead on."""
+"""The outline of a branch: its prompts with the usage of each turn, and where other branches start."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,25 +15,25 @@ HEADS: Final = frozenset({RowKind.PROMPT, RowKind.COMMAND, RowKind.SHELL, RowKin
 
 @dataclass
 class Heading:
-    """A prompt, or a compaction, with what came of it until the next."""
+    """A prompt or a compaction, with what followed until the next one."""
 
     key: str
     kind: RowKind
     text: str
     when: datetime | None
     at: int
-    """Which message of the branch it is."""
+    """Its index among the messages of the branch."""
     messages: int = 0
     calls: int = 0
     errors: int = 0
     context: int | None = None
     """The tokens before the last answer."""
     cost: int | None = 0
-    """In nanodollars; None where a price is not known."""
+    """In nanodollars; None if a price is unknown."""
 
 
 class BranchChoice(NamedTuple):
-    """A way that leads on from a point where the user went back."""
+    """A branch that starts at a point where the user went back."""
 
     branch: int
     key: str
@@ -41,7 +41,7 @@ class BranchChoice(NamedTuple):
 
 
 class BranchPoint(NamedTuple):
-    """All ways from one point, in the order of time, and which of them this branch takes."""
+    """All branches from one point in order of time, and which of them is this one."""
 
     here: int
     ways: list[BranchChoice]
@@ -66,7 +66,7 @@ def outline_of(library: Library, reader: ChatReader, branch_messages: BranchMess
         for part in entry.rows:
             heading.calls += len(part.calls)
             heading.errors += sum(call.id in failed for call in part.calls)
-        answer = took.pop(row.message_id or row.uuid, None)  # some APIs give an id twice: it counts once
+        answer = took.pop(row.message_id or row.uuid, None)  # some APIs repeat an id: it counts once
         if answer is not None:
             heading.context = answer.context or heading.context
             heading.cost = None if heading.cost is None or answer.cost is None else heading.cost + answer.cost
@@ -74,7 +74,7 @@ def outline_of(library: Library, reader: ChatReader, branch_messages: BranchMess
 
 
 def crossings_of(reader: ChatReader, branch_messages: BranchMessages, keys: Iterable[str]) -> dict[str, BranchPoint]:
-    """Where other ways lead on, by the message that the way of this branch begins with; of these messages only."""
+    """Where other branches start, by the first message of this branch after the point; only for these messages."""
     if len(reader.chat.branches) < 2:
         return {}
     places, found = reader.places, {}
@@ -95,7 +95,7 @@ def crossings_of(reader: ChatReader, branch_messages: BranchMessages, keys: Iter
 
 
 def _first(turn: Turn) -> Row | None:
-    """What a turn is seen to begin with."""
+    """The message that a turn visibly starts with."""
     if turn.head is not None:
         return turn.head.row
     gathered = gather(node.row for node in turn.in_order())

@@ -1,4 +1,4 @@
-"""Which session goes on with a chat in Claude Code, and where."""
+"""Which session resumes a chat in Claude Code, and where."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from backscroll.store import StoredChat
 
 
 class Resume(NamedTuple):
-    """What to start, in which folder."""
+    """The command to run, and its folder."""
 
     session: str
     folder: str | None
@@ -23,12 +23,12 @@ class Resume(NamedTuple):
 
 
 def resume_of(library: Library, stored: StoredChat, name: str = "") -> Resume:
-    """Of a chat with several leaves the one that was last active, or the one that a name is the beginning of."""
+    """If a chat has several leaves: the most recently active one, or the one whose id starts with a name."""
     return resume_in(library.open(stored, with_records=False).chat, stored, library.machine, name)
 
 
 def resume_in(chat: Chat, stored: StoredChat, machine: Machine, name: str = "") -> Resume:
-    """The same of a chat that is open."""
+    """The same for an open chat."""
     leaves = chat.leaves
     named = [leaf for leaf in leaves if name and (leaf.session_id or "").startswith(name.lower())]
     leaf = next(iter([*named, *leaves]), None)

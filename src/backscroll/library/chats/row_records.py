@@ -1,4 +1,4 @@
-"""The records of rows that were kept without them, read from where they stand."""
+"""Read the records of rows from their files."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -15,13 +15,13 @@ Place = tuple[int, int]
 
 
 class RowRecords:
-    """Knows where the rows stand that the index may not have yet."""
+    """Knows the positions of rows that the index may not have yet."""
 
     def __init__(self) -> None:
         self._places: dict[tuple[str, int], Place] = {}
 
     def note(self, source: str, number: int, start: int, length: int) -> None:
-        """A record was read from here."""
+        """The position a record was read from."""
         self._places[source, number] = (start, length)
 
     def messages(
@@ -33,7 +33,7 @@ class RowRecords:
         is_live: bool,
         copies: Callable[[str], Node | None],
     ) -> list[Message]:
-        """Messages with everything that belongs to them: their records, and what came of their calls."""
+        """Messages with their records and the results of their calls."""
         entries = [branch_messages.entry(key) for key in keys if key in branch_messages.at]
         calls = [call.id for entry in entries for row in entry.rows for call in row.calls]
         wanted = [row for entry in entries for row in entry.rows]
@@ -57,7 +57,7 @@ class RowRecords:
     def read(
         self, library: Library, rows: Iterable[Row], copies: Callable[[str], Node | None] = lambda _: None
     ) -> dict[str, Row]:
-        """The rows with their records, by uuid. One that cannot be read is taken from a copy, or left out."""
+        """The rows with their records, by uuid. An unreadable record is taken from a copy, or left out."""
         found: dict[str, Row] = {}
         texts = library.texts()
         try:
@@ -79,7 +79,7 @@ class RowRecords:
             for number, row in sorted(wanted.items()):
                 start, length = self._places.get((source, number)) or places.get(number) or (0, 0)
                 record = texts.record(source, start, length) if length else None
-                if isinstance(record, QueueOperation):  # it stands for a row that the client did not write
+                if isinstance(record, QueueOperation):  # it stands in for a row that the client did not write
                     text = record.text or self._queued(library, texts, source, number, row)
                     record = queued_row(record, row.uuid, row.parent, text)
                 if not isinstance(record, ChainRecord) or (record.uuid or row.uuid) != row.uuid:
@@ -88,11 +88,11 @@ class RowRecords:
                     read = found.setdefault(
                         row.uuid, Row(record, source, number, keep=True, origin=SourceKey.parse(source).origin)
                     )
-                    row.usage = read.usage  # little, and what an agent took is asked of its rows
+                    row.usage = read.usage  # small, and the usage of an agent is computed from its rows
         return missing
 
     def _queued(self, library: Library, texts: Texts, source: str, number: int, row: Row) -> str:
-        """What was put into the queue, of a row that stands for what was taken from it."""
+        """The queued prompt of a row that stands for its removal from the queue."""
         noted = sorted((at for name, at in self._places if name == source and at < number), reverse=True)
         places = [self._places[source, at] for at in noted] + library.store.outside_before(source, number)
         begin = row.uuid.split(" ", 3)[-1]

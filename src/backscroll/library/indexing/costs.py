@@ -1,11 +1,11 @@
-"""What an answer cost, for the store that counts it."""
+"""Compute the cost of an answer for the store."""
 
 from backscroll.pricing import Prices
 from backscroll.store import AnswerPrice, CountedAnswer
 
 
 def cost_with(prices: Prices) -> AnswerPrice:
-    """How a store works out costs with these prices."""
+    """A function that computes costs with these prices."""
     cost = prices.cost
 
     def price(row: CountedAnswer) -> int | None:

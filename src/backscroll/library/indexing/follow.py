@@ -1,4 +1,4 @@
-"""Follow homes as they change: every change is kept, read and made findable as it comes."""
+"""Follow homes as they change: keep, read and index every change as it happens."""
 
 import threading
 import time
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from backscroll.library.library import Library
 
 WATCHING: Final = "watching"
-"""What is done once everything is up to date."""
+"""What to do once everything is up to date."""
 RECENT_NS: Final = 60_000_000_000
 
 
 @dataclass(frozen=True)
 class Followed:
-    """What one round of changes brought."""
+    """The result of one round of changes."""
 
     files: int
     records: int
@@ -48,9 +48,9 @@ class Followed:
 def follow(
     library: "Library", stop: threading.Event | None = None, progress: Progress | None = None
 ) -> Iterator[Followed]:
-    """Bring a library up to date and keep it so, until `stop` is set; tells of every round that had something new.
+    """Update a library and keep it up to date until `stop` is set; yield every round with something new.
 
-    Holds the archive and the index all the time: opening them for each change would cost more the more there is.
+    Keeps the archive and the index open: opening them for each change would cost more the larger they are.
     """
     library.update(progress)
     settings, homes = library.settings, library.homes
@@ -83,11 +83,11 @@ def follow(
 
 
 def observe(library: "Library", stop: threading.Event) -> Iterator[Followed]:
-    """Tell of changes until `stop` is set, and leave it to another process to read them into the library."""
+    """Yield changes until `stop` is set; another process reads them into the library."""
     since = time.time_ns() - RECENT_NS
     for batch in watch(library.homes, stop=stop):
         sources = tuple(one.file.id for one in batch if one.gone or one.file.modified_ns >= since)
-        since = 0  # the first batch is everything there is
+        since = 0  # the first batch has every file
         if sources:
             yield Followed(len(sources), 0, 0, 0, 0, sources)
 
@@ -101,7 +101,7 @@ def _take(
         if is_tracked(changed.file.kind, changed.file.relative) and not is_forgotten(archive, changed.file)
     ]
     if any(changed.gone for changed in tracked):
-        _settle(ingest, library, homes, archive)  # what is gone may have moved, or only be kept any more
+        _settle(ingest, library, homes, archive)  # a missing file may have moved, or only be in the archive
         return
     for home in homes:
         files = [changed.file for changed in tracked if changed.file.path.is_relative_to(home.path)]
@@ -118,9 +118,9 @@ def _take(
 
 
 def _has_other_versions(library: "Library", home: Home, file: HomeFile, archive: Archive) -> bool:
-    """Whether a file shrank or grew so that other earlier versions of it are shown than before.
+    """Whether a file shrank or grew so that different earlier versions of it are shown.
 
-    Also whether a small file changed beside a transcript that has such versions: they are to be looked at, too.
+    Also whether a sidecar changed next to a transcript with such versions: they have to be checked too.
     """
     is_about_itself = file.kind in TRANSCRIPTS or file.kind is FileKind.TOOL_RESULT
     about = file.key if is_about_itself else transcript_of(file.key)
@@ -140,11 +140,11 @@ def _settle(ingest: Ingest, library: "Library", homes: Sequence[Home], archive: 
 
 
 def _around(files: Sequence[HomeFile]) -> set[str]:
-    """The files, and the transcripts and small files beside them."""
+    """The files, and the transcripts and sidecars next to them."""
     return {key.id for file in files for key in (file.key, transcript_of(file.key), *beside_keys(file.key))}
 
 
 def _is_the_same(file: HomeFile, known: IndexedFile | None) -> bool:
-    """Whether it looks as it did when it was read."""
+    """Whether it is unchanged since it was read."""
     mark = known.bookmark if known and not known.archived else None
     return mark is not None and mark[1:6] == (*file.identity, file.size, file.modified_ns, file.changed_ns)

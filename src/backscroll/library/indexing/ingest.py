@@ -1,7 +1,7 @@
-"""Read what is new in session files into a store: rows, chats, and how far it came, in one transaction per batch.
+"""Read new records into a store: rows, chats, and the progress, in one transaction per batch.
 
-Work follows what is new. A file that grew is read from where it was left; the chat that it belongs to is taken up as
-it was saved, and only what changed of it is written.
+The work is proportional to what is new. A file that grew is read from where reading stopped; its chat is loaded from
+its saved state, and only changes are written.
 """
 
 import gc
@@ -46,12 +46,12 @@ BATCH_FILES: Final = 500
 MOST_ROWS: Final = 100_000
 """How many rows of chats are held between batches."""
 MOST_FILES: Final = 4_000
-"""How many files they may come from: a chat takes about 10 kB before its rows count."""
+"""From how many files: a chat takes about 10 kB even without rows."""
 RECORDS_AT_ONCE: Final = 1000
 
 
 class Ingest:
-    """Fills a store. Holds on to the chats that it has met, so that following a session costs what is new in it."""
+    """Fills a store. Keeps the chats it has seen, so that following a session costs only what is new."""
 
     def __init__(self, store: Store, on_bytes: Callable[[int], object] = lambda _: None) -> None:
         self.work = Work()
@@ -67,10 +67,10 @@ class Ingest:
         *,
         later: bool = False,
     ) -> None:
-        """Do all of it, batch by batch. `archived` are files that are only kept any more.
+        """Read everything, batch by batch. `archived` are files that only the archive has.
 
-        With `later`, what a list shows of chats that only have more in them is left to `finish`: it costs more the
-        longer a chat is, and nobody who searches needs it. If that never comes, the next run does it.
+        With `later`, the overviews of chats that only grew are left to `finish`: they cost more the longer a chat is,
+        and searches do not need them. If `finish` never runs, the next run does it.
         """
         self._later = later
         gone = list(removed)
@@ -87,12 +87,12 @@ class Ingest:
             self._take(some, gone, kept)
 
     def finish(self) -> None:
-        """Do what was left for later."""
+        """Write the overviews that were left for later."""
         if self._is_overdue:
             self.run([])
 
     def _take(self, tasks: list[Task], removed: list[IndexedFile], archived: list[IndexedFile]) -> None:
-        """Read some files and write what they say, each of them whole or not at all."""
+        """Read some files and write their records, each file completely or not at all."""
         before = replace(self.work)
         reported = len(self.work.unreadable)
         while True:
@@ -103,7 +103,7 @@ class Ingest:
                     self._numbers |= {name: ids[at] for name in self._begun if (at := self._numbers[name]) in ids}
                     break
             except BaseException:
-                self._forget()  # what is held may be ahead of what is written
+                self._forget()  # the chats in memory may be ahead of the store
                 raise
             # What a file contributes goes into many places, and joins chats: begin anew from what is written, without
             # the files that failed. They are read the next time.
@@ -114,17 +114,17 @@ class Ingest:
         self.work.unreadable[reported:] = dict.fromkeys(self.work.unreadable[reported:])
         if (self._rows > MOST_ROWS or len(self._numbers) > MOST_FILES) and not self._is_overdue:
             self._forget()
-            gc.collect()  # chats are full of circles, and a command looks for those hardly ever
+            gc.collect()  # chats have reference cycles, and commands hardly ever run the cycle collector
 
     def _gather(self, tasks: list[Task], removed: list[IndexedFile], archived: list[IndexedFile]) -> list[Task]:
-        """Fill a batch; the files that could not be read."""
+        """Fill a batch; return the files that could not be read."""
         batch = Batch()
         self._batch = batch
         self._keys = Keys(set(), set(), {})
         self._begun: set[str] = set()
-        """Files of which something may be in the batch."""
+        """Files that may have something in the batch."""
         self._fresh: set[str] = {known.source for known in removed}
-        """Files that are not to be taken up as they were saved."""
+        """Files whose saved state must not be loaded."""
         overdue = msgspec.json.decode(self._store.noted("overdue") or "[]", type=list[int])
         known_files = [*(task.known for task in tasks if task.known is not None), *removed, *archived]
         self._load(self._store.chats_of([*(known.id for known in known_files), *overdue]))
@@ -205,7 +205,7 @@ class Ingest:
         self.work.files += 1
 
     def _number(self, task: Task, *, starts_over: bool) -> int:
-        """The file's id. Where it is read from its beginning, nothing that was known of it stays."""
+        """The file's id. If it is read from the start, everything known about it is dropped."""
         source = task.source.id
         if task.known is None:
             number = self._batch.new_file()
@@ -222,7 +222,7 @@ class Ingest:
     def _read(
         self, task: Task, place: TranscriptPlace, bookmark: Bookmark | None, flags: Flags
     ) -> tuple[int, int, Bookmark | None]:
-        """Take what is new of a transcript; its id, how many lines it has now, and where to go on."""
+        """Read what is new in a transcript; return its id, its number of lines, and where to continue."""
         with reading_of(task.source):
             opened = task.source.open(bookmark)
         with opened as reading:
@@ -232,7 +232,7 @@ class Ingest:
             chunk: list[tuple[Record, int, int]] = []
             for line, items, is_complete in read_from(task.source, lines_in(reading)):
                 self.work.lines += 1
-                if is_complete:  # else it is not counted as a line of the file yet: its newline is
+                if is_complete:  # otherwise it counts as a line only with its newline
                     line_number += 1
                     self._on_bytes(line.end - line.start)
                     self.work.size += line.end - line.start
@@ -280,7 +280,7 @@ class Ingest:
         self.work.records += len(chunk)
 
     def _take_spilled(self, task: Task) -> None:
-        """What a tool wrote into a file of its own, in pieces that end with a line."""
+        """A spilled tool result, in pieces that end with a line."""
         number = self._number(task, starts_over=True)
         when = task.source.modified_ns // 1000
         start = 0
@@ -293,7 +293,7 @@ class Ingest:
         self._note(task, number)
 
     def _note(self, task: Task, number: int | None = None) -> None:
-        """Remember a file that is no transcript."""
+        """Remember a file that is not a transcript."""
         source = task.source
         number = self._number(task, starts_over=False) if number is None else number
         with reading_of(source):
@@ -323,7 +323,7 @@ class Ingest:
         )
 
     def _gather_chats(self, *, later: bool) -> None:
-        """Write every chat that is other than it was; with `later` not yet those that only have more in them."""
+        """Write every chat that changed; with `later`, not those that only grew."""
         changed = [chat for chat in self._chats.chats() if self._is_other(chat)]
         waiting = [chat for chat in changed if later and self._has_same_files(chat)]
         self._batch.overdue = [self._numbers[chat.transcripts[0].place.file] for chat in waiting]
@@ -340,7 +340,7 @@ class Ingest:
         self._batch.stale_chats |= self._store.chats_of([*files, *self._batch.removed])
 
     def _has_same_files(self, chat: Chat) -> bool:
-        """Whether it is written already, with the same files: then its rows are found without it."""
+        """Whether it is already written with the same files: its rows are then searchable without it."""
         before = self._written.get(chat.transcripts[0].place.file)
         if before is None:
             return False
@@ -350,7 +350,7 @@ class Ingest:
         return any(self._written.get(transcript.place.file) is not chat for transcript in chat.transcripts)
 
     def _load(self, chats: Iterable[int]) -> None:
-        """Take up chats as they were saved, unless they are here already."""
+        """Load saved chats, unless they are already in memory."""
         wanted = [chat for chat in chats if chat not in self._loaded]
         self._loaded.update(wanted)
         found = self._store.load(wanted)
@@ -369,7 +369,7 @@ class Ingest:
             self._rows += len(transcript.rows)
 
     def _still_given(self, titles: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
-        """Titles without those of files that are read anew: what they say now is known."""
+        """Titles without those of files that are read again: their current titles are known."""
         left = {
             row: {source: title for source, title in given.items() if source not in self._fresh}
             for row, given in titles.items()
@@ -390,7 +390,7 @@ class Ingest:
         return transcript
 
     def _forget(self) -> None:
-        """Let go of the chats; they are taken up again when something is added to them."""
+        """Release the chats; they are loaded again when something is added to them."""
         self._chats = Chats()
         self._numbers: dict[str, int] = {}
         self._uuids: dict[str, set[str]] = {}

@@ -1,4 +1,4 @@
-"""What there is to do for a store: which files are new, grew, went into the archive, or do not count any more."""
+"""What a store has to do: which files are new, grew, were deleted from their home, or must be removed."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,12 +13,12 @@ from backscroll.library.machine import Machine
 from backscroll.store import IndexedFile
 
 UNREAD: Final = Bookmark(*[0] * len(Bookmark._fields))
-"""In the place of a bookmark, of a file that is to be read from its beginning: no file looks like it."""
+"""A bookmark that matches no file, for a file to be read from the start."""
 
 
 @dataclass
 class Plan:
-    """The work that lies before a store."""
+    """The work to do for a store."""
 
     tasks: list[Task] = field(default_factory=list)
     removed: list[IndexedFile] = field(default_factory=list)
@@ -31,7 +31,7 @@ class Plan:
 
     @property
     def size(self) -> int:
-        """How many bytes are to be read."""
+        """The number of bytes to read."""
         return sum(map(new_bytes, self.tasks))
 
 
@@ -73,7 +73,7 @@ def plan(
     for entry in _not_shown(known, {*present, *live}, archive, machine, discoveries) if archive is not None else ():
         planned.removed.append(entry)
         planned.tasks += _tasks_without(entry, known, present, versions)
-    # A file that is read anyway is not looked at for what stands beside it as well.
+    # A file that is read anyway need not be checked for its sidecars as well.
     read = {task.source.id: task for task in planned.tasks if not task.only_beside}
     once = {task.source.id: task for task in planned.tasks if task.only_beside} | read
     planned.tasks = sorted(once.values(), key=lambda task: task.source.modified_ns, reverse=True)
@@ -137,12 +137,12 @@ def _add(present: dict[str, Source], versions: dict[str, list[Kept]], kept: Kept
 
 
 def beside_of(key: SourceKey, present: Mapping[str, Source]) -> tuple[Source, ...]:
-    """The small files that say something of a transcript."""
+    """The sidecars of a transcript."""
     return tuple(present[beside.id] for beside in beside_keys(key) if beside.id in present)
 
 
 def transcript_of(key: SourceKey) -> SourceKey:
-    """The transcript that a small file says something of."""
+    """The transcript of a sidecar."""
     folder, _, name = key.path.rpartition("/")
     if name == TITLE_FILE:
         return key.beside(f"{folder}.jsonl")
@@ -176,7 +176,7 @@ def _tasks_without(
     present: dict[str, Source],
     versions: Mapping[str, Sequence[Kept]],
 ) -> list[Task]:
-    """A small file does not count any more: what it said of a transcript does not either."""
+    """A sidecar is gone: drop what it said about its transcript."""
     is_beside = entry.kind in (FileKind.AGENT_META, FileKind.SIDECAR)
     key = SourceKey.parse(entry.source)
     return list(_tasks_beside(key, known, present, versions)) if is_beside else []
@@ -188,7 +188,7 @@ def _tasks_beside(
     present: Mapping[str, Source],
     versions: Mapping[str, Sequence[Kept]],
 ) -> Iterator[Task]:
-    """To look at the transcript that a small file says something of, and at its earlier versions."""
+    """Check the transcript of a sidecar, and its earlier versions."""
     about = transcript_of(key)
     for source in (present.get(about.id), *versions.get(about.id, ())):
         entry = known.get(source.id) if source else None
@@ -215,7 +215,7 @@ def _compare(
     files = (file for file in discovery.files if is_tracked(file.kind, file.relative))
     changes = find_changes(marks, files, discovery.unreadable)
     planned.tasks += tasks_for(changes.to_read, known, present, versions)
-    # Where rows have no names of their own, they are named after their file: one that moved is read anew.
+    # Rows without ids are named after their file: a file that moved is read again.
     planned.removed += [entries[origin] for origin in changes.moved.values()]
     for name in () if gone_stay else changes.gone:
         source = present.get(entries[name].source)
@@ -233,7 +233,7 @@ def _settle(
     *,
     are_known_settled: bool,
 ) -> None:
-    """What is read from the archive: what was read of it stays, if that is all there is."""
+    """What is read from the archive: what was already read stays, if it is complete."""
     entry = known.get(source.id)
     if entry is not None and (entry.size, entry.modified) == (source.size, source.modified_ns):
         if source.is_archived and not entry.archived:

@@ -1,4 +1,4 @@
-"""What models cost: the prices that hold with the user's settings, and a list of them."""
+"""Model prices with the user's settings applied, and a list of them."""
 
 from dataclasses import dataclass
 
@@ -17,19 +17,19 @@ class ListedPrice:
 
 @dataclass(frozen=True)
 class PriceList:
-    """Prices by model, and the snapshot that most of them are from."""
+    """Prices by model, and the snapshot that most of them come from."""
 
     prices: list[ListedPrice]
     snapshot: PriceSnapshot
 
 
 def load_prices(settings: Settings) -> Prices:
-    """The prices that costs are counted with."""
+    """The prices used to compute costs."""
     return Prices(settings.prices)
 
 
 def list_prices(settings: Settings, model: str | None = None, *, past: bool = False) -> PriceList:
-    """Today's prices of models that can be used; with `past` every other one too, with `model` all of that one."""
+    """Today's prices of available models; with `past` all other prices too, with `model` all prices of that model."""
     listed = _listed(load_prices(settings).all())
     if model is not None:
         listed = [item for item in listed if item.price.model == plain_name(model)]

@@ -1,4 +1,4 @@
-"""What is to be read into a store, and what was."""
+"""What to read into a store, and what was read."""
 
 from dataclasses import dataclass, field
 
@@ -9,18 +9,18 @@ from backscroll.store import IndexedFile
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A file to be looked at: to read what is new in it, or only for what stands in the small files beside it."""
+    """A file to check: for new content, or only for its sidecars."""
 
     source: Source
     known: IndexedFile | None
     beside: tuple[Source, ...] = ()
-    """The small files that say something of a transcript."""
+    """The sidecars of a transcript."""
     only_beside: bool = False
 
 
 @dataclass
 class Work:
-    """What was done, counted."""
+    """Counts of what was done."""
 
     files: int = 0
     lines: int = 0
@@ -31,7 +31,7 @@ class Work:
 
 
 def new_bytes(task: Task) -> int:
-    """How many bytes are to be read."""
+    """The number of bytes to read."""
     mark = task.known.bookmark if task.known else None
     if task.only_beside:
         return 0

@@ -1,4 +1,4 @@
-"""The text of a passage, read from where it stands: the live file, else the archive. No text is stored twice."""
+"""Read the text of a passage from the live file or else the archive. No text is stored twice."""
 
 import re
 from collections import OrderedDict
@@ -18,10 +18,10 @@ Read = Callable[[int, int], bytes]
 
 
 class Texts:
-    """Reads passages. Holds the files it has open, so it is used for one answer and closed."""
+    """Reads passages. Keeps its files open, so use it for one answer and close it."""
 
     def __init__(self, find: Callable[[str], Source | None]) -> None:
-        """`find` says which files may be read, and where from."""
+        """`find` returns the source of a file that may be read."""
         self._find = find
         self._open: OrderedDict[str, Reading | KeptReading] = OrderedDict()
         self._last: tuple[str, int, Record | None] = ("", -1, None)
@@ -49,7 +49,7 @@ class Texts:
         record = self.record(source, start, length)
         if record is None:
             return None
-        # The passages of a record are asked for one after the other, and there may be thousands of them.
+        # Passages of one record are read one after the other, and there may be thousands of them.
         if self._passages is None or self._passages[0] is not record:
             passages: dict[int, Passage] = {}
             for passage in passages_of(record):
@@ -58,7 +58,7 @@ class Texts:
         return self._passages[1].get(number)
 
     def record(self, source: str, start: int, length: int) -> Record | None:
-        """The record that stands there; None if it cannot be read."""
+        """The record at this position; None if it cannot be read."""
         if self._last[:2] == (source, start):
             return self._last[2]
         if length > LONGEST_LINE:
@@ -75,7 +75,7 @@ class Texts:
         return record
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close the open files."""
         for opened in self._open.values():
             opened.__exit__(None, None, None)
         self._open.clear()
@@ -113,5 +113,5 @@ def _unescaped(found: "re.Match[str]") -> str:
     return {"n": "\n", "t": "\t", "r": "\r", "b": " ", "f": " "}.get(letter, letter)
 
 
-# A piece of a JSON file is no JSON, but its strings are readable.
+# A piece of a JSON file is not valid JSON, but its strings are readable.
 ESCAPES: Final = re.compile(r"\\(?:u[0-9a-fA-F]{4}|[nrtbf\"\\/])")

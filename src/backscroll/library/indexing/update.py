@@ -1,4 +1,4 @@
-"""Bring a library up to date: keep the bytes, read them into rows and chats, then make their words findable."""
+"""Update a library: keep the bytes, read them into rows and chats, then index their words."""
 
 import json
 import threading
@@ -27,26 +27,26 @@ from backscroll.store import IndexedFile, PassageText, Store
 
 PASSAGES_AT_ONCE: Final = 2000
 TEXT_AT_ONCE: Final = 4_000_000
-"""How many characters are held while they are handed to the index, and one text more."""
+"""How many characters are held for the index, plus one text."""
 TEXT_PER_COMMIT: Final = 48_000_000
-"""How many characters are indexed before they can be searched; a commit costs, and so does waiting for one."""
+"""How many characters are indexed before a commit; commits cost time, and so does waiting for one."""
 
 
 class Progress(Protocol):
-    """Somebody who is told how far it has come."""
+    """Receives progress."""
 
     def begin(self, what: str, total: int, unit: str = "bytes") -> None:
-        """Something new begins, of so many bytes or other things."""
+        """Start a task with this many units."""
 
     def add(self, count: int) -> None:
-        """So much more is done."""
+        """Report more units done."""
 
 
 class NoProgress:
-    """Nobody."""
+    """Ignores progress."""
 
     def begin(self, what: str, total: int, unit: str = "bytes") -> None:
-        """Do not mind."""
+        """Ignore progress."""
 
     def add(self, count: int) -> None:
         """Do not mind."""
@@ -54,7 +54,7 @@ class NoProgress:
 
 @dataclass
 class Updated:
-    """What an update did."""
+    """The result of an update."""
 
     work: Work = field(default_factory=Work)
     passages: int = 0
@@ -71,7 +71,7 @@ class Updated:
 
 
 def look(store: Store, settings: Settings, homes: Sequence[Home], machine: Machine) -> tuple[list[Discovery], bool]:
-    """What is in the homes, and whether a store has anything to do for it."""
+    """What is in the homes, and whether a store has anything to do."""
     discoveries = [discover(home) for home in homes if home.exists]
     if not store.exists:
         return discoveries, True
@@ -95,7 +95,7 @@ def update(
     with_text: bool = True,
     progress: Progress | None = None,
 ) -> Updated:
-    """Do all that there is to do. Busy if another process is at it."""
+    """Do everything there is to do. Busy if another process is updating."""
     progress = progress or NoProgress()
     done = Updated()
     store.start_writing()
@@ -109,7 +109,7 @@ def update(
     is_first = not has_catalogue(archive_folder(settings))
     with _beside() as (pool, stop):
         keeping = pool.submit(_keep, settings, discoveries, done, stop) if keeps else None
-        if not is_first:  # what is gone or has moved is read from where it is kept
+        if not is_first:  # deleted and moved files are read from the archive
             archive = keeping.result() if keeping else None
             if archive is None:
                 archive, is_unread = _read_archive(settings)
@@ -137,18 +137,18 @@ def update(
 
 
 class ForgottenRowsError(Exception):
-    """The index has something that the user had forgotten. Rows that are deleted leave their bytes: it is rebuilt."""
+    """The index contains something the user forgot. Deleted rows leave bytes behind, so it must be rebuilt."""
 
 
 def without_forgotten(discoveries: Sequence[Discovery], archive: Archive | None) -> list[Discovery]:
-    """What was found, but the files that the user had forgotten and Claude Code still has."""
+    """The discovered files without those that the user forgot and Claude Code still has."""
     if archive is None or not archive.forgotten:
         return list(discoveries)
     return [_without(found, lambda file: is_forgotten(archive, file)) for found in discoveries]
 
 
 def is_forgotten(archive: Archive, file: HomeFile) -> bool:
-    """Whether the user had this file forgotten: then the index must not have it, either."""
+    """Whether the user forgot this file: the index must not contain it either."""
     return archive.is_forgotten(file.home, file.relative, file.machine)
 
 
@@ -183,9 +183,10 @@ def ingest(store: Store, work: Plan, on_bytes: Callable[[int], object]) -> Work:
 
 
 def index_texts(store: Store, sources: Sources, progress: Progress, unreadable: list[Unreadable] | None = None) -> int:
-    """Make findable what is not yet; how many passages that were. May be stopped at any point, and goes on there.
+    """Index passages that are not searchable yet; return how many.
 
-    A file that the system fails to read is added to `unreadable`, and the next update reads all of it again.
+    Can be stopped at any point and continues there. A file that the system fails to read is added to `unreadable`, and
+    the next update reads all of it again.
     """
     done = size = 0
     with Texts(sources.find) as texts:
@@ -201,7 +202,7 @@ def index_texts(store: Store, sources: Sources, progress: Progress, unreadable: 
                 if held > TEXT_AT_ONCE:
                     size += _index(store, documents, progress)
                     documents, held = [], 0
-                if size > TEXT_PER_COMMIT:  # also among these: until then the engine may hold every text it was given
+                if size > TEXT_PER_COMMIT:  # also in between: until a commit the engine may hold every text
                     _flush(store, texts)
                     size = 0
             size += _index(store, documents, progress)
@@ -213,21 +214,21 @@ def index_texts(store: Store, sources: Sources, progress: Progress, unreadable: 
 
 
 def _index(store: Store, documents: list[PassageText], progress: Progress) -> int:
-    """Hand over some texts; how many characters that were."""
+    """Index some texts; return how many characters."""
     store.index(documents)
     progress.add(len(documents))
     return sum(len(document.text) for document in documents)
 
 
 def _flush(store: Store, texts: Texts) -> None:
-    """Let searches see the words; but first note what could not be read, so that no end of the process loses that."""
+    """Make the words searchable, but first record what could not be read, so that a crash does not lose it."""
     if texts.failed:
         store.read_again(texts.failed)
     store.flush()
 
 
 def price_table(settings: Settings) -> str:
-    """Changes whenever prices may have: with the version, or with the settings. Costs nothing to know."""
+    """Changes whenever prices may have changed: with the version or the settings. Cheap to compute."""
     return f"{__version__} {sorted((model, sorted(rates.items())) for model, rates in settings.prices.items())}"
 
 
@@ -238,7 +239,7 @@ def catalogue_stamp(settings: Settings) -> str:
 
 @contextmanager
 def _beside() -> Iterator[tuple[ThreadPoolExecutor, threading.Event]]:
-    """Somebody who works beside us, and stops when we are stopped."""
+    """A helper thread that stops when we stop."""
     stop = threading.Event()
     with ThreadPoolExecutor(1) as pool:
         try:
@@ -249,13 +250,13 @@ def _beside() -> Iterator[tuple[ThreadPoolExecutor, threading.Event]]:
 
 
 def _keep(settings: Settings, discoveries: Sequence[Discovery], done: Updated, stop: threading.Event) -> Archive | None:
-    """Keep what is new; the archive as it is then, unless somebody else is at it."""
+    """Keep what is new; return the archive, unless another process is writing it."""
 
     def go_on(_: int) -> None:
         if stop.is_set():
             raise _StoppedError
 
-    # If busy, somebody else is keeping it just now. If stopped, the rest is kept the next time.
+    # If busy, another process is keeping it now. If stopped, the next run keeps the rest.
     with suppress(Busy, _StoppedError), Writer(archive_folder(settings)) as writer:
         for discovery in discoveries:
             kept = capture(writer, discovery.home, discovery.home.machine, on_bytes=go_on, discovery=discovery)
@@ -266,7 +267,7 @@ def _keep(settings: Settings, discoveries: Sequence[Discovery], done: Updated, s
 
 
 def _read_archive(settings: Settings) -> tuple[Archive | None, bool]:
-    """What is kept, if anything ever was, and whether it could not be read."""
+    """The archive, if there is one, and whether it could not be read."""
     try:
         archive = Archive(archive_folder(settings))
     except (OSError, StorageError):

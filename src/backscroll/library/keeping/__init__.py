@@ -1,1 +1,1 @@
-"""What is kept of the homes, is it whole, and how does it come back?"""
+"""What is kept of the homes, is it intact, and how is it restored?"""

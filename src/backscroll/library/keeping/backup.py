@@ -44,7 +44,7 @@ def back_up(settings: Settings, to: Path) -> tuple[Merged, list[Path]]:
 
 
 def restore_backup(settings: Settings, source: Path) -> tuple[int, Merged]:
-    """Take a backup as the archive, where there is none yet; how many files are kept then."""
+    """Restore a backup as the archive, if there is none yet; return the number of kept files."""
     backup = _open_backup(source)
     target = archive_folder(settings)
     if has_catalogue(target):
@@ -114,7 +114,7 @@ def _copy_own(source: Path, target: Path) -> tuple[int, list[Path]]:
 
 
 def _read_own(file: Path) -> bytes | None:
-    """The bytes of a file of ours; None for what is no file, is a link, or is refused by the system."""
+    """The bytes of one of our files; None if it is not a file, is a link, or cannot be read."""
     try:
         return file.read_bytes() if file.is_file() and not file.is_symlink() else None
     except OSError:

@@ -28,7 +28,7 @@ def forget_everywhere(library: Library, chat: KeptChat, progress: Progress | Non
 
 
 def _remove_marks_of(folder: Path, chats: Collection[str]) -> list[str]:
-    """Remove pins, tags, notes and saved recalls of these chats and sessions; the names of the recalls."""
+    """Remove pins, tags, notes and saved recalls of these chats and sessions; return the names of the recalls."""
     ids = {name.lower() for name in chats}
 
     def remove(marks: Marks) -> None:
@@ -45,8 +45,8 @@ def _remove_marks_of(folder: Path, chats: Collection[str]) -> list[str]:
 def _rebuild_without(library: Library, progress: Progress | None = None) -> None:
     """Rebuild the index without what the archive has forgotten.
 
-    Nothing is deleted inside the index: rows that were deleted leave their bytes in the file, and words that were
-    deleted stay in the engine's files until it merges them.
+    Deleting inside the index is not enough: deleted rows leave their bytes in the file, and deleted words stay in the
+    engine's files until it merges them.
     """
     try:
         library.rebuild(progress)
@@ -56,7 +56,7 @@ def _rebuild_without(library: Library, progress: Progress | None = None) -> None
 
 
 def forget(settings: Settings, chat: KeptChat) -> int:
-    """Really remove a chat from the archive, and never keep it again; how many files that were."""
+    """Remove a chat from the archive for good; return the number of files."""
     wanted = {(file.number, file.machine, file.home, file.path) for file in chat.files}
     with open_writer(settings) as writer:
         files = [file for file in writer.files.values() if (file.number, file.machine, file.home, file.path) in wanted]

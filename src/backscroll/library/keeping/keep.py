@@ -1,4 +1,4 @@
-"""Keep what the homes hold, and say what is kept and what is in danger."""
+"""Keep the content of the homes, and report what is kept and what will be deleted soon."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +15,7 @@ from backscroll.library.machine import ensure_machine, read_machine
 from backscroll.settings import Settings
 
 DUE_AFTER: Final = timedelta(hours=1)
-"""How old the last capture may be when a command is about to read."""
+"""The maximum age of the last capture when a command starts to read."""
 SOON: Final = timedelta(days=7)
 
 
@@ -25,7 +25,7 @@ def keep(
     on_total: Callable[[int], object] = lambda _: None,
     on_bytes: Callable[[int], object] = lambda _: None,
 ) -> Capture:
-    """Bring the archive up to date with these homes."""
+    """Update the archive from these homes."""
     together = Capture()
     machine = ensure_machine(settings.library).id
     with open_writer(settings) as writer:
@@ -47,9 +47,9 @@ def is_due(settings: Settings, homes: Sequence[Home], now: datetime) -> bool:
 
 
 def keep_watching(settings: Settings, homes: Sequence[Home], stop: threading.Event | None = None) -> Iterator[Capture]:
-    """Go on keeping what changes, until `stop` is set; tells of every capture that had something new.
+    """Keep changes until `stop` is set; yield every capture with something new.
 
-    Holds the archive all the time: opening it for each change would cost more the more is kept.
+    Keeps the archive open: opening it for each change would cost more the larger it is.
     """
     machine = ensure_machine(settings.library).id
     with open_writer(settings) as writer:
@@ -73,7 +73,7 @@ def _add_up(together: Capture, done: Capture) -> None:
 
 @dataclass
 class ArchiveStatus:
-    """What is kept, and what is in danger."""
+    """What is kept, and what will be deleted soon."""
 
     folder: Path
     files: int = 0
@@ -81,9 +81,9 @@ class ArchiveStatus:
     size: int = 0
     """Bytes of the sources, in all versions."""
     stored: int = 0
-    """Bytes that the archive takes."""
+    """Bytes on disk."""
     gone: list[KeptFile] = field(default_factory=list)
-    """Sessions that are not in their home any more."""
+    """Sessions that were deleted from their home."""
     due: list[Deletion] = field(default_factory=list)
     """Live sessions that Claude Code deletes within a week."""
     captured: dict[str, str] = field(default_factory=dict)
@@ -92,7 +92,7 @@ class ArchiveStatus:
 
 
 def status(settings: Settings, homes: Sequence[Home], now: datetime) -> ArchiveStatus:
-    """Look at the archive and the homes, without reading any session."""
+    """Compare the archive and the homes without reading any session."""
     archive = open_archive(settings)
     found = ArchiveStatus(archive.folder, files=len(archive.files), damaged_lines=len(archive.bad_lines))
     for file in archive.files.values():

@@ -1,4 +1,4 @@
-"""What the archive holds of a chat: its files, and every version of each."""
+"""What the archive has of a chat: its files, and every version of each."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ NAMED: Final = 5
 
 @dataclass(frozen=True)
 class KeptChat:
-    """A chat, as the archive has it."""
+    """A chat in the archive."""
 
     id: str
     title: str
@@ -30,11 +30,11 @@ class KeptVersion:
     version: Version
     lines: int
     damage: str | None
-    """Why it cannot be read; None if it is whole."""
+    """Why it cannot be read; None if it is intact."""
 
     @property
     def is_live(self) -> bool:
-        """Whether it is what the home has, or had when it was last captured."""
+        """Whether it is the version in the home, as of the last capture."""
         return self.version is self.file.latest and self.file.gone_since is None
 
     @property
@@ -59,12 +59,12 @@ def find_kept(library: Library, archive: Archive, name: str) -> KeptChat:
 
 
 def versions_of(archive: Archive, files: list[KeptFile]) -> list[KeptVersion]:
-    """Every version of these files, each read to its end to see whether it is whole."""
+    """Every version of these files, each read completely to check it."""
     return [_look(archive, file, version) for file in files for version in file.versions]
 
 
 def choose_file(files: list[KeptFile], path: str | None) -> KeptFile:
-    """The one file that is meant: the only session, or the one whose path ends with `path`."""
+    """The only session, or the file whose path ends with `path`."""
     if path is None:
         found = [file for file in files if file.kind is FileKind.SESSION]
     else:

@@ -1,4 +1,4 @@
-"""Put a kept chat back: into its home, or into a folder."""
+"""Restore a kept chat to its home or to a folder."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Prove that what is kept is whole, and compare it with the live files."""
+"""Check that the archive is intact, and compare it with the live files."""
 
 import zlib
 from collections.abc import Callable, Sequence
@@ -15,14 +15,14 @@ from backscroll.settings import Settings
 
 @dataclass
 class ArchiveVerification:
-    """What a verification found, and how the live files compare."""
+    """The result of a verification, and how the live files compare."""
 
     report: Verification
     same: int = 0
     ahead: list[Path] = field(default_factory=list)
-    """Live files with something that is not kept yet."""
+    """Live files with content that is not kept yet."""
     not_noted: str | None = None
-    """Why the result could not be written into the archive, as in a library that is read-only."""
+    """Why the result could not be recorded in the archive, for example in a read-only library."""
 
 
 def prove(
@@ -33,7 +33,7 @@ def prove(
     on_total: Callable[[int], object] = lambda _: None,
     on_bytes: Callable[[int], object] = lambda _: None,
 ) -> ArchiveVerification:
-    """Verify the archive, compare it with the live files, and write down that it was done."""
+    """Verify the archive, compare it with the live files, and record the result."""
     archive = open_archive(settings)
     on_total(sum(chunk.size for chunk in archive.chunks.values()))
     proof = ArchiveVerification(verify(archive, quick=quick, on_bytes=on_bytes))
@@ -53,7 +53,7 @@ def prove(
                         writer.suspect(writer.files[file.number])
             writer.verified_all(len(proof.report.damages), quick=quick)
     except (OSError, BackscrollError) as error:
-        proof.not_noted = str(error)  # busy, read-only, its end lost: what was found holds all the same
+        proof.not_noted = str(error)  # busy, read-only, or its end lost: the result is valid all the same
     return proof
 
 

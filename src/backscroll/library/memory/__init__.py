@@ -1,1 +1,1 @@
-"""What do earlier chats say to a question or an error, in a given number of tokens?"""
+"""What do earlier chats say about a question or an error, within a token budget?"""

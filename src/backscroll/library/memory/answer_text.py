@@ -1,4 +1,4 @@
-"""Tell what was found: each passage with the texts that make it an answer, all of them inside a budget. Pure."""
+"""Turn passages into text: each with the context that makes it an answer, within a budget. Pure."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,23 +9,23 @@ from backscroll.library.memory.citations import A_LINE, Citation, RecalledPassag
 from backscroll.query import Highlighter, fold
 
 SAID: Final = 0.7
-"""How much of a text stands in another that says the same."""
+"""The overlap from which two texts say the same."""
 LEAST: Final = 12
-"""Tokens below which a piece of a text says nothing."""
+"""Pieces with fewer tokens are useless."""
 
 
 class Piece(NamedTuple):
-    """A text, what is written before it, and how much of the room it may have where that is short."""
+    """A text, its label, and its share of the room if that is short."""
 
     label: str
     text: str
     share: float
     is_beside: bool = False
-    """Whether it only makes the rest clearer: left out where it was told before."""
+    """Whether it is only context: left out if it was already shown."""
 
 
 class RecallItem(NamedTuple):
-    """A passage to be told."""
+    """A passage to show."""
 
     source: Citation
     pieces: list[Piece]
@@ -34,14 +34,14 @@ class RecallItem(NamedTuple):
 
 
 class Words(NamedTuple):
-    """What is looked for in texts: the words, and what each is worth."""
+    """The words to look for in texts, and their weights."""
 
     highlighter: Highlighter
     weights: Mapping[str, float]
 
 
 def tell(tellings: Iterable[RecallItem], tokens: int, most: int, words: Words) -> list[RecalledPassage]:
-    """As many as fit into so many tokens, in their order, none of more than `most`."""
+    """As many passages as fit into the tokens, in order, none longer than `most`."""
     passages: list[RecalledPassage] = []
     told: list[set[str]] = []
     beside: set[str] = set()
@@ -69,7 +69,7 @@ def tell(tellings: Iterable[RecallItem], tokens: int, most: int, words: Words) -
 
 
 def fit(pieces: Sequence[Piece], tokens: int, words: Words) -> list[str]:
-    """The relevant part of each, all together inside so many tokens with their labels; empty where there is no room."""
+    """The relevant part of each, together within this many tokens including labels; empty without room."""
     labels = [tokens_of(piece.label) for piece in pieces]
     wanted = [
         label + in_lines(piece.text, A_LINE) if len(piece.text) < 8 * tokens else tokens
@@ -89,13 +89,13 @@ def fit(pieces: Sequence[Piece], tokens: int, words: Words) -> list[str]:
 
 
 def shingles(text: str) -> set[str]:
-    """The runs of four words at the beginning of a text."""
+    """The runs of four words at the start of a text."""
     words = WORDS.findall(fold(text[:LONGEST_COMPARED]))
     return {" ".join(words[at : at + 4]) for at in range(max(1, len(words) - 3))}
 
 
 def is_said(own: set[str], other: set[str]) -> bool:
-    """Whether most of a text stands in another."""
+    """Whether most of a text is in another."""
     return len(own & other) >= SAID * len(own)
 
 

@@ -1,4 +1,4 @@
-"""Who asks: the session that must not be told what it knows already, and the project that it is in."""
+"""The caller: the session to leave out of its own answers, and its project."""
 
 import os
 import re
@@ -9,13 +9,13 @@ from typing import Final, NamedTuple
 from backscroll.library.library import Library
 
 SESSION: Final = "CLAUDE_CODE_SESSION_ID"
-"""Set by Claude Code since 2.1.154. After `/clear` it is still that of the session before."""
+"""Set by Claude Code since 2.1.154. After `/clear` it is still the previous session's."""
 PROJECT: Final = "CLAUDE_PROJECT_DIR"
 MOST_PARENTS: Final = 12
 
 
 class AskingSession(NamedTuple):
-    """Who asks."""
+    """The caller."""
 
     sessions: frozenset[str] = frozenset()
     project: str | None = None
@@ -31,7 +31,7 @@ NOBODY: Final = AskingSession()
 
 
 def client_that_started_us(library: Library, environment: Mapping[str, str], folder: str) -> AskingSession:
-    """The client whose child we are: by what it put into our environment, and by the sessions that are open."""
+    """The client that started us: from our environment and the open sessions."""
     sessions = set()
     if ID.fullmatch(named := environment.get(SESSION, "")):
         sessions.add(named.lower())
@@ -43,7 +43,7 @@ def client_that_started_us(library: Library, environment: Mapping[str, str], fol
 
 
 def parents() -> Iterable[int]:
-    """Our parent, its parent, and so on, where the system tells: there may be a shell or a runner between."""
+    """Our parent, its parent, and so on, if the system reveals them: there may be a shell or a runner between."""
     pid = os.getppid()
     for _ in range(MOST_PARENTS):
         if pid <= 1:

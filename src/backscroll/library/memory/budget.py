@@ -1,7 +1,7 @@
-"""How much of an answer fits: tokens counted without a tokenizer, never too few, and texts cut to what is left.
+"""Fit an answer into a token budget: count tokens without a tokenizer, never too few, and cut texts.
 
-An agent pays for every token that it reads, and asks for so many at most. Which tokenizer it has is not known here, so
-texts are counted by what tokenizers do at worst: four letters to a token, and a token for every digit and every mark.
+An agent pays for every token it reads and sets a limit. Its tokenizer is unknown here, so tokens are counted by the
+worst case: four letters to a token, and a token for every digit and punctuation mark.
 """
 
 import re
@@ -20,7 +20,7 @@ Span = tuple[int, int]
 
 
 def tokens_of(text: str) -> int:
-    """How many tokens a text is, at most. Two texts together are no more than the sum of both."""
+    """An upper bound for the tokens of a text. Two texts together have no more than the sum of both."""
     count = 0
     for piece in PIECES.finditer(text):
         kind = piece.lastgroup
@@ -39,20 +39,20 @@ def tokens_of(text: str) -> int:
 
 
 def in_lines(text: str, a_line: int) -> int:
-    """The same with what stands around each line of it."""
+    """The same, including the frame around each line."""
     return tokens_of(text) + a_line * (1 + text.count("\n"))
 
 
 def cut_to(text: str, tokens: int, a_line: int = 0) -> str:
-    """As much of the beginning of a text as fits, with a mark where something is left out; empty where nothing does.
+    """As much of the start of a text as fits, with a mark where it is cut; empty if nothing fits.
 
-    `a_line` is what each line costs besides its text.
+    `a_line` is the extra cost of each line.
     """
     if len(text) <= MOST_TO_A_TOKEN * max(0, tokens) and in_lines(text, a_line) <= tokens:
         return text
     left = tokens - tokens_of(ELLIPSIS)
     low, high = 0, min(len(text), MOST_TO_A_TOKEN * max(0, left))
-    while low < high:  # the longest beginning that fits
+    while low < high:  # the longest prefix that fits
         middle = (low + high + 1) // 2
         if in_lines(text[:middle].rstrip(), a_line) <= left:
             low = middle
@@ -66,9 +66,9 @@ def cut_to(text: str, tokens: int, a_line: int = 0) -> str:
 def excerpt(
     text: str, highlighter: Highlighter, tokens: int, weights: Mapping[str, float] | None = None, a_line: int = 0
 ) -> str:
-    """The part of a text that has most of what is looked for, in whole lines where they are short, as long as fits.
+    """The part of a text with most of the wanted words, as long as fits, in whole lines if they are short.
 
-    `weights` are what the words are worth, by their folded form.
+    `weights` are the weights of the words, by their folded form.
     """
     text = text.strip()
     if len(text) <= MOST_TO_A_TOKEN * tokens and in_lines(text, a_line) <= tokens:
@@ -79,7 +79,7 @@ def excerpt(
     near = max(0, spans[0][0] - LONGEST_SEARCHED // 4)
     begin, end = _best(text, _pieces(text, near, near + LONGEST_SEARCHED), spans, tokens, weights or {}, a_line)
     first = next((span for span in spans if span[0] >= begin), (begin, begin))
-    if in_lines(text[begin : first[1]], a_line) + 2 * tokens_of(ELLIPSIS) > tokens:  # one piece is too long already
+    if in_lines(text[begin : first[1]], a_line) + 2 * tokens_of(ELLIPSIS) > tokens:  # even one piece is too long
         begin = max(begin, first[0] - SHORT)
     before = ELLIPSIS if begin > 0 else ""
     cut = before + text[begin:end].strip() + (ELLIPSIS if end < len(text) else "")
@@ -87,7 +87,7 @@ def excerpt(
 
 
 def _pieces(text: str, begin: int, end: int) -> list[Span]:
-    """Lines, and stretches of those that are long."""
+    """Lines, with long lines split."""
     pieces = []
     for line in LINES.finditer(text, begin, end):
         start, stop = line.span()
@@ -104,7 +104,7 @@ def _pieces(text: str, begin: int, end: int) -> list[Span]:
 def _best(
     text: str, pieces: list[Span], spans: Sequence[Span], tokens: int, weights: Mapping[str, float], a_line: int
 ) -> Span:
-    """The run of pieces that fits and has most; then as much before and behind it as fits too."""
+    """The best run of pieces that fits, extended before and after as far as it fits."""
     worths = _worths(text, pieces, spans, weights)
     sizes: dict[int, int] = {}
 
@@ -127,7 +127,7 @@ def _best(
     left = tokens - 2 * tokens_of(ELLIPSIS) - sum(map(size, range(first, last + 1)))
     behind = before = True
     while behind or before:
-        for _ in range(BEHIND):  # what follows tells more than what stands before
+        for _ in range(BEHIND):  # what follows is more useful than what precedes
             behind = last + 1 < len(pieces) and size(last + 1) <= left
             if behind:
                 last += 1
@@ -136,7 +136,7 @@ def _best(
         if before:
             first -= 1
             left -= size(first)
-    # Of what does not fit any more, the beginning: whoever asked cuts it.
+    # The start of what no longer fits: the caller cuts it.
     last = min(last + 1, len(pieces) - 1)
     return pieces[first][0], pieces[last][1]
 
@@ -144,7 +144,7 @@ def _best(
 def _worths(
     text: str, pieces: list[Span], spans: Sequence[Span], weights: Mapping[str, float]
 ) -> dict[int, dict[str, float]]:
-    """What stands in which pieces of what is looked for, and what that is worth."""
+    """Which wanted words are in which pieces, and their weights."""
     found: dict[int, dict[str, float]] = {}
     at = 0
     for start, end in spans:
@@ -156,7 +156,7 @@ def _worths(
 
 
 MOST_TO_A_TOKEN: Final = 8
-"""No text has more characters to a token than this, as they are counted here."""
+"""No text has more characters per token than this, by this count."""
 LONGEST_SEARCHED: Final = 60_000
 LONGEST_PIECE: Final = 240
 DISTANCE: Final = 0.001

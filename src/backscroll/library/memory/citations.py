@@ -1,4 +1,4 @@
-"""Passages that are cited: where each stands, and what it costs to tell it."""
+"""Cited passages: their sources, and how many tokens they cost."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -10,18 +10,18 @@ from backscroll.store import EPOCH, Hit, StoredChat
 
 DEFAULT_TOKENS: Final = 2000
 FEWEST_TOKENS: Final = 200
-"""A smaller budget is taken for this one: not even one passage with its source would be worth reading."""
+"""Smaller budgets are raised to this one, which is just enough for one useful passage with its source."""
 HEADING: Final = 60
-"""Tokens that doors may write around an answer."""
+"""Tokens that a door may add around an answer."""
 AROUND_PASSAGE: Final = 36
-"""Tokens that doors may write around a passage, its time among them, beside what is in its source and text."""
+"""Tokens that a door may add around a passage, such as its time, besides its source and text."""
 A_LINE: Final = 3
-"""Tokens that doors may write around each line of a passage."""
+"""Tokens that a door may add around each line of a passage."""
 
 
 @dataclass(frozen=True)
 class Citation:
-    """Where a passage stands: what is cited."""
+    """The source of a passage."""
 
     chat: str
     title: str
@@ -34,7 +34,7 @@ class Citation:
 
 @dataclass(frozen=True)
 class RecalledPassage:
-    """A passage. `why` are the words of the question that it has."""
+    """A passage. `why` has the words it shares with the question."""
 
     source: Citation
     text: str
@@ -44,7 +44,7 @@ class RecalledPassage:
 
 
 def source_of(hit: Hit, chat: StoredChat) -> Citation:
-    """What is cited of a passage that was found."""
+    """The citation of a passage."""
     when = EPOCH + timedelta(microseconds=hit.time) if hit.time is not None else None
     role = "error" if hit.is_error else str(hit.role)
     title = " ".join(chat.overview.title.split())[:LONGEST_TITLE]
@@ -52,7 +52,7 @@ def source_of(hit: Hit, chat: StoredChat) -> Citation:
 
 
 def cost_of(passage: RecalledPassage) -> int:
-    """How many tokens a passage takes in the text of an answer, with its source, at most."""
+    """An upper bound for the tokens of a passage with its source in an answer."""
     source = passage.source
     project = (source.project or "").replace("\\", "/").rstrip("/").rpartition("/")[2]
     said = (source.title, project[:LONGEST_PROJECT], source.chat[:ID], source.message[:ID], source.role)
@@ -60,13 +60,13 @@ def cost_of(passage: RecalledPassage) -> int:
 
 
 def times(since: datetime | None, until: datetime | None) -> tuple[Part, ...]:
-    """What a query demands of when something was said."""
+    """The time restrictions of a query."""
     after = () if since is None else (Field("after", ">=", since),)
     return after if until is None else (*after, Field("before", "<", until))
 
 
 def is_project(wanted: str, project: str | None) -> bool:
-    """Whether a project is the one that is asked for, or above or below it; a name is enough."""
+    """Whether a project is the wanted one, or above or below it; a name is enough."""
     if not project:
         return False
     ours, theirs = wanted.rstrip("/\\"), project.rstrip("/\\")
@@ -78,4 +78,4 @@ def is_project(wanted: str, project: str | None) -> bool:
 LONGEST_TITLE: Final = 60
 LONGEST_PROJECT: Final = 30
 ID: Final = 8
-"""So much of an id is written in texts: it is enough to find it by."""
+"""How much of an id texts show: enough to find it."""

@@ -1,7 +1,7 @@
-"""What a question in plain words asks for: its telling words, and the queries that may find the answer.
+"""Turn a question in plain words into its significant words and several queries.
 
-A question is no query: most of its words only make it a sentence, the rest is remembered roughly. So it is asked in
-several ways, and what several of them find is what was meant.
+A question is not a query: most of its words only make it a sentence, and the rest is remembered roughly. So it is asked
+in several ways, and what several of them find is most likely the answer.
 """
 
 import re
@@ -13,12 +13,12 @@ from backscroll.query import All, Either, Field, Part, Phrase, Query, Word, fold
 MOST_TERMS: Final = 24
 """How many words of a question count."""
 LONGEST_READ: Final = 4_000
-"""How much of a question is read; an error that was pasted in may be long."""
+"""How much of a question is read; a pasted error may be long."""
 SHORTEST_STEM: Final = 4
 
 
 class Term(NamedTuple):
-    """A word of a question, or a name or phrase that is kept whole."""
+    """A word of a question, or a name or phrase kept whole."""
 
     text: str
     is_name: bool
@@ -26,17 +26,17 @@ class Term(NamedTuple):
 
     @property
     def part(self) -> Part:
-        """It may be there, and is the better for it."""
+        """An optional term: matches with it rank higher."""
         return Word(self.text)
 
     @property
     def demand(self) -> Part:
-        """It must be there, in the same passage."""
+        """A required term: it must be in the same passage."""
         return Phrase(self.text)
 
 
 def terms_of(question: str) -> list[Term]:
-    """The telling words, in their order; names first where there are too many."""
+    """The significant words in order; names first if there are too many."""
     question = question[:LONGEST_READ]
     terms: dict[str, Term] = {}
     for term in _terms(question):
@@ -49,7 +49,7 @@ def terms_of(question: str) -> list[Term]:
 
 
 def parts_of(term: Term) -> list[Term]:
-    """The words that a name is made of; a word is its own."""
+    """The words in a name; a plain word is its own."""
     words = [word for word in WORDS.findall(term.text) if fold(word) not in STOP_WORDS]
     return [Term(word, is_name=False) for word in words] if term.is_name and len(words) > 1 else [term]
 
@@ -101,7 +101,7 @@ def _is_particle(pair: str) -> bool:
 
 
 class Variant(NamedTuple):
-    """One way to ask, and how much what it finds counts."""
+    """A query and the weight of its results."""
 
     name: str
     query: Query
@@ -109,7 +109,7 @@ class Variant(NamedTuple):
 
 
 def variants_of(terms: list[Term], frequency: Callable[[Term], int], fields: tuple[Part, ...] = ()) -> list[Variant]:
-    """The ways to ask for these terms; `frequency` tells in how many passages one is."""
+    """The queries for these terms; `frequency` gives the number of passages with a term."""
     counts = {term: frequency(term) for term in terms}
     there = sorted((term for term in terms if counts[term]), key=lambda term: counts[term])
     names = [term for term in there if term.is_name]
@@ -141,7 +141,7 @@ def _either(parts: list[Part]) -> Part:
 
 
 def stem_of(term: Term) -> str:
-    """The beginning that the forms of a word have in common; empty where it is its own."""
+    """The stem that the forms of a word share; empty if it is the word itself."""
     word = term.text.lower()
     if term.is_name or not word.isalpha() or not word.isascii():
         return ""

@@ -1,8 +1,8 @@
-"""Answer a question in plain words with the passages that are most likely to hold the answer, inside a budget.
+"""Answer a question in plain words with the most likely passages, within a token budget.
 
-The question is asked in several ways (`questions`), what they find is merged by rank, read, weighed by how much of the
-question it has, and told with what makes it an answer (`telling`): a prompt with what its turn came to, an answer with
-what was asked, an error with the way out of it. What says the same as something better is left out.
+The question becomes several queries (`questions`). Their results are merged by rank, read, weighted by how much of the
+question they contain, and shown with context (`answer_text`): a prompt with the outcome of its turn, an answer with its
+question, an error with its solution. Passages that repeat a better one are left out.
 """
 
 import math
@@ -49,15 +49,15 @@ class Recall:
     question: str
     passages: list[RecalledPassage]
     chats: int
-    """How many chats have something of the question."""
+    """Number of chats that match the question."""
     found: int
-    """How many passages were weighed."""
+    """Number of passages considered."""
     tokens: int
-    """How many the answer takes as text, at most."""
+    """An upper bound for the tokens of the answer as text."""
     is_cut: bool
     """Whether there was more than fits."""
     hint: str
-    """How to get the rest, or what to try where nothing was found."""
+    """How to get the rest, or what to try if nothing was found."""
 
 
 def recall(
@@ -75,7 +75,7 @@ def recall(
     if not terms:
         return Recall(question, [], 0, 0, HEADING, is_cut=False, hint="ask with a few telling words")
     budget = max(max_tokens, FEWEST_TOKENS)
-    # What was saved comes first, for somebody found it worth keeping; but it must leave room for the rest.
+    # Saved recalls come first, because the user chose to keep them, but they must leave room for the rest.
     saved = passages_of_recalls(
         library.settings.library, terms, max_tokens=(budget - HEADING) // 3, project=project, since=since, until=until
     )
@@ -98,7 +98,7 @@ def recall(
 
 
 class _Candidate:
-    """A passage that may be told."""
+    """A candidate passage."""
 
     def __init__(self, hit: Hit, chat: StoredChat) -> None:
         self.hit = hit
@@ -109,7 +109,7 @@ class _Candidate:
 
 
 class _Asked:
-    """One question on its way to the answer."""
+    """The processing of one question."""
 
     def __init__(
         self,
@@ -133,8 +133,8 @@ class _Asked:
         self._chats = 0
 
     def answer(self, tokens: int) -> Recall:
-        """Everything, one step after the other."""
-        # A name that nobody wrote so may have been written in another way.
+        """Run all steps."""
+        # A name that does not occur may have been written differently.
         kept = (part for term in self._terms for part in ([term] if self._frequency(term) else parts_of(term)))
         self._terms = list(dict.fromkeys(kept))[:MOST_TERMS]
         candidates = self._candidates(variants_of(self._terms, self._frequency, self._fields))
@@ -161,7 +161,7 @@ class _Asked:
         return self._counts[term]
 
     def _candidates(self, variants: Sequence[Variant]) -> list[_Candidate]:
-        """What the variants find, merged by rank: that of the passage, and that of its chat."""
+        """The results of the queries, merged by rank: of the passage, and of its chat."""
         found: dict[tuple[object, ...], _Candidate] = {}
         titled: dict[int, float] = defaultdict(float)
         for variant in variants:
@@ -187,14 +187,16 @@ class _Asked:
         return sorted(found.values(), key=lambda candidate: (-candidate.score, candidate.hit.block))[:MOST_READ]
 
     def _first_of(self, chat: StoredChat) -> Hit | None:
-        """A title stands in no message: what was typed first stands for it."""
+        """A title is in no message: the first prompt represents it."""
         fields = (Field("chat", "=", chat.overview.id), Field("role", "=", "prompt"))
         scope = self._library.scope
         answer = self._library.store.search(Query("", All(fields)), scope, sort="oldest", limit=1, offset=0, hits=1)
         return next((hit for one in answer.chats for hit in one.hits if self._is_wanted(hit)), None)
 
     def _is_wanted(self, hit: Hit) -> bool:
-        """Not of a session that is left out, and no answer of ours to an earlier question: that repeats others."""
+        """Whether to keep it: not from an excluded session, and not one of our own earlier answers, which repeat
+        others.
+        """
         return (hit.session or "").lower() not in self._without and OURSELVES not in (hit.tool or "").lower()
 
     def _similar(self) -> str:
@@ -204,7 +206,7 @@ class _Asked:
     # Weighing
 
     def _weigh(self, candidates: list[_Candidate]) -> None:
-        """By how much of the question stands in it, and whose project it is."""
+        """By how much of the question it contains, and by its project."""
         total = sum(map(self._rarity, self._terms)) or 1.0
         forms = [(term, fold(term.text), WORDS.findall(fold(term.text))) for term in self._terms]
         for candidate in candidates:
@@ -221,7 +223,7 @@ class _Asked:
         return (NAMED if term.is_name else 1.0) / math.log(2 + self._frequency(term))
 
     def _different(self, candidates: list[_Candidate]) -> list[_Candidate]:
-        """The best first, none that says what another said, and not all of one chat."""
+        """The best first, without repetitions, and not all from one chat."""
         chosen: list[_Candidate] = []
         told: list[set[str]] = []
         of_chat: dict[int, int] = defaultdict(int)
@@ -247,7 +249,7 @@ class _Asked:
         return Words(highlighter, {fold(term.text): self._rarity(term) for term in self._terms})
 
     def _errors(self) -> list[RecallItem]:
-        """Where the question is an error: those like it, with the way out."""
+        """If the question is an error: similar errors with their solutions."""
         lines = self._question[:LONGEST_WEIGHED].splitlines()
         if not WRAPPED.search(self._question) and not any(map(STRONG.search, lines)):
             return []
@@ -266,7 +268,7 @@ class _Asked:
         ]
 
     def _tellings(self, chosen: list[_Candidate], told: set[str]) -> list[RecallItem]:
-        """Each with its turn; what was told as the end of a turn is not told again."""
+        """Each with its turn; the end of a turn is not shown twice."""
         turns = around(self._library, [candidate.hit for candidate in chosen])
         tellings = []
         for candidate in chosen:
@@ -280,7 +282,7 @@ class _Asked:
         return tellings
 
     def _pieces(self, candidate: _Candidate, turn: TurnContext) -> list[Piece]:
-        """The passage with what makes it an answer."""
+        """The passage with its context."""
         hit = candidate.hit
         pieces = []
         if hit.role is not Role.PROMPT and turn.prompt is not None:
@@ -294,7 +296,7 @@ class _Asked:
 
 
 def _is_title(hit: Hit) -> bool:
-    """Whether it is about a chat and no message of it: a title, or the record that gives it."""
+    """Whether it is about a chat and not a message: a title, or the record with the title."""
     return hit.role is Role.TITLE or (hit.role is Role.OTHER and hit.uuid is None and hit.path.endswith(".jsonl"))
 
 
@@ -304,23 +306,23 @@ MOST_READ: Final = 48
 MOST_TOLD: Final = 14
 MOST_ERRORS: Final = 4
 MOST_OFFERED: Final = 40
-"""Tokens of words that look like those that are not there."""
+"""Token budget for suggestions of similar words."""
 # Chosen with bench/recall_agents.py, on its tuning half.
 RANK: Final = 10
 CHAT_SHARE: Final = 0.5
 TITLE_SHARE: Final = 0.5
 COVERAGE: Final = 0.8
-"""How much of a passage's worth is how much of the question it has."""
+"""The weight of how much of the question a passage contains."""
 NAMED: Final = 1.5
 PROJECT: Final = 1.3
 SAME_CHAT: Final = 0.75
-"""What each passage of a chat is worth after another of it."""
+"""The factor for each further passage of a chat."""
 SHORT: Final = 0.5
 LONG: Final = 400
-"""So many characters say enough; what is shorter mostly announces what comes, and counts `SHORT` and more."""
+"""Passages with fewer characters mostly announce what follows, and count less, but at least `SHORT`."""
 ROLES: Final[dict[Role, float]] = {Role.OTHER: 0.7}
 A_PASSAGE: Final = 240
-"""Tokens that a passage may take at least."""
+"""The minimum number of tokens for a passage."""
 SHARE: Final = 0.2
 """How much of the budget one passage may take."""
 ASKED: Final = 0.2
@@ -328,9 +330,9 @@ OWN: Final = 0.5
 CONCLUDED: Final = 0.4
 LONGEST_WEIGHED: Final = 60_000
 OURSELVES: Final = "backscroll"
-"""In the names of the tools that answer from here."""
+"""Found in the names of our own tools."""
 OUR_ANSWER: Final = re.compile(r"backscroll (?:recall|search)\b|Behind > is what was said")
-"""What a shell was told to ask, and what it got."""
+"""A shell command that calls recall, and its output."""
 WRAPPED: Final = re.compile(r"<tool_use_error>|[Ee]xit code \d|Traceback \(")
 """How the client and shells announce an error."""
 LABELS: Final = {

@@ -24,19 +24,19 @@ from backscroll.query import fold
 from backscroll.store import EPOCH
 
 ROLE: Final = "saved recall"
-"""What a saved recall is where passages are cited."""
+"""The kind of a saved recall among passages."""
 LONGEST_TEXT: Final = 100_000
 LONGEST_FILE: Final = 4 * LONGEST_TEXT
 LONGEST_QUESTION: Final = 500
 ENOUGH: Final = 0.6
-"""How much of a question must stand in a saved recall for it to answer it."""
+"""How much of a question a saved recall must contain to answer it."""
 MOST_TOLD: Final = 2
 SOURCES: Final = "## Sources"
 
 
 @dataclass(frozen=True)
 class SavedRecall:
-    """A recall that was saved. `text` is without the list of sources at its end."""
+    """A saved recall. `text` is without the list of sources at its end."""
 
     name: str
     question: str
@@ -47,7 +47,7 @@ class SavedRecall:
 
 
 def recalls_folder(library: Path) -> Path:
-    """Where they are kept."""
+    """Their folder."""
     return library / "recalls"
 
 
@@ -59,7 +59,7 @@ def saved_recalls(library: Path) -> list[SavedRecall]:
 
 
 def find_recall(library: Path, name: str) -> SavedRecall:
-    """The one of this name, or whose name is the only one that begins so."""
+    """The one with this name, or the only one whose name starts with it."""
     recalls = saved_recalls(library)
     found = [one for one in recalls if one.name == name] or [one for one in recalls if one.name.startswith(name)]
     if not found:
@@ -70,7 +70,7 @@ def find_recall(library: Path, name: str) -> SavedRecall:
 
 
 def recalls_with(recalls: Iterable[SavedRecall], words: Sequence[str]) -> list[SavedRecall]:
-    """Those that have all of these words, in any spelling."""
+    """Those that contain all of these words, in any case."""
     wanted = [fold(word) for word in words]
     return [one for one in recalls if all(word in _searched(one) for word in wanted)]
 
@@ -84,7 +84,7 @@ def save_recall(
     project: str | None = None,
     now: datetime | None = None,
 ) -> SavedRecall:
-    """Keep an answer, in a file that has not been there before."""
+    """Save an answer in a new file."""
     question = _plain(" ".join(question.split()))[:LONGEST_QUESTION]
     text = _plain(text).strip()
     if not question or not text:
@@ -113,14 +113,14 @@ def save_recall(
 
 
 def remove_recall(library: Path, name: str) -> SavedRecall:
-    """Forget one; what it was."""
+    """Remove one and return it."""
     found = find_recall(library, name)
     (recalls_folder(library) / f"{found.name}.md").unlink(missing_ok=True)
     return found
 
 
 def source_named(library: Library, name: str) -> Citation:
-    """What `CHAT/MESSAGE` cites, or the message alone; the beginnings of the ids are enough. It must be there."""
+    """The source `CHAT/MESSAGE`, or the message alone; prefixes of the ids are enough. It must exist."""
     chat, _, message = name.strip().rpartition("/")
     if not ID.fullmatch(message) or (chat and not ID.fullmatch(chat)):
         raise UsageError(f"{name} is no source", "write CHAT/MESSAGE, the ids as recall and search give them")
@@ -145,7 +145,7 @@ def passages_of_recalls(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> list[RecalledPassage]:
-    """The saved recalls that answer a question, as passages that cite what they rest on first, within a budget."""
+    """The saved recalls that answer a question, as passages that cite their first source, within a budget."""
     told: list[tuple[float, SavedRecall, tuple[str, ...]]] = []
     total = sum(map(_weight, terms))
     for one in saved_recalls(library) if terms else ():
@@ -168,7 +168,7 @@ def passages_of_recalls(
 
 def _passage(one: SavedRecall, score: float, why: tuple[str, ...], max_tokens: int) -> RecalledPassage | None:
     first = one.sources[0] if one.sources else None
-    # The chat and message are those that it rests on: a saved recall has none of its own.
+    # The chat and message are those of its source: a saved recall has none of its own.
     source = Citation(first.chat if first else "", one.question[:60], one.project, first.message if first else "",
                     one.saved, ROLE)  # fmt: skip
     whole = f"saved as {one.name}: {one.question}\n{one.text}"
@@ -199,7 +199,7 @@ def as_markdown(saved: SavedRecall) -> str:
 
 
 def _read(path: Path) -> SavedRecall | None:
-    """A file, whatever somebody made of it: without a head, all of it is text. One that cannot be read is left out."""
+    """Read a file, however it was edited: without a header, all of it is text. Unreadable files are left out."""
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             text = file.read(LONGEST_FILE)
@@ -233,7 +233,7 @@ def _lines(head: str) -> Iterator[tuple[str, Any]]:
         try:
             yield key.removesuffix(":"), json.loads(value)
         except (ValueError, RecursionError):
-            yield key.removesuffix(":"), value.strip() or None  # somebody wrote it by hand
+            yield key.removesuffix(":"), value.strip() or None  # edited by hand
 
 
 def _as_plain(source: Citation) -> dict[str, str | None]:
@@ -287,7 +287,7 @@ def _slug(question: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Without bytes that are no text: the file must stay one that can be read."""
+    """Without invalid bytes: the file must stay readable."""
     return text.encode("utf-8", "replace").decode()
 
 

@@ -1,4 +1,4 @@
-"""Where an error was met before, and what solved it, inside a budget."""
+"""Find earlier occurrences of an error and their solutions, within a token budget."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -28,25 +28,25 @@ from backscroll.store import EPOCH
 
 @dataclass(frozen=True)
 class Solution:
-    """A step on the way out."""
+    """A step of a solution."""
 
     source: Citation
     kind: str
-    """edit, command or call; worked, the call that then went well; answer, what was said of it."""
+    """edit, command or call; worked: the call that then succeeded; answer: the comment on it."""
     text: str
 
 
 @dataclass(frozen=True)
 class SimilarError:
-    """An error that was met before."""
+    """An earlier error."""
 
     source: Citation
     signature: str
     text: str
     is_same: bool
-    """Whether its signature is the same; else it is near."""
+    """Whether its signature is the same or only similar."""
     is_solved: bool | None
-    """Whether the same thing went well later; None where it was not tried again."""
+    """Whether a retry succeeded; None if there was no retry."""
     solution: list[Solution]
     is_cut: bool
     score: float
@@ -60,11 +60,11 @@ class SimilarErrors:
     signature: str
     errors: list[SimilarError]
     found: int
-    """How many are like it."""
+    """Number of similar errors."""
     chats: int
     """In how many chats."""
     tokens: int
-    """How many the answer takes as text, at most."""
+    """An upper bound for the tokens of the answer as text."""
     is_cut: bool
     hint: str
 
@@ -79,7 +79,7 @@ def similar_errors(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> SimilarErrors:
-    """Errors like this one, with what solved them; `project` is preferred, `without` are sessions to leave out."""
+    """Similar errors with their solutions; `project` is preferred, `without` are sessions to leave out."""
     texts = library.texts()
     try:
         signature, met = errors_like(library, texts, text, {one.lower() for one in without}, times(since, until))
@@ -111,7 +111,7 @@ def similar_errors(
 
 
 def worth_of(met: ErrorMatch, way: Resolution, project: str | None) -> float:
-    """How useful it is: alike, solved, and of the project that is asked for."""
+    """How useful it is: similar, solved, and of the preferred project."""
     worth = met.likeness * {True: 1.2, None: 1.0, False: 0.9}[way.is_solved]
     return worth * (PROJECT if project and is_project(project, met.chat.overview.project) else 1.0)
 
@@ -123,7 +123,7 @@ def looked_for(signature: str) -> Words:
 
 
 def pieces_of(texts: Texts, met: ErrorMatch, way: Resolution) -> list[Piece]:
-    """An error and the way out of it, to be told."""
+    """An error and its solution, ready to show."""
     project = met.chat.overview.project
     share = STEPS_SHARE / max(1, len(way.steps))
     return [
@@ -133,7 +133,7 @@ def pieces_of(texts: Texts, met: ErrorMatch, way: Resolution) -> list[Piece]:
 
 
 def cost_of_error(error: SimilarError) -> int:
-    """How many tokens it takes in the text of an answer, with its sources, at most."""
+    """An upper bound for its tokens in an answer, with its sources."""
     cost = cost_of(RecalledPassage(error.source, error.text, False, 0.0, ()))
     return cost + sum(A_STEP + tokens_of(step.text) + A_LINE * step.text.count("\n") for step in error.solution)
 
@@ -163,13 +163,13 @@ def _told(
 EACH_CHAT: Final = 2
 PROJECT: Final = 1.3
 AN_ERROR: Final = 300
-"""Tokens that one error may take at least."""
+"""The minimum number of tokens for an error."""
 SHARE: Final = 0.34
 """How much of the budget one error may take."""
 ERROR_SHARE: Final = 0.3
 STEPS_SHARE: Final = 0.7
 A_STEP: Final = 24 + A_LINE
-"""Tokens that doors may write around a step."""
+"""Tokens that a door may add around a step."""
 LABELS: Final = {
     "edit": "then changed",
     "command": "then ran",

@@ -1,6 +1,6 @@
-"""Errors that were met before, and the way out of each: what was done until the same thing went well.
+"""Earlier errors and their solutions: what was done until a retry succeeded.
 
-Errors are compared by their signatures: what they say without paths, numbers and names. The same thing is the same
+Errors are compared by their signatures: their text without paths, numbers and names. A retry is a call on the same
 file, or the same kind of command.
 """
 
@@ -20,33 +20,33 @@ from backscroll.records import FILE_TOOLS, SHELL_TOOLS, ToolUse, value_of
 from backscroll.store import Hit, StoredChat
 
 LIKE: Final = 0.5
-"""How much of their words two signatures share that are alike."""
+"""The share of common words from which two signatures are similar."""
 
 
 class ErrorMatch(NamedTuple):
-    """An error that was found."""
+    """A matching error."""
 
     hit: Hit
     chat: StoredChat
     text: str
     signature: str
     likeness: float
-    """1 where the signatures are the same."""
+    """1 if the signatures are the same."""
 
 
 class Resolution(NamedTuple):
-    """How it went on after an error."""
+    """What followed an error."""
 
     is_solved: bool | None
-    """Whether the same thing went well later; None where it was not tried again."""
+    """Whether a retry succeeded; None if there was no retry."""
     steps: list[tuple[str, Attempt]]
-    """What was done until then, each with what it is: edit, command, call, worked or answer."""
+    """The steps until then, each with its kind: edit, command, call, worked or answer."""
 
 
 def errors_like(
     library: Library, texts: Texts, text: str, without: set[str], fields: Sequence[Part] = ()
 ) -> tuple[str, list[ErrorMatch]]:
-    """The signature of a text, and the errors that are like it, the likest and latest first."""
+    """The signature of a text, and similar errors, the most similar and latest first."""
     signature = plain_signature(text)
     telling = PLACES.sub(" ", signature)
     words = list(dict.fromkeys(WORDS.findall(telling)))[:MOST_WORDS]
@@ -79,17 +79,17 @@ def errors_like(
 
 
 def ways_out(library: Library, texts: Texts, hits: Sequence[Hit]) -> dict[int, Resolution]:
-    """How it went on after these results, by passage."""
+    """What followed these results, by passage."""
     return {block: _way_out(texts, course) for block, course in courses(library, hits).items()}
 
 
 def plain_signature(text: str) -> str:
-    """The signature without the word that only says that it is an error: not every tool writes it."""
+    """The signature without a leading word like "error", which not every tool writes."""
     return signature_of(text).removeprefix("Error: ")
 
 
 def likeness_of(one: str, other: str) -> float:
-    """How much of their words two signatures share."""
+    """The share of words that two signatures have in common."""
     if one == other:
         return 1.0
     ours, theirs = set(WORDS.findall(one.lower())), set(WORDS.findall(other.lower()))
@@ -97,7 +97,7 @@ def likeness_of(one: str, other: str) -> float:
 
 
 def shown(texts: Texts, tried: Attempt, project: str | None) -> str:
-    """A step in words: what was run, or what was put into which file."""
+    """A step as text: the command, or the change to a file."""
     if tried.step.role != "input":
         return tried.step.text(texts).strip()
     values = _given(texts, tried)
@@ -137,7 +137,7 @@ def _way_out(texts: Texts, course: Aftermath) -> Resolution:
 
 
 def _last(steps: list[tuple[str, Attempt]]) -> list[tuple[str, Attempt]]:
-    """The last changes; where nothing was changed, the last other steps."""
+    """The last changes; if there are none, the last other steps."""
     edits = [step for step in steps if step[0] == "edit"]
     return edits[-MOST_EDITS:] if edits else steps[-MOST_OTHERS:]
 
@@ -148,7 +148,7 @@ def _said_after(course: Aftermath, tried: Attempt) -> list[tuple[str, Attempt]]:
 
 
 def _kind(texts: Texts, tried: Attempt) -> str:
-    """What a call is about; equal for two tries of the same thing."""
+    """What a call is about; equal for a call and its retry."""
     if tried.target is not None or tried.tool not in SHELL_TOOLS:
         return tried.target or ""
     return command_kind(str(_given(texts, tried).get("command") or ""))
@@ -162,7 +162,7 @@ def _given(texts: Texts, tried: Attempt) -> dict[str, object]:
 
 
 def _telling_line(text: str, signature: str) -> str:
-    """The line of a text that its signature was made from, as far as that can be told."""
+    """The line of a text that its signature comes from, if it can be found."""
     words = set(WORDS.findall(signature))
     return max(text.splitlines()[:MOST_LINES], key=lambda line: len(words & set(WORDS.findall(line))), default="")
 
@@ -176,9 +176,9 @@ MOST_MET: Final = 12
 MOST_EDITS: Final = 2
 MOST_OTHERS: Final = 1
 ENOUGH: Final = 3
-"""So many of the same are enough not to look at results that are not said to be errors."""
+"""With this many exact matches, results that are not marked as errors are not searched."""
 WITHIN: Final = 20
-"""How many calls after an error are looked at."""
+"""How many calls after an error are checked."""
 LONGEST_READ: Final = 200_000
 NEAREST: Final = 0.95
 NOT_FLAGGED: Final = 0.8

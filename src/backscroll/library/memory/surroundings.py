@@ -1,4 +1,4 @@
-"""What stands around a passage in its conversation: the prompt before it, its end, what was tried next."""
+"""The context of a passage: its prompt, the end of its turn, what was tried next."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -9,7 +9,7 @@ from backscroll.store import FollowingStep, Hit
 
 
 class PassageRef(NamedTuple):
-    """A passage by its place."""
+    """A passage by its position."""
 
     source: str
     start: int
@@ -19,7 +19,7 @@ class PassageRef(NamedTuple):
     uuid: str | None
 
     def text(self, texts: Texts) -> str:
-        """What it says."""
+        """Its text."""
         return texts.text(self.source, self.start, self.length, self.number)
 
 
@@ -29,10 +29,10 @@ class Attempt(NamedTuple):
     step: PassageRef
     tool: str | None
     target: str | None
-    """The file that it reads or changes, where the tool is one of those that do."""
+    """The file it reads or changes, if any."""
     call: str | None
     state: str | None
-    """Of a result, how the call ended."""
+    """For a result, how the call ended."""
     signature: str | None
     time: int | None
 
@@ -48,9 +48,9 @@ class TurnContext(NamedTuple):
     """The turn of a passage."""
 
     prompt: PassageRef | None
-    """What was typed, where the passage is not that itself."""
+    """The prompt, unless the passage is the prompt itself."""
     conclusion: PassageRef | None
-    """The last thing the turn answered, where the passage is not that itself."""
+    """The last answer of the turn, unless the passage is that answer."""
 
 
 def around(library: Library, hits: Sequence[Hit]) -> dict[int, TurnContext]:
@@ -67,9 +67,9 @@ def around(library: Library, hits: Sequence[Hit]) -> dict[int, TurnContext]:
 
 
 def courses(library: Library, hits: Sequence[Hit]) -> dict[int, Aftermath]:
-    """How it went on after these results, by passage: calls, their results and answers until somebody typed again."""
+    """What followed these results, by passage: calls, results and answers up to the next prompt."""
     found = {}
-    for hit in hits:  # one by one: each has a limit of its own
+    for hit in hits:  # one by one: each has its own limit
         steps = library.store.following_steps(hit.block, AHEAD, MOST_STEPS)
         calls = [_attempt(hit, step) for step in steps if step.is_before]
         following = [_attempt(hit, step) for step in steps if not step.is_before]

@@ -1,4 +1,4 @@
-"""Answer a query with texts: what the store found, each passage with the piece of text that shows why."""
+"""Answer a query with texts: each matching passage with a snippet that shows why."""
 
 import time
 from typing import Any, Final, NamedTuple
@@ -10,14 +10,14 @@ from backscroll.query import Highlighter, Not, Query, Regex, Snippet
 from backscroll.store import ChatHits, Hit, Scope, SearchPage, Store, StoredChat
 
 REGEX_SECONDS: Final = 5.0
-"""How long texts are looked through for a regular expression."""
+"""How long to search texts for a regular expression."""
 LONGEST_SEARCHED: Final = 2_000_000
 UNREADABLE: Final = "(this text cannot be read any more: run backscroll archive verify)"
-"""Shown instead of a text that was found and cannot be read."""
+"""Shown instead of a matching text that cannot be read."""
 
 
 class FoundPassage(NamedTuple):
-    """A passage with the piece of it that shows why it was found."""
+    """A passage with its snippet."""
 
     hit: Hit
     snippet: Snippet
@@ -28,24 +28,24 @@ class FoundChat(NamedTuple):
 
     chat: StoredChat
     found: int
-    """How many passages."""
+    """Number of passages."""
     words: int
     score: float
     passages: list[FoundPassage]
 
 
 class SearchResults(NamedTuple):
-    """One page of an answer."""
+    """One page of results."""
 
     query: Query
     chats: list[FoundChat]
     total_chats: int
     total: int
     pending: int
-    """How many passages cannot be found yet."""
+    """Number of passages that are not searchable yet."""
     pending_roles: tuple[str, ...]
     is_whole: bool
-    """False where a regular expression was looked for as long as time allowed."""
+    """False if a search for a regular expression ran out of time."""
 
 
 def search(
@@ -61,7 +61,7 @@ def search(
     width: int,
     seconds: float = REGEX_SECONDS,
 ) -> SearchResults:
-    """One page of what a query finds."""
+    """One page of the results of a query."""
     regexes = [part for part in query.root.parts if isinstance(part, Regex)]
     forbidden = [part.part for part in query.root.parts if isinstance(part, Not) and isinstance(part.part, Regex)]
     patterns = [_compile(part) for part in regexes]
@@ -96,7 +96,7 @@ def text_of(texts: Texts, hit: Hit) -> str:
 
 
 def around(text: str, highlighter: Highlighter, lines: int) -> str:
-    """The line of the first match, with so many lines before and behind it."""
+    """The line of the first match, with this many lines before and after it."""
     spans = highlighter.spans(text)
     at = spans[0][0] if spans else 0
     parts = text.splitlines()
@@ -108,7 +108,7 @@ def _by_regex(
     store: Store, texts: Texts, query: Query, scope: Scope, wanted: list[Any], forbidden: list[Any], *,
     sort: str, limit: int, offset: int, hits: int, seconds: float,
 ) -> tuple[SearchPage, bool]:  # fmt: skip
-    """Look through the texts of what the rest of the query accepts, the newest first, until the page is full."""
+    """Search the texts that match the rest of the query, the newest first, until the page is full."""
     until = time.monotonic() + seconds
     chats: dict[int, list[Hit]] = {}
     total = 0

@@ -1,1 +1,1 @@
-"""Is everything installed, and is it well?"""
+"""Is everything installed, and does it work?"""

@@ -1,6 +1,6 @@
-"""Look through the library itself: what is kept, the index, marks, permissions, and room on the disk.
+"""Check the library itself: archive, index, marks, permissions and disk space.
 
-Nothing is changed. Each check says what it found and, where something is wrong, what to do about it.
+Nothing is changed. Each check says what it found and what to do about a problem.
 """
 
 import os
@@ -29,11 +29,11 @@ OTHERS: Final = 0o077
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     name: str
     told: str
-    """What was looked at, or why not."""
+    """What was checked, or why not."""
     problems: list[str] = field(default_factory=list)
     hint: str = ""
     """What to do about the problems."""
@@ -50,7 +50,7 @@ def check_library(
     on_total: Callable[[int], object] = lambda _: None,
     on_bytes: Callable[[int], object] = lambda _: None,
 ) -> Iterator[Check]:
-    """Look at everything, one thing after the other. What the system refuses to read is a problem, not the end."""
+    """Run all checks. What the system fails to read is a problem and does not stop the rest."""
     checks: dict[str, Callable[[], Check]] = {
         "archive": lambda: _archive(settings, on_total, on_bytes),
         "index": lambda: _index(settings, homes),
@@ -105,7 +105,7 @@ def _marks(settings: Settings) -> Check:
 
 
 def _permissions(library: Path) -> Check:
-    """Whether others than its owner can read or write any of it. What lies in a closed folder is out of their reach."""
+    """Whether other users can read or write any of it. Files in a private folder are out of their reach."""
     if not library.is_dir():
         return Check("permissions", "there is no library yet")
     foreign = [path for path in _below(library) if path.lstat().st_uid != os.geteuid()]

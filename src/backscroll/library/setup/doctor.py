@@ -1,4 +1,4 @@
-"""Look over the homes and say what is there, what is wrong with it, and what will be deleted when."""
+"""Inspect the homes: what they contain, what is wrong, and what will be deleted when."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -53,11 +53,11 @@ class HomeHealth:
     unreadable: list[Unreadable] = field(default_factory=list)
     projects: set[str] = field(default_factory=set)
     cleanup_days: int | None = None
-    """What the home's settings say; None for the client's default."""
+    """The value in the home's settings; None for the client's default."""
     deletions: list[Deletion] = field(default_factory=list)
     live: list[LiveSession] = field(default_factory=list)
     project_of: dict[Path, str] = field(default_factory=dict)
-    """The project of each session, where its rows say."""
+    """The project of each session, if its rows name one."""
 
     @property
     def exists(self) -> bool:
@@ -84,7 +84,7 @@ def examine(
     on_total: Callable[[int], object] = lambda _: None,
     on_bytes: Callable[[int], object] = lambda _: None,
 ) -> Health:
-    """Look through the homes and read every session in them."""
+    """Inspect the homes and read every session in them."""
     health = Health([])
     transcripts: list[tuple[HomeHealth, HomeFile]] = []
     for home in homes:
@@ -139,7 +139,7 @@ def _live(files: Iterable[HomeFile]) -> list[LiveSession]:
             try:
                 session = live_session(read_small(file.path))
             except OSError:
-                continue  # gone since we looked: then it is not running
+                continue  # gone since we looked, so it is not running
             if session and is_running(session.pid, session.process_start):
                 running.append(session)
     return running

@@ -1,4 +1,4 @@
-"""Changes of files and commands of the system that are planned, shown, and then carried out."""
+"""Planned changes of files and system commands, shown first and then carried out."""
 
 import difflib
 import io
@@ -20,7 +20,7 @@ Words = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Edit:
-    """A file as it is and as it shall be; None stands for no file."""
+    """The old and the new content of a file; None for no file."""
 
     path: Path
     before: bytes | None
@@ -35,18 +35,18 @@ class Edit:
 
 @dataclass(frozen=True)
 class InstallPlan:
-    """What is to be done: commands of the system, edits of files, and commands that tell the system of them."""
+    """The plan: system commands, edits of files, and commands that make them effective."""
 
     edits: tuple[Edit, ...] = ()
     first: tuple[Words, ...] = ()
     then: tuple[Words, ...] = ()
     cron: str = ""
-    """The line to paste where there is nothing that we could install into."""
+    """The line to paste if there is nothing to install into."""
     note: str = ""
 
     @property
     def is_empty(self) -> bool:
-        """Whether everything is already as it shall be."""
+        """Whether there is nothing to change."""
         return not (self.edits or self.first or self.then)
 
     @property
@@ -56,16 +56,16 @@ class InstallPlan:
 
     @property
     def summary(self) -> str:
-        """What is shown to whoever is asked."""
+        """What is shown to the user first."""
         return self.diff
 
     def carry_out(self) -> list[Words]:
-        """Do it. The commands that could not be run, since there is no such program here, come back."""
+        """Carry it out. Returns the commands whose program is not installed."""
         return carry_out(self)
 
 
 def carry_out(plan: InstallPlan) -> list[Words]:
-    """Do what was planned, and nothing besides."""
+    """Do what was planned, and nothing else."""
     failed = list(_run(plan.first))
     for edit in plan.edits:
         apply(edit)
@@ -78,7 +78,7 @@ def carry_out(plan: InstallPlan) -> list[Words]:
 
 
 def apply(edit: Edit) -> None:
-    """Put the new file into the place of the old one, at once and only if that is still as it was read."""
+    """Replace the file atomically, and only if it is unchanged since it was read."""
     if edit.after is None:
         _expect_unchanged(edit)
         edit.path.unlink()
@@ -110,7 +110,7 @@ def _expect_unchanged(edit: Edit) -> None:
 
 
 def _run(commands: Iterable[Words]) -> Iterator[tuple[Words, str]]:
-    """Run them all; those that failed, with the reason, and those for which there is no program, without one."""
+    """Run all of them; return those that failed with the reason, and those without a program."""
     for words in commands:
         if shutil.which(program_of(words)) is None:
             yield words, ""
@@ -123,7 +123,7 @@ def _run(commands: Iterable[Words]) -> Iterator[tuple[Words, str]]:
 
 
 def program_of(words: Words) -> str:
-    """The program that a command starts: what comes behind `env` and its variables."""
+    """The program of a command, after `env` and its variables."""
     return next((word for word in words if word not in ENVIRONMENT and "=" not in word), words[0])
 
 
@@ -133,7 +133,7 @@ def real(edits: Iterable[Edit]) -> tuple[Edit, ...]:
 
 
 def read_or_none(path: Path) -> bytes | None:
-    """A small file; None if it is not there."""
+    """The content of a small file; None if there is none."""
     try:
         return read_small(path)
     except FileNotFoundError:
@@ -148,4 +148,4 @@ def _lines(data: bytes | None) -> list[str]:
 
 
 ENVIRONMENT: Final = ("env", "-u", "CLAUDE_CONFIG_DIR")
-"""What may stand before a program: in which home it is to run."""
+"""What may precede a program: the home it runs in."""

@@ -33,7 +33,7 @@ class LineSource(Protocol):
     def __iter__(self) -> Iterator[Line]: ...
 
     def pieces(self, line: Line) -> Iterator[bytes]:
-        """The bytes of a line that is too long to be given whole."""
+        """The bytes of a line that is too long to return at once."""
         ...
 
 
@@ -65,7 +65,7 @@ class Inspection:
     def read(
         self, paths: Iterable[Path], on_bytes: Callable[[int], object] = lambda _: None
     ) -> Iterator[LocatedRecord]:
-        """Read these files, count everything, hand on every record. A file that cannot be read costs only itself."""
+        """Read these files, count everything, yield every record. An unreadable file affects only itself."""
         for path in paths:
             try:
                 with Reading(path) as reading:
@@ -76,7 +76,7 @@ class Inspection:
     def read_lines(
         self, path: Path, source: LineSource, on_bytes: Callable[[int], object] = lambda _: None
     ) -> Iterator[LocatedRecord]:
-        """The same for lines that come from anywhere; `path` is what their file is called."""
+        """The same for lines from any source; `path` names their file."""
         self.files += 1
         number = 0
         for line in source:
@@ -130,7 +130,7 @@ def inspect(paths: Iterable[Path], on_bytes: Callable[[int], object] = lambda _:
 
 
 def find_transcripts(named: Sequence[Path], homes: Sequence[Home]) -> list[Path]:
-    """The session files that these paths stand for: files, folders and homes; without any, those of the homes."""
+    """The session files at these paths: files, folders and homes; without paths, those of the homes."""
     paths: dict[Path, None] = {}  # each once, in order
     for path in named:
         paths.update(dict.fromkeys(_transcripts_at(path)))
@@ -144,7 +144,7 @@ def find_transcripts(named: Sequence[Path], homes: Sequence[Home]) -> list[Path]
 
 
 def _transcripts_at(named: Path) -> Iterable[Path]:
-    # What the user names may be a link; what lies below it is not followed.
+    # A path from the user may be a link; links below it are not followed.
     path = named.expanduser().resolve()
     if not path.exists():
         raise UsageError(f"no such file or folder: {named}", "check the path")

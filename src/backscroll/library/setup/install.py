@@ -27,19 +27,19 @@ Kind = Literal["systemd", "launchd", "cron"]
 
 EVENTS: Final = ("SessionStart", "SessionEnd")
 MARKER: Final = "# added by backscroll install hooks"
-"""How the command of each of our hooks ends, so that we know it again."""
+"""The end of each of our hook commands, by which we recognise it."""
 UNIT: Final = "backscroll-keep"
 LABEL: Final = "backscroll.keep"
 MADE_BY: Final = "made by backscroll install timer; backscroll uninstall timer removes it"
 
 
 def own_command() -> list[str]:
-    """The words that start this program, wherever they are said."""
+    """The words that start this program from anywhere."""
     checkout = Path(backscroll.__file__).resolve().parents[2]
     script = checkout / "scripts" / "backscroll"
     if Path(sys.prefix) == checkout / ".venv" and os.access(script, os.X_OK):
-        return [str(script)]  # it also renews its environment, after an update of the checkout
-    # -P: the folder that we are started in, which may be anyone's project, must not be imported from.
+        return [str(script)]  # it also updates its environment after an update of the checkout
+    # -P: import nothing from the current folder, which may be any project.
     return [sys.executable, "-P", "-m", "backscroll"]
 
 
@@ -77,7 +77,7 @@ def plan_hooks(home: Home, settings: Settings, program: Sequence[str] = ()) -> I
 
 
 def plan_no_hooks(home: Home) -> InstallPlan:
-    """Take our hooks out again, and nothing else."""
+    """Remove our hooks, and nothing else."""
     return InstallPlan(edits=real([_settings_edit(home, remove_hooks)]))
 
 
@@ -94,7 +94,7 @@ def hook_command(words: Sequence[str], *, unless: str = "", marker: str = MARKER
 
 
 def add_hooks(text: str, command: str) -> str:
-    """The text of a settings.json with our hooks in it; the same text if they are there already."""
+    """The text of a settings.json with our hooks added; unchanged if they are already there."""
     settings = _parsed(text)
     wanted = {"type": "command", "command": command, "timeout": 10}
     hooks = settings.setdefault("hooks", {})
@@ -108,12 +108,12 @@ def add_hooks(text: str, command: str) -> str:
         if ours is None:
             groups.append({"hooks": [wanted]})
         else:
-            ours.update(wanted)  # from another place or version, perhaps
+            ours.update(wanted)  # perhaps from another place or version
     return text if settings == _parsed(text) else _written(settings, like=text)
 
 
 def remove_hooks(text: str) -> str:
-    """The text of a settings.json without our hooks, and without what is empty only because they are gone."""
+    """The text of a settings.json without our hooks, and without what became empty by removing them."""
     settings = _parsed(text)
     hooks = settings.get("hooks")
     if not isinstance(hooks, dict):
@@ -140,7 +140,7 @@ def _is_ours(hook: object) -> bool:
 
 
 def _without_ours(group: Any) -> list[Any]:  # noqa: ANN401 - whatever JSON says
-    """What is left of a group: it, less of it, or nothing."""
+    """The rest of a group: all, part or nothing of it."""
     hooks = _hooks_in(group)
     left = [hook for hook in hooks if not _is_ours(hook)]
     if len(left) == len(hooks):
@@ -163,7 +163,7 @@ def _settings_edit(home: Home, change: Callable[[str], str]) -> Edit:
 
 
 def _parsed(text: str | bytes) -> dict[str, Any]:
-    """ValueError if it is no JSON object. Nothing at all is an empty one, as it is for Claude Code."""
+    """ValueError if it is not a JSON object. An empty file is an empty object, as for Claude Code."""
     settings = json.loads(text, parse_constant=_refuse) if text.strip() else {}
     if not isinstance(settings, dict):
         raise ValueError("it is no JSON object")
@@ -175,17 +175,17 @@ def _refuse(name: str) -> None:
 
 
 def _written(settings: dict[str, Any], like: str) -> str:
-    """The settings as text, with the indent and the line ends of this one."""
+    """The settings as text, with the indentation and line endings of the original."""
     indent = re.match(r'\s*\{\r?\n([ \t]+)"', like)
     text = json.dumps(settings, ensure_ascii=False, indent=indent[1] if indent else 2, allow_nan=False)
-    text = re.sub("[\ud800-\udfff]", lambda lone: f"\\u{ord(lone[0]):04x}", text)  # cannot be written otherwise
+    text = re.sub("[\ud800-\udfff]", lambda lone: f"\\u{ord(lone[0]):04x}", text)  # it could not be written otherwise
     if not like.strip() or like.endswith("\n"):
         text += "\n"
     return text.replace("\n", "\r\n") if "\r\n" in like else text
 
 
 def timer_kind() -> Kind:
-    """What this system starts programs with, on time."""
+    """The scheduler of this system."""
     if sys.platform == "darwin":
         return "launchd"
     return "systemd" if Path("/run/systemd/system").is_dir() and shutil.which("systemctl") else "cron"
@@ -207,12 +207,12 @@ def plan_timer(kind: Kind, words: Sequence[str]) -> InstallPlan:
         plan = InstallPlan(
             edits, (stop,) if is_running else (), (("launchctl", "bootstrap", _domain(), str(launchd_file())),)
         )
-    # With the files in place it may still be that a command failed the last time.
+    # Even with the files in place, a command may have failed the last time.
     return plan if edits or is_running is False else InstallPlan()
 
 
 def plan_no_timer() -> InstallPlan:
-    """Remove every timer that `plan_timer` may have made; not a line of cron, which we did not write."""
+    """Remove every timer that `plan_timer` may have created; not a cron line, which the user wrote."""
     units = real(Edit(path, read_or_none(path), None) for path in systemd_files(()))
     agents = real(Edit(path, read_or_none(path), None) for path in launchd_files(()))
     first: list[Words] = []
@@ -224,14 +224,14 @@ def plan_no_timer() -> InstallPlan:
 
 
 def systemd_files(words: Sequence[str], environment: Mapping[str, str] = os.environ) -> dict[Path, bytes]:
-    """The unit files, with their places."""
+    """The unit files, with their paths."""
     configured = Path(environment.get("XDG_CONFIG_HOME", ""))
     folder = (configured if configured.is_absolute() else Path.home() / ".config") / "systemd" / "user"
     start = " ".join(_systemd_word(word, is_first=not index) for index, word in enumerate(words))
     service = (
         f"# {MADE_BY}\n[Unit]\nDescription=Keep the conversations of Claude Code\n\n"
         f"[Service]\nType=oneshot\nExecStart={start}\n"
-        # That somebody else is just keeping is no failure.
+        # It is not a failure if another process is keeping.
         f"SuccessExitStatus={Busy.exit_code}\nNice=10\nIOSchedulingClass=idle\n"
     )
     timer = (
@@ -249,12 +249,12 @@ def _systemd_word(word: str, *, is_first: bool) -> str:
 
 
 def launchd_file() -> Path:
-    """Where the agent of launchd is."""
+    """The path of the launchd agent."""
     return Path.home() / "Library" / "LaunchAgents" / f"{LABEL}.plist"
 
 
 def launchd_files(words: Sequence[str]) -> dict[Path, bytes]:
-    """The agent of launchd, with its place."""
+    """The launchd agent, with its path."""
     agent = {
         "Label": LABEL,
         "ProgramArguments": list(words),
@@ -268,7 +268,7 @@ def launchd_files(words: Sequence[str]) -> dict[Path, bytes]:
 
 
 def cron_line(words: Sequence[str]) -> str:
-    """A line for `crontab -e`. To cron a bare `%` is the end of the line."""
+    """A line for `crontab -e`. To cron, a bare `%` ends the line."""
     return f"17 * * * * {shlex.join(words)} >/dev/null 2>&1".replace("%", "\\%")
 
 
@@ -277,7 +277,7 @@ def _domain() -> str:
 
 
 def _agrees(question: Words) -> bool | None:
-    """Whether the system says yes; None if there is nobody to ask."""
+    """Whether the command succeeds; None if its program is not installed."""
     if shutil.which(question[0]) is None:
         return None
     return subprocess.run(question, capture_output=True, check=False).returncode == 0  # noqa: S603

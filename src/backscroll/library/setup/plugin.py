@@ -31,12 +31,12 @@ NAME: Final = "backscroll"
 PLUGIN: Final = f"{NAME}@{NAME}"
 SHIPPED: Final = Path(backscroll.__file__).resolve().parent / "plugin"
 OLDEST: Final = (2, 0, 12)
-"""The first Claude Code that has plugins; an older one would take `plugin` for a prompt."""
+"""The first Claude Code with plugins; an older one would take `plugin` as a prompt."""
 MCP: Final = ".mcp.json"
 HOOKS: Final = "hooks/hooks.json"
 MANIFEST: Final = ".claude-plugin/plugin.json"
 SAVING: Final = "backscroll recalls --save"
-"""What the shipped commands say, for which the full command is put."""
+"""The placeholder in the shipped files for the full command."""
 HINT: Final = (
     "Earlier conversations of this project can be recalled with the tools of backscroll: use recall before asking what "
     "may have been settled, similar_errors when something fails."
@@ -46,14 +46,14 @@ SETTINGS_FILE: Final = '"${CLAUDE_CONFIG_DIR:-$HOME/.claude}/settings.json"'
 
 @dataclass(frozen=True)
 class PluginPlan(InstallPlan):
-    """What is to be done with the copy of the plugin in `folder`, and what Claude Code is to be told."""
+    """The changes to the copy of the plugin in `folder`, and the commands for Claude Code."""
 
     folder: Path = Path()
     library: Path = Path()
 
     @property
     def summary(self) -> str:
-        """The files by their names: all of them, line by line, would hide the commands."""
+        """The names of the files: their full diffs would hide the commands."""
         signs = {(True, False): "+", (False, True): "-"}
         lines = [
             f"  {signs.get((edit.before is None, edit.after is None), '~')} {edit.path.relative_to(self.folder)}"
@@ -62,7 +62,7 @@ class PluginPlan(InstallPlan):
         return "\n".join([f"files in {self.folder}:", *lines]) + "\n" if lines else ""
 
     def carry_out(self) -> list[Words]:
-        """Do it; folders that are empty then go too."""
+        """Carry it out; remove folders that became empty."""
         private_folder(self.library)
         left = carry_out(self)
         for path in self.folder.rglob("*"):
@@ -78,7 +78,7 @@ class PluginPlan(InstallPlan):
 
 @dataclass(frozen=True)
 class PluginState:
-    """What a home knows of the plugin."""
+    """The state of the plugin in a home."""
 
     marketplace: Path | None = None
     version: str | None = None
@@ -89,14 +89,14 @@ class PluginState:
 
 @dataclass(frozen=True)
 class PluginHealth:
-    """How the plugin is doing in a home."""
+    """The state of the plugin in a home, with problems."""
 
     state: PluginState
     is_current: bool
     command: str | None
-    """The program that it starts."""
+    """The program it starts."""
     trouble: str
-    """What is wrong with it; empty if nothing is, or if it is not installed."""
+    """The problem; empty if there is none, or if it is not installed."""
 
     @property
     def is_installed(self) -> bool:
@@ -105,14 +105,14 @@ class PluginHealth:
 
 
 def plugin_folder(settings: Settings) -> Path:
-    """Where the copy is that Claude Code is told of."""
+    """The copy that Claude Code uses."""
     return Path(os.path.abspath(settings.library.expanduser())) / "plugin"  # noqa: PTH100 - links stay as named
 
 
 def plan_plugin(
     homes: Sequence[Home], settings: Settings, *, hint: bool | None = None, program: Sequence[str] = ()
 ) -> PluginPlan:
-    """Have Claude Code use the plugin in these homes. `hint` None leaves it as it is."""
+    """Install the plugin in these homes. `hint` None keeps the current setting."""
     for home in homes:
         if not home.path.is_dir():
             raise no_history([home])
@@ -128,7 +128,7 @@ def plan_plugin(
 
 
 def plan_no_plugin(homes: Sequence[Home], settings: Settings) -> PluginPlan:
-    """Have Claude Code forget the plugin, and remove the copy."""
+    """Remove the plugin from Claude Code, and delete the copy."""
     folder = plugin_folder(settings)
     first: list[Words] = []
     for home in homes:
@@ -141,7 +141,7 @@ def plan_no_plugin(homes: Sequence[Home], settings: Settings) -> PluginPlan:
 
 
 def plugin_files(settings: Settings, *, hint: bool, program: Sequence[str] = ()) -> dict[str, bytes]:
-    """The files of the plugin by their names, with the commands of this installation in them."""
+    """The files of the plugin by name, with the commands of this installation."""
     files = {
         path.relative_to(SHIPPED).as_posix(): path.read_bytes()
         for path in sorted(SHIPPED.rglob("*"))
@@ -155,14 +155,14 @@ def plugin_files(settings: Settings, *, hint: bool, program: Sequence[str] = ())
     for name in [name for name in files if name.startswith("commands/")]:
         files[name] = files[name].replace(SAVING.encode(), saving.encode())
     manifest = json.loads(files[MANIFEST])
-    # Another version is how Claude Code notices that anything has changed, also a command.
+    # Claude Code notices any change, also of a command, only by a new version.
     digest = hashlib.sha256(b"\0".join(part for item in sorted(files.items()) for part in (item[0].encode(), item[1])))
     files[MANIFEST] = _json({**manifest, "version": f"{__version__}+{digest.hexdigest()[:8]}"})
     return files
 
 
 def _hooks(settings: Settings, *, hint: bool, program: Sequence[str]) -> dict[str, Any]:
-    """Keep when a session ends, unless the hooks of `backscroll install hooks` do; and perhaps a word at the start."""
+    """A hook that keeps each session when it ends, unless our own hooks do; optionally a hint at the start."""
     unless = f"grep -qsF {shlex.quote(MARKER)} {SETTINGS_FILE}"
     words = command_for(["keep", "--quiet"], settings, program=program)
     keep = hook_command(words, unless=unless, marker="# backscroll")
@@ -177,10 +177,10 @@ def _hooks(settings: Settings, *, hint: bool, program: Sequence[str]) -> dict[st
 
 
 def state_of(home: Home) -> PluginState:
-    """What Claude Code has written down about the plugin in this home."""
+    """Claude Code's own records about the plugin in this home."""
     installed = _at(_loaded(home.path / "plugins" / "installed_plugins.json"), "plugins", PLUGIN)
     found = installed if isinstance(installed, list) else [installed]  # the first form had no scopes
-    # What somebody installed for one project alone is none of ours.
+    # A plugin installed for one project only is not ours.
     entries = (entry for entry in found if isinstance(entry, dict) and entry.get("scope", "user") == "user")
     entry = next(entries, {})
     source = _at(_loaded(home.path / "plugins" / "known_marketplaces.json"), NAME, "source", "path")
@@ -195,7 +195,7 @@ def state_of(home: Home) -> PluginState:
 
 
 def check_plugin(home: Home, settings: Settings) -> PluginHealth:
-    """How the plugin is doing in this home."""
+    """The state of the plugin in this home."""
     state = state_of(home)
     folder = plugin_folder(settings)
     is_current = state.version is not None and state.version == _version_in(
@@ -224,7 +224,7 @@ def check_plugin(home: Home, settings: Settings) -> PluginHealth:
 
 
 def _adding(state: PluginState, ask: Words, folder: Path, version: str) -> list[Words]:
-    """What Claude Code is to be told so that it has this version, in this folder."""
+    """The commands that make Claude Code use this version from this folder."""
     words: list[Words] = []
     is_elsewhere = state.marketplace is not None and state.marketplace != folder
     if is_elsewhere:
@@ -241,14 +241,14 @@ def _adding(state: PluginState, ask: Words, folder: Path, version: str) -> list[
 
 
 def _asking(home: Home, client: str, environment: Mapping[str, str] = os.environ) -> Words:
-    """How Claude Code is told something about the plugins of a home."""
+    """A `claude plugin` command for a home."""
     if home.path != Path(os.path.realpath(Path.home() / ".claude")):
         return ("env", f"CLAUDE_CONFIG_DIR={home.path}", client, "plugin")
     return (*(("env", "-u", "CLAUDE_CONFIG_DIR") if environment.get("CLAUDE_CONFIG_DIR") else ()), client, "plugin")
 
 
 def _client() -> str:
-    """The program of Claude Code; its name alone where it can be found by it, or not at all."""
+    """The Claude Code program; only its name if it is on the PATH or not found at all."""
     if shutil.which(CLIENT) is None:
         for place in (Path.home() / ".local" / "bin" / CLIENT, Path.home() / ".claude" / "local" / CLIENT):
             if os.access(place, os.X_OK):
@@ -258,7 +258,7 @@ def _client() -> str:
 
 def _must_know_plugins(client: str) -> None:
     if shutil.which(client) is None:
-        return  # then the user is told what to run
+        return  # then the user gets the command to run
     try:
         said = subprocess.run(  # noqa: S603
             [client, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=30
@@ -293,7 +293,7 @@ def _json(value: object) -> bytes:
 
 
 def _loaded(path: Path) -> object:
-    """A small JSON file of anyone; None where there is none, or nothing that can be read."""
+    """The content of a small JSON file; None if there is none or it cannot be read."""
     try:
         return json.loads(read_small(path))
     except (OSError, ValueError, RecursionError):

@@ -1,6 +1,6 @@
-"""Chats to be given to others: opened so that nothing secret is in them any more, whatever is made of them then.
+"""Open chats for sharing, with their secrets masked.
 
-Every record is redacted before anything is derived from it: so titles, paths, agents, inputs and results, and every
+Every record is redacted before anything is derived from it, so titles, paths, agents, inputs and results, and every
 format that shows them, are redacted alike.
 """
 
@@ -39,12 +39,12 @@ __all__ = ["VERSION", "Redactor", "SharedChat", "redaction_summary", "redactor",
 
 
 def redactor(*, emails: bool = False) -> Redactor:
-    """What hides secrets, for everything that is shared together; e-mail addresses only if asked for."""
+    """A redactor for everything that is shared together; masks e-mail addresses only on request."""
     return Redactor(usual_rules(emails=emails))
 
 
 def redaction_summary(hiding: Redactor) -> str:
-    """What was hidden, in a line: `masked 3 secrets: github-token 2, jwt 1`."""
+    """What was masked, in one line: `masked 3 secrets: github-token 2, jwt 1`."""
     counts = hiding.secrets
     if not counts:
         return "masked no secrets: none were found"
@@ -54,7 +54,7 @@ def redaction_summary(hiding: Redactor) -> str:
 
 
 class SharedChat(OpenedChat):
-    """A chat that was opened to be given away."""
+    """A chat opened for sharing."""
 
     def __init__(self, library: Library, stored: StoredChat, chat: Chat, hiding: Redactor | None) -> None:
         title = stored.overview.title
@@ -72,7 +72,7 @@ class SharedChat(OpenedChat):
 
     @cached_property
     def costs(self) -> Mapping[str, int | None]:
-        """What its answers cost, by message id, in nanodollars; None where no price is known."""
+        """The costs of its answers by message id, in nanodollars; None if no price is known."""
         rows = [node.row for node in self.chat.tree.all_nodes()]
         rows += [row for agent in self.chat.agents for row in agent.rows]
         names = {row.message_id or row.uuid for row in rows if row.usage}
@@ -80,7 +80,7 @@ class SharedChat(OpenedChat):
 
 
 def share(library: Library, chat: str | StoredChat, hiding: Redactor | None) -> SharedChat:
-    """Open a chat to be given away; without a redactor as it is."""
+    """Open a chat for sharing; without a redactor, unchanged."""
     stored = library.find(chat) if isinstance(chat, str) else chat
     if hiding is None:
         return SharedChat(library, stored, library.open(stored).chat, None)
@@ -104,9 +104,9 @@ def share(library: Library, chat: str | StoredChat, hiding: Redactor | None) -> 
 
 
 def rows_of(library: Library, chat: str | StoredChat, hiding: Redactor | None) -> Iterator[bytes]:
-    """The files of a chat one behind the other, in pieces: sessions, oldest first, then agents.
+    """The files of a chat one after the other, in pieces: sessions, oldest first, then agents.
 
-    Without a redactor byte for byte; else every row that holds a secret is written anew.
+    Without a redactor byte for byte; otherwise every record with a secret is rewritten.
     """
     stored = library.find(chat) if isinstance(chat, str) else chat
     sources = _sources(library, stored)
@@ -126,9 +126,9 @@ def rows_of(library: Library, chat: str | StoredChat, hiding: Redactor | None) -
 
 
 def redacted_record(record: Record, hiding: Redactor) -> Record | None:
-    """The record without its secrets; the same one if it has none, and None if it cannot be looked into.
+    """The record without its secrets; the same object if it has none, None if it cannot be decoded.
 
-    Values with very many parts are left out, and it says so: decoded, they could take gigabytes.
+    Values with very many parts are replaced by a note: decoded, they could take gigabytes.
     """
     if is_crowded(record.raw):
         cut = decode_line(without_crowds(record.raw, CROWDED))
@@ -186,7 +186,7 @@ def _rank(source: Source, stored: StoredChat) -> tuple[bool, int, str]:
 
 
 def _title(chat: Chat, title: str, hiding: Redactor) -> str:
-    """What it is called. Only files beside its own know better than itself, and how it began may have been cut."""
+    """Its title. Only sidecars can override its own, and its first prompt may have been cut."""
     own = chat.title
     if own not in (chat.first_prompt, chat.id[:8]):
         return own
