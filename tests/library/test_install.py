@@ -165,12 +165,12 @@ def test_of_a_link_the_file_behind_it_is_changed(home: Home, tmp_path: Path) -> 
     ("data", "reason"),
     [
         (b"{", "Expecting"),
-        (b"[]", "no JSON object"),
+        (b"[]", "not a JSON object"),
         (b'{"a": NaN}', "NaN"),
         (b'{"a": 1e999}', "JSON compliant"),
         (b'{"a": "\xff"}', "utf-8"),
-        (b'{"hooks": []}', "`hooks` is no object"),
-        (b'{"hooks": {"SessionEnd": {}}}', "`hooks.SessionEnd` is no list"),
+        (b'{"hooks": []}', "`hooks` is not an object"),
+        (b'{"hooks": {"SessionEnd": {}}}', "`hooks.SessionEnd` is not a list"),
         (b"[" * 100_000, "recursion"),
     ],
 )

@@ -234,7 +234,7 @@ def test_where_nothing_is_found_similar_words_are_offered(library: Library) -> N
 
 
 def test_a_question_without_telling_words_is_answered_with_a_hint(library: Library) -> None:
-    assert recall(library, "what did we do about it?").hint == "ask with a few telling words"
+    assert recall(library, "what did we do about it?").hint == "ask with a few specific words"
 
 
 def test_a_question_is_no_query(library: Library) -> None:
@@ -276,5 +276,5 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
 
 def test_nothing_in_a_passage_ends_its_quotation(hostile: Library) -> None:
     for line in recalled_text(recall(hostile, "quote parser", max_tokens=4000)).splitlines():
-        assert line == "" or line.startswith((">", "[", "read one", "Behind >"))
+        assert line == "" or line.startswith((">", "[", "read one", "Lines that start with >"))
         assert "\x1b" not in line

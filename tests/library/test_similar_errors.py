@@ -97,7 +97,7 @@ def test_sessions_are_left_out_and_projects_preferred(library: Library) -> None:
 def test_something_that_was_never_met_finds_nothing(library: Library) -> None:
     found = similar_errors(library, "Segmentation fault (core dumped)")
     assert found.errors == []
-    assert found.hint.startswith("no error like it")
+    assert found.hint.startswith("no similar error")
     assert similar_errors(library, "").errors == []
 
 

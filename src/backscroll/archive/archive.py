@@ -223,7 +223,7 @@ class Archive:
             # A `forget` may have run since we read the catalogue: the chunk has then moved, or is gone.
             now = Archive(self.folder)
             if chunk.id not in now.chunks and now.first_pack > chunk.pack:
-                raise ForgottenError("this was forgotten", "there is nothing to be done: somebody wanted it so")
+                raise ForgottenError("this was forgotten", "it was removed on request; there is nothing to do")
             chunk = now.chunks.get(chunk.id, chunk)
         packed = self.read_packed(chunk)
         try:

@@ -23,7 +23,7 @@ class Writer(Appender):
         """Remove these files for good: remove their own chunks from the packs, and never keep them again."""
         if not self.is_complete:
             hint = "see backscroll archive verify; take a backup with restore-backup, or keep it as it is"
-            raise BackscrollError("the catalogue is damaged, and is not written anew before that is mended", hint)
+            raise BackscrollError("the catalogue is damaged and cannot be rewritten until it is repaired", hint)
         self.commit()
         removed = {file.number for file in files}
         remaining = [file for file in self.files.values() if file.number not in removed]

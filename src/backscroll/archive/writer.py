@@ -198,7 +198,7 @@ class Appender(Archive):
     def _settle(self, most: int) -> None:
         """Write packed chunks in order until at most this many are being packed."""
         if self._is_broken:
-            raise BackscrollError("the disk did not take what was written", "see what is wrong with it, and try again")
+            raise BackscrollError("a write to the disk failed", "check the disk, and try again")
         while len(self._waiting) > most:
             future, job = self._waiting.popleft()
             try:

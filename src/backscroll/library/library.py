@@ -192,10 +192,10 @@ class Library:
         exact = [chat for chat in found if {name, name.lower()} & {chat.overview.id, *chat.overview.sessions}]
         found = exact if len(exact) == 1 else found
         if not found:
-            raise NothingFound(f"no chat, session, message or agent begins with {name}", "see backscroll list")
+            raise NothingFound(f"no chat, session, message or agent id starts with {name}", "see backscroll list")
         if len(found) > 1:
             some = ", ".join(f"{chat.overview.id[:13]} ({chat.overview.title[:30]})" for chat in found[:4])
-            raise UsageError(f"{name} is the beginning of {len(found)} chats: {some}", "write more of it")
+            raise UsageError(f"{len(found)} chats start with {name}: {some}", "give a longer prefix")
         return found[0]
 
     def open(self, chat: str | StoredChat, *, with_records: bool = True) -> OpenedChat:

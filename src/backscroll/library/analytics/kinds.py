@@ -28,7 +28,7 @@ def report_of(library: Library, name: str, asked: ReportRequest, by: str, limit:
     kind = KINDS[name]
     if by and by not in kind.by:
         can = f"it can be added up by {', '.join(kind.by)}" if kind.by else "leave by out"
-        raise UsageError(f"{name} is not added up by {by}", can)
+        raise UsageError(f"{name} cannot be grouped by {by}", can)
     return kind.make(library, asked, by or kind.usual, limit)
 
 

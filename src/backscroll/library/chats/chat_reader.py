@@ -61,7 +61,7 @@ class ChatReader:
     def _take_shape(self, library: Library) -> None:
         shape = library.store.shape(self.stored.key)
         if shape is None:
-            raise BackscrollError("this chat was read anew just now", "try again")
+            raise BackscrollError("this chat was just reloaded", "try again")
         self._chats = Chats()
         self._bookmarks: dict[str, Bookmark | None] = {}
         self._chats.entitle_rows(shape.titles)

@@ -75,7 +75,7 @@ def history(library: Library, path: str, asked: ReportRequest | None = None) -> 
 def seen_at(library: Library, found: History, at: str | None, now: datetime) -> FileState:
     """The file at a message or a time; by default its latest known state."""
     if not found.versions:
-        raise NothingFound(f"nothing tells what was in {found.file}", "only parts of it were read")
+        raise NothingFound(f"the content is unknown: {found.file}", "only parts of it were read")
     moment = _moment(library, found, at, now) if at else None
     numbered = list(enumerate(found.versions, start=1))
     past = [item for item in numbered if moment is None or (item[1][0].when or START) <= moment]
@@ -114,7 +114,7 @@ def _moment(library: Library, found: History, at: str, now: datetime) -> datetim
         if any(name.lower().startswith(at.lower()) for name in (row.uuid, row.message or "")):
             messages[row.message or row.original].add(row.original)
     if len(messages) != 1 and at not in messages:
-        raise UsageError(f"{at} is not the beginning of one message", "name one; see backscroll show --json")
+        raise UsageError(f"{at} does not identify one message", "name one; see backscroll show --json")
     uuids = messages[at] if at in messages else next(iter(messages.values()))
     # A message's own calls belong to it, and their results come later.
     later = [call.time for _, call in found.versions if call and call.uuid in uuids and call.time is not None]

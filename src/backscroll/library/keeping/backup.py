@@ -49,7 +49,7 @@ def restore_backup(settings: Settings, source: Path) -> tuple[int, Merged]:
     target = archive_folder(settings)
     if has_catalogue(target):
         hint = "repair it with backscroll archive repair --from, or name another --library"
-        raise UsageError(f"there is an archive in {target} already", hint)
+        raise UsageError(f"{target} already has an archive", hint)
     private_folder(settings.library)
     write_machine(settings.library, machine_of_backup(backup))
     with open_writer(settings) as writer:

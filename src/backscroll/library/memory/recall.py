@@ -73,7 +73,7 @@ def recall(
     """The best passages for a question. `project` is preferred, not required; `without` are sessions to leave out."""
     terms = terms_of(question)
     if not terms:
-        return Recall(question, [], 0, 0, HEADING, is_cut=False, hint="ask with a few telling words")
+        return Recall(question, [], 0, 0, HEADING, is_cut=False, hint="ask with a few specific words")
     budget = max(max_tokens, FEWEST_TOKENS)
     # Saved recalls come first, because the user chose to keep them, but they must leave room for the rest.
     saved = passages_of_recalls(

@@ -123,7 +123,7 @@ def source_named(library: Library, name: str) -> Citation:
     """The source `CHAT/MESSAGE`, or the message alone; prefixes of the ids are enough. It must exist."""
     chat, _, message = name.strip().rpartition("/")
     if not ID.fullmatch(message) or (chat and not ID.fullmatch(chat)):
-        raise UsageError(f"{name} is no source", "write CHAT/MESSAGE, the ids as recall and search give them")
+        raise UsageError(f"{name} is not a source", "write CHAT/MESSAGE, the ids as recall and search give them")
     stored = library.find(chat or message)
     found = library.store.messages_named(stored.key, message)
     if not found:

@@ -106,7 +106,7 @@ def similar_errors(
     chats = len({one.chat.key for one in met})
     hint = "read one with its chat and message id, or ask for more tokens" if is_cut else ""
     if not met:
-        hint = "no error like it was met; ask recall with its words"
+        hint = "no similar error was found; try recall with its words"
     return SimilarErrors(text, signature, errors, len(met), chats, max(max_tokens, FEWEST_TOKENS) - left, is_cut, hint)
 
 

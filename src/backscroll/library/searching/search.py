@@ -12,7 +12,7 @@ from backscroll.store import ChatHits, Hit, Scope, SearchPage, Store, StoredChat
 REGEX_SECONDS: Final = 5.0
 """How long to search texts for a regular expression."""
 LONGEST_SEARCHED: Final = 2_000_000
-UNREADABLE: Final = "(this text cannot be read any more: run backscroll archive verify)"
+UNREADABLE: Final = "(this text can no longer be read: run backscroll archive verify)"
 """Shown instead of a matching text that cannot be read."""
 
 

@@ -106,7 +106,7 @@ def apply(edit: Edit) -> None:
 
 def _expect_unchanged(edit: Edit) -> None:
     if read_or_none(edit.path) != edit.before:
-        raise Busy(f"{edit.path} was changed meanwhile by somebody else; it was left alone", "try again")
+        raise Busy(f"{edit.path} was changed meanwhile by another program; it was left alone", "try again")
 
 
 def _run(commands: Iterable[Words]) -> Iterator[tuple[Words, str]]:

@@ -99,11 +99,11 @@ def add_hooks(text: str, command: str) -> str:
     wanted = {"type": "command", "command": command, "timeout": 10}
     hooks = settings.setdefault("hooks", {})
     if not isinstance(hooks, dict):
-        raise ValueError("`hooks` is no object")
+        raise ValueError("`hooks` is not an object")
     for event in EVENTS:
         groups = hooks.setdefault(event, [])
         if not isinstance(groups, list):
-            raise ValueError(f"`hooks.{event}` is no list")
+            raise ValueError(f"`hooks.{event}` is not a list")
         ours = next((hook for group in groups for hook in _hooks_in(group) if _is_ours(hook)), None)
         if ours is None:
             groups.append({"hooks": [wanted]})
@@ -158,7 +158,7 @@ def _settings_edit(home: Home, change: Callable[[str], str]) -> Edit:
         text = (before or b"").decode()
         after = change(text)
     except (ValueError, RecursionError) as error:
-        raise BackscrollError(f"cannot change {path}: {error}", "mend the file, then try again") from error
+        raise BackscrollError(f"cannot change {path}: {error}", "repair the file, then try again") from error
     return Edit(path, before, before if after == text else after.encode())
 
 
@@ -166,12 +166,12 @@ def _parsed(text: str | bytes) -> dict[str, Any]:
     """ValueError if it is not a JSON object. An empty file is an empty object, as for Claude Code."""
     settings = json.loads(text, parse_constant=_refuse) if text.strip() else {}
     if not isinstance(settings, dict):
-        raise ValueError("it is no JSON object")
+        raise ValueError("it is not a JSON object")
     return settings
 
 
 def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _written(settings: dict[str, Any], like: str) -> str:

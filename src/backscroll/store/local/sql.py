@@ -66,7 +66,7 @@ class Statements:
                 return self._worker.run(json.dumps(request).encode() + b"\n", time.monotonic() + seconds)
             except TimeoutError:
                 self.close()
-                hint = "ask for less, or give it more time"
+                hint = "select less, or allow more time"
                 raise BackscrollError(f"the statement took longer than {seconds:g} seconds", hint) from None
             except _Refused as refused:
                 raise refused.error from None
@@ -145,7 +145,7 @@ class _Worker:
     def _receive(self, deadline: float) -> dict[str, Any]:
         size = int.from_bytes(self._read(4, deadline), "big")
         if size > LARGEST_FRAME:
-            raise BackscrollError("SQL: a row of the answer is too large", "ask for less of each")
+            raise BackscrollError("SQL: a row of the result is too large", "select fewer or shorter columns")
         found: dict[str, Any] = json.loads(self._read(size, deadline))
         return found
 
@@ -193,9 +193,9 @@ def _error(frame: dict[str, Any]) -> BackscrollError:
         case "AuthError" if frame.get("refused"):
             return UsageError(f"SQL: the {frame['refused']} {frame['name']} is not available here", schema)
         case "AuthError" | "ReadOnlyError":
-            return UsageError("SQL: this would write", "only reading is possible here; the index is derived")
+            return UsageError("SQL: the statement would write", "only read-only statements are allowed")
         case "ExecTraceAbort":
-            return UsageError("SQL: more than one statement", "ask them one after the other")
+            return UsageError("SQL: more than one statement", "run them one at a time")
         case "NoMemError":
             return OutOfMemory("SQL: the statement needs too much memory", "ask for less at once")
         case "CorruptError" | "NotADBError":

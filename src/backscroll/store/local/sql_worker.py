@@ -58,7 +58,7 @@ def main() -> None:
         except MemoryError:
             _send({"error": "NoMemError", "message": "out of memory"})
         except UnicodeDecodeError:
-            _send({"error": "SQLError", "message": "a value is not text in UTF-8: ask for hex() of it"})
+            _send({"error": "SQLError", "message": "a value is not UTF-8 text: select hex() of it"})
         except ValueError as error:  # the statement contains something SQLite does not accept: a surrogate, a NUL
             _send({"error": "SQLError", "message": str(error)})
         except apsw.Error as error:
