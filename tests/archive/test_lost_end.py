@@ -5,6 +5,7 @@ import pytest
 from backscroll.archive import Archive
 from backscroll.archive.end_note import NAME, read_note
 from tests.archive.support import Kept
+from tests.support.samples import some
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def ends(data: bytes) -> list[int]:
 @pytest.mark.parametrize("zeros", [False, True], ids=["cut", "zeros"])
 def test_a_lost_end_is_noticed_wherever_it_begins(several: Kept, zeros: bool) -> None:
     data = several.archive.catalogue.read_bytes()
-    for at in range(len(data) - 1):
+    for at in some(range(len(data) - 1), case=zeros):
         several.archive.catalogue.write_bytes(data[:at] + (bytes(len(data) - at) if zeros else b""))
         archive = several.archive
         assert archive.is_complete == (at >= len(data) - 1), f"cut at byte {at} of {len(data)}"

@@ -6,7 +6,9 @@ Cases that differ only in what goes wrong try different places, so that together
 import os
 from collections.abc import Iterator, Sequence
 from itertools import count
-from typing import Final
+from typing import Final, TypeVar
+
+Place = TypeVar("Place")
 
 TRY_ALL: Final = bool(os.environ.get("BACKSCROLL_TRY_ALL"))
 SHARE: Final = 1 if TRY_ALL else 5
@@ -18,6 +20,6 @@ def numbers(case: int = 0) -> Iterator[int]:
     return count(1 + case % SHARE, SHARE)
 
 
-def some(places: Sequence[int], case: int = 0) -> Sequence[int]:
+def some(places: Sequence[Place], case: int = 0) -> Sequence[Place]:
     """All of them, or every `SHARE`th; another case has others."""
     return places[case % SHARE :: SHARE]

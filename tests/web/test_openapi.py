@@ -20,9 +20,14 @@ from backscroll.web.app import make_app
 from backscroll.web.state import ViewerState
 from tests.library.support import Shelf
 from tests.support.homes import EVERYTHING
+from tests.support.samples import TRY_ALL
 
 EXAMPLES = settings(
-    max_examples=25, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+    max_examples=25 if TRY_ALL else 10,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
 )
 # What takes nothing cannot be asked wrongly.
 WRONGLY = [(endpoint.path, GenerationMode.NEGATIVE) for endpoint in ENDPOINTS if endpoint.takes is not NoParameters]

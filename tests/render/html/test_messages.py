@@ -13,6 +13,7 @@ from backscroll.render.html.messages import message_html, messages_html
 from backscroll.render.html.page_data import Fork, View
 from tests.render.html.drawn import BAD, Addresses, Element, Nowhere, check, messages, page, shown
 from tests.support.drawings import draw
+from tests.support.samples import TRY_ALL, some
 
 TALK = """
 a <- - user: fix the parser
@@ -295,7 +296,7 @@ def test_every_real_chat_can_be_shown(corpus: Path) -> None:
             records = [item for line in lines for item in decode_all(line) if isinstance(item, Record)]
             chats.add(TranscriptPlace(str(file.path), file.place.session_id, file.place.agent_id), records)
     count = 0
-    for chat in chats.chats():
+    for chat in some(chats.chats()):
         view = View(Addresses(), agents={agent.call.id: agent for agent in chat.agents if agent.call})
         results = results_of(node.row for node in chat.tree.nodes.values())
         turns = [turn for branch in chat.branches for turn in branch.turns]
@@ -308,4 +309,4 @@ def test_every_real_chat_can_be_shown(corpus: Path) -> None:
         found = page(messages_html(said[:MOST_READ], view)).all("article")
         assert [one.attributes["id"] for one in found] == [f"m-{message.key}" for message in said[:MOST_READ]]
         count += len(said)
-    assert count > 5000
+    assert count > (5000 if TRY_ALL else 500)
