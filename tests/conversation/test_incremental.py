@@ -330,7 +330,7 @@ SLOW: Final = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.lar
 
 
 @pytest.mark.slow
-@settings(max_examples=2000 if TRY_ALL else 120, suppress_health_check=SLOW)
+@settings(max_examples=2000 if TRY_ALL else 300, suppress_health_check=SLOW)
 @given(world=worlds(), seed=st.integers(0, 2**32))
 def test_any_split_of_any_files_gives_the_chats_that_are_built_at_once(
     world: dict[TranscriptPlace, list[Record]], seed: int
