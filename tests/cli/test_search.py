@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -76,6 +77,8 @@ def test_json_tells_all_of_a_hit(home: Path) -> None:
     found = answer(home, "peer")
     assert found.keys() == {"hits", "chats", "total", "total_chats", "pending", "complete"}
     assert (found["total"], found["total_chats"], found["pending"], found["complete"]) == (1, 1, 0, True)
+    (machine,) = found["chats"][0].pop("machines")
+    assert machine.startswith(platform.node())
     assert found["chats"] == [
         {
             "id": S1,

@@ -18,6 +18,7 @@ from backscroll.library.archives import archive_folder
 from backscroll.library.chats.resume import resume_of
 from backscroll.library.machine import Machine, ensure_machine, read_machine
 from tests.library.support import Shelf
+from tests.support.command import run_command
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_file, session_path, write_home
 
@@ -135,6 +136,20 @@ def test_machine_is_a_field(shelf: Shelf) -> None:
     with shelf.open() as library:
         (row,) = usage(library, ReportRequest(library.parse("machine:desk")), "model").as_dicts()
         assert row["messages"] == 1
+
+
+def test_machines_are_named_where_there_is_more_than_one(shelf: Shelf) -> None:
+    shelf.write(session_file("S1", BEGUN)).update()
+    where = ("--home", str(shelf.home), "--library", str(shelf.folder))
+    for command in (("list",), ("search", "zebras")):
+        assert f"on {shelf.machine.id}" not in run_command(*command, *where).stdout
+    bring(shelf, session_file("S2", OTHER))
+    for command in (("list",), ("search", "about")):
+        told = run_command(*command, *where).stdout
+        assert f"on {shelf.machine.id}" in told
+        assert f"on {DESK}" in told
+    chats = json.loads(run_command("list", "machine:desk", "--json", *where).stdout)["chats"]
+    assert [chat["machines"] for chat in chats] == [[DESK]]
 
 
 def test_other_homes_of_this_machine_are_not_asked_about(shelf: Shelf) -> None:

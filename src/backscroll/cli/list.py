@@ -79,29 +79,32 @@ def command(
 
         write_json({
             "chats": [
-                chat_as_json(chat.overview, archived=chat.archived, pinned=mark.pinned, tags=mark.tags)
+                chat_as_json(
+                    chat.overview, archived=chat.archived, pinned=mark.pinned, tags=mark.tags, machines=chat.machines
+                )
                 for chat, mark in marked
             ]
         })  # fmt: skip
     else:
-        for line in _table(marked):
+        for line in _table([(chat, mark, library.machines_of(chat)) for chat, mark in marked]):
             write(line)
 
 
-def _table(chats: list[tuple["StoredChat", "Mark"]]) -> list[str]:
+def _table(chats: "list[tuple[StoredChat, Mark, tuple[str, ...]]]") -> list[str]:
     """Columns that fit the terminal; uncut when piped."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10_000
-    rows = [_row(chat, mark) for chat, mark in chats]
+    rows = [_row(*chat) for chat in chats]
     project_width = min(max(cells(row[2]) for row in [HEADINGS, *rows]), max(10, width // 5))
     lines = [click.style(_line(HEADINGS, project_width, width), bold=True)]
     return lines + [_line(row, project_width, width) for row in rows]
 
 
-def _row(stored: "StoredChat", mark: "Mark") -> tuple[str, str, str, str, str]:
+def _row(stored: "StoredChat", mark: "Mark", machines: tuple[str, ...]) -> tuple[str, str, str, str, str]:
     chat = stored.overview
     when = f"{chat.last_active.astimezone():%Y-%m-%d %H:%M}" if chat.last_active else "-"
     counts = ((chat.branches, "branches"), (len(chat.leaves), "leaves"))
     marks = ["archived"] * stored.archived + [f"{count} {name}" for count, name in counts if count > 1]
+    marks += [f"on {clean_line(machine)}" for machine in machines]
     marks += [f"tag:{clean_line(tag)}" for tag in mark.tags]
     title = "* " * mark.pinned + clean_line(chat.title) + (f" ({', '.join(marks)})" if marks else "")
     name = clean_line(chat.project or "-").replace("\\", "/").rstrip("/").split("/")[-1] or "/"

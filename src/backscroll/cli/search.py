@@ -134,7 +134,13 @@ def _write(library: "Library", found: "SearchResults", context: int | None) -> N
     for number, chat in enumerate(found.chats):
         if number:
             write()
-        heading = heading_of(chat.chat.overview, chat.found, archived=chat.chat.archived, now=now)
+        heading = heading_of(
+            chat.chat.overview,
+            chat.found,
+            archived=chat.chat.archived,
+            now=now,
+            machines=library.machines_of(chat.chat),
+        )
         path = chat.passages[0].hit.path if chat.passages else ""
         write("".join(looks(kind, text, path) for kind, text in heading.pieces))
         for passage in chat.passages:

@@ -38,7 +38,13 @@ def command(name: str, everything: bool) -> None:
 
         mark = marked_chat(library, stored).mark
         write_json({
-            "chat": chat_as_json(stored.overview, archived=stored.archived, pinned=mark.pinned, tags=mark.tags),
+            "chat": chat_as_json(
+                stored.overview,
+                archived=stored.archived,
+                pinned=mark.pinned,
+                tags=mark.tags,
+                machines=stored.machines,
+            ),
             "branches": [branch_as_json(branch) for branch in chat.branches],
             "agents": [agent_as_json(agent) for agent in agents],
         })  # fmt: skip

@@ -151,7 +151,7 @@ class Library:
 
     def renew(self) -> None:
         """Reload marks, live sessions and the archive, for long-lived libraries."""
-        for name in ("marks", "scope", "live"):
+        for name in ("marks", "scope", "live", "_has_others"):
             self.__dict__.pop(name, None)
         self.machine = read_machine(self.settings.library)
         self.__dict__.pop("_sources", None)
@@ -211,6 +211,14 @@ class Library:
         if opened is None:
             raise BackscrollError("the files of this chat cannot be read", "run backscroll archive verify")
         return OpenedChat(opened, stored.overview.title, self.scope.live, sources, self.machine)
+
+    def machines_of(self, chat: StoredChat) -> tuple[str, ...]:
+        """The machines to name for a chat: none while everything is from this one."""
+        return chat.machines if self._has_others else ()
+
+    @cached_property
+    def _has_others(self) -> bool:
+        return any(not self.machine.is_own(machine) for machine, _ in self.store.homes())
 
     def missing_from(self, chat: StoredChat) -> list[Path]:
         """The files of a chat that are no longer complete in a home or the archive: part of the chat cannot be shown.

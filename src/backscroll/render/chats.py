@@ -10,7 +10,12 @@ from backscroll.render.terminal import moment
 
 
 def chat_as_json(
-    chat: Overview, *, archived: bool = False, pinned: bool = False, tags: Sequence[str] = ()
+    chat: Overview,
+    *,
+    archived: bool = False,
+    pinned: bool = False,
+    tags: Sequence[str] = (),
+    machines: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """What one knows of a chat without reading it; `tags` are the user's own, beside those in the transcripts."""
     return {
@@ -19,6 +24,7 @@ def chat_as_json(
         "project": chat.project,
         "archived": archived,
         "pinned": pinned,
+        **({"machines": list(machines)} if machines is not None else {}),  # an export does not tell
         "sessions": chat.sessions,
         "leaves": chat.leaves,
         "branches": chat.branches,

@@ -47,6 +47,7 @@ def found_as_json(
                 "project": one.chat.overview.project,
                 "archived": one.chat.archived,
                 "pinned": mark.pinned,
+                "machines": list(one.chat.machines),
                 "tags": [*one.chat.overview.tags, *mark.tags],
                 "found": one.found,
                 "words": one.words,
@@ -83,11 +84,13 @@ def passage_as_json(chat: Overview, hit: Any, excerpt: Excerpt, context: str | N
     }
 
 
-def heading_of(chat: Overview, found: int, *, archived: bool, now: datetime) -> StyledLine:
+def heading_of(
+    chat: Overview, found: int, *, archived: bool, now: datetime, machines: Sequence[str] = ()
+) -> StyledLine:
     """The line that a chat begins with."""
     name = clean_line(chat.project or "-").replace("\\", "/").rstrip("/").split("/")[-1] or "/"
     when = ago(chat.last_active, now) if chat.last_active else "-"
-    marks = "  archived" if archived else ""
+    marks = "  archived" * archived + "".join(f"  on {clean_line(machine)}" for machine in machines)
     return StyledLine((
         ("id", clean_line(chat.id[:8])),
         ("plain", "  "),

@@ -25,7 +25,7 @@ class SearchArguments(ToolArguments, frozen=True, kw_only=True):
             min_length=1,
             description='Words that must all be there, "a phrase", word*, -not, OR, /regex/, and fields: project: '
             "file: tool: role:(title|prompt|answer|thinking|input|output) is:(error|agent|abandoned|archived|live) "
-            "has:(diff|image) title: branch: model: tag: after: before: cost: chat: session:",
+            "has:(diff|image) title: branch: model: machine: tag: after: before: cost: chat: session:",
         ),
     ]
     detail: Annotated[

@@ -53,6 +53,8 @@ class Chat(Answer):
     pull_requests: list[PullRequest]
     files_touched: list[str]
     todos: list[Todo]
+    machines: list[str] | UnsetType = UNSET
+    """Only in a list."""
 
 
 class Chats(Answer):
@@ -202,6 +204,7 @@ class FoundChat(Answer):
     project: str | None
     archived: bool
     pinned: bool
+    machines: list[str]
     tags: list[str]
     found: int
     words: int

@@ -1,5 +1,6 @@
 """The handlers: each answers with what `--json` prints."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from backscroll import __version__
@@ -21,7 +22,10 @@ from backscroll.web.api.parameters import (
 def chats(library: Library, wanted: ChatsParameters) -> dict[str, Any]:
     """List chats whose fields and titles match a query."""
     found = library.chats(wanted.q, limit=wanted.limit + 1, offset=wanted.offset, sort=wanted.sort)
-    return {"chats": [_chat(library, one) for one in found[: wanted.limit]], "more": len(found) > wanted.limit}
+    return {
+        "chats": [_chat(library, one, one.machines) for one in found[: wanted.limit]],
+        "more": len(found) > wanted.limit,
+    }
 
 
 def chat(library: Library, wanted: ChatParameters) -> dict[str, Any]:
@@ -96,6 +100,12 @@ def status(library: Library, _: NoParameters) -> dict[str, Any]:
     }
 
 
-def _chat(library: Library, stored: StoredChat) -> dict[str, Any]:
+def _chat(library: Library, stored: StoredChat, machines: Sequence[str] | None = None) -> dict[str, Any]:
     mark = marked_chat(library, stored).mark
-    return chat_as_json(stored.overview, archived=stored.archived, pinned=mark.pinned, tags=mark.tags)
+    return chat_as_json(
+        stored.overview,
+        archived=stored.archived,
+        pinned=mark.pinned,
+        tags=mark.tags,
+        machines=machines,
+    )

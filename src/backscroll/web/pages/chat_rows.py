@@ -28,6 +28,8 @@ class ChatRow:
     stored: StoredChat
     mark: Mark
     is_live: bool
+    machines: tuple[str, ...] = ()
+    """The machines to name; none while everything is from one."""
 
     @property
     def overview(self) -> Overview:
@@ -42,7 +44,10 @@ class ChatRow:
 
 def chat_rows(library: Library, chats: Iterable[StoredChat]) -> list[ChatRow]:
     """Chats with their marks."""
-    return [ChatRow(stored, marked_chat(library, stored).mark, is_live(library, stored)) for stored in chats]
+    return [
+        ChatRow(stored, marked_chat(library, stored).mark, is_live(library, stored), library.machines_of(stored))
+        for stored in chats
+    ]
 
 
 def is_live(library: Library, stored: StoredChat) -> bool:
@@ -141,6 +146,10 @@ def badges_of(row: ChatRow) -> Html:
         else NOTHING,
         el("span", f"{chat.branches:,} branches", class_="badge") if chat.branches > 1 else NOTHING,
         el("span", plural(chat.agents, "agent"), class_="badge") if chat.agents else NOTHING,
+        *(
+            el("a", machine, href=chats_address(field_text("machine", machine)), class_="badge", title="Machine")
+            for machine in row.machines
+        ),
         *(
             el("a", tag, href=chats_address(field_text("tag", tag)), class_="badge tag")
             for tag in list(tags)[:SHOWN_TAGS]

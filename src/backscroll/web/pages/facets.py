@@ -62,6 +62,7 @@ def _counted(hits: list[Hit], chats: dict[int, StoredChat]) -> list[tuple[str, s
     overviews = [chats[hit.chat].overview for hit in hits if hit.chat in chats]
     projects = Counter(overview.project for overview in overviews if overview.project)
     models = Counter(model for overview in overviews for model in overview.models)
+    machines = Counter(machine for hit in hits if hit.chat in chats for machine in chats[hit.chat].machines)
     roles = Counter(str(hit.role) for hit in hits)
     tools = Counter(hit.tool for hit in hits if hit.tool)
     return [
@@ -69,6 +70,7 @@ def _counted(hits: list[Hit], chats: dict[int, StoredChat]) -> list[tuple[str, s
         ("Project", "project", _values("project", projects, names_of(projects).__getitem__)),
         ("Role", "role", _values("role", roles)),
         ("Tool", "tool", _values("tool", tools)),
+        ("Machine", "machine", _values("machine", machines)),
         ("Model", "model", _values("model", models, lambda name: name.removeprefix("claude-"))),
     ]
 
