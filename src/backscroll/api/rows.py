@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Self, TypeVar, 
 from backscroll.errors import BackscrollError
 
 if TYPE_CHECKING:
-    # Extras: whoever has them gets their types.
+    # Optional extras, imported for their types.
     import pandas  # type: ignore[import-not-found,import-untyped,unused-ignore]
     import pyarrow  # type: ignore[import-not-found,import-untyped,unused-ignore]
 

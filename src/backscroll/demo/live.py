@@ -19,7 +19,7 @@ FIRST_PAUSE: Final = 1.0
 SHORTEST_PAUSE: Final = 0.15
 LONGEST_PAUSE: Final = 12.0
 LONGEST_GAP: Final = 60.0
-"""A gap in the recording counts for so much at most: somebody was away."""
+"""Longer gaps in the recording are shortened to this: the user was away."""
 ROUNDS: Final = 10
 """How often to scale: what the bounds take from some pauses, the others get."""
 WHOLE: Final = 150.0

@@ -1,4 +1,4 @@
-"""A chat as a Markdown document: for a pipe, a file or a chat with somebody else."""
+"""A chat as a Markdown document."""
 
 import re
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""What is wrong with what somebody asked for, in plain words."""
+"""Validation errors of msgspec, in plain words."""
 
 LONGEST_NAME = 80
 

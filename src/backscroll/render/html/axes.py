@@ -61,7 +61,7 @@ def percent(part: float) -> str:
 
 
 def pixels(value: float) -> str:
-    """A length, without what nobody sees of it."""
+    """A length, rounded to what is visible."""
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 

@@ -39,7 +39,7 @@ def heatmap(days: Mapping[date, int], *, label: str, link: Callable[[date], str]
     total, active = sum(shown.values()), sum(1 for count in shown.values() if count)
     told = f"{label}: {total:,} on {active:,} days from {monday} to {last}, at most {most:,} per day"
     drawing = join([
-        # Links inside an image would be there for nobody who hears the page.
+        # Screen readers do not reach links inside an image.
         el("div", parts, class_="calendar", role="group" if link else "img", aria_label=told),
         scale(most),
     ])  # fmt: skip

@@ -1,4 +1,4 @@
-"""Messages: who spoke, when, at what cost, and what was said."""
+"""Messages as HTML: author, time, cost and contents."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
@@ -23,7 +23,7 @@ __all__ = ["call_html", "message_html", "messages_html"]
 
 
 class PreviousMessage(NamedTuple):
-    """What a reader knows from the messages before: what stays the same is not said again."""
+    """What the previous messages showed already: repeated facts are left out."""
 
     is_answer: bool = False
     model: str | None = None
@@ -31,7 +31,7 @@ class PreviousMessage(NamedTuple):
 
 
 class ArticleContent(NamedTuple):
-    """What stands in the article of a message."""
+    """The contents of a message's article."""
 
     who: str
     parts: Iterable[Html]
@@ -40,13 +40,13 @@ class ArticleContent(NamedTuple):
 
 
 def message_html(message: Message, view: View, before: Message | None = None) -> Html:
-    """A message. `before` is the one before it, or None where that is not known: then nothing is a change."""
+    """A message. `before` is the previous one; without it, nothing is marked as changed."""
     with timed(view.clock):
         return _message(message, view, _behind(before, PreviousMessage()) if before else PreviousMessage())
 
 
 def messages_html(messages: Iterable[Message], view: View, before: Message | None = None) -> Html:
-    """Messages behind one another. They share the time for the colours of code."""
+    """Several messages. They share the time limit for highlighting."""
     known = _behind(before, PreviousMessage()) if before else PreviousMessage()
     shown = []
     with timed(view.clock):

@@ -1,4 +1,4 @@
-"""What is handed over to be shown: a chat as its page needs it, and where things on it lead."""
+"""The data of a chat page: what `render` needs to draw it, and where its links lead."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ Detail = Literal["everything", "normal", "talk"]
 
 
 class Links(Protocol):
-    """Where things lead. The viewer has addresses for all of them, an exported file for some; None is for none."""
+    """Link targets. The viewer has all of them, an exported file some; None means no link."""
 
     def message(self, message: str) -> str:
         """A message of this chat, by its id."""
@@ -39,31 +39,31 @@ class Links(Protocol):
 
 @dataclass(frozen=True)
 class View:
-    """How messages are shown, and what is known of them that they do not say themselves."""
+    """How messages are shown, and facts that are not in the messages themselves."""
 
     links: Links
     costs: Mapping[str, int | None] = field(default_factory=dict)
-    """What answers cost, in nanodollars, by message id; None where no price is known."""
+    """The cost of answers in nanodollars, by message id; None if no price is known."""
     agents: Mapping[str, Agent] = field(default_factory=dict)
     """Sub-agents by the id of the call that started them."""
     inline: Mapping[str, Html] = field(default_factory=dict)
-    """What agents said, by agent id, where it is to stand in the page already (in exported files)."""
+    """The messages of agents, by agent id, if they are part of the page (in exported files)."""
     whole: bool = False
-    """Whether long inputs and outputs are shown to their end."""
+    """Whether long inputs and outputs are shown in full."""
     clock: Clock | None = None
-    """What measures how long the colours of code take."""
+    """Measures how long highlighting takes."""
     forks: Mapping[str, "Fork"] = field(default_factory=dict)
-    """Where a rewind happened: by the id of the message that each way begins with."""
+    """Rewinds, by the id of the first message of each branch."""
 
 
 @dataclass(frozen=True)
 class Fork:
-    """The ways that lead on from one point. Each begins with another message."""
+    """The branches that continue from one point."""
 
     here: int
-    """Which of them is shown, from 0."""
+    """The index of the shown branch."""
     ways: Sequence[tuple[int, str, str]]
-    """Of each, in the order of time: the branch to be shown, the message that it begins with, how that reads."""
+    """For each, in order of time: the branch number, its first message, and the text of that message."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class OutlineItem:
     text: str
     when: datetime | None
     chunk: int
-    """The chunk that it stands in."""
+    """The chunk that contains it."""
     messages: int = 0
     """How many messages are in its turn."""
     calls: int = 0
@@ -85,24 +85,24 @@ class OutlineItem:
     context: int | None = None
     """The tokens of the context at the end of its turn."""
     cost: int | None = None
-    """What its turn cost, in nanodollars; None where a price is not known."""
+    """The cost of its turn in nanodollars; None if no price is known."""
 
 
 @dataclass(frozen=True)
 class MessageChunk:
-    """About a hundred messages, which are loaded together."""
+    """About a hundred messages that are loaded together."""
 
     number: int
     """From 0."""
     first: str
     """The id of its first message."""
     messages: int
-    """How many, about."""
+    """Their number, roughly."""
 
 
 @dataclass(frozen=True)
 class ChatPageData:
-    """A chat, as its page shows it."""
+    """The data of a chat's page."""
 
     overview: Overview
     title: str
@@ -110,13 +110,13 @@ class ChatPageData:
     branches: Sequence[Branch]
     agents: Sequence[Agent]
     outline: Sequence[OutlineItem] | None
-    """None where it is so long that it is to come after the messages."""
+    """None if it is so long that the page loads it later."""
     chunks: Sequence[MessageChunk]
     filled: Mapping[int, Html]
-    """The messages of those chunks that are in the page from the beginning."""
+    """The messages of the chunks that the page starts with."""
     links: Links
     cursor: str = ""
-    """How much of the chat is shown: what is newer is asked for with it."""
+    """Marks how much of the chat the page has, to request what is newer."""
     is_live: bool = False
     is_archived: bool = False
     is_pinned: bool = False
@@ -124,8 +124,8 @@ class ChatPageData:
     notes: Sequence[str] = ()
     tokens: int = 0
     cost: int | None = None
-    """What all of it cost, in nanodollars."""
+    """The total cost in nanodollars."""
     resume: str | None = None
-    """The command that goes on with it."""
+    """The command that resumes it."""
     state: Literal["idle", "working", "waiting"] = "idle"
-    """Of a live chat: whether a tool or the model is at work, or the user is waited for."""
+    """Of a live chat: whether Claude is working or waiting for the user."""

@@ -13,7 +13,7 @@ from backscroll.render.terminal import moment
 CUT_LINES: Final = 40
 CUT_BYTES: Final = 6000
 SLACK: Final = 1.5
-"""What is only a little too long is shown whole: nobody wants to unfold three lines."""
+"""A text that is only slightly too long is shown whole."""
 
 
 def cut(text: str, lines: int = CUT_LINES, characters: int = CUT_BYTES) -> tuple[str, int]:
@@ -48,7 +48,7 @@ def is_document(text: str) -> bool:
 
 
 def json_of(value: Any, whole: bool = False) -> Html:  # noqa: ANN401 - whatever JSON holds
-    """A value as JSON that can be read, without the long strings that nobody reads, such as pictures."""
+    """A value as readable JSON, without very long strings such as images."""
     try:
         written = json.dumps(value if whole else _shortened(value), ensure_ascii=False, indent=2)
     except (RecursionError, ValueError, TypeError):
@@ -59,7 +59,7 @@ def json_of(value: Any, whole: bool = False) -> Html:  # noqa: ANN401 - whatever
 
 
 def readable(text: str) -> Html:
-    """A text of which nobody says what it is: as JSON or prose if it looks like it, else as it is."""
+    """A text of unknown type: as JSON or prose if it looks like it, else unchanged."""
     written = indented(text)
     if written is not None:
         return code(written, "json")

@@ -76,7 +76,7 @@ def without_stop(url: str) -> str:
 
 
 def start_of_link(url: str) -> str:
-    """The start tag of a link that leads away from here, and tells nobody from where."""
+    """The start tag of an external link, without a referrer."""
     return f'<a href="{escape(clean(url))}" rel="noopener noreferrer nofollow" target="_blank">'
 
 
@@ -200,7 +200,7 @@ class Page:
             self.out.append(ENDS.get(name, ""))
 
     def link(self, link: Mapping[str, Any], is_image: bool) -> None:
-        """A link. A picture is one too: to load it would tell somebody that this is being read."""
+        """A link. Images become links too: loading one would reveal that the page is being read."""
         url = link["dest_url"]
         if link["link_type"] == "Email" and not url.lower().startswith("mailto:"):
             url = f"mailto:{url}"

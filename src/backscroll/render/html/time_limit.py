@@ -1,6 +1,6 @@
-"""How long the colours of code may take. Nothing here reads a clock: whoever asks for a page hands one over.
+"""A time limit for syntax highlighting. This module reads no clock: the caller passes one.
 
-Some lexers take the square of a text's length, and only a clock can tell. Without one, only short texts are coloured.
+Some lexers take quadratic time, and only a clock can tell. Without one, only short texts are highlighted.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,19 +9,19 @@ from contextvars import ContextVar
 from typing import Final
 
 Clock = Callable[[], float]
-"""Seconds that passed since whenever; best those of the thread, so that a busy machine costs no colours."""
+"""Returns seconds; preferably CPU time of the thread, so that a busy machine does not disable highlighting."""
 
 LONGEST_BLOCK: Final = 0.4
 LONGEST_PAGE: Final = 1.2
-"""In seconds: for one block of code, and for all that are made together, such as a hundred messages."""
+"""Seconds for one block of code, and for everything rendered together, such as a hundred messages."""
 
 
 class TimeLimitReached(Exception):  # noqa: N818 - it stops work, and is no mistake
-    """All that is made together has taken its time: it is no fault of the block that comes now."""
+    """The time for the whole page is used up; the current block is not to blame."""
 
 
 class TimeLimit:
-    """What is left of the time for a page."""
+    """The remaining time for a page."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -29,7 +29,7 @@ class TimeLimit:
 
     @contextmanager
     def block(self) -> Iterator[Callable[[], bool]]:
-        """Measure one block. Gives what says whether it has taken too long."""
+        """Measure one block. Yields a function that says whether it takes too long."""
         if self._left <= 0:
             raise TimeLimitReached
         begun = self._clock()
@@ -40,13 +40,13 @@ class TimeLimit:
 
 
 def current_time_limit() -> TimeLimit | None:
-    """What is left for the page that is being made; None where nobody handed over a clock."""
+    """The limit of the page that is being rendered; None without a clock."""
     return _CURRENT.get()
 
 
 @contextmanager
 def timed(clock: Clock | None) -> Iterator[None]:
-    """Make something within the time for a page. What is made inside of another shares its time."""
+    """Render within the time for a page. Nested calls share the same limit."""
     if clock is None or _CURRENT.get() is not None:
         yield
         return

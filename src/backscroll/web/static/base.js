@@ -1,5 +1,5 @@
 // @ts-check
-// What every page can do: keys, commands, buttons, times, toasts, copying, and the theme. Pages are whole without it.
+// Features of every page: keys, commands, buttons, times, toasts, copying and the theme. Pages work without it.
 
 /** @typedef {{keys: string[], help: string, run: (event: KeyboardEvent) => unknown}} Key */
 /** @typedef {{name: string, run: () => unknown}} Command */
@@ -12,10 +12,10 @@ export const commands = [];
 const actions = new Map();
 
 /**
- * Bind keys: `"j"`, `"Ctrl+k"` (which is also the command key), or several with blanks between them. What is bound last
- * comes first; where `run` gives false, whoever bound the key before is asked.
+ * Bind keys: `"j"`, `"Ctrl+k"` (also the command key), or several separated by spaces. The last binding wins; if its
+ * `run` returns false, the one before it is tried.
  * @param {string} names
- * @param {string} help what `?` says of it; nothing for a key that is not told of
+ * @param {string} help its text in the list of shortcuts; empty to leave it out
  * @param {(event: KeyboardEvent) => unknown} run
  */
 export function key(names, help, run) {
@@ -23,7 +23,7 @@ export function key(names, help, run) {
 }
 
 /**
- * Offer something in the palette.
+ * Add a command to the palette.
  * @param {string} name
  * @param {() => unknown} run
  */
@@ -32,7 +32,7 @@ export function command(name, run) {
 }
 
 /**
- * Answer clicks on `[data-action=name]`, those too that come into the page later, and show such buttons.
+ * Handle clicks on `[data-action=name]`, also on elements added later, and show such buttons.
  * @param {string} name
  * @param {(button: HTMLElement, event: Event) => unknown} run
  */
@@ -42,7 +42,7 @@ export function action(name, run) {
 }
 
 /**
- * Show the buttons that somebody answers.
+ * Show the buttons that have a handler.
  * @param {ParentNode} root
  */
 export function reveal(root) {
@@ -52,7 +52,7 @@ export function reveal(root) {
 }
 
 /**
- * Whether somebody is typing there.
+ * Whether the user is typing there.
  * @param {EventTarget | null} target
  */
 export function editing(target) {
@@ -61,7 +61,7 @@ export function editing(target) {
 }
 
 /**
- * Tell something, for a moment.
+ * Show a short message.
  * @param {string} text
  */
 export function toast(text) {
@@ -80,7 +80,7 @@ export function toast(text) {
 }
 
 /**
- * Copy a text; whether that was possible.
+ * Copy a text; returns whether that was possible.
  * @param {string} text
  * @param {string} what what the toast says was copied
  */
@@ -112,7 +112,7 @@ function copyBySelection(text) {
 }
 
 /**
- * Send fields to the server; whether it took them. What went wrong is told.
+ * Send fields to the server; returns whether it accepted them. A toast shows an error.
  * @param {string} address
  * @param {Record<string, string>} fields
  */
@@ -128,7 +128,7 @@ export async function post(address, fields) {
 }
 
 /**
- * Times as people say them, exact on hover.
+ * Show times as “5 min ago”, exact on hover.
  * @param {ParentNode} root
  */
 export function times(root) {
@@ -172,7 +172,7 @@ const DAY_OF_YEAR = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "s
 
 const THEMES = ["system", "light", "dark"];
 
-/** What was chosen: `system`, `light` or `dark`. */
+/** The chosen theme: `system`, `light` or `dark`. */
 export function theme() {
   const chosen = document.documentElement.dataset.theme;
   return chosen === "light" || chosen === "dark" ? chosen : "system";
@@ -195,7 +195,7 @@ function nextTheme() {
 }
 
 /**
- * Something that was kept in this browser.
+ * A value stored in this browser.
  * @param {string} name
  */
 export function kept(name) {
@@ -206,13 +206,13 @@ export function kept(name) {
   }
 }
 
-// What is there from the beginning
+// Built-in keys and commands
 
 /** @param {string} where */
 const go = (where) => () => location.assign(where);
 
 /**
- * Leave a field, so that keys mean what they mean on the page; a dialog closes by itself.
+ * Leave a field, so that keys act on the page again; a dialog closes by itself.
  * @param {EventTarget | null} field
  */
 function leave(field) {
@@ -269,11 +269,11 @@ setInterval(() => {
   }
 }, 30_000);
 
-/** Chats that the server has opened already, or is opening. @type {Set<string>} */
+/** Chats that the server has opened or is opening. @type {Set<string>} */
 const warmed = new Set();
 let resting = 0;
 
-/** Where the pointer rests, or the focus is, one is likely to go: the chat is open by then. @param {Event} event */
+/** Have the server open a chat when the pointer or the focus rests on its link. @param {Event} event */
 function warm(event) {
   const link = event.target instanceof Element ? event.target.closest("a[href^='/chats/']") : null;
   clearTimeout(resting);
@@ -287,7 +287,7 @@ function warm(event) {
 addEventListener("pointerover", warm, { passive: true });
 addEventListener("focusin", warm, { passive: true });
 
-// What is typed right after Ctrl-K must find the palette there.
+// Loaded early, so that text typed right after Ctrl-K reaches the palette.
 (window.requestIdleCallback ?? setTimeout)(() => void import("./palette.js").catch(() => {}));
 
 document.documentElement.dataset.ready = "";

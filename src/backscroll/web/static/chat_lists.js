@@ -1,15 +1,15 @@
 // @ts-check
-// Lists of chats and of what was found: keys, what is new since it was last read, pins and tags.
+// Lists of chats and search results: keys, unread marks, pins and tags.
 
 import { action, key, kept, post, reveal, times, toast } from "./base.js";
 
 const ROWS = `.results > li > .chat-title, .results .passages > li,
   table.chats tbody tr, ul.items > li, ul.live > li`;
 
-/** Where one is in the list. @type {Element | null} */
+/** The current row. @type {Element | null} */
 let here = null;
 
-/** The rows that can be gone to. */
+/** The rows that keys move between. */
 function rows() {
   return [...document.querySelectorAll(ROWS)];
 }
@@ -60,7 +60,7 @@ if (document.querySelector("form[data-marks]")) {
 }
 
 /**
- * Mark the chats that went on since they were last read here. Those that never were are not new, only unread.
+ * Mark the chats that grew since they were last read here; chats never read here get no mark.
  * @param {ParentNode} root
  */
 export function unread(root) {
@@ -86,7 +86,7 @@ function seenOf(chat) {
   }
 }
 
-/** Show the list as it is now, where one is. */
+/** Reload the list and keep the current row. */
 export async function renew() {
   const old = document.getElementById("chats");
   if (!old) return;

@@ -1,5 +1,5 @@
 // @ts-check
-// What the parts of the chat page share: the page itself, how the server is asked, and where the reader is.
+// What the parts of the chat page share: its elements, requests to the server, and the reading position.
 
 /** @typedef {{toast: (text: string) => void, copy: (text: string, what?: string) => unknown, times: (root: ParentNode) => void,
  *   key: (keys: string, help: string, run: (event: KeyboardEvent) => unknown) => void,
@@ -8,7 +8,7 @@
 
 const nothing = () => {};
 
-/** What every page can do; where that failed to load, a chat can be read all the same. */
+/** The features of every page; without them a chat can still be read. */
 const base = /** @type {Partial<Base>} */ (await import("./base.js").catch(() => ({})));
 export const toast = base.toast ?? nothing;
 export const copy = base.copy ?? ((/** @type {string} */ text) => navigator.clipboard.writeText(text));
@@ -18,14 +18,14 @@ export const command = base.command ?? nothing;
 export const action = base.action ?? nothing;
 export const reveal = base.reveal ?? nothing;
 
-/** The page of a chat; that of a sub-agent has none. */
+/** The element of the chat; the page of a sub-agent has none. */
 export const chat = document.getElementById("chat");
 export const box = document.getElementById("messages") ?? document.createElement("div");
 export const address = chat?.dataset.address ?? "";
 export const branch = chat?.dataset.branch ?? "1";
 
 /**
- * An address below that of the chat, on the branch that is shown.
+ * An address below the chat's, for the shown branch.
  * @param {string} path
  * @param {Record<string, string>} [fields]
  */
@@ -34,7 +34,7 @@ export function below(path, fields = {}) {
 }
 
 /**
- * Ask the server; anything but an answer is an error.
+ * Fetch from the server; a failure is an error.
  * @param {string} where
  * @param {AbortSignal} [signal]
  */
@@ -48,7 +48,7 @@ export async function ask(where, signal) {
 export const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 /**
- * Markup from the server, which has cleaned it.
+ * Parse markup from the server, which has cleaned it.
  * @param {string} html
  */
 export function parsed(html) {
@@ -61,7 +61,7 @@ export function parsed(html) {
 const arrivals = [];
 
 /**
- * Be told of markup that has come into the page, and when it was asked for; of what is there already at once.
+ * Call `run` for markup that was added to the page, with the time of its request; at once for what is there already.
  * @param {(roots: HTMLElement[], asked: number) => void} run
  */
 export function onArrival(run) {
@@ -83,7 +83,7 @@ export function arrived(roots, asked = performance.now()) {
 }
 
 /**
- * What fails is told to the console, and stops nothing else.
+ * Run something; log an error to the console instead of throwing it.
  * @param {() => unknown} run
  */
 export function attempt(run) {
@@ -120,10 +120,10 @@ export function outlineLines() {
   return outline.lines;
 }
 
-/** How far below the top of the window reading begins. */
+/** The reading line: its distance from the top of the window. */
 export const line = () => Math.min(160, innerHeight / 4);
 
-/** The message that is being read: the one that has the focus, else the one at the line of reading. */
+/** The message that is being read: the focused one, or the one at the reading line. */
 export function current() {
   const focused = document.activeElement?.closest(".chunk > article");
   if (focused instanceof HTMLElement && isNear(focused)) return focused;
@@ -136,7 +136,7 @@ function isNear(element) {
   return bottom > 0 && top < innerHeight;
 }
 
-/** The message at the line of reading, or the first below it. @returns {HTMLElement | null} */
+/** The message at the reading line, or the first below it. @returns {HTMLElement | null} */
 export function atLine() {
   const y = scrollY < 40 ? 0 : line();
   for (const section of sections()) {

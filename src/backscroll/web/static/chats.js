@@ -1,5 +1,5 @@
 // @ts-check
-// The list of chats, kept as it is by now.
+// The list of chats, kept up to date.
 
 import { renew } from "./chat_lists.js";
 import { listen } from "./notices.js";
@@ -13,7 +13,7 @@ function look() {
   if (isLate) return;
   timer ||= window.setTimeout(() => {
     timer = 0;
-    if (document.querySelector("dialog[open]")) look(); // not while somebody is asked something about a row
+    if (document.querySelector("dialog[open]")) look(); // not while a dialog about a row is open
     else renew().catch(() => undefined); // the next change asks again
   }, SOON);
 }

@@ -1,5 +1,5 @@
 // @ts-check
-// Messages are loaded about a hundred at a time, when the reader comes near them.
+// Loads messages in chunks of about a hundred, when the reader comes near them.
 
 import { arrived, articlesOf, ask, below, box, chat, isAtEnd, parsed, pause, sections } from "./chat_page.js";
 
@@ -32,7 +32,7 @@ export function sectionOf(number) {
   return found instanceof HTMLElement ? found : null;
 }
 
-/** Load what the reader is near to, the nearest first; what was only passed by is left alone. */
+/** Load the sections near the reader, the nearest first; skip those that were only scrolled past. */
 function next() {
   const middle = innerHeight / 2;
   /** @param {HTMLElement} section */

@@ -1,5 +1,5 @@
 // @ts-check
-// How much is shown: everything, what one usually wants to see, or prompts and answers only.
+// The detail level: everything, normal, or prompts and answers only.
 
 import { anchored } from "./chunks.js";
 import { settle } from "./navigation.js";

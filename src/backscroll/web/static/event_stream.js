@@ -1,5 +1,5 @@
 // @ts-check
-// The stream of notices: one for all tabs, in a SharedWorker, since a browser has six connections for one server.
+// The event stream: one for all tabs, in a SharedWorker, because a browser opens only six connections to a server.
 
 /** @typedef {{what: "changed", chats: string[]} | {what: "progress", [name: string]: unknown} | {what: "trouble", reason?: string, seconds?: number} | {what: "connected"} | {what: "lost"}} Notice */
 
@@ -8,7 +8,7 @@ const SHORTEST = 500;
 const LONGEST = 15_000;
 
 /**
- * Listen to the server, and come back to it whenever it goes away.
+ * Listen to the server, and reconnect whenever the connection is lost.
  * @param {(notice: Notice) => void} tell
  * @returns {() => void} to stop
  */

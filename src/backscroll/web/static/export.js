@@ -1,5 +1,5 @@
 // @ts-check
-// What an exported file can do by itself, offline: choose a branch and how much is seen, go to a message, find a chat.
+// Features of an exported file, offline: choose a branch and a detail level, go to a message, find a chat.
 (() => {
   "use strict";
   const root = document.documentElement;

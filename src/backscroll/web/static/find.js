@@ -1,5 +1,5 @@
 // @ts-check
-// Finding in this chat: the server looks through all of it, the page shows one match after the other.
+// Find in this chat: the server searches the whole chat, the page steps through the matches.
 
 import { go } from "./navigation.js";
 import { ask, below, box, chat, command, key, messageElement, onArrival } from "./chat_page.js";

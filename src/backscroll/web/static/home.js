@@ -1,5 +1,5 @@
 // @ts-check
-// The first page: what is live, as it goes on, and how far the library has come.
+// The home page: live chats, and the progress of an update.
 
 import { times } from "./base.js";
 import { listen } from "./notices.js";

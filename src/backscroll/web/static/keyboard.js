@@ -1,5 +1,5 @@
 // @ts-check
-// The keyboard in a chat: from message to message, prompt to prompt, branch to branch; fold, unfold, copy.
+// Keys of the chat page: move between messages, prompts and branches; collapse, expand, copy.
 
 import { fill, isFilled } from "./chunks.js";
 import { copyLink, copyMarkdown } from "./message_actions.js";

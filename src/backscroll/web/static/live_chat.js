@@ -1,5 +1,5 @@
 // @ts-check
-// A chat that is being written: what is new comes into the page without moving what is being read.
+// Live updates of a chat: new messages appear without moving what is being read.
 
 import { anchored, isFilled, keepPlace, observe, rest } from "./chunks.js";
 import { go, goToEnd } from "./navigation.js";

@@ -1,5 +1,5 @@
 // @ts-check
-// Pins, tags and notes; copying the command that goes on with a chat, and all of it as Markdown.
+// Pins, tags and notes; copying the resume command and the chat as Markdown.
 
 import { action, address, ask, below, chat, command, copy, key, toast } from "./chat_page.js";
 

@@ -1,5 +1,5 @@
 // @ts-check
-// What can be unfolded or copied in messages: raw rows, the rest of a long output, a sub-agent's conversation, code.
+// Expands and copies parts of messages: raw rows, long outputs, sub-agents, code.
 
 import { arrived, ask, below, chat, copy, idOf, onArrival, parsed, toast } from "./chat_page.js";
 

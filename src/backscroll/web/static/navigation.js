@@ -1,5 +1,5 @@
 // @ts-check
-// Going somewhere: to a message wherever it is, to the beginning, to the end, and back to where one was.
+// Navigation: to a message, to the start, to the end, and back to the previous position.
 
 import { anchored, fill, sectionOf, start as startChunks } from "./chunks.js";
 import { address, articlesOf, attempt, box, branch, chat, idOf, key, messageElement, outlineLines, sections, toast } from "./chat_page.js";
@@ -151,7 +151,7 @@ async function follow(hash, chunk) {
   const section = chunk === undefined ? null : sectionOf(chunk);
   if (section && !document.getElementById(decodeURIComponent(hash.slice(1)))) await fill(section).catch(() => {});
   if (location.hash === hash) return void (await goToHash(hash));
-  history.replaceState({ place: placeNow() }, ""); // for whoever comes back
+  history.replaceState({ place: placeNow() }, ""); // for the back button
   location.hash = hash; // which is then gone to
 }
 

@@ -1,5 +1,5 @@
 // @ts-check
-// Being told of what happens: the stream that all tabs share, or one of this page's own where that is not possible.
+// Notices from the server: through a stream that all tabs share, or one of this page's own if that is not possible.
 
 import { stream } from "./event_stream.js";
 

@@ -1,11 +1,11 @@
 // @ts-check
-// The outline keeps step with what is being read, and takes up prompts that are new.
+// The outline follows the reading position, and adds new prompts.
 
 import { ask, atLine, below, box, chat, messageElement, onArrival, outlineLines, parsed, sections } from "./chat_page.js";
 
 /** @typedef {import("./chat_page.js").Line} Line */
 
-/** The prompt that what is being read answers: the last one in the outline that does not stand below it. */
+/** The prompt above the reading position: the last one in the outline that is not below it. */
 function promptAbove() {
   const article = atLine();
   const section = article?.closest(".chunk");

@@ -1,5 +1,5 @@
 // @ts-check
-// The palette (Ctrl-K), which goes to pages and chats and runs commands; and the list of all keys (?).
+// The command palette (Ctrl-K), and the list of keyboard shortcuts (?).
 
 import { commands, keys, times } from "./base.js";
 

@@ -1,5 +1,5 @@
 // @ts-check
-// How far this chat was read in this browser: what is new since is marked, and one can go on from there.
+// Remembers how far this chat was read in this browser, and marks what is new since.
 
 import { keepPlace } from "./chunks.js";
 import { go } from "./navigation.js";

@@ -1,5 +1,5 @@
 // @ts-check
-// A newer state of a message takes the place of the older one; what the reader did with it stays.
+// Replaces a message by its newer state, and keeps what the reader expanded.
 
 import { renew } from "./message_actions.js";
 

@@ -1,5 +1,5 @@
 // @ts-check
-// What charts can do beyond being seen: say what is under the pointer, hide a series, zoom in. All of it is optional.
+// Interactive charts: tooltips, hiding a series, zooming. All of it is optional.
 
 const SVG = "http://www.w3.org/2000/svg";
 const tip = document.createElement("div");

@@ -1,4 +1,4 @@
-"""A tool call as the views need it: what was asked, what came of it, and how its long parts are cut."""
+"""A tool call for the views: its input and result, and how long parts are cut."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -20,22 +20,22 @@ class CallView(NamedTuple):
     """How a call is shown."""
 
     about: str = ""
-    """What it is about, on one line: a file, a command, a pattern."""
+    """Its subject, on one line: a file, a command, a pattern."""
     parts: Sequence[Html] = ()
-    """What stands below it when it is unfolded."""
+    """The expanded contents."""
     facts: str = ""
-    """What came of it, in a few words."""
+    """The result, in a few words."""
     words: str = ""
-    """What it is about, as the model says it."""
+    """The model's own description."""
     is_open: bool = False
     says_error: bool = False
-    """Whether the parts have in them what went wrong; else it is put below them."""
+    """Whether the parts contain the error; otherwise it is added below them."""
     path: str = ""
     """The file that it is about."""
 
 
 class CallReader:
-    """A call, with what views ask of it."""
+    """Reads a tool call for its view."""
 
     def __init__(self, call: ToolCall, message: Message, view: View) -> None:
         self.call = call
@@ -45,28 +45,28 @@ class CallReader:
 
     @cached_property
     def input(self) -> dict[str, Any]:
-        """What the tool was asked, as far as that is an object."""
+        """The input, if it is an object."""
         value = readable_value(self.call.block.input)
         return value if isinstance(value, dict) else {}
 
     @cached_property
     def result(self) -> Any:  # noqa: ANN401 - whatever JSON holds
-        """What the client wrote down of the result beside what it told the model."""
+        """The details of the result that the client recorded, besides the text for the model."""
         return readable_value(self.call.result.details) if self.call.result else None
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The same, as far as it is an object."""
+        """The same, if it is an object."""
         return self.result if isinstance(self.result, dict) else {}
 
     @cached_property
     def output(self) -> str:
-        """What the model was told, without what the client put around it."""
+        """The output for the model, without the client's wrapping."""
         return WRAPPING.sub("", without_reminders(result_text(self.call)))
 
     @property
     def result_blocks(self) -> list[Block]:
-        """What the model was told, as blocks."""
+        """The output for the model, as blocks."""
         content = self.call.result.block.content if self.call.result else ""
         return [] if isinstance(content, str) else content
 
@@ -84,29 +84,29 @@ class CallReader:
 
     @property
     def has_failed(self) -> bool:
-        """Whether it did not do what it was asked."""
+        """Whether it failed, was denied or was interrupted."""
         return self.state in (CallState.ERROR, CallState.DENIED, CallState.INTERRUPTED)
 
     @property
     def about(self) -> str:
-        """What it is about, by the names that most tools use."""
+        """Its subject, from the input fields that most tools use."""
         return call_title(self.call)[len(self.call.name or "tool") + 1 : -1]
 
     @property
     def whole_link(self) -> str | None:
-        """Where all of it is."""
+        """The link to the full call."""
         return self.view.links.whole(self.call.id)
 
     def asked(self, *names: str) -> str:
-        """A text of what was asked, under the first of these names that has one."""
+        """The first of these input fields that has a text."""
         return text_in(self.input, *names)
 
     def told(self, *names: str) -> str:
-        """The same of what the client wrote down of the result."""
+        """The first of these fields of the recorded result that has a text."""
         return text_in(self.fields, *names)
 
     def short_path(self, path: str) -> str:
-        """A path as it is seen from the folder that the work was in."""
+        """A path relative to the working directory."""
         record = self.row.record
         folder = record.cwd if isinstance(record, ChainRecord) else None
         return (
@@ -116,16 +116,16 @@ class CallReader:
         )
 
     def cut(self, text: str, show: Callable[[str], Html], lines: int = CUT_LINES, characters: int = CUT_BYTES) -> Html:
-        """A text, shown to its end or, where it is long, as far as fits, with a way to all of it."""
+        """A text, cut if it is long, with a link to all of it."""
         shown, count = (text, 0) if self.view.whole else cut(text, lines, characters)
         return join([show(shown), self.more(count)]) if count else show(shown)
 
     def prose(self, text: str) -> Html:
-        """What somebody wrote to be read: of that, more is shown."""
+        """A prose text; more of it is shown than of output."""
         return self.cut(text, prose, PROSE_LINES, PROSE_BYTES)
 
     def more(self, lines: int) -> Html:
-        """The way to all of something of which only the beginning is shown."""
+        """The link to the rest of a text that was cut."""
         label = f"Show all {lines:,} lines" if lines > 1 else "Show all"
         link = self.whole_link
         if link is None:
@@ -137,7 +137,7 @@ class CallReader:
         return self.cut(text, lambda shown: code(shown, language, file, first_line))
 
     def readable(self, text: str) -> Html:
-        """A text of which nobody says what it is. It is made readable before it is cut: half of JSON is none."""
+        """A text of unknown type. JSON is formatted before it is cut, because half of it would not parse."""
         written = indented(text)
         return self.cut(text, readable) if written is None else self.code(written, "json")
 
@@ -151,7 +151,7 @@ class CallReader:
         return [picture(block, row.uuid, number, self.view) for block, row, number in places]
 
     def answered_here(self) -> list[Block]:
-        """What the API itself answered in the same message: a search or a page that it fetched."""
+        """Results of server-side tools in the same message: a search or a fetched page."""
         return self.message.answered_here.get(self.call.id, [])
 
 
