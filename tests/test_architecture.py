@@ -270,12 +270,6 @@ def test_no_module_is_longer_than_400_lines() -> None:
 
 PUBLIC_FACES = {"api", "web/api/answers.py"}
 """Where a class may have the name of the idea that it shows to users: `Chat`, `Message`, `Library`."""
-STILL_DOUBLE = set(
-    """
-Found Line Place Plan Progress Refused Replacement Snapshot Source Version
-""".split()
-)
-"""Names that still mean two things. Take one out when you rename it; add none."""
 
 
 def test_a_class_name_means_one_thing() -> None:
@@ -287,7 +281,7 @@ def test_a_class_name_means_one_thing() -> None:
                 if isinstance(node, ast.ClassDef):
                     homes.setdefault(node.name, []).append(where)
     double = {name: where for name, where in homes.items() if len(where) > 1}
-    assert set(double) <= STILL_DOUBLE, double
+    assert double == {}
 
 
 def test_every_test_that_holds_an_invariant_exists() -> None:
