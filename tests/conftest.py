@@ -16,12 +16,26 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 SLOW_FOLDERS = {"journeys", "faults"}
+SLOW_FILES = {
+    "test_hostile_output.py",
+    "test_hostile.py",
+    "test_protocol.py",
+    "test_openapi.py",
+    "test_lasting.py",
+    "test_export_memory.py",
+    "test_live.py",
+}
+"""Sweeps over hostile texts and damaged bytes, and servers in processes of their own."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Browsers, faults and real sessions take long, whatever the test."""
+    """Mark browsers, faults, real sessions, sweeps and servers as slow, whatever the test."""
     for item in items:
-        if SLOW_FOLDERS & set(item.path.parts) or "corpus" in getattr(item, "fixturenames", ()):
+        if (
+            SLOW_FOLDERS & set(item.path.parts)
+            or item.path.name in SLOW_FILES
+            or "corpus" in getattr(item, "fixturenames", ())
+        ):
             item.add_marker("slow")
 
 
