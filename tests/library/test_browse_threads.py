@@ -141,7 +141,7 @@ def test_rows_that_come_meanwhile_do_not_disturb_who_counts_a_chat(shelf: Shelf)
         next(nodes)
         with path.open("ab") as file:
             file.write(b'{"type":"user","uuid":"n","parentUuid":null,"message":{"role":"user","content":"more"}}\n')
-        writer = threading.Thread(target=reader.take, args=(library, [str(path)]))
+        writer = threading.Thread(target=reader.take, args=(library, [shelf.source(session_path("S1"))]))
         writer.start()
         writer.join(PATIENCE)
         assert reader.chat.tree.find("n") is not None
