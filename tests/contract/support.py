@@ -79,7 +79,7 @@ class Desk:
     def clear(self) -> None:
         """Remove every file."""
         batch = Batch()
-        batch.removed += [known.id for known in self.store.known().values()]
+        batch.removed += [known.id for known in self.store.indexed_files().values()]
         batch.stale_chats |= self.store.chats_of(batch.removed)
         self.store.write(batch)
         self.numbers.clear()
@@ -94,7 +94,7 @@ class Desk:
 
     def index(self) -> None:
         """Make findable what is waiting."""
-        while spots := self.store.waiting(7):
+        while spots := self.store.next_passages(7):
             texts = [spot.title or self._texts[spot.source, spot.start, spot.number] for spot in spots]
             self.store.index([PassageText(spot, text) for spot, text in zip(spots, texts, strict=True)])
         self.store.flush()

@@ -75,7 +75,7 @@ def test_a_rebuild_that_fails_leaves_the_store_as_it_was(desk: Desk) -> None:
         Desk(desk.store).draw({"S2": "b <- - user: else"})
         raise ZeroDivisionError
     desk.store.close()
-    assert sorted(desk.store.known()) == ["S1"]
+    assert sorted(desk.store.indexed_files()) == ["S1"]
 
 
 @covers("remove_superseded")

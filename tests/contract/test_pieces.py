@@ -51,35 +51,35 @@ def block(desk: Desk, uuid: str) -> int:
     return found
 
 
-@covers("shape")
+@covers("chat_shape")
 def test_the_shape_of_a_chat_is_its_files_without_their_records(world: Desk) -> None:
-    shape = world.store.shape(chat(world, "S1"))
+    shape = world.store.chat_shape(chat(world, "S1"))
     assert shape is not None
     ((file, transcript),) = shape.files
     assert (file.path, "".join(row.uuid for row in transcript.rows)) == ("S1", "abcdefghijk")
     assert shape.titles == {"k": {"S2": "The build"}}
-    assert world.store.shape(999) is None
+    assert world.store.chat_shape(999) is None
 
 
-@covers("places", "outside_before")
+@covers("record_positions", "outside_positions")
 def test_where_records_stand(world: Desk) -> None:
-    assert world.store.places("S1", [0, 3, 99]) == {0: (0, 1), 3: (3, 1)}
-    assert world.store.places("nowhere", [0]) == {}
-    assert world.store.outside_before("S1", 5) == [(2, 1)]
-    assert world.store.outside_before("S1", 2) == []
+    assert world.store.record_positions("S1", [0, 3, 99]) == {0: (0, 1), 3: (3, 1)}
+    assert world.store.record_positions("nowhere", [0]) == {}
+    assert world.store.outside_positions("S1", 5) == [(2, 1)]
+    assert world.store.outside_positions("S1", 2) == []
 
 
-@covers("chats_at", "homes")
+@covers("chat_ids", "homes")
 def test_the_chats_and_homes_of_files(world: Desk) -> None:
-    assert world.store.chats_at(["S2", "nowhere"]) == {"S2": session_uuid("S2")}
+    assert world.store.chat_ids(["S2", "nowhere"]) == {"S2": session_uuid("S2")}
     assert world.store.homes() == {("ada", "/home/ada/.claude")}
 
 
-@covers("titles_of", "titled_by")
+@covers("titles_of", "chats_titled_by")
 def test_titles_lead_from_row_to_giver_and_back(world: Desk) -> None:
     assert world.store.titles_of(["k", "l"]) == {"k": {"S2": "The build"}}
-    assert world.store.titled_by(world.numbers["S2"]) == {chat(world, "S1")}
-    assert world.store.titled_by(world.numbers["S1"]) == set()
+    assert world.store.chats_titled_by(world.numbers["S2"]) == {chat(world, "S1")}
+    assert world.store.chats_titled_by(world.numbers["S1"]) == set()
 
 
 @covers("messages_named")
@@ -90,11 +90,11 @@ def test_a_message_is_found_by_its_id_in_its_chat(world: Desk) -> None:
     assert len(world.store.messages_named(chat(world, "S1"), "")) == 2
 
 
-@covers("totals", "failed")
+@covers("totals", "failed_calls")
 def test_how_much_there_is_and_what_failed(world: Desk) -> None:
     assert world.store.totals() == Totals(2, 10)
-    assert world.store.failed(chat(world, "S1")) == {"t1"}
-    assert world.store.failed(chat(world, "S2")) == set()
+    assert world.store.failed_calls(chat(world, "S1")) == {"t1"}
+    assert world.store.failed_calls(chat(world, "S2")) == set()
 
 
 @covers("turn_passages")
@@ -118,22 +118,22 @@ def test_what_followed_a_result_ends_with_the_next_prompt(world: Desk) -> None:
     assert len(world.store.following_steps(block(world, "d"), 100, 3)) == 3
 
 
-@covers("use_prices", "answers")
+@covers("use_prices", "answer_costs")
 def test_costs_follow_the_prices(store: Store) -> None:
     store.use_prices(lambda answer: answer.output * 100, "first")
     Desk(store).draw(WORLD)
-    assert store.answers(["m1", "unknown"]) == {"m1": AnswerCost(10, 5, 500)}
+    assert store.answer_costs(["m1", "unknown"]) == {"m1": AnswerCost(10, 5, 500)}
     store.use_prices(lambda answer: answer.output * 200, "first")
-    assert store.answers(["m1"])["m1"].cost == 500
+    assert store.answer_costs(["m1"])["m1"].cost == 500
     store.use_prices(lambda _: None, "second")
-    assert store.answers(["m1"]) == {"m1": AnswerCost(10, 5, None)}
+    assert store.answer_costs(["m1"]) == {"m1": AnswerCost(10, 5, None)}
 
 
 @covers("read_again")
 def test_a_file_that_is_to_be_read_again_has_no_bookmark(desk: Desk) -> None:
     desk.draw({"S1": "a <- - user: hello", "S2": "b <- - user: else"})
     desk.store.read_again(["S1"])
-    assert {path: known.bookmark for path, known in desk.store.known().items()} == {"S1": None, "S2": (1, 2, 3)}
+    assert {path: known.bookmark for path, known in desk.store.indexed_files().items()} == {"S1": None, "S2": (1, 2, 3)}
 
 
 @covers("dialect", "views", "sql")

@@ -19,8 +19,8 @@ from tests.support.samples import TRY_ALL
 def taken_up(store: Store, given: World | None = None) -> Chats:
     """Everything in a store, as chats that go on; `given` is what was written, for the titles of rows to come."""
     chats = Chats()
-    files = [known.id for known in store.known().values()]
-    loaded = list(store.load(sorted(store.chats_of(files))))
+    files = [known.id for known in store.indexed_files().values()]
+    loaded = list(store.load_transcripts(sorted(store.chats_of(files))))
     titles = store.titles(number for number, _ in loaded)
     there = {row.uuid for _, transcript in loaded for row in transcript.rows}
     for place, records in (given or {}).items():
@@ -91,7 +91,7 @@ def plain(name: str, chats: Chats) -> object:
 
 
 def stored(store: Store) -> list[StoredChat]:
-    keys = store.chats_of(known.id for known in store.known().values())
+    keys = store.chats_of(known.id for known in store.indexed_files().values())
     return list(store.chats_by_key(sorted(keys)).values())
 
 
@@ -106,11 +106,11 @@ RELATED = {
 
 def check_related(desk: Desk, keys: Keys, expected: str) -> None:
     desk.draw(RELATED)
-    found = desk.store.chats_by_key(sorted(desk.store.related(keys)))
+    found = desk.store.chats_by_key(sorted(desk.store.related_chats(keys)))
     assert sorted(desk.name(chat.overview.id) for chat in found.values()) == expected.split()
 
 
-@covers("related", "chats_by_key")
+@covers("related_chats", "chats_by_key")
 def test_a_row_leads_to_the_chat_that_has_it(desk: Desk) -> None:
     check_related(desk, Keys({"b", "unknown"}, set(), {}), "S1")
 
@@ -132,7 +132,7 @@ def test_what_is_linked_leads_to_the_chat(desk: Desk) -> None:
     batch = Batch()
     batch.links += [("gone", desk.numbers["S2"]), (f"session {session_uuid('S9')}", desk.numbers["S3"])]
     desk.store.write(batch)
-    found = desk.store.related(Keys({"gone"}, {session_uuid("S9")}, {}))
+    found = desk.store.related_chats(Keys({"gone"}, {session_uuid("S9")}, {}))
     names = {desk.name(chat.overview.id) for chat in desk.store.chats_by_key(sorted(found)).values()}
     assert names == {"S2", "S3"}
 
@@ -140,14 +140,14 @@ def test_what_is_linked_leads_to_the_chat(desk: Desk) -> None:
 # Files.
 
 
-@covers("known", "known_at")
+@covers("indexed_files")
 def test_a_file_is_known_as_it_was_written(desk: Desk) -> None:
     desk.draw({"S1": "a <- - user: hello\nb <- a assistant: done"})
-    known = desk.store.known()["S1"]
+    known = desk.store.indexed_files()["S1"]
     assert (known.path, known.kind, known.size, known.archived, known.bookmark) == (
         "S1", "session", 2, False, (1, 2, 3),
     )  # fmt: skip
-    assert desk.store.known_at(["S1", "S2"]) == {"S1": known}
+    assert desk.store.indexed_files(["S1", "S2"]) == {"S1": known}
 
 
 def test_ids_are_given_when_a_batch_is_written(store: Store) -> None:
@@ -163,17 +163,17 @@ def test_ids_are_given_when_a_batch_is_written(store: Store) -> None:
         add_chats(batch, chats, {name: number}, set())
         batches.append(batch)
     ids = [store.write(batch) for batch in batches]
-    known = store.known()
+    known = store.indexed_files()
     assert [list(given.values()) for given in ids] == [[known["S1"].id], [known["S2"].id]]
     assert len({known["S1"].id, known["S2"].id}) == 2
-    assert len({spot.block for spot in store.waiting(10)}) == 4  # two prompts, two titles
+    assert len({spot.block for spot in store.next_passages(10)}) == 4  # two prompts, two titles
 
 
 def test_an_id_is_never_given_twice(desk: Desk) -> None:
     given: list[int] = []
     for _ in range(3):
         desk.write({TranscriptPlace("S1", session_uuid("S1")): records_of("a <- - user: hello", session="S1")})
-        given += [desk.numbers["S1"], *(1000 + spot.block for spot in desk.store.waiting(10))]
+        given += [desk.numbers["S1"], *(1000 + spot.block for spot in desk.store.next_passages(10))]
         desk.clear()
     assert len(set(given)) == len(given) == 9
 
@@ -192,11 +192,11 @@ def test_a_batch_that_fails_leaves_nothing(desk: Desk) -> None:
     except Exception:
         failed = True
     assert failed
-    assert sorted(desk.store.known()) == ["S1"]
+    assert sorted(desk.store.indexed_files()) == ["S1"]
     assert desk.finds("hello") == "S1: a title"
 
 
-@covers("chats_of", "load")
+@covers("chats_of", "load_transcripts")
 def test_a_file_that_is_gone_leaves_the_rest_of_its_chat(desk: Desk) -> None:
     begun = "a <- - user: hello\nb <- a assistant: done"
     chats = desk.write({

@@ -303,7 +303,7 @@ def test_the_files_of_a_chat(world: Desk) -> None:
 # What is not findable yet.
 
 
-@covers("pending", "waiting", "index", "flush")
+@covers("pending", "next_passages", "index", "flush")
 def test_what_is_worth_most_is_made_findable_first(desk: Desk) -> None:
     desk.draw({"S9": "z <- - user: before"})
     world = {place_of(name): records_of(text, session=name) for name, text in WORLD.items() if "/" not in name}
@@ -312,12 +312,12 @@ def test_what_is_worth_most_is_made_findable_first(desk: Desk) -> None:
     assert pending.passages > 10
     assert set(pending.roles) == {"title", "prompt", "answer", "thinking", "input", "output", "other"}
     roles = []
-    first = desk.store.waiting(1000)
+    first = desk.store.next_passages(1000)
     roles += [spot.role for spot in first]
     assert {"prompt", "answer", "title", "thinking"} >= set(roles)
     desk.index()
     assert desk.store.pending() == (0, ())
-    assert desk.store.waiting(10) == []
+    assert desk.store.next_passages(10) == []
 
 
 def place_of(name: str) -> TranscriptPlace:
@@ -327,7 +327,7 @@ def place_of(name: str) -> TranscriptPlace:
 @covers("sql")
 def test_a_statement_only_reads(world: Desk) -> None:
     store: Store = world.store
-    before = sorted(store.known())
+    before = sorted(store.indexed_files())
     for statement in (
         "delete from files",
         "drop table files",
@@ -338,6 +338,6 @@ def test_a_statement_only_reads(world: Desk) -> None:
             store.sql(statement, 10, 1.0)
         except UsageError:
             continue
-    assert sorted(store.known()) == before
+    assert sorted(store.indexed_files()) == before
     with pytest.raises(UsageError):
         store.sql("select nonsense", 10, 1.0)

@@ -566,7 +566,9 @@ def test_an_ingest_that_lives_on_notices_that_a_file_is_only_kept_any_more(shelf
             if change == "gone":
                 (shelf.home / session_path("S1")).unlink()
             keep(library.settings, library.homes)
-            work = plan(store.known(), [discover(library.homes[0])], find_archive(library.settings), library.machine)
+            work = plan(
+                store.indexed_files(), [discover(library.homes[0])], find_archive(library.settings), library.machine
+            )
             assert not work.is_empty
             ingest.run(work.tasks, work.removed, work.archived)
     assert shelf.rows("select archived from v_chats") == [(1,)]
@@ -580,7 +582,7 @@ def test_what_a_list_shows_may_come_later_and_is_not_lost_if_it_never_does(shelf
         for number, (before, name) in enumerate((("a", "b"), ("b", "c"), ("c", "d"))):
             with (shelf.home / session_path("S1")).open("ab") as file:
                 file.write(jsonl(draw(f"{name} <- {before} user: again {name}")))
-            work = plan(store.known(), [discover(library.homes[0])], None, library.machine)
+            work = plan(store.indexed_files(), [discover(library.homes[0])], None, library.machine)
             ingest.run(work.tasks, later=number > 0)
         # The first round wrote the chat; the others left it for later, and that never came.
         assert [chat.overview.prompts for chat in library.chats()] == [2]

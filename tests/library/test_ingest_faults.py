@@ -173,7 +173,7 @@ def test_an_ingest_that_lives_on_after_a_failed_read_goes_on_as_if_nothing_had_b
             ingest = Ingest(store)
 
             def take() -> None:
-                work = plan(store.known(), [discover(library.homes[0])], None, library.machine)  # noqa: B023
+                work = plan(store.indexed_files(), [discover(library.homes[0])], None, library.machine)  # noqa: B023
                 ingest.run(work.tasks, later=True)  # noqa: B023
 
             shelf.append("S2", jsonl(draw("q <- z user: a lion once more")))

@@ -225,6 +225,6 @@ def test_a_session_that_is_emptied_while_it_is_followed_hides_nothing(shelf: She
             take_changes(ingest, library, [home], batch, writer)
             index_texts(store, Sources([home], writer), NoProgress())
             ingest.finish()
-            sizes.append(len(store.known()))
+            sizes.append(len(store.indexed_files()))
     assert sizes == [2, 2, 1]
     shelf.check_rebuilt(QUERIES)

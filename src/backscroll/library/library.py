@@ -225,7 +225,7 @@ class Library:
 
         The archive has less of a file than the index has read if a line of its catalogue is damaged.
         """
-        known = self.store.known_at(self.store.sources(chat.key))
+        known = self.store.indexed_files(self.store.sources(chat.key))
         sources = {name: self.source(name, entry.size) for name, entry in known.items()}
         return [
             Path(known[name].path)
@@ -296,7 +296,7 @@ class Library:
 
     def answer_costs(self, messages: Iterable[str]) -> dict[str, int | None]:
         """The costs of these answers in nanodollars, by message id; None if no price is known."""
-        return {message: answer.cost for message, answer in self.store.answers(messages).items()}
+        return {message: answer.cost for message, answer in self.store.answer_costs(messages).items()}
 
     def newest_hits(self, query: Query, limit: int) -> list[Hit]:
         """The newest passages that match a query, without their texts."""
@@ -368,7 +368,7 @@ class Library:
 
     def _sources_of(self, chat: StoredChat) -> dict[str, Source]:
         """The files of a chat, and the kept versions of those that shrank since they were indexed."""
-        known = self.store.known_at(self.store.sources(chat.key))
+        known = self.store.indexed_files(self.store.sources(chat.key))
         sources: dict[str, Source] = {}
         for name, entry in known.items():
             source = self.source(name, entry.size)

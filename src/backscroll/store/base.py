@@ -238,11 +238,8 @@ class Store(Protocol):
 
     # Writing
 
-    def known(self) -> dict[str, IndexedFile]:
-        """Every file that was read, by id."""
-
-    def known_at(self, sources: Iterable[str]) -> dict[str, IndexedFile]:
-        """Those of these files that were read."""
+    def indexed_files(self, sources: Iterable[str] | None = None) -> dict[str, IndexedFile]:
+        """The files that were read, by id: all of them, or those among `sources`."""
 
     def write(self, batch: Batch) -> dict[int, int]:
         """Write the whole batch, or nothing. Returns the ids of its new files, by their numbers in the batch.
@@ -250,29 +247,29 @@ class Store(Protocol):
         No id is used twice, even after rows were deleted.
         """
 
-    def related(self, keys: Keys) -> set[int]:
+    def related_chats(self, keys: Keys) -> set[int]:
         """The chats that share a key with these."""
 
     def chats_of(self, files: Iterable[int]) -> set[int]:
         """The chats that these files are part of."""
 
-    def load(self, chats: Iterable[int]) -> list[tuple[int, Transcript]]:
+    def load_transcripts(self, chats: Iterable[int]) -> list[tuple[int, Transcript]]:
         """The saved transcripts of these chats, by file."""
 
     def titles_of(self, rows: Iterable[str]) -> dict[str, dict[str, str]]:
         """The titles of these rows, by row and by the file that has the title."""
 
-    def titled_by(self, file: int) -> set[int]:
+    def chats_titled_by(self, file: int) -> set[int]:
         """The chats of the rows that a file has titles for."""
 
     def titles(self, files: Iterable[int]) -> dict[str, dict[str, str]]:
         """The titles of the rows of these files, by row and by the file that has the title."""
 
-    def waiting(self, limit: int) -> list[PendingPassage]:
+    def next_passages(self, limit: int) -> list[PendingPassage]:
         """The passages to index next, the most useful first; empty if there are none."""
 
     def index(self, documents: Sequence[PassageText]) -> None:
-        """Index passages, in the order of `waiting`."""
+        """Index passages, in the order of `next_passages`."""
 
     def read_again(self, sources: Iterable[str]) -> None:
         """Make the next update read these files from the start."""
@@ -325,19 +322,19 @@ class Store(Protocol):
     def sources(self, chat: int) -> list[str]:
         """The files of a chat."""
 
-    def shape(self, chat: int) -> ChatShape | None:
+    def chat_shape(self, chat: int) -> ChatShape | None:
         """A chat without its records, read in one transaction; None if there is no such chat."""
 
-    def places(self, source: str, numbers: Iterable[int]) -> dict[int, tuple[int, int]]:
+    def record_positions(self, source: str, numbers: Iterable[int]) -> dict[int, tuple[int, int]]:
         """The offset and length of records of a file, by their numbers."""
 
-    def outside_before(self, source: str, number: int) -> list[tuple[int, int]]:
+    def outside_positions(self, source: str, number: int) -> list[tuple[int, int]]:
         """The positions of records that are not rows, before a number in the same file, the nearest first."""
 
-    def chats_at(self, sources: Iterable[str]) -> dict[str, str]:
+    def chat_ids(self, sources: Iterable[str]) -> dict[str, str]:
         """The ids of the chats that these files are part of, by file."""
 
-    def answers(self, messages: Iterable[str]) -> dict[str, AnswerCost]:
+    def answer_costs(self, messages: Iterable[str]) -> dict[str, AnswerCost]:
         """The usage of these answers; unknown ones are left out."""
 
     def messages_named(self, chat: int, name: str) -> list[StoredMessage]:
@@ -346,7 +343,7 @@ class Store(Protocol):
     def totals(self) -> Totals:
         """The number of chats and messages."""
 
-    def failed(self, chat: int) -> set[str]:
+    def failed_calls(self, chat: int) -> set[str]:
         """The calls of a chat that ended in an error."""
 
     def turn_passages(self, blocks: Iterable[int]) -> list[TurnPassage]:

@@ -59,7 +59,7 @@ class ChatReader:
             self.branch_messages()
 
     def _take_shape(self, library: Library) -> None:
-        shape = library.store.shape(self.stored.key)
+        shape = library.store.chat_shape(self.stored.key)
         if shape is None:
             raise BackscrollError("this chat was just reloaded", "try again")
         self._chats = Chats()

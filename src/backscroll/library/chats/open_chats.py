@@ -83,7 +83,7 @@ class OpenChats:
 
     def take(self, library: Library, sources: Iterable[str]) -> list[str]:
         """Update open chats from files that grew; return the ids of all chats of these files."""
-        names = library.store.chats_at(sources)
+        names = library.store.chat_ids(sources)
         for chat in set(names.values()):
             with self._lock:
                 opened = self._open.get(chat)

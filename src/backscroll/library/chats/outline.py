@@ -54,8 +54,8 @@ def outline_of(library: Library, reader: ChatReader, branch_messages: BranchMess
         for entry in branch_messages.entries
         if entry.rows[0].kind is RowKind.ANSWER
     }
-    took = library.store.answers(names)
-    failed = library.store.failed(reader.stored.key)
+    took = library.store.answer_costs(names)
+    failed = library.store.failed_calls(reader.stored.key)
     headings: list[Heading] = []
     for at, entry in enumerate(branch_messages.entries):
         row = entry.rows[0]

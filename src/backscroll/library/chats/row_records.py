@@ -75,7 +75,7 @@ class RowRecords:
         missing = []
         for source, wanted in by_file.items():
             asked = [number for number in wanted if (source, number) not in self._places]
-            places = library.store.places(source, asked) if asked else {}
+            places = library.store.record_positions(source, asked) if asked else {}
             for number, row in sorted(wanted.items()):
                 start, length = self._places.get((source, number)) or places.get(number) or (0, 0)
                 record = texts.record(source, start, length) if length else None
@@ -94,7 +94,7 @@ class RowRecords:
     def _queued(self, library: Library, texts: Texts, source: str, number: int, row: Row) -> str:
         """The queued prompt of a row that stands for its removal from the queue."""
         noted = sorted((at for name, at in self._places if name == source and at < number), reverse=True)
-        places = [self._places[source, at] for at in noted] + library.store.outside_before(source, number)
+        places = [self._places[source, at] for at in noted] + library.store.outside_positions(source, number)
         begin = row.uuid.split(" ", 3)[-1]
         for start, length in places:
             record = texts.record(source, start, length)

@@ -110,7 +110,7 @@ def _take(
             return
         if files:
             around = _around(files)
-            known = library.store.known_at(around)
+            known = library.store.indexed_files(around)
             fresh = [file for file in files if not _is_the_same(file, known.get(file.id))]
             sources = Sources(homes, None)
             present = {name: found for name in around if (found := sources.find(name)) is not None}
@@ -129,13 +129,13 @@ def _has_other_versions(library: "Library", home: Home, file: HomeFile, archive:
     if kept is None or kept.latest is None or (len(kept.versions) == 1 and live and kept.latest.size <= live.size):
         return False
     shown = {version.id for version in earlier_versions(archive, kept, live)}
-    known = set(library.store.known_at(about._replace(version=version.number).id for version in kept.versions))
+    known = set(library.store.indexed_files(about._replace(version=version.number).id for version in kept.versions))
     return shown != known or (about != file.key and bool(known))
 
 
 def _settle(ingest: Ingest, library: "Library", homes: Sequence[Home], archive: Archive) -> None:
     found = without_forgotten([discover(home) for home in homes if home.exists], archive)
-    work = plan(library.store.known(), found, archive, library.machine)
+    work = plan(library.store.indexed_files(), found, archive, library.machine)
     ingest.run(work.tasks, work.removed, work.archived)
 
 

@@ -141,7 +141,7 @@ class Ingest:
             except SourceError as error:
                 failed.append(task)
                 self._report(error)
-        self._load(self._store.related(self._keys))
+        self._load(self._store.related_chats(self._keys))
         self._chats.entitle_rows(self._still_given(self._store.titles_of(self._keys.rows)))
         self._gather_chats(later=self._later)
         return failed
@@ -353,7 +353,7 @@ class Ingest:
         """Load saved chats, unless they are already in memory."""
         wanted = [chat for chat in chats if chat not in self._loaded]
         self._loaded.update(wanted)
-        found = self._store.load(wanted)
+        found = self._store.load_transcripts(wanted)
         found = [
             (number, transcript)
             for number, transcript in found
@@ -377,7 +377,7 @@ class Ingest:
         return {row: given for row, given in left.items() if given}
 
     def _drop(self, source: str, number: int) -> None:
-        self._load(self._store.titled_by(number))
+        self._load(self._store.chats_titled_by(number))
         self._chats.remove(source)
         self._uuids.pop(source, None)
         self._written.pop(source, None)

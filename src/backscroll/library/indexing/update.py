@@ -81,7 +81,7 @@ def look(store: Store, settings: Settings, homes: Sequence[Home], machine: Machi
         return discoveries, True
     left_out = set(json.loads(store.noted("forgotten") or "[]"))
     shown = [_without(found, lambda file: file.name in left_out) for found in discoveries] if left_out else None
-    return discoveries, not plan(store.known(), shown or discoveries, None, machine).is_empty
+    return discoveries, not plan(store.indexed_files(), shown or discoveries, None, machine).is_empty
 
 
 def update(
@@ -117,7 +117,7 @@ def update(
         shown = without_forgotten(discoveries, archive)
         if not is_unread:
             _note_forgotten(store, discoveries, shown)
-        work = plan(store.known(), shown, archive, machine, is_archive_unread=is_unread)
+        work = plan(store.indexed_files(), shown, archive, machine, is_archive_unread=is_unread)
         if archive is not None and any(_was_forgotten(archive, known) for known in work.removed):
             raise ForgottenRowsError
         if not work.is_empty or store.noted("overdue"):
@@ -190,7 +190,7 @@ def index_texts(store: Store, sources: Sources, progress: Progress, unreadable: 
     """
     done = size = 0
     with Texts(sources.find) as texts:
-        while spots := store.waiting(PASSAGES_AT_ONCE):
+        while spots := store.next_passages(PASSAGES_AT_ONCE):
             if done == 0:
                 progress.begin("indexing", store.pending().passages, "passages")
             documents: list[PassageText] = []

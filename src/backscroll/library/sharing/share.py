@@ -76,7 +76,7 @@ class SharedChat(OpenedChat):
         rows = [node.row for node in self.chat.tree.all_nodes()]
         rows += [row for agent in self.chat.agents for row in agent.rows]
         names = {row.message_id or row.uuid for row in rows if row.usage}
-        return {name: answer.cost for name, answer in self._store.answers(names).items()}
+        return {name: answer.cost for name, answer in self._store.answer_costs(names).items()}
 
 
 def share(library: Library, chat: str | StoredChat, hiding: Redactor | None) -> SharedChat:

@@ -22,7 +22,7 @@ class Shapes:
         raise NotImplementedError
 
     @guarded
-    def shape(self, chat: int) -> ChatShape | None:
+    def chat_shape(self, chat: int) -> ChatShape | None:
         """Everything, read in one transaction."""
         rows = Rows(self.connection)
         with self.connection:  # otherwise a file may grow between reading its rows and its progress
@@ -34,7 +34,7 @@ class Shapes:
         return ChatShape([(known[transcript.place.file], transcript) for _, transcript in files], titles)
 
     @guarded
-    def places(self, source: str, numbers: Iterable[int]) -> dict[int, tuple[int, int]]:
+    def record_positions(self, source: str, numbers: Iterable[int]) -> dict[int, tuple[int, int]]:
         """The positions of records of a file, by their numbers."""
         found = select(
             self.connection,
@@ -64,7 +64,7 @@ class Shapes:
         return Totals(chats, messages or 0)
 
     @guarded
-    def outside_before(self, source: str, number: int) -> list[tuple[int, int]]:
+    def outside_positions(self, source: str, number: int) -> list[tuple[int, int]]:
         """The positions of records that are not rows, before a number in the same file, the nearest first."""
         return select(
             self.connection,
@@ -74,7 +74,7 @@ class Shapes:
         )
 
     @guarded
-    def chats_at(self, sources: Iterable[str]) -> dict[str, str]:
+    def chat_ids(self, sources: Iterable[str]) -> dict[str, str]:
         """The ids of the chats that these files are part of, by file."""
         found = select(
             self.connection,
@@ -85,7 +85,7 @@ class Shapes:
         return {readable(source): name for source, name in found}
 
     @guarded
-    def answers(self, messages: Iterable[str]) -> dict[str, AnswerCost]:
+    def answer_costs(self, messages: Iterable[str]) -> dict[str, AnswerCost]:
         """The usage of these answers; unknown ones are left out."""
         found = select(
             self.connection,
@@ -96,7 +96,7 @@ class Shapes:
         return {message: AnswerCost(context, output, cost) for message, context, output, cost in found}
 
     @guarded
-    def failed(self, chat: int) -> set[str]:
+    def failed_calls(self, chat: int) -> set[str]:
         """The calls of a chat that ended in an error."""
         found = select(
             self.connection,

@@ -75,13 +75,8 @@ class LocalStore(OpenIndex, Shapes):
     # Rows
 
     @guarded
-    def known(self) -> dict[str, IndexedFile]:
-        """Every file that was read, by what identifies it."""
-        return Rows(self.connection).known()
-
-    @guarded
-    def known_at(self, sources: Iterable[str]) -> dict[str, IndexedFile]:
-        """Those of these files that were read."""
+    def indexed_files(self, sources: Iterable[str] | None = None) -> dict[str, IndexedFile]:
+        """The files that were read, by id."""
         return Rows(self.connection).known(sources)
 
     @guarded
@@ -90,7 +85,7 @@ class LocalStore(OpenIndex, Shapes):
         return Rows(self.connection, self._price).write(batch)
 
     @guarded
-    def related(self, keys: Keys) -> set[int]:
+    def related_chats(self, keys: Keys) -> set[int]:
         """The chats that share something with these keys."""
         return Rows(self.connection).related(keys)
 
@@ -100,7 +95,7 @@ class LocalStore(OpenIndex, Shapes):
         return Rows(self.connection).chats_of(files)
 
     @guarded
-    def load(self, chats: Iterable[int]) -> list[tuple[int, Transcript]]:
+    def load_transcripts(self, chats: Iterable[int]) -> list[tuple[int, Transcript]]:
         """The transcripts of these chats as they were saved, by file."""
         return list(Rows(self.connection).load(chats))
 
@@ -110,7 +105,7 @@ class LocalStore(OpenIndex, Shapes):
         return Rows(self.connection).titles_of(rows)
 
     @guarded
-    def titled_by(self, file: int) -> set[int]:
+    def chats_titled_by(self, file: int) -> set[int]:
         """The chats of rows that a file gives titles to."""
         return Rows(self.connection).titled_by(file)
 
@@ -122,7 +117,7 @@ class LocalStore(OpenIndex, Shapes):
     # Words
 
     @guarded
-    def waiting(self, limit: int) -> list[PendingPassage]:
+    def next_passages(self, limit: int) -> list[PendingPassage]:
         """The passages that are to be made findable next, the worthiest first."""
         for stage, mark in zip(STAGES, self._positions(), strict=True):
             found = select(self.connection, WAITING.format(roles=_quoted(stage)), (mark, limit))
@@ -136,7 +131,7 @@ class LocalStore(OpenIndex, Shapes):
 
     @guarded
     def index(self, documents: Sequence[PassageText]) -> None:
-        """Make passages findable, in the order of `waiting`."""
+        """Make passages findable, in the order of `next_passages`."""
         self.text.add(documents)
         self._is_unflushed = True
         marks = self._positions()
