@@ -70,7 +70,7 @@ def follow(
                 before = (work.files, work.records, work.lines, work.size)
                 _take(ingest, library, homes, batch, writer)
                 store.note("catalogue", catalogue_stamp(settings))
-                passages = index_texts(store, Sources(homes, writer), NoProgress())
+                passages = index_texts(store, Sources(homes, writer), NoProgress(), recent=ingest.recent)
                 ingest.finish()
                 files, records, lines, size = (
                     now - then

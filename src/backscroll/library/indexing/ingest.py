@@ -13,6 +13,7 @@ import msgspec
 
 from backscroll.conversation import Chat, Chats, Transcript, TranscriptPlace, has_picture, save
 from backscroll.files import TRANSCRIPTS, Bookmark, FileKind, Unreadable
+from backscroll.library.indexing.recent_records import RecentRecords
 from backscroll.library.indexing.sources import (
     Item,
     SourceError,
@@ -135,6 +136,7 @@ class Ingest:
             batch.archived.append(known.id)
             self._written.pop(known.source, None)
         failed = []
+        self.recent.expect(sum(map(new_bytes, tasks)))
         for task in tasks:
             try:
                 self._take_file(task)
@@ -259,6 +261,7 @@ class Ingest:
         uuids = self._uuids.setdefault(place.file, set())
         for (record, start, length), row in zip(chunk, rows, strict=True):
             add_record(self._batch, flags, number, position, start, length, record, row)
+            self.recent.add(place.file, start, length, record)
             position += 1
             flags.image = flags.image or has_picture(record)
             if title := title_of(record):
@@ -299,28 +302,12 @@ class Ingest:
         with reading_of(source):
             bookmark = bookmark_of(source)
         mark = msgspec.json.encode(list(bookmark)).decode() if bookmark else None
-        self._batch.files.append(
-            FileColumns(
-                number,
-                source.id,
-                source.machine,
-                source.home,
-                source.name,
-                str(source.kind),
-                source.place.session_id,
-                source.place.agent_id,
-                None,
-                "",
-                None,
-                None,
-                source.size,
-                source.is_archived,
-                mark,
-                None,
-                0,
-                source.modified_ns,
-            )
-        )
+        columns = FileColumns(
+            number, source.id, source.machine, source.home, source.name, str(source.kind), source.place.session_id,
+            source.place.agent_id, project=None, first_typed="", started=None, last_active=None, size=source.size,
+            archived=source.is_archived, bookmark=mark, state=None, modified=source.modified_ns,
+        )  # fmt: skip
+        self._batch.files.append(columns)
 
     def _gather_chats(self, *, later: bool) -> None:
         """Write every chat that changed; with `later`, not those that only grew."""
@@ -392,6 +379,8 @@ class Ingest:
     def _forget(self) -> None:
         """Release the chats; they are loaded again when something is added to them."""
         self._chats = Chats()
+        self.recent = RecentRecords()
+        """What was read last, for the words of it."""
         self._numbers: dict[str, int] = {}
         self._uuids: dict[str, set[str]] = {}
         self._loaded: set[int] = set()

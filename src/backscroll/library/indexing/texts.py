@@ -9,8 +9,9 @@ from backscroll.archive import KeptReading
 from backscroll.conversation import Passage, passages_of
 from backscroll.errors import BackscrollError, StorageError
 from backscroll.files import LONGEST_LINE, Line, Reading, SourceKey, pieces_of
+from backscroll.library.indexing.recent_records import RecentRecords
 from backscroll.library.indexing.sources import Source
-from backscroll.records import Record, decode_line, decode_long_line
+from backscroll.records import Problem, Record, decode_line, decode_long_line
 
 MOST_OPEN: Final = 32
 
@@ -20,9 +21,10 @@ Read = Callable[[int, int], bytes]
 class Texts:
     """Reads passages. Keeps its files open, so use it for one answer and close it."""
 
-    def __init__(self, find: Callable[[str], Source | None]) -> None:
+    def __init__(self, find: Callable[[str], Source | None], recent: RecentRecords | None = None) -> None:
         """`find` returns the source of a file that may be read."""
         self._find = find
+        self._recent = recent
         self._open: OrderedDict[str, Reading | KeptReading] = OrderedDict()
         self._last: tuple[str, int, Record | None] = ("", -1, None)
         self._passages: tuple[Record, dict[int, Passage]] | None = None
@@ -61,7 +63,10 @@ class Texts:
         """The record at this position; None if it cannot be read."""
         if self._last[:2] == (source, start):
             return self._last[2]
-        if length > LONGEST_LINE:
+        found: Record | Problem | None = self._recent.find(source, start, length) if self._recent else None
+        if found is not None:
+            pass
+        elif length > LONGEST_LINE:
             line = Line(start, start + length, None)
             try:
                 found = next(iter(decode_long_line(pieces_of(self._reader(source), line))), None)

@@ -16,8 +16,9 @@ from backscroll.files import Discovery, Home, HomeFile, SourceKey, Unreadable, d
 from backscroll.library.archives import archive_folder
 from backscroll.library.indexing.costs import cost_with
 from backscroll.library.indexing.ingest import Ingest
-from backscroll.library.indexing.plan import Plan, plan
+from backscroll.library.indexing.plan import plan
 from backscroll.library.indexing.prices import load_prices
+from backscroll.library.indexing.recent_records import RecentRecords
 from backscroll.library.indexing.sources import Sources
 from backscroll.library.indexing.tasks import Work
 from backscroll.library.indexing.texts import Texts
@@ -105,6 +106,7 @@ def update(
     store.use_prices(cost_with(prices), prices.fingerprint)
     store.note("price table", price_table(settings))
     archive: Archive | None = None
+    recent: RecentRecords | None = None
     is_unread = False
     is_first = not has_catalogue(archive_folder(settings))
     with _beside() as (pool, stop):
@@ -122,14 +124,17 @@ def update(
             raise ForgottenRowsError
         if not work.is_empty or store.noted("overdue"):
             progress.begin("reading", work.size)
-            done.work = ingest(store, work, progress.add)
+            ingest = Ingest(store, progress.add)
+            ingest.run(work.tasks, work.removed, work.archived)
+            done.work, recent = ingest.work, ingest.recent
+            del ingest  # and with it the chats that it holds
             done.removed, done.archived = len(work.removed), len(work.archived)
         if keeping:
             keeping.result()
     if not is_unread:
         store.note("catalogue", catalogue_stamp(settings) if is_first else stamp)
     if with_text:
-        done.passages = index_texts(store, Sources(homes, archive), progress, done.unreadable)
+        done.passages = index_texts(store, Sources(homes, archive), progress, done.unreadable, recent)
     store.remove_superseded()
     done.unreadable += [*done.work.unreadable, *(item for found in discoveries for item in found.unreadable)]
     done.notices += store.take_notices()
@@ -175,21 +180,20 @@ def _note_forgotten(store: Store, found: Sequence[Discovery], shown: Sequence[Di
         store.note("forgotten", said)
 
 
-def ingest(store: Store, work: Plan, on_bytes: Callable[[int], object]) -> Work:
-    """Read what is planned into a store."""
-    ingest = Ingest(store, on_bytes)
-    ingest.run(work.tasks, work.removed, work.archived)
-    return ingest.work
-
-
-def index_texts(store: Store, sources: Sources, progress: Progress, unreadable: list[Unreadable] | None = None) -> int:
-    """Index passages that are not searchable yet; return how many.
+def index_texts(
+    store: Store,
+    sources: Sources,
+    progress: Progress,
+    unreadable: list[Unreadable] | None = None,
+    recent: RecentRecords | None = None,
+) -> int:
+    """Index passages that are not searchable yet; return how many. Those in `recent` records are not read again.
 
     Can be stopped at any point and continues there. A file that the system fails to read is added to `unreadable`, and
     the next update reads all of it again.
     """
     done = size = 0
-    with Texts(sources.find) as texts:
+    with Texts(sources.find, recent) as texts:
         while spots := store.next_passages(PASSAGES_AT_ONCE):
             if done == 0:
                 progress.begin("indexing", store.pending().passages, "passages")
@@ -208,6 +212,8 @@ def index_texts(store: Store, sources: Sources, progress: Progress, unreadable: 
             size += _index(store, documents, progress)
             done += len(spots)
         _flush(store, texts)
+    if recent is not None:
+        recent.clear()
     if unreadable is not None:
         unreadable += [Unreadable(Path(SourceKey.parse(one).name), reason) for one, reason in texts.failed.items()]
     return done
