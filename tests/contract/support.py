@@ -14,7 +14,7 @@ from backscroll.records import Record
 from backscroll.store import (
     Batch,
     FileColumns,
-    Flags,
+    FileFlags,
     PassageText,
     Scope,
     SearchPage,
@@ -58,7 +58,7 @@ class Desk:
         taken_back: set[tuple[int, int]] = set()
         for place, records in world.items():
             number = self.numbers[place.file] = batch.new_file()
-            flags = Flags()
+            flags = FileFlags()
             rows = chats.add(place, records)
             for position, (record, row) in enumerate(zip(records, rows, strict=True)):
                 add_record(batch, flags, number, position, position, 1, record, row)
@@ -131,7 +131,7 @@ class Desk:
 
 
 def file_columns(
-    chats: Chats, place: TranscriptPlace, number: int, flags: Flags, *, is_archived: bool = False
+    chats: Chats, place: TranscriptPlace, number: int, flags: FileFlags, *, is_archived: bool = False
 ) -> FileColumns:
     transcript = chats.transcript(place.file)
     assert transcript is not None

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from backscroll.conversation import Chats, TranscriptPlace, overview_of
 from backscroll.records import Record
-from backscroll.store import Batch, Flags, Keys, Scope, Store, StoredChat, add_record, title_of
+from backscroll.store import Batch, ChatKeys, FileFlags, Scope, Store, StoredChat, add_record, title_of
 from tests.contract.coverage import covers
 from tests.contract.support import Desk, World, add_chats, file_columns, withdrawn
 from tests.conversation.support import records_of
@@ -66,7 +66,7 @@ def test_so_does_one_that_was_saved_again_and_again(
         batch, chats = Batch(), taken_up(long_store, given)
         for place, records in world.items():
             end = data.draw(st.integers(done[place], len(records)))
-            number, flags = desk.numbers[place.file], Flags()
+            number, flags = desk.numbers[place.file], FileFlags()
             new = records[done[place] : end]
             for position, (record, row) in enumerate(zip(new, chats.add(place, new), strict=True), done[place]):
                 add_record(batch, flags, number, position, position, 1, record, row)
@@ -104,7 +104,7 @@ RELATED = {
 }
 
 
-def check_related(desk: Desk, keys: Keys, expected: str) -> None:
+def check_related(desk: Desk, keys: ChatKeys, expected: str) -> None:
     desk.draw(RELATED)
     found = desk.store.chats_by_key(sorted(desk.store.related_chats(keys)))
     assert sorted(desk.name(chat.overview.id) for chat in found.values()) == expected.split()
@@ -112,19 +112,19 @@ def check_related(desk: Desk, keys: Keys, expected: str) -> None:
 
 @covers("related_chats", "chats_by_key")
 def test_a_row_leads_to_the_chat_that_has_it(desk: Desk) -> None:
-    check_related(desk, Keys({"b", "unknown"}, set(), {}), "S1")
+    check_related(desk, ChatKeys({"b", "unknown"}, set(), {}), "S1")
 
 
 def test_a_session_leads_to_nothing_that_was_not_linked(desk: Desk) -> None:
-    check_related(desk, Keys(set(), {session_uuid("S8")}, {}), "")
+    check_related(desk, ChatKeys(set(), {session_uuid("S8")}, {}), "")
 
 
 def test_an_answer_leads_to_a_chat_that_began_alike(desk: Desk) -> None:
-    check_related(desk, Keys(set(), set(), {"hello": {"m1"}, "else": {"m1"}}), "S1")
+    check_related(desk, ChatKeys(set(), set(), {"hello": {"m1"}, "else": {"m1"}}), "S1")
 
 
 def test_an_answer_of_a_chat_that_began_otherwise_leads_nowhere(desk: Desk) -> None:
-    check_related(desk, Keys(set(), set(), {"other": {"m1"}, "": {"m1"}}), "")
+    check_related(desk, ChatKeys(set(), set(), {"other": {"m1"}, "": {"m1"}}), "")
 
 
 def test_what_is_linked_leads_to_the_chat(desk: Desk) -> None:
@@ -132,7 +132,7 @@ def test_what_is_linked_leads_to_the_chat(desk: Desk) -> None:
     batch = Batch()
     batch.links += [("gone", desk.numbers["S2"]), (f"session {session_uuid('S9')}", desk.numbers["S3"])]
     desk.store.write(batch)
-    found = desk.store.related_chats(Keys({"gone"}, {session_uuid("S9")}, {}))
+    found = desk.store.related_chats(ChatKeys({"gone"}, {session_uuid("S9")}, {}))
     names = {desk.name(chat.overview.id) for chat in desk.store.chats_by_key(sorted(found)).values()}
     assert names == {"S2", "S3"}
 
@@ -155,7 +155,7 @@ def test_ids_are_given_when_a_batch_is_written(store: Store) -> None:
     batches = []
     for name in ("S1", "S2"):
         batch, chats, place = Batch(), Chats(), TranscriptPlace(name, session_uuid(name))
-        number, flags = batch.new_file(), Flags()
+        number, flags = batch.new_file(), FileFlags()
         (record,) = records_of(f"{name} <- - user: hello", session=name)
         (row,) = chats.add(place, [record])
         add_record(batch, flags, number, 0, 0, 1, record, row)
@@ -184,8 +184,8 @@ def test_a_batch_that_fails_leaves_nothing(desk: Desk) -> None:
     batch, chats = Batch(), Chats()
     place = TranscriptPlace("S2", session_uuid("S2"))
     chats.add(place, records_of("b <- - user: else", session="S2"))
-    batch.files.append(file_columns(chats, place, batch.new_file(), Flags()))
-    batch.files.append(file_columns(chats, place, batch.new_file(), Flags()))  # the same path again
+    batch.files.append(file_columns(chats, place, batch.new_file(), FileFlags()))
+    batch.files.append(file_columns(chats, place, batch.new_file(), FileFlags()))  # the same path again
     try:
         desk.store.write(batch)
         failed = False
@@ -220,7 +220,7 @@ def test_a_file_that_is_gone_leaves_the_rest_of_its_chat(desk: Desk) -> None:
 def test_a_file_that_was_emptied_has_only_what_is_written_then(desk: Desk) -> None:
     desk.draw({"S1": "a <- - user: hello\nb <- a assistant: a zebra", "S2": "summary b: Named\nc <- - user: else"})
     batch, chats, place = Batch(), Chats(), TranscriptPlace("S1", session_uuid("S1"))
-    number, flags = desk.numbers["S1"], Flags()
+    number, flags = desk.numbers["S1"], FileFlags()
     batch.emptied.append(number)
     (record,) = records_of("d <- - user: a horse")
     (row,) = chats.add(place, [record])

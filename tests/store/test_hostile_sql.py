@@ -15,7 +15,7 @@ import pytest
 from backscroll.errors import BackscrollError
 from backscroll.library import Library
 from backscroll.store.local import sql, sql_worker
-from backscroll.store.local.sql import Statements
+from backscroll.store.local.sql import StatementRunner
 from tests.library.support import Shelf
 from tests.support.homes import EVERYTHING
 from tests.support.processes import is_alive, seconds_of, sql_workers_of, until
@@ -189,7 +189,7 @@ def test_values_come_back_as_they_are(shelf: Shelf) -> None:
 
 @on_linux
 def test_a_process_that_ended_is_replaced(shelf: Shelf) -> None:
-    statements = Statements()
+    statements = StatementRunner()
     file = shelf.generation / "rows.sqlite"
     for _ in range(3):
         assert statements.run(file, "select 1", 10, 60).rows == [(1,)]
@@ -203,7 +203,7 @@ def test_a_process_that_ended_is_replaced(shelf: Shelf) -> None:
 
 @on_linux
 def test_the_system_limits_the_process_too(shelf: Shelf) -> None:
-    statements = Statements()
+    statements = StatementRunner()
     statements.run(shelf.generation / "rows.sqlite", "select 1", 10, 5)
     (worker,) = sql_workers_of(os.getpid())
     assert resource.prlimit(worker, resource.RLIMIT_AS)[0] == sql_worker.MOST_MEMORY

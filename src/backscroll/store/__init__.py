@@ -8,7 +8,7 @@ from backscroll.store.base import (
     Hit,
     IndexedFile,
     PassageText,
-    Pending,
+    PendingCounts,
     PendingPassage,
     Scope,
     SearchPage,
@@ -18,8 +18,8 @@ from backscroll.store.base import (
     Table,
     Totals,
 )
-from backscroll.store.batches import EPOCH, Batch, ChatChange, FileColumns, Keys, ProblemColumns, microseconds
-from backscroll.store.columns import Flags, add_record, add_spilled, change_of, title_of
+from backscroll.store.batches import EPOCH, Batch, ChatChange, ChatKeys, FileColumns, ProblemColumns, microseconds
+from backscroll.store.columns import FileFlags, add_record, add_spilled, change_of, title_of
 from backscroll.store.prices import AnswerPrice, CountedAnswer
 from backscroll.store.report_rows import (
     CachedAnswer,
@@ -49,6 +49,7 @@ __all__ = [
     "CachedAnswer",
     "ChatChange",
     "ChatHits",
+    "ChatKeys",
     "ChatMoment",
     "ChatShape",
     "ContextAnswer",
@@ -56,13 +57,12 @@ __all__ = [
     "DamagedStoreError",
     "FileCallRow",
     "FileColumns",
-    "Flags",
+    "FileFlags",
     "FollowingStep",
     "Hit",
     "IndexedFile",
-    "Keys",
     "PassageText",
-    "Pending",
+    "PendingCounts",
     "PendingPassage",
     "ProblemColumns",
     "ReportedCosts",

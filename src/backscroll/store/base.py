@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol, Self
 from backscroll.conversation import Overview, Role, Transcript
 from backscroll.errors import BackscrollError
 from backscroll.query import Query
-from backscroll.store.batches import Batch, Keys
+from backscroll.store.batches import Batch, ChatKeys
 from backscroll.store.prices import AnswerPrice
 from backscroll.store.report_rows import FollowingStep, TurnPassage
 from backscroll.store.reports import Reports
@@ -185,7 +185,7 @@ class Totals(NamedTuple):
     messages: int
 
 
-class Pending(NamedTuple):
+class PendingCounts(NamedTuple):
     """How much is read but not yet searchable, by kind."""
 
     passages: int
@@ -247,7 +247,7 @@ class Store(Protocol):
         No id is used twice, even after rows were deleted.
         """
 
-    def related_chats(self, keys: Keys) -> set[int]:
+    def related_chats(self, keys: ChatKeys) -> set[int]:
         """The chats that share a key with these."""
 
     def chats_of(self, files: Iterable[int]) -> set[int]:
@@ -288,7 +288,7 @@ class Store(Protocol):
 
     # Reading
 
-    def pending(self) -> Pending:
+    def pending(self) -> PendingCounts:
         """What is not searchable yet."""
 
     def search(self, query: Query, scope: Scope, *, sort: str, limit: int, offset: int, hits: int) -> SearchPage:

@@ -112,7 +112,7 @@ class ProblemColumns(NamedTuple):
     detail: str
 
 
-class Keys(NamedTuple):
+class ChatKeys(NamedTuple):
     """What transcripts may share: any of these makes them one chat."""
 
     rows: set[str]

@@ -44,7 +44,7 @@ MOST_TOKENS: Final = 10**9
 """No answer has so many tokens. A file may claim anything, and sums in the database must stay below 2**63."""
 
 
-class Flags:
+class FileFlags:
     """The features seen in a file so far."""
 
     __slots__ = ("diff", "image", "thinking")
@@ -54,7 +54,7 @@ class Flags:
 
 
 def add_record(
-    batch: Batch, flags: Flags, file: int, number: int, start: int, length: int, record: Record, row: Row | None
+    batch: Batch, flags: FileFlags, file: int, number: int, start: int, length: int, record: Record, row: Row | None
 ) -> None:
     """Add a record with its passages to a batch, unless it is not a row and has no text."""
     passages = [passage for passage in passages_of(record, row.kind if row else None) if _has_text(passage)]
@@ -103,7 +103,9 @@ def add_record(
             flags.thinking |= passage.role is Role.THINKING
 
 
-def _call(block: int, record: int, number: int, source: ToolUse, call: RowCall | None, flags: Flags) -> BlockColumns:
+def _call(
+    block: int, record: int, number: int, source: ToolUse, call: RowCall | None, flags: FileFlags
+) -> BlockColumns:
     touched = call.file if call else None
     flags.diff |= touched is not None
     if touched is None and source.name in READING_TOOLS:

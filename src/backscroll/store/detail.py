@@ -8,7 +8,7 @@ from backscroll.conversation.rows import LONGEST_TEXT
 from backscroll.records import AgentCall, TodoCall
 
 
-class Detail(Struct, omit_defaults=True):
+class CallDetail(Struct, omit_defaults=True):
     """The details that few calls have."""
 
     agent: AgentCall | None = None
@@ -25,12 +25,12 @@ def detail_of(call: RowCall) -> str | None:
         agent = AgentCall(
             prompt=agent.prompt[:LONGEST_TEXT], description=agent.description, subagent_type=agent.subagent_type
         )
-    return msgspec.json.encode(Detail(agent, call.todo)).decode()
+    return msgspec.json.encode(CallDetail(agent, call.todo)).decode()
 
 
-def decode_detail(text: str | None) -> Detail:
+def decode_detail(text: str | None) -> CallDetail:
     """The saved details of a call."""
-    return DECODER.decode(text) if text else Detail()
+    return DECODER.decode(text) if text else CallDetail()
 
 
-DECODER = msgspec.json.Decoder(Detail)
+DECODER = msgspec.json.Decoder(CallDetail)

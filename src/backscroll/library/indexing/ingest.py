@@ -29,10 +29,10 @@ from backscroll.library.indexing.tasks import Task, Work, new_bytes
 from backscroll.records import Problem, Record
 from backscroll.store import (
     Batch,
+    ChatKeys,
     FileColumns,
-    Flags,
+    FileFlags,
     IndexedFile,
-    Keys,
     ProblemColumns,
     Store,
     add_record,
@@ -121,7 +121,7 @@ class Ingest:
         """Fill a batch; return the files that could not be read."""
         batch = Batch()
         self._batch = batch
-        self._keys = Keys(set(), set(), {})
+        self._keys = ChatKeys(set(), set(), {})
         self._begun: set[str] = set()
         """Files that may have something in the batch."""
         self._fresh: set[str] = {known.source for known in removed}
@@ -164,7 +164,7 @@ class Ingest:
     def _take_transcript(self, task: Task) -> None:
         source = task.source
         place = conversation_place(source)
-        flags = Flags()
+        flags = FileFlags()
         before = self._chats.transcript(place.file)
         bookmark = Bookmark(*task.known.bookmark) if task.known and task.known.bookmark else None
         if task.only_beside and task.known:
@@ -222,7 +222,7 @@ class Ingest:
         return number
 
     def _read(
-        self, task: Task, place: TranscriptPlace, bookmark: Bookmark | None, flags: Flags
+        self, task: Task, place: TranscriptPlace, bookmark: Bookmark | None, flags: FileFlags
     ) -> tuple[int, int, Bookmark | None]:
         """Read what is new in a transcript; return its id, its number of lines, and where to continue."""
         with reading_of(task.source):
@@ -253,7 +253,7 @@ class Ingest:
             elif item.kind != "blank":
                 self._batch.problems.append(ProblemColumns(number, line, start, item.kind, item.detail))
 
-    def _add(self, place: TranscriptPlace, chunk: list[tuple[Record, int, int]], number: int, flags: Flags) -> None:
+    def _add(self, place: TranscriptPlace, chunk: list[tuple[Record, int, int]], number: int, flags: FileFlags) -> None:
         transcript = self._transcript(place)
         position = transcript.position
         had_begun = bool(transcript.first_typed)

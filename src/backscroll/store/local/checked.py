@@ -27,7 +27,7 @@ def look_of(path: Path) -> Look:
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-class Checked:
+class VerifiedFiles:
     """The verified files of one generation."""
 
     def __init__(self, generation: Path) -> None:

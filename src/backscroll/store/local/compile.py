@@ -46,7 +46,7 @@ class QueryWord(NamedTuple):
     frequency: int
 
 
-class Compiled(NamedTuple):
+class CompiledQuery(NamedTuple):
     """What to ask the engine."""
 
     words: list[QueryWord]
@@ -76,7 +76,7 @@ class Compiler:
         self._searcher = searcher
         self._chats = ChatRows(connection, scope)
 
-    def compile(self, query: Query) -> Compiled:
+    def compile(self, query: Query) -> CompiledQuery:
         """Words at the top are wishes; everything else at the top is a demand. Regular expressions are not seen to."""
         is_ranked = any(isinstance(part, (Word, Phrase)) for part in leaves(query.root))
         words: list[QueryWord] = []
@@ -96,7 +96,7 @@ class Compiler:
         if together is not None and len(together) <= FEW_FILES:
             must.append(in_files(sorted(together)))
             together = None
-        return Compiled(words, must, must_not, together, is_ranked)
+        return CompiledQuery(words, must, must_not, together, is_ranked)
 
     def _part(self, part: Part) -> Engine:
         if isinstance(part, Word):

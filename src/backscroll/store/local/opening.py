@@ -11,7 +11,7 @@ import apsw
 from backscroll.disk import FileLock
 from backscroll.errors import BackscrollError, NewerVersion, NothingFound, storage_error
 from backscroll.store.base import DamagedStoreError
-from backscroll.store.local.checked import Checked
+from backscroll.store.local.checked import VerifiedFiles
 from backscroll.store.local.database import RowsFileState, check_pages, connect, create, examine, select
 from backscroll.store.local.faults import told_apart
 from backscroll.store.local.generations import (
@@ -40,7 +40,7 @@ class OpenIndex:
         self._lock: FileLock | None = None
         self._generation: Path | None = None
         self._identity: tuple[int, int] | None = None
-        self._checked = Checked(folder)
+        self._checked = VerifiedFiles(folder)
         self._is_beside = False
         """Whether what is written is not in use yet."""
         self._is_sound = False
@@ -141,7 +141,7 @@ class OpenIndex:
             attempt += 1
             self._generation = self._readable()
             self._identity = identity(self._generation)
-            self._checked = Checked(self._generation)
+            self._checked = VerifiedFiles(self._generation)
             try:
                 connection = connect(self.file, write=False)
                 connection.execute("select 1 from marks limit 1").fetchall()  # opens all of its files
@@ -233,7 +233,7 @@ class OpenIndex:
             raise DamagedStoreError(f"{current} has no index of backscroll")
         if state is RowsFileState.OURS and current is not None:
             self._generation = current
-            self._checked = Checked(current)
+            self._checked = VerifiedFiles(current)
             self._check_once()
             return
         if state is RowsFileState.OLDER:
@@ -245,7 +245,7 @@ class OpenIndex:
     def _begin_empty(self) -> Path:
         self._generation = fresh = new_generation(self.folder)
         create(self.file)
-        self._checked = Checked(fresh)
+        self._checked = VerifiedFiles(fresh)
         self._checked.begin()
         self._is_sound = True
         return fresh

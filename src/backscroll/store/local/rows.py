@@ -12,7 +12,7 @@ import msgspec
 from backscroll.conversation import Overview, Role, Row, RowCall, Transcript, TranscriptPlace, restore, saved_row
 from backscroll.records import FILE_TOOLS
 from backscroll.store.base import IndexedFile
-from backscroll.store.batches import EPOCH, Batch, Keys, readable
+from backscroll.store.batches import EPOCH, Batch, ChatKeys, readable
 from backscroll.store.detail import decode_detail
 from backscroll.store.local.chat_writing import write_chats
 from backscroll.store.local.counting import Counting, unpriced
@@ -24,7 +24,7 @@ AT_ONCE: Final = 10_000
 """How many keys are looked up in one statement."""
 
 
-class Rows:
+class RowTables:
     """The tables of a store."""
 
     def __init__(self, connection: apsw.Connection, price: AnswerPrice = unpriced) -> None:
@@ -76,7 +76,7 @@ class Rows:
             self._connection.execute(ADOPT)
         return {-number: ids.file(-number) for number in range(1, batch.new_files + 1)}
 
-    def related(self, keys: Keys) -> set[int]:
+    def related(self, keys: ChatKeys) -> set[int]:
         """The chats that share a key with these."""
         files: set[int] = set()
         for some in _parts(keys.rows):

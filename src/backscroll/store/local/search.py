@@ -18,7 +18,7 @@ from backscroll.query import Query
 from backscroll.store.base import ChatHits, Hit, Scope, SearchPage
 from backscroll.store.batches import readable
 from backscroll.store.local.chats import ChatRows
-from backscroll.store.local.compile import Compiled, Compiler, literals
+from backscroll.store.local.compile import CompiledQuery, Compiler, literals
 from backscroll.store.local.database import array, select
 from backscroll.store.local.text import in_files
 
@@ -38,7 +38,7 @@ MOST_FILES: Final = 60_000
 PAGE: Final = 500
 
 
-class Shape(NamedTuple):
+class ChatSizes(NamedTuple):
     """How a library is divided into chats; computed once for many queries."""
 
     chat_of: Mapping[int, int]
@@ -47,7 +47,7 @@ class Shape(NamedTuple):
     """How many passages each chat has."""
 
     @classmethod
-    def of(cls, connection: apsw.Connection, searcher: tantivy.Searcher) -> "Shape":
+    def of(cls, connection: apsw.Connection, searcher: tantivy.Searcher) -> "ChatSizes":
         """The current state."""
         chat_of = dict(select(connection, "select id, chat from files where chat is not null"))
         return cls(chat_of, count_by_chat(searcher, Engine.all_query(), chat_of))
@@ -69,7 +69,9 @@ def count_by_chat(
 class Search:
     """One query to a store."""
 
-    def __init__(self, connection: apsw.Connection, searcher: tantivy.Searcher, shape: "Shape", scope: Scope) -> None:
+    def __init__(
+        self, connection: apsw.Connection, searcher: tantivy.Searcher, shape: "ChatSizes", scope: Scope
+    ) -> None:
         self._connection = connection
         self._searcher = searcher
         self._chat_of = shape.chat_of
@@ -100,7 +102,7 @@ class Search:
             if len(found.hits) < PAGE:
                 return
 
-    def _by_worth(self, compiled: Compiled, *, limit: int, offset: int, hits: int) -> SearchPage:
+    def _by_worth(self, compiled: CompiledQuery, *, limit: int, offset: int, hits: int) -> SearchPage:
         whole = compiled.whole()
         wanted = max(CANDIDATES, 10 * (limit + offset))
         if compiled.files is not None:
@@ -116,7 +118,7 @@ class Search:
         return self._page(ranked[offset : offset + limit], worth, best, hits, counts)
 
     def _counts(
-        self, compiled: Compiled, whole: Engine, best: dict[int, dict[int, float]], *, is_all: bool
+        self, compiled: CompiledQuery, whole: Engine, best: dict[int, dict[int, float]], *, is_all: bool
     ) -> dict[int, int]:
         """The number of passages of each chat; `is_all` if every match was found."""
         if is_all:
@@ -124,7 +126,7 @@ class Search:
         return count_by_chat(self._searcher, whole, self._chat_of, compiled.files)
 
     def _worth(
-        self, compiled: Compiled, chats: list[int], best: dict[int, dict[int, float]], counts: dict[int, int]
+        self, compiled: CompiledQuery, chats: list[int], best: dict[int, dict[int, float]], counts: dict[int, int]
     ) -> dict[int, tuple[int, float]]:
         """For each chat, how many of the words it has, and its score: its best passage, and bm25 of the whole."""
         tops = {chat: max(best[chat].values()) for chat in chats}
@@ -150,7 +152,7 @@ class Search:
         statement = "select id from files where chat in (select value from json_each(?))"
         return [number for (number,) in select(self._connection, statement, (array(chats),))]
 
-    def _placed(self, found: Any, compiled: Compiled) -> list[tuple[float, int, int]]:  # noqa: ANN401
+    def _placed(self, found: Any, compiled: CompiledQuery) -> list[tuple[float, int, int]]:  # noqa: ANN401
         """Score, chat and passage of a match."""
         addresses = [address for _, address in found.hits]
         if not addresses:
@@ -163,7 +165,9 @@ class Search:
             if isinstance(file, int) and file in self._chat_of and (compiled.files is None or file in compiled.files)
         ]
 
-    def _by_time(self, compiled: Compiled, *, oldest_first: bool, limit: int, offset: int, hits: int) -> SearchPage:
+    def _by_time(
+        self, compiled: CompiledQuery, *, oldest_first: bool, limit: int, offset: int, hits: int
+    ) -> SearchPage:
         whole = compiled.whole()
         order = tantivy.Order.Asc if oldest_first else tantivy.Order.Desc
         wanted = max(CANDIDATES, 20 * (limit + offset))

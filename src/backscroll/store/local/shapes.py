@@ -9,11 +9,11 @@ from backscroll.store.batches import readable, storable
 from backscroll.store.local.around import following_steps, turn_passages
 from backscroll.store.local.database import array, select
 from backscroll.store.local.faults import guarded
-from backscroll.store.local.rows import Rows
+from backscroll.store.local.rows import RowTables
 from backscroll.store.report_rows import FollowingStep, TurnPassage
 
 
-class Shapes:
+class ChatPieces:
     """The part of a store that reads chats piece by piece."""
 
     @property
@@ -24,7 +24,7 @@ class Shapes:
     @guarded
     def chat_shape(self, chat: int) -> ChatShape | None:
         """Everything, read in one transaction."""
-        rows = Rows(self.connection)
+        rows = RowTables(self.connection)
         with self.connection:  # otherwise a file may grow between reading its rows and its progress
             files = [(number, transcript) for number, transcript in rows.load([chat])]
             known = rows.known([transcript.place.file for _, transcript in files])

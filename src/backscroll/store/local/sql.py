@@ -36,7 +36,7 @@ START_SECONDS: Final = 60.0
 WORKER: Final = Path(__file__).with_name("sql_worker.py")
 
 
-class Statements:
+class StatementRunner:
     """Runs statements on a file. The process starts with the first statement and is kept for the next ones."""
 
     def __init__(self) -> None:

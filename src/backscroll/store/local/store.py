@@ -10,7 +10,7 @@ from backscroll.store.base import (
     Hit,
     IndexedFile,
     PassageText,
-    Pending,
+    PendingCounts,
     PendingPassage,
     Scope,
     SearchPage,
@@ -18,7 +18,7 @@ from backscroll.store.base import (
     StoredChat,
     Table,
 )
-from backscroll.store.batches import Batch, Keys, readable
+from backscroll.store.batches import Batch, ChatKeys, readable
 from backscroll.store.local.chats import ChatRows
 from backscroll.store.local.checking import problems_of
 from backscroll.store.local.counting import Counting, unpriced
@@ -27,24 +27,24 @@ from backscroll.store.local.faults import guarded, guarded_items
 from backscroll.store.local.generations import has_any, size_of
 from backscroll.store.local.opening import OpenIndex
 from backscroll.store.local.reports import LocalReports
-from backscroll.store.local.rows import WAITING, Rows
-from backscroll.store.local.search import Search, Shape
-from backscroll.store.local.shapes import Shapes
-from backscroll.store.local.sql import Statements
+from backscroll.store.local.rows import WAITING, RowTables
+from backscroll.store.local.search import ChatSizes, Search
+from backscroll.store.local.shapes import ChatPieces
+from backscroll.store.local.sql import StatementRunner
 from backscroll.store.local.text import STAGES
 from backscroll.store.prices import AnswerPrice
 
 
-class LocalStore(OpenIndex, Shapes):
+class LocalStore(OpenIndex, ChatPieces):
     """Everything that is derived, below one folder."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self._statements = Statements()
+        self._statements = StatementRunner()
         self._price: AnswerPrice = unpriced
         self._marks: list[int] | None = None
         self._is_unflushed = False
-        self._shape: tuple[object, Shape] | None = None
+        self._shape: tuple[object, ChatSizes] | None = None
 
     def close(self) -> None:
         """Let go of everything."""
@@ -77,42 +77,42 @@ class LocalStore(OpenIndex, Shapes):
     @guarded
     def indexed_files(self, sources: Iterable[str] | None = None) -> dict[str, IndexedFile]:
         """The files that were read, by id."""
-        return Rows(self.connection).known(sources)
+        return RowTables(self.connection).known(sources)
 
     @guarded
     def write(self, batch: Batch) -> dict[int, int]:
         """Write the whole batch, or nothing. Returns the ids of its new files."""
-        return Rows(self.connection, self._price).write(batch)
+        return RowTables(self.connection, self._price).write(batch)
 
     @guarded
-    def related_chats(self, keys: Keys) -> set[int]:
+    def related_chats(self, keys: ChatKeys) -> set[int]:
         """The chats that share something with these keys."""
-        return Rows(self.connection).related(keys)
+        return RowTables(self.connection).related(keys)
 
     @guarded
     def chats_of(self, files: Iterable[int]) -> set[int]:
         """The chats that these files are part of."""
-        return Rows(self.connection).chats_of(files)
+        return RowTables(self.connection).chats_of(files)
 
     @guarded
     def load_transcripts(self, chats: Iterable[int]) -> list[tuple[int, Transcript]]:
         """The transcripts of these chats as they were saved, by file."""
-        return list(Rows(self.connection).load(chats))
+        return list(RowTables(self.connection).load(chats))
 
     @guarded
     def titles_of(self, rows: Iterable[str]) -> dict[str, dict[str, str]]:
         """The titles that these rows were given, by row and by the file that gives it."""
-        return Rows(self.connection).titles_of(rows)
+        return RowTables(self.connection).titles_of(rows)
 
     @guarded
     def chats_titled_by(self, file: int) -> set[int]:
         """The chats of rows that a file gives titles to."""
-        return Rows(self.connection).titled_by(file)
+        return RowTables(self.connection).titled_by(file)
 
     @guarded
     def titles(self, files: Iterable[int]) -> dict[str, dict[str, str]]:
         """The titles that rows of these files were given, by row and by the file that gives it."""
-        return Rows(self.connection).titles(files)
+        return RowTables(self.connection).titles(files)
 
     # Words
 
@@ -182,7 +182,7 @@ class LocalStore(OpenIndex, Shapes):
         )
 
     @guarded
-    def pending(self) -> Pending:
+    def pending(self) -> PendingCounts:
         """What is not findable yet."""
         total = 0
         roles: list[str] = []
@@ -194,7 +194,7 @@ class LocalStore(OpenIndex, Shapes):
             )
             total += sum(count for _, count in found)
             roles += [role for role in stage if any(role == name for name, _ in found)]
-        return Pending(total, tuple(roles))
+        return PendingCounts(total, tuple(roles))
 
     @guarded
     def note(self, name: str, value: str) -> None:
@@ -290,7 +290,7 @@ class LocalStore(OpenIndex, Shapes):
         searcher = self.text.searcher()
         version = (self.connection.pragma("data_version"), self.connection.total_changes(), self.text.opstamp)
         if self._shape is None or self._shape[0] != version:
-            self._shape = (version, Shape.of(self.connection, searcher))
+            self._shape = (version, ChatSizes.of(self.connection, searcher))
         return Search(self.connection, searcher, self._shape[1], scope)
 
     def _positions(self) -> list[int]:

@@ -17,7 +17,7 @@ from backscroll.conversation import Role
 from backscroll.disk import private_folder
 from backscroll.query import LONGEST_WORD, Preparation, distance, normal
 from backscroll.store.base import DamagedStoreError, PassageText
-from backscroll.store.local.checked import Checked, check_sum
+from backscroll.store.local.checked import VerifiedFiles, check_sum
 
 STAGES: Final = (
     (Role.TITLE, Role.PROMPT, Role.ANSWER, Role.THINKING),
@@ -75,7 +75,7 @@ META: Final = msgspec.json.Decoder(_Meta)
 class TextIndex:
     """The passages of a library by their words."""
 
-    def __init__(self, folder: Path, checked: Checked, *, write: bool) -> None:
+    def __init__(self, folder: Path, checked: VerifiedFiles, *, write: bool) -> None:
         """Readers get an empty index if none exists yet; the writer makes one. A damaged one is an error for both."""
         self.folder = folder
         self._checked = checked
