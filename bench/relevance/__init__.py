@@ -1,0 +1,1 @@
+"""Half-remembered queries and questions over real chats, written by hand, and how well they are answered."""

@@ -1,0 +1,75 @@
+"""What is asked: the queries and questions in the data files beside this, and to which half each belongs."""
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+HERE: Final = Path(__file__).parent
+HALVES: Final = ("tune", "report")
+KINDS: Final = ("paraphrase", "filler", "typo", "identifier", "error", "command", "language", "detail")
+NEARNESS: Final = ("far", "near")
+
+
+@dataclass(frozen=True)
+class Query:
+    """What somebody types who half remembers a chat."""
+
+    kind: str
+    text: str
+    chats: tuple[str, ...]
+    """The chats that are right; the first decides the half."""
+
+    @property
+    def half(self) -> str:
+        """`tune` is for choosing weights, `report` for the figures that are told."""
+        return half_of(self.chats[0])
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question for `recall`. Without facts it is one that no chat answers."""
+
+    kind: str
+    text: str
+    chat: str = ""
+    facts: tuple[str, ...] = ()
+    """An answer has one of these."""
+
+    @property
+    def half(self) -> str:
+        """By the chat, or by the question where there is no chat."""
+        return half_of(self.chat or self.text)
+
+
+def half_of(name: str) -> str:
+    """The half of a chat, with all that is asked about it."""
+    return HALVES[0] if sha256(name.encode()).digest()[0] % 2 else HALVES[1]
+
+
+def queries() -> list[Query]:
+    """All queries, in the order of the file."""
+    return [
+        Query(asked["kind"], asked["text"], (chat["id"], *asked.get("also", ())))
+        for chat in _read("queries.toml")["chat"]
+        for asked in chat["queries"]
+    ]
+
+
+def questions() -> list[Question]:
+    """All questions for `recall`: those with an answer, then those without."""
+    return list(_questions())
+
+
+def _questions() -> Iterator[Question]:
+    read = _read("questions.toml")
+    for asked in read["answerable"]:
+        yield Question("answerable", asked["question"], asked["chat"], tuple(asked["facts"]))
+    for asked in read["unanswerable"]:
+        yield Question(asked["kind"], asked["question"])
+
+
+def _read(name: str) -> dict[str, Any]:
+    return tomllib.loads((HERE / name).read_text(encoding="utf-8"))

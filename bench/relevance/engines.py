@@ -1,0 +1,76 @@
+"""Who is asked: backscroll as its commands ask it, and peers."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from backscroll.errors import BackscrollError
+from backscroll.files import Home
+from backscroll.library import Library, local_library
+from backscroll.library.memory.recall import recall
+from backscroll.render.recall import recalled_text
+from backscroll.settings import load_settings
+from bench import peers
+from bench.relevance.asked import Question
+
+SHOWN: Final = 20
+"""As many chats as `backscroll search` shows."""
+PEER_ROWS: Final = 100
+"""What peers are asked for: some list messages, and ten chats have to be among them."""
+OURS: Final = "backscroll"
+
+Search = Callable[[str], list[str]]
+"""From a query to the sessions of the chats that were found, the best chat first."""
+
+
+@contextmanager
+def our_library(home: Path, folder: Path) -> Iterator[Library]:
+    """A library of this home, up to date."""
+    with local_library(load_settings([home], folder), [Home(home)]) as library:
+        library.refresh(with_text=True)
+        yield library
+
+
+def our_search(library: Library, sessions: Mapping[str, set[str]]) -> Search:
+    """What `backscroll search` does with a query; each chat is named by the session that queries name it by."""
+    names = {session: min(group) for group in sessions.values() for session in group}
+
+    def search(text: str) -> list[str]:
+        try:
+            found = library.search(text, limit=SHOWN)
+        except BackscrollError:
+            return []  # refused as syntax: nothing was found for somebody who typed this
+        chats = [chat.chat.overview.sessions for chat in found.chats]
+        return [next((names[name] for name in chat if name in names), chat[0] if chat else "") for chat in chats]
+
+    return search
+
+
+def our_answer(library: Library, question: Question) -> tuple[bool, bool]:
+    """Whether `backscroll recall` answers at all, and whether the answer has the fact."""
+    found = recall(library, question.text)
+    text = plain(recalled_text(found))
+    return bool(found.passages), any(plain(fact) in text for fact in question.facts)
+
+
+def plain(text: str) -> str:
+    """A text without the marks of quotations and Markdown, in one line of small letters."""
+    return " ".join(MARKS.sub("", QUOTED.sub("", text)).split()).casefold()
+
+
+def peer_search(search: peers.Search) -> Search:
+    """A peer, asked with the query as it is written."""
+
+    def asked(text: str) -> list[str]:
+        try:
+            return search(peers.Query("word", (text,), limit=PEER_ROWS))
+        except peers.UnableError:
+            return []
+
+    return asked
+
+
+QUOTED: Final = re.compile(r"^> ?", re.MULTILINE)
+MARKS: Final = re.compile(r"[`*]")
