@@ -10,6 +10,7 @@ from backscroll.files import ChangedFile, Home, look
 from backscroll.library import find_kept, forget, local_library, open_archive
 from backscroll.library.archives import archive_folder
 from backscroll.library.indexing.costs import cost_with
+from backscroll.library.indexing.follow import PresentFiles
 from backscroll.library.indexing.follow import _take as take_changes
 from backscroll.library.indexing.ingest import Ingest
 from backscroll.library.indexing.prices import load_prices
@@ -215,14 +216,15 @@ def test_a_session_that_is_emptied_while_it_is_followed_hides_nothing(shelf: She
         prices = load_prices(library.settings)
         store = library.store.start_writing()
         store.use_prices(cost_with(prices), prices.fingerprint)
-        ingest = Ingest(store)
+        ingest, present = Ingest(store), PresentFiles([home])
         for data in (b"", jsonl(draw("n <- - user: a lion", session="S1")), SESSION[NAME] * 2):
             shelf.write({NAME: data})
             file = look(home, shelf.home / NAME)
             assert file is not None
             batch = [ChangedFile(file, gone=False)]
+            present.take(batch)
             capture_changed(writer, home, home.machine, batch)
-            take_changes(ingest, library, [home], batch, writer)
+            take_changes(ingest, library, present, batch, writer)
             index_texts(store, Sources([home], writer), NoProgress())
             ingest.finish()
             sizes.append(len(store.indexed_files()))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from backscroll.archive import Archive, Writer, capture_changed
-from backscroll.files import TRANSCRIPTS, ChangedFile, FileKind, Home, HomeFile, discover, watch
+from backscroll.files import TRANSCRIPTS, ChangedFile, Discovery, FileKind, Home, HomeFile, watch
 from backscroll.library.archives import archive_folder
 from backscroll.library.indexing.costs import cost_with
 from backscroll.library.indexing.ingest import Ingest
@@ -45,6 +45,34 @@ class Followed:
     """The files that changed."""
 
 
+class PresentFiles:
+    """The files of some homes as the batches of `watch` have reported them.
+
+    The index is compared with these, never with the disk: what happens meanwhile comes in a later batch. A file that
+    came and went between two batches is in none, so an index that had seen it would keep it for good.
+    """
+
+    def __init__(self, homes: Sequence[Home]) -> None:
+        self.homes = homes
+        self._files: dict[str, HomeFile] = {}
+
+    def take(self, batch: Sequence[ChangedFile]) -> None:
+        """Remember what a batch reports."""
+        for file, gone in batch:
+            if gone:
+                self._files.pop(file.name, None)
+            else:
+                self._files[file.name] = file
+
+    def discoveries(self) -> list[Discovery]:
+        """The same, as if the homes had just been looked through."""
+        found = {str(home.path): Discovery(home) for home in self.homes if home.exists}
+        for file in self._files.values():
+            if file.home in found:
+                found[file.home].add(file)
+        return list(found.values())
+
+
 def follow(
     library: "Library", stop: threading.Event | None = None, progress: Progress | None = None
 ) -> Iterator[Followed]:
@@ -61,14 +89,16 @@ def follow(
             prices = load_prices(settings)
             store.use_prices(cost_with(prices), prices.fingerprint)
             ingest = Ingest(store)
+            present = PresentFiles(homes)
             for batch in watch(homes, stop=stop):
+                present.take(batch)
                 for home in homes:
                     mine = [changed for changed in batch if changed.file.path.is_relative_to(home.path)]
                     if mine:
                         capture_changed(writer, home, home.machine, mine)
                 work = ingest.work
                 before = (work.files, work.records, work.lines, work.size)
-                _take(ingest, library, homes, batch, writer)
+                _take(ingest, library, present, batch, writer)
                 store.note("catalogue", catalogue_stamp(settings))
                 passages = index_texts(store, Sources(homes, writer), NoProgress(), recent=ingest.recent)
                 ingest.finish()
@@ -93,7 +123,7 @@ def observe(library: "Library", stop: threading.Event) -> Iterator[Followed]:
 
 
 def _take(
-    ingest: Ingest, library: "Library", homes: Sequence[Home], batch: Sequence[ChangedFile], archive: Archive
+    ingest: Ingest, library: "Library", present: PresentFiles, batch: Sequence[ChangedFile], archive: Archive
 ) -> None:
     tracked = [
         changed
@@ -101,20 +131,20 @@ def _take(
         if is_tracked(changed.file.kind, changed.file.relative) and not is_forgotten(archive, changed.file)
     ]
     if any(changed.gone for changed in tracked):
-        _settle(ingest, library, homes, archive)  # a missing file may have moved, or only be in the archive
+        _settle(ingest, library, present, archive)  # a missing file may have moved, or only be in the archive
         return
-    for home in homes:
+    for home in present.homes:
         files = [changed.file for changed in tracked if changed.file.path.is_relative_to(home.path)]
         if any(_has_other_versions(library, home, file, archive) for file in files):
-            _settle(ingest, library, homes, archive)
+            _settle(ingest, library, present, archive)
             return
         if files:
             around = _around(files)
             known = library.store.indexed_files(around)
             fresh = [file for file in files if not _is_the_same(file, known.get(file.id))]
-            sources = Sources(homes, None)
-            present = {name: found for name in around if (found := sources.find(name)) is not None}
-            ingest.run(tasks_for(fresh, known, present), later=True)
+            sources = Sources(present.homes, None)
+            found = {name: source for name in around if (source := sources.find(name)) is not None}
+            ingest.run(tasks_for(fresh, known, found), later=True)
 
 
 def _has_other_versions(library: "Library", home: Home, file: HomeFile, archive: Archive) -> bool:
@@ -133,8 +163,8 @@ def _has_other_versions(library: "Library", home: Home, file: HomeFile, archive:
     return shown != known or (about != file.key and bool(known))
 
 
-def _settle(ingest: Ingest, library: "Library", homes: Sequence[Home], archive: Archive) -> None:
-    found = without_forgotten([discover(home) for home in homes if home.exists], archive)
+def _settle(ingest: Ingest, library: "Library", present: PresentFiles, archive: Archive) -> None:
+    found = without_forgotten(present.discoveries(), archive)
     work = plan(library.store.indexed_files(), found, archive, library.machine)
     ingest.run(work.tasks, work.removed, work.archived)
 
