@@ -13,8 +13,25 @@ if TYPE_CHECKING:
     from backscroll.library import FoundPassage, Hit, SearchResults
 
 
+class InChat(Item):
+    """Something of a chat, with what one wants to know of the chat itself."""
+
+    __slots__ = ()
+    chat: Chat
+
+    @property
+    def title(self) -> str:
+        """Of the chat."""
+        return self.chat.title
+
+    @property
+    def project(self) -> str | None:
+        """Of the chat."""
+        return self.chat.project
+
+
 @dataclass(frozen=True, slots=True)
-class Passage(Item):
+class Passage(InChat):
     """A passage that was found: a prompt, a part of an answer, a call, an output, a title."""
 
     COLUMNS: ClassVar = (
@@ -47,16 +64,6 @@ class Passage(Item):
     _library: "Library" = field(repr=False, compare=False)
     _hit: "Hit" = field(repr=False, compare=False)
 
-    @property
-    def title(self) -> str:
-        """Of the chat."""
-        return self.chat.title
-
-    @property
-    def project(self) -> str | None:
-        """Of the chat."""
-        return self.chat.project
-
     def text(self) -> str:
         """All of it, read from where it stands."""
         return self._library._asked().text(self._hit)
@@ -68,7 +75,7 @@ class Passage(Item):
 
 
 @dataclass(frozen=True, slots=True)
-class Result(Item):
+class Result(InChat):
     """A chat that was found, with its best passages."""
 
     COLUMNS: ClassVar = ("chat", "title", "project", "last_active", "found", "score")
@@ -80,16 +87,6 @@ class Result(Item):
     passages: Items[Passage]
     """The best of them."""
     score: float
-
-    @property
-    def title(self) -> str:
-        """Of the chat."""
-        return self.chat.title
-
-    @property
-    def project(self) -> str | None:
-        """Of the chat."""
-        return self.chat.project
 
     @property
     def last_active(self) -> datetime | None:

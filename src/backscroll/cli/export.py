@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import click
 
@@ -72,10 +72,11 @@ def command(
     library = open_library(request)
     chats = _chosen(library, names, query, project)
     hiding = redactor(emails=emails) if masks else None
+    options = ExportOptions(form, detail, hiding, out, force, request.quiet)
     if names and len(chats) == 1 and query is None and project is None:
-        _export_one(library, chats[0], form, out, detail, hiding, force=force, quiet=request.quiet)
+        _export_one(library, chats[0], options)
     else:
-        _export_all(library, chats, form, out, detail, hiding, force=force, quiet=request.quiet)
+        _export_all(library, chats, options)
     if hiding is not None and not request.quiet:
         write_note(redaction_summary(hiding))
 
@@ -97,65 +98,63 @@ def _chosen(library: "Library", names: tuple[str, ...], query: str | None, proje
     return chats
 
 
-def _export_one(
-    library: "Library",
-    stored: "StoredChat",
-    form: Form,
-    out: Path | None,
-    detail: "Detail | None",
-    hiding: "Redactor | None",
-    *,
-    force: bool,
-    quiet: bool,
-) -> None:
+class ExportOptions(NamedTuple):
+    """How chats are written, and where to."""
+
+    form: Form
+    detail: "Detail | None"
+    hiding: "Redactor | None"
+    out: Path | None
+    force: bool
+    quiet: bool
+
+    @property
+    def is_private(self) -> bool:
+        """Whether the files may hold secrets."""
+        return self.hiding is None
+
+
+def _export_one(library: "Library", stored: "StoredChat", options: ExportOptions) -> None:
     from backscroll.cli.writing import write_new
 
+    form, out = options.form, options.out
     if str(out) == "-" or (out is None and not sys.stdout.isatty()):
-        for piece in _pieces(library, stored, form, detail, hiding):
+        for piece in _pieces(library, stored, options):
             click.echo(_shown(piece, form) if sys.stdout.isatty() else piece, nl=False)
         return
     name = f"{_file_name(stored)}.{form}"
     path = Path(name) if out is None else out / name if out.is_dir() else out
-    write_new(path, _pieces(library, stored, form, detail, hiding), force=force, private=hiding is None)
-    if not quiet:
+    write_new(path, _pieces(library, stored, options), force=options.force, private=options.is_private)
+    if not options.quiet:
         write_note(f"wrote {clean_line(str(path))}")
 
 
-def _export_all(
-    library: "Library",
-    chats: "list[StoredChat]",
-    form: Form,
-    out: Path | None,
-    detail: "Detail | None",
-    hiding: "Redactor | None",
-    *,
-    force: bool,
-    quiet: bool,
-) -> None:
+def _export_all(library: "Library", chats: "list[StoredChat]", options: ExportOptions) -> None:
     from backscroll.cli.writing import make_folder, write_new
     from backscroll.render.html.export_site import index_page
     from backscroll.web.export_assets import export_assets
 
+    form, out = options.form, options.out
     if out is None or str(out) == "-":
         raise UsageError(f"{plural(len(chats), 'chat')} need a folder", "name one: --out FOLDER")
-    make_folder(out, force=force, private=hiding is None)
+    make_folder(out, force=options.force, private=options.is_private)
     entries: list[ExportedChat] = []
-    with ProgressLine("exporting", quiet=quiet) as progress:
+    with ProgressLine("exporting", quiet=options.quiet) as progress:
         progress.begin("exporting", sum(chat.overview.messages for chat in chats), "messages")
         taken: set[str] = set()
         for stored in chats:
             name = _free_name(_file_name(stored), form, taken)
-            pieces = _pieces(library, stored, form, detail, hiding, entries=entries, name=name)
-            write_new(out / name, pieces, force=force, private=hiding is None)
+            pieces = _pieces(library, stored, options, entries=entries, name=name)
+            write_new(out / name, pieces, force=options.force, private=options.is_private)
             progress.add(stored.overview.messages)
     if form == "html":
         projects = {stored.overview.project for stored in chats}
         title = (
             f"Chats of {entries[0].overview.project}" if len(projects) == 1 and entries[0].overview.project else "Chats"
         )
-        pieces = index_page(entries, export_assets(), title=title, is_redacted=hiding is not None)
-        write_new(out / "index.html", pieces, force=force, private=hiding is None)
-    if not quiet:
+        pieces = index_page(entries, export_assets(), title=title, is_redacted=not options.is_private)
+        write_new(out / "index.html", pieces, force=options.force, private=options.is_private)
+    if not options.quiet:
         write_note(
             f"wrote {plural(len(chats), 'chat')} to {clean_line(str(out / 'index.html' if form == 'html' else out))}"
         )
@@ -170,9 +169,7 @@ def _shown(piece: str | bytes, form: Form) -> str:
 def _pieces(
     library: "Library",
     stored: "StoredChat",
-    form: Form,
-    detail: "Detail | None",
-    hiding: "Redactor | None",
+    options: ExportOptions,
     *,
     entries: "list[ExportedChat] | None" = None,
     name: str = "",
@@ -183,6 +180,7 @@ def _pieces(
     from backscroll.render.html.export_site import exported_chat
     from backscroll.web.export_assets import export_assets
 
+    form, hiding = options.form, options.hiding
     if form == "jsonl":
         yield from rows_of(library, stored, hiding)
         return
@@ -190,7 +188,7 @@ def _pieces(
     if entries is not None and form == "html":
         entries.append(exported_chat(name, shared, shared.overview))
     back = "index.html" if entries is not None else None
-    yield from exported(shared, form, export_assets(), detail=detail, back=back)
+    yield from exported(shared, form, export_assets(), detail=options.detail, back=back)
 
 
 def _free_name(name: str, form: Form, taken: set[str]) -> str:

@@ -151,7 +151,7 @@ def _told(
         return None
     steps = []
     for (kind, tried), said in zip(way.steps, others, strict=True):
-        when = EPOCH + timedelta(microseconds=tried.time) if tried.time is not None else None
+        when = EPOCH + timedelta(microseconds=tried.row.time) if tried.row.time is not None else None
         place = Citation(source.chat, source.title, source.project, tried.step.uuid or "", when, kind, source.agent)
         if said:
             steps.append(Solution(place, kind, said))

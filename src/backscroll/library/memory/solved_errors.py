@@ -103,13 +103,13 @@ def shown(texts: Texts, tried: Attempt, project: str | None) -> str:
     values = _given(texts, tried)
     if isinstance(command := values.get("command"), str):
         return command.strip()
-    path = str(values.get("file_path") or values.get("notebook_path") or tried.target or "")
+    path = str(values.get("file_path") or values.get("notebook_path") or tried.row.target or "")
     if project and path.startswith(f"{project.rstrip('/')}/"):
         path = path[len(project.rstrip("/")) + 1 :]
     new = values.get("new_string") or values.get("content") or values.get("new_source")
     if path:
-        return f"{path}: {new}".strip() if isinstance(new, str) else f"{tried.tool} {path}"
-    return f"{tried.tool} {tried.step.text(texts)}".strip()
+        return f"{path}: {new}".strip() if isinstance(new, str) else f"{tried.row.tool} {path}"
+    return f"{tried.row.tool} {tried.step.text(texts)}".strip()
 
 
 def _way_out(texts: Texts, course: Aftermath) -> Resolution:
@@ -118,19 +118,19 @@ def _way_out(texts: Texts, course: Aftermath) -> Resolution:
     if call is None:
         return Resolution(None, [("answer", answers[-1])] if answers else [])
     wanted = _kind(texts, call)
-    results = {tried.call: tried for tried in course.following if tried.step.role == "output"}
+    results = {tried.row.call: tried for tried in course.following if tried.step.role == "output"}
     steps: list[tuple[str, Attempt]] = []
     was_tried = False
     inputs = [tried for tried in course.following if tried.step.role == "input"][:WITHIN]
     for tried in inputs:
-        result = results.get(tried.call)
-        is_done = result is not None and result.state == CallState.DONE
-        if tried.tool == call.tool and _kind(texts, tried) == wanted:
+        result = results.get(tried.row.call)
+        is_done = result is not None and result.row.state == CallState.DONE
+        if tried.row.tool == call.row.tool and _kind(texts, tried) == wanted:
             was_tried = True
             if is_done:
                 return Resolution(True, [*_last(steps), ("worked", tried), *_said_after(course, tried)])
         if is_done:
-            kind = "edit" if tried.tool in FILE_TOOLS else "command" if tried.tool in SHELL_TOOLS else "call"
+            kind = "edit" if tried.row.tool in FILE_TOOLS else "command" if tried.row.tool in SHELL_TOOLS else "call"
             steps.append((kind, tried))
     last = [("answer", answers[-1])] if answers else []
     return Resolution(False if was_tried else None, [*_last(steps), *last])
@@ -149,8 +149,8 @@ def _said_after(course: Aftermath, tried: Attempt) -> list[tuple[str, Attempt]]:
 
 def _kind(texts: Texts, tried: Attempt) -> str:
     """What a call is about; equal for a call and its retry."""
-    if tried.target is not None or tried.tool not in SHELL_TOOLS:
-        return tried.target or ""
+    if tried.row.target is not None or tried.row.tool not in SHELL_TOOLS:
+        return tried.row.target or ""
     return command_kind(str(_given(texts, tried).get("command") or ""))
 
 

@@ -27,14 +27,7 @@ class Attempt(NamedTuple):
     """A step after an error, or the call that ended in it."""
 
     step: PassageRef
-    tool: str | None
-    target: str | None
-    """The file it reads or changes, if any."""
-    call: str | None
-    state: str | None
-    """For a result, how the call ended."""
-    signature: str | None
-    time: int | None
+    row: FollowingStep
 
 
 class Aftermath(NamedTuple):
@@ -79,7 +72,7 @@ def courses(library: Library, hits: Sequence[Hit]) -> dict[int, Aftermath]:
 
 def _attempt(hit: Hit, step: FollowingStep) -> Attempt:
     place = PassageRef(hit.source, step.start, step.length, step.number, step.role, step.uuid)
-    return Attempt(place, step.tool, step.target, step.call, step.state, step.signature, step.time)
+    return Attempt(place, step)
 
 
 AHEAD: Final = 400

@@ -8,32 +8,10 @@ from typing import Any, Final
 
 import apsw
 
+from backscroll.store import report_rows
 from backscroll.store.local.database import Row, select, typed
 from backscroll.store.local.faults import guarded
 from backscroll.store.local.reports import cache, context, files, time, tools, usage
-from backscroll.store.report_rows import (
-    AnswerRow,
-    CachedAnswer,
-    ChatMoment,
-    CompactionPlace,
-    ContextAnswer,
-    ContextPart,
-    ContextPassage,
-    FileCallRow,
-    ReportedCosts,
-    RowTime,
-    TimeUnit,
-    ToolCallRow,
-    ToolCount,
-    TurnStart,
-    TypedPrompt,
-    UnsizedPassage,
-    UsageByName,
-    UsageByPeriod,
-    UsageDimension,
-    UsageSpan,
-    UsageSums,
-)
 
 STATEMENTS: Final[dict[str, str]] = {
     **usage.STATEMENTS,
@@ -52,88 +30,90 @@ class LocalReports:
         self._connection = connection
         self._values = {"files": files, "since": since, "until": until}
 
-    def usage_by(self, dimension: UsageDimension) -> list[UsageByName]:
+    def usage_by(self, dimension: report_rows.UsageDimension) -> list[report_rows.UsageByName]:
         """Tokens and money by a dimension and model."""
         rows = self._select(f"usage by {dimension}")
-        return [UsageByName(name, model, UsageSums._make(sums)) for name, model, *sums in rows]
+        return [report_rows.UsageByName(name, model, report_rows.UsageSums._make(sums)) for name, model, *sums in rows]
 
-    def usage_over_time(self, unit: TimeUnit, ahead: int = 0) -> list[UsageByPeriod]:
+    def usage_over_time(self, unit: report_rows.TimeUnit, ahead: int = 0) -> list[report_rows.UsageByPeriod]:
         """Tokens and money by period and model."""
         rows = self._select(f"usage by {unit}", ahead)
-        return [UsageByPeriod(period, model, UsageSums._make(sums)) for period, model, *sums in rows]
+        return [
+            report_rows.UsageByPeriod(period, model, report_rows.UsageSums._make(sums)) for period, model, *sums in rows
+        ]
 
-    def usage_span(self) -> UsageSpan | None:
+    def usage_span(self) -> report_rows.UsageSpan | None:
         """When the first and the last answer of all were."""
         ((first, last),) = self._select("usage span")
-        return None if first is None else UsageSpan(first, last)
+        return None if first is None else report_rows.UsageSpan(first, last)
 
-    def reported_costs(self) -> ReportedCosts:
+    def reported_costs(self) -> report_rows.ReportedCosts:
         """What the client wrote down as costs."""
-        return self._rows("reported costs", ReportedCosts)[0]
+        return self._rows("reported costs", report_rows.ReportedCosts)[0]
 
-    def answers(self) -> list[AnswerRow]:
+    def answers(self) -> list[report_rows.AnswerRow]:
         """Every answer, in the order of time."""
-        return self._rows("answers", AnswerRow)
+        return self._rows("answers", report_rows.AnswerRow)
 
-    def cached_answers(self) -> list[CachedAnswer]:
+    def cached_answers(self) -> list[report_rows.CachedAnswer]:
         """Every answer up to the end of the time."""
-        return self._rows("cache answers", CachedAnswer)
+        return self._rows("cache answers", report_rows.CachedAnswer)
 
     def chat_titles(self) -> dict[str, str]:
         """The titles of chats by their ids."""
         return dict(self._select("titles"))
 
-    def moments(self) -> list[ChatMoment]:
+    def moments(self) -> list[report_rows.ChatMoment]:
         """The rows of chats."""
-        return self._rows("moments", ChatMoment)
+        return self._rows("moments", report_rows.ChatMoment)
 
-    def prompt_moments(self) -> list[ChatMoment]:
+    def prompt_moments(self) -> list[report_rows.ChatMoment]:
         """Those of them that were typed, or are interruptions."""
-        return self._rows("prompts", ChatMoment)
+        return self._rows("prompts", report_rows.ChatMoment)
 
-    def calls_by_tool(self) -> list[ToolCount]:
+    def calls_by_tool(self) -> list[report_rows.ToolCount]:
         """How often each tool was called."""
-        return self._rows("calls by tool", ToolCount)
+        return self._rows("calls by tool", report_rows.ToolCount)
 
-    def tool_calls(self) -> list[ToolCallRow]:
+    def tool_calls(self) -> list[report_rows.ToolCallRow]:
         """Every call."""
-        return self._rows("calls", ToolCallRow)
+        return self._rows("calls", report_rows.ToolCallRow)
 
-    def turn_starts(self) -> list[TurnStart]:
+    def turn_starts(self) -> list[report_rows.TurnStart]:
         """Where turns begin."""
-        return self._rows("turns", TurnStart)
+        return self._rows("turns", report_rows.TurnStart)
 
-    def file_calls(self) -> list[FileCallRow]:
+    def file_calls(self) -> list[report_rows.FileCallRow]:
         """Every call that reads or changes a file."""
-        return self._rows("file calls", FileCallRow)
+        return self._rows("file calls", report_rows.FileCallRow)
 
-    def typed_prompts(self) -> list[TypedPrompt]:
+    def typed_prompts(self) -> list[report_rows.TypedPrompt]:
         """The prompts."""
-        return self._rows("file prompts", TypedPrompt)
+        return self._rows("file prompts", report_rows.TypedPrompt)
 
-    def row_times(self) -> list[RowTime]:
+    def row_times(self) -> list[report_rows.RowTime]:
         """When rows were written."""
-        return self._rows("file moments", RowTime)
+        return self._rows("file moments", report_rows.RowTime)
 
-    def context_parts(self) -> list[ContextPart]:
+    def context_parts(self) -> list[report_rows.ContextPart]:
         """What chats are made of."""
-        return self._rows("context parts", ContextPart)
+        return self._rows("context parts", report_rows.ContextPart)
 
-    def context_passages(self) -> list[ContextPassage]:
+    def context_passages(self) -> list[report_rows.ContextPassage]:
         """Every passage of chats."""
-        return self._rows("context rows", ContextPassage)
+        return self._rows("context rows", report_rows.ContextPassage)
 
-    def unsized_passages(self) -> list[UnsizedPassage]:
+    def unsized_passages(self) -> list[report_rows.UnsizedPassage]:
         """The passages of chats whose size is not known."""
-        return self._rows("context unsized", UnsizedPassage)
+        return self._rows("context unsized", report_rows.UnsizedPassage)
 
-    def context_answers(self) -> list[ContextAnswer]:
+    def context_answers(self) -> list[report_rows.ContextAnswer]:
         """The answers of chats."""
-        return self._rows("context answers", ContextAnswer)
+        return self._rows("context answers", report_rows.ContextAnswer)
 
-    def compactions(self) -> list[CompactionPlace]:
+    def compactions(self) -> list[report_rows.CompactionPlace]:
         """The compactions of chats."""
-        return self._rows("context compactions", CompactionPlace)
+        return self._rows("context compactions", report_rows.CompactionPlace)
 
     def _rows(self, name: str, kind: type[Row]) -> list[Row]:
         return typed(kind, self._select(name))
