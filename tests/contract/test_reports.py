@@ -81,6 +81,7 @@ def test_usage_counts_each_answer_once_under_every_name(world: Desk) -> None:
     assert names["agent"] == {None, "x1"}
     assert names["git-branch"] == {"main", "feature"}
     assert {row.name for row in ask(world).usage_by("version")} == {"2.1.42"}
+    assert len({row.name for row in ask(world).usage_by("machine")}) == 1
 
 
 @covers("reports")

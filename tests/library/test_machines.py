@@ -135,6 +135,9 @@ def test_machine_is_a_field(shelf: Shelf) -> None:
     assert (shelf.total("machine:desk they"), shelf.total("they")) == (1, 2)
     with shelf.open() as library:
         (row,) = usage(library, ReportRequest(library.parse("machine:desk")), "model").as_dicts()
+        machines = {one["machine"]: one["messages"] for one in usage(library, ReportRequest(), "machine").as_dicts()}
+        assert set(machines) == {DESK, library.machine.id}
+        assert machines[DESK] == row["messages"]
         assert row["messages"] == 1
 
 

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from backscroll.records import FILE_TOOLS
 from backscroll.store.batches import EPOCH
 
-UsageDimension = Literal["model", "project", "chat", "agent", "git-branch", "version"]
+UsageDimension = Literal["model", "project", "chat", "agent", "git-branch", "version", "machine"]
 TimeUnit = Literal["quarter", "hour", "day"]
 """A quarter is one of an hour: every time zone's days begin with one."""
 

@@ -62,7 +62,7 @@ def check(library: Library, told: dict[str, Told]) -> None:
     assert report.facts["synthetic"] == len(told) - len(real)
     for zone in ZONES:
         assert groups_of(usage(library, ReportRequest(zone=zone), "day")) == plain(by_day(told, zone))
-    for by in ("hour", "week", "month", "project", "chat", "agent", "git-branch", "version"):
+    for by in ("hour", "week", "month", "project", "chat", "agent", "git-branch", "version", "machine"):
         other = usage(library, ReportRequest(zone=ZONES[0]), by)
         assert other.facts == report.facts, by
         assert sum(row["messages"] for row in other.as_dicts()) == len(real), by

@@ -5,7 +5,7 @@ import click
 from backscroll.cli.options import global_options
 from backscroll.cli.stats.common import begin, finish, report_options
 
-DIMENSIONS = ("day", "week", "month", "hour", "model", "project", "chat", "agent", "git-branch", "version")
+DIMENSIONS = ("day", "week", "month", "hour", "model", "project", "chat", "agent", "git-branch", "version", "machine")
 
 
 @click.command("usage", short_help="Tokens and costs, by day, model, project …")

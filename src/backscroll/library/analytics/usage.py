@@ -12,7 +12,7 @@ from backscroll.library.library import Library
 from backscroll.pricing import microdollars
 from backscroll.store import ReportedCosts, UsageDimension, UsageSums, moment_of
 
-DIMENSIONS: Final = (*PERIODS, "model", "project", "chat", "agent", "git-branch", "version")
+DIMENSIONS: Final = (*PERIODS, "model", "project", "chat", "agent", "git-branch", "version", "machine")
 MEASURES: Final = (
     "messages",
     "input_tokens",
@@ -70,7 +70,10 @@ def usage(library: Library, asked: ReportRequest, by: str = "day") -> Report:
         if row.model == SYNTHETIC:
             synthetic.add(row.sums)
             continue
-        groups[row.name or "-"].add(row.sums)
+        name = row.name or "-"
+        if by == "machine" and library.machine.is_own(name):
+            name = library.machine.id  # whatever it was called before
+        groups[name].add(row.sums)
         total.add(row.sums)
         if row.sums.unpriced:
             unknown[row.model or "no model"] += row.sums.unpriced

@@ -13,7 +13,7 @@ from backscroll.web.addresses import agent_address, chats_address, search_addres
 from backscroll.web.addresses import chat_address as chat_address
 from backscroll.web.pages.stats_periods import bounds_of, is_drawn
 
-FIELDS: Final = {"project": "project", "model": "model", "git-branch": "branch"}
+FIELDS: Final = {"project": "project", "model": "model", "git-branch": "branch", "machine": "machine"}
 """Columns whose values a query can ask for."""
 LONGEST_NAME: Final = 60
 NAMELESS: Final = ("", "-", None)

@@ -32,6 +32,7 @@ STATEMENTS: Final = {
     "usage by agent": _by("coalesce(f.agent, case when s.agent then 'inline' end), s.model", FILES),
     "usage by git-branch": _by("s.git_branch, s.model"),
     "usage by version": _by("s.version, s.model"),
+    "usage by machine": _by("f.machine, s.model", FILES),
     "reported costs": """
 select count(*), coalesce(sum(u.reported_cost), 0), coalesce(sum(u.cost), 0), coalesce(sum(u.cost is null), 0)
 from counted u
