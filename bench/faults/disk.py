@@ -6,6 +6,7 @@ after that file was flushed.
 """
 
 import hashlib
+import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ STRING: Final = re.compile(r'"((?:\\x[0-9a-f]{2})*)"')
 NUMBERS: Final = re.compile(r"(?<![\w\\])-?\d+(?![\w\\])")
 RESULT: Final = re.compile(r"= (-?\d+)[^=]*$")
 DESCRIPTOR: Final = re.compile(r"^\((\d+)<")
+NAMED: Final = re.compile(r"\(\d+<((?:\\x[0-9a-f]{2})+)>")
 WRITES: Final = ("write", "pwrite64", "writev", "pwritev")
 
 
@@ -185,10 +187,15 @@ class Recorder:
         elif call.name == "mkdir":
             self._next += 1
             self._named(Step("mkdir", self._next, f"{strings[0].decode()}/"))
-        elif (found := DESCRIPTOR.match(call.text)) and int(found[1]) in self._open:
+        elif (found := DESCRIPTOR.match(call.text)) and int(found[1]) in self._open and self._is_ours(call.text):
             self._written(call, int(found[1]), strings, result)
         elif call.name in ("link", "fallocate", "truncate") and self._root in str(strings):
             raise NotImplementedError(f"{call.name} is not known to the disk")
+
+    def _is_ours(self, text: str) -> bool:
+        """Whether the descriptor that a call begins with is of a file of ours: its number may be another's by now."""
+        found = NAMED.match(text)
+        return found is not None and bytes.fromhex(found[1].replace("\\x", "")).startswith(os.fsencode(self._root))
 
     def _opened(self, call: Call, path: str, descriptor: int) -> None:
         self._open.pop(descriptor, None)

@@ -250,3 +250,16 @@ def test_a_backup_is_restored_as_the_same_machine_only_under_its_name(
     fresh = Shelf(tmp_path / "fresh")
     restore_backup(fresh.settings, tmp_path / "backup")
     assert (fresh.machine.id == shelf.machine.id) is is_same
+
+
+@pytest.mark.parametrize("damage", ["id", "no JSON", "empty"])
+def test_a_damaged_machine_file_makes_no_other_machine(shelf: Shelf, damage: str) -> None:
+    shelf.write(session_file("S1", BEGUN)).update()
+    file, before = shelf.folder / "machine.json", shelf.machine
+    whole = file.read_bytes()
+    file.write_bytes({"id": whole.replace(b"-", b"_", 1), "no JSON": whole[:-3], "empty": b""}[damage])
+    assert titles(shelf) == ["about zebras"]
+    shelf.append("S1", jsonl(draw("c <- b user: and okapis", session="S1")))
+    shelf.update()
+    assert json.loads(file.read_bytes())["id"] == before.id
+    assert shelf.rows("select distinct machine from files") == [(before.id,)]

@@ -215,8 +215,8 @@ def test_the_system_limits_the_process_too(shelf: Shelf) -> None:
 PARENT = """
 import sys
 from pathlib import Path
-from backscroll.store.local.sql import Statements
-Statements().run(Path(sys.argv[1]), sys.argv[2], 10, 3600)
+from backscroll.store.local.sql import StatementRunner
+StatementRunner().run(Path(sys.argv[1]), sys.argv[2], 10, 3600)
 """
 
 

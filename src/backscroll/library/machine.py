@@ -4,17 +4,18 @@ The id stands in `machine.json` in the library. It is made when the library firs
 older than this file takes over the names under which it kept its files: all of them were this machine.
 """
 
+import hashlib
 import platform
 import re
 import secrets
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from backscroll.archive import Archive
 from backscroll.disk import FileLock, private_folder, write_private
-from backscroll.errors import StorageError, storage_error
+from backscroll.errors import storage_error
 
 FILE: Final = "machine.json"
 LOCK_SECONDS: Final = 10.0
@@ -63,7 +64,8 @@ def ensure_machine(library: Path) -> Machine:
 def write_machine(library: Path, machine: Machine) -> None:
     """Say which machine a library, or a backup of it, is from."""
     if _read(library) != machine:
-        write_private(library / FILE, msgspec.json.format(msgspec.json.encode(machine), indent=2) + b"\n")
+        written = {**msgspec.structs.asdict(machine), "sum": _sum(machine)}
+        write_private(library / FILE, msgspec.json.format(msgspec.json.encode(written), indent=2) + b"\n")
 
 
 def machine_of_backup(backup: Archive) -> Machine:
@@ -76,16 +78,21 @@ def machine_of_backup(backup: Archive) -> Machine:
 
 
 def _read(library: Path) -> Machine | None:
+    """What the file says; None if there is none, or if it is damaged: the archive knows this machine, too."""
     path = library / FILE
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Machine)
-    except (FileNotFoundError, NotADirectoryError):
+        data = path.read_bytes()
+        found = msgspec.json.decode(data, type=Machine)
+        said = msgspec.json.decode(data, type=dict[str, Any]).get("sum")
+    except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError, UnicodeDecodeError):
         return None
     except OSError as error:
         raise storage_error(error, f"cannot read {path}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        hint = "restore it from a backup, or remove it: the machine is then known by what it has kept"
-        raise StorageError(f"{path} does not say which machine this is", hint) from error
+    return found if said == _sum(found) else None
+
+
+def _sum(machine: Machine) -> str:
+    return hashlib.sha256(msgspec.json.encode(machine)).hexdigest()[:16]
 
 
 def _proposed(library: Path) -> Machine:
