@@ -227,17 +227,17 @@ EMPTY = "#messages > .chunk:not(.filled)"
 
 
 def load_all(page: Page) -> None:
-    """Come near to everything that is not loaded, and ask again for what could not be."""
-    while left := page.locator(EMPTY).count():
-        page.evaluate(
-            """empty => {
-              const section = document.querySelector(empty);
-              section?.scrollIntoView();
-              section?.querySelector(".chunk-failed button")?.click();
-            }""",
-            EMPTY,
-        )
-        page.wait_for_function("([empty, left]) => document.querySelectorAll(empty).length < left", arg=[EMPTY, left])
+    """Come near to everything that is not loaded, and ask again for what could not be, until all of it is there."""
+    page.wait_for_function(
+        """empty => {
+          const section = document.querySelector(empty);
+          section?.scrollIntoView();
+          section?.querySelector(".chunk-failed button")?.click();
+          return section === null;
+        }""",
+        arg=EMPTY,
+        polling=100,
+    )
 
 
 def test_several_live_chats_are_on_the_first_page(visitor: Visitor, shelf: Shelf, site: str, writer: Writer) -> None:
