@@ -76,7 +76,8 @@ class Disk:
             most = {"cut": 4, "come back": 9}.get(event, 0)
             at = self._written[session] = self.random.randint(0, most)
             if event == "cut":
-                os.truncate(path, min(path.stat().st_size, len(self._content(session))))
+                left = path.read_bytes()[: len(self._content(session))]
+                os.truncate(path, left.rfind(b"\n") + 1)  # a client cuts whole lines
             else:
                 path.write_bytes(self._content(session))
         self._written[session] = at
