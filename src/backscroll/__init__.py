@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> object:
-        # Only when somebody asks: the commands import this package too, and must start at once.
+        # Only on demand: the commands import this package too, and must start at once.
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from backscroll import api

@@ -6,7 +6,7 @@ LONGEST_NAME = 80
 def validation_message(problem: str, *, missing: str, unknown: str) -> str:
     """A problem as msgspec tells it, with the name of what is wrong first.
 
-    `missing` and `unknown` say it of what is left out, and of what nobody asked for.
+    `missing` and `unknown` are the messages for what is left out, and for what is not known.
     """
     what, _, where = problem.partition(" - at `$.")
     for start, words in (("Object missing required field ", missing), ("Object contains unknown field ", unknown)):

@@ -1,7 +1,7 @@
 """When things happened: the rows of chats with their times, prompts, and what the overview adds up.
 
 A copy of a row may stand in a file of a later time. So these take all rows of the chats that were active in the time
-asked about, and whoever asks keeps of each row the first, then those of the time.
+asked about; the caller keeps the first copy of each row, then those of the time.
 """
 
 from typing import Final

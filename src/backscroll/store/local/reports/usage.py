@@ -7,7 +7,7 @@ SUMS: Final = """
   sum(s.cache_write_1h), sum(s.web_searches), sum(s.web_fetches), sum(s.cost), sum(s.unpriced), sum(s.placeholders),
   sum(s.reported_cost), sum(s.records), sum(s.copies)
 """
-# A quarter of an hour is the least that is summed up: `since` and `until` are brought to one by whoever asks.
+# Sums are by quarter of an hour: the caller rounds `since` and `until` to one.
 WITHIN: Final = """
   (:since is null or s.quarter >= :since / 900000000) and (:until is null or s.quarter < :until / 900000000)
   and (:files is null or s.file in (select value from json_each(:files)))
