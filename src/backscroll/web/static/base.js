@@ -1,6 +1,9 @@
 // @ts-check
 // Features of every page: keys, commands, buttons, times, toasts, copying and the theme. Pages work without it.
 
+// Loaded with the page, not when it is first used: text typed right after Ctrl-K must reach the palette.
+import { openHelp, openPalette } from "./palette.js";
+
 /** @typedef {{keys: string[], help: string, run: (event: KeyboardEvent) => unknown}} Key */
 /** @typedef {{name: string, run: () => unknown}} Command */
 
@@ -238,9 +241,6 @@ document.addEventListener("click", (event) => {
   if (button instanceof HTMLElement) actions.get(button.dataset.action ?? "")?.(button, event);
 });
 
-const openPalette = async () => (await import("./palette.js")).openPalette();
-const openHelp = async () => (await import("./palette.js")).openHelp();
-
 key("/", "Search everything", () => {
   const field = document.getElementById("search");
   if (!(field instanceof HTMLInputElement)) return false;
@@ -248,10 +248,10 @@ key("/", "Search everything", () => {
   field.select();
   return true;
 });
-key("Ctrl+k", "Command palette: pages, chats, commands", () => void openPalette());
-key("?", "Keyboard shortcuts", () => void openHelp());
-action("palette", () => void openPalette());
-action("help", () => void openHelp());
+key("Ctrl+k", "Command palette: pages, chats, commands", openPalette);
+key("?", "Keyboard shortcuts", openHelp);
+action("palette", openPalette);
+action("help", openHelp);
 action("theme", nextTheme);
 action("copy", (button) => void copy(button.dataset.copy ?? "", button.dataset.what));
 command("Go to Home", go("/"));
@@ -259,7 +259,7 @@ for (const name of ["Chats", "Projects", "Search", "Stats", "Files", "Settings"]
   command(`Go to ${name}`, go(`/${name.toLowerCase()}`));
 }
 command("Switch theme: system, light, dark", nextTheme);
-command("Show keyboard shortcuts", () => void openHelp());
+command("Show keyboard shortcuts", openHelp);
 
 times(document);
 setInterval(() => {
@@ -286,8 +286,5 @@ function warm(event) {
 }
 addEventListener("pointerover", warm, { passive: true });
 addEventListener("focusin", warm, { passive: true });
-
-// Loaded early, so that text typed right after Ctrl-K reaches the palette.
-(window.requestIdleCallback ?? setTimeout)(() => void import("./palette.js").catch(() => {}));
 
 document.documentElement.dataset.ready = "";
