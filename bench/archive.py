@@ -26,8 +26,11 @@ from typing import Final
 
 import zstandard
 
-from backscroll.archive import Archive, Writer, capture
-from backscroll.files import Home, discover
+from backscroll.archive.archive import Archive
+from backscroll.archive.capture import capture
+from backscroll.archive.rewriting import Writer
+from backscroll.files.discovery import discover
+from backscroll.files.homes import Home
 from bench.decode import GENERATED_BYTES, find_corpus
 from bench.generate import generate
 from bench.watching import make_home
@@ -112,8 +115,9 @@ class Aim:
 KEEP: Final = """
 import sys
 from pathlib import Path
-from backscroll.archive import Writer, capture
-from backscroll.files import Home
+from backscroll.archive.capture import capture
+from backscroll.archive.rewriting import Writer
+from backscroll.files.homes import Home
 with Writer(Path(sys.argv[2])) as writer:
     done = capture(writer, Home(Path(sys.argv[1])), "bench")
 assert not done.unreadable, done.unreadable
@@ -121,7 +125,8 @@ assert not done.unreadable, done.unreadable
 VERIFY: Final = """
 import sys
 from pathlib import Path
-from backscroll.archive import Archive, verify
+from backscroll.archive.archive import Archive
+from backscroll.archive.verify import verify
 assert not verify(Archive(Path(sys.argv[1]))).damages
 """
 OURS: Final = "backscroll"

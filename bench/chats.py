@@ -18,10 +18,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-from backscroll.conversation import Chat, Chats, TranscriptPlace
-from backscroll.files import place_of
-from backscroll.files.layout import LeftOut
-from backscroll.records import Record, decode_all
+from backscroll.conversation.chat import Chat
+from backscroll.conversation.chats import Chats
+from backscroll.conversation.transcripts import TranscriptPlace
+from backscroll.files.layout import LeftOut, place_of
+from backscroll.records.decode import decode_all
+from backscroll.records.record import Record
 from bench.decode import session_files
 
 MOST_TIMES_DECODING: Final = 2.0

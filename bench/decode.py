@@ -23,20 +23,11 @@ from typing import Any, Final
 import msgspec
 import orjson
 
-from backscroll.files import Reading
-from backscroll.records import (
-    Assistant,
-    AssistantMessage,
-    Block,
-    ChainRecord,
-    Record,
-    Text,
-    Thinking,
-    ToolResult,
-    User,
-    decode_all,
-    type_of,
-)
+from backscroll.files.reading import Reading
+from backscroll.records.content import AssistantMessage, Block, Text, Thinking, ToolResult
+from backscroll.records.decode import decode_all
+from backscroll.records.kinds import Assistant, ChainRecord, User, type_of
+from backscroll.records.record import Record
 from bench.generate import generate
 
 AIM: Final = 3.0
@@ -244,7 +235,7 @@ CONTESTANTS: Final[dict[str, Contestant]] = {
     "msgspec into nothing (floor)": msgspec_floor,
     SPLIT: split_only,
 }
-READING: Final = "backscroll.files.Reading only"
+READING: Final = "backscroll.files.reading.Reading only"
 
 
 def measure(paths: Sequence[Path], rounds: int) -> list[Result]:

@@ -25,8 +25,9 @@ from random import Random
 from typing import Final
 
 from backscroll.demo.player import append
-from backscroll.files import Home
-from backscroll.library import Library, local_library
+from backscroll.files.homes import Home
+from backscroll.library.library import Library
+from backscroll.library.local import local_library
 from backscroll.settings import Settings
 from bench.generate import Mix, _size, generate
 from bench.generator.play import _latest_sound_sessions

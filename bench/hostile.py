@@ -16,17 +16,18 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from backscroll.files import Home
-from backscroll.library import Library, local_library
+from backscroll.files.homes import Home
 from backscroll.library.chats.chat_reader import CHUNK, ChatReader
 from backscroll.library.chats.open_chats import OpenChats
 from backscroll.library.chats.outline import crossings_of, outline_of
+from backscroll.library.library import Library
+from backscroll.library.local import local_library
 from backscroll.library.sharing.share import redactor, share
 from backscroll.render.html.export import Assets, Format, exported
 from backscroll.render.html.messages import messages_html
 from backscroll.render.html.page_data import View
 from backscroll.settings import Settings
-from backscroll.store import StoredChat
+from backscroll.store.base import StoredChat
 from bench.hostile_shapes import SHAPES, text_shapes
 
 WORTH_TELLING: Final = 0.05

@@ -31,27 +31,17 @@ from random import Random
 from typing import Any, Final, NamedTuple
 
 import backscroll
-from backscroll.conversation import HUMAN, Chat, Chats, RowKind
-from backscroll.conversation.kinds import kind_of
+from backscroll.conversation.chat import Chat
+from backscroll.conversation.chats import Chats
+from backscroll.conversation.kinds import HUMAN, RowKind, kind_of
 from backscroll.conversation.rows import text_of
-from backscroll.files import Home, discover
-from backscroll.records import (
-    AiTitle,
-    Assistant,
-    Attachment,
-    ChainRecord,
-    CustomTitle,
-    Record,
-    Summary,
-    System,
-    Text,
-    Thinking,
-    ToolResult,
-    ToolUse,
-    User,
-    decode_all,
-    value_of,
-)
+from backscroll.files.discovery import discover
+from backscroll.files.homes import Home
+from backscroll.records.content import Text, Thinking, ToolResult, ToolUse
+from backscroll.records.decode import decode_all, value_of
+from backscroll.records.kinds import Assistant, Attachment, ChainRecord, System, User
+from backscroll.records.outside import AiTitle, CustomTitle, Summary
+from backscroll.records.record import Record
 from bench.chats import place_at, records_of
 from bench.decode import find_corpus
 

@@ -37,17 +37,22 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final, NamedTuple
 
-from backscroll.conversation import HUMAN, Chat, Chats
-from backscroll.conversation.kinds import TURNS, kind_of
+from backscroll.conversation.chat import Chat
+from backscroll.conversation.chats import Chats
+from backscroll.conversation.kinds import HUMAN, TURNS, kind_of
 from backscroll.conversation.rows import text_of
 from backscroll.conversation.signatures import command_kind, signature_of
-from backscroll.files import Home
-from backscroll.library import Library, local_library
+from backscroll.files.homes import Home
+from backscroll.library.library import Library
+from backscroll.library.local import local_library
 from backscroll.library.memory.budget import tokens_of
 from backscroll.library.memory.questions import STOP_WORDS
 from backscroll.library.memory.recall import recall
-from backscroll.records import FILE_TOOLS, Assistant, Attachment, ChainRecord, Record, Text, ToolResult, ToolUse, User
-from backscroll.records import value_of as value
+from backscroll.records.content import Text, ToolResult, ToolUse
+from backscroll.records.decode import value_of as value
+from backscroll.records.kinds import Assistant, Attachment, ChainRecord, User
+from backscroll.records.record import Record
+from backscroll.records.tools import FILE_TOOLS
 from backscroll.render.recall import recalled_text
 from backscroll.settings import Settings
 from bench.chats import place_at, records_of

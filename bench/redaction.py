@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from tests.redaction.planted_set import planted_set
 
-from backscroll.redaction import Redactor, redact
+from backscroll.redaction.redactor import Redactor, redact
 
 CORPUS: Final = Path(os.environ.get("BACKSCROLL_CORPUS") or Path(__file__).parents[1].parent / "shared" / "corpus")
 LARGEST: Final = 2_000_000

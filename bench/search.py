@@ -29,7 +29,7 @@ from typing import Any, Final
 
 import backscroll
 from backscroll.errors import NothingFound
-from backscroll.query import FIELDS
+from backscroll.query.fields import FIELDS
 from bench.generate import _size, generate
 from bench.peers import (
     DEFAULT_CACHE,

@@ -34,10 +34,11 @@ from queue import Empty
 from random import Random
 from typing import Any, Final
 
-from backscroll.archive import Archive
+from backscroll.archive.archive import Archive
 from backscroll.demo.player import append
-from backscroll.files import Home
-from backscroll.library import Library, local_library
+from backscroll.files.homes import Home
+from backscroll.library.library import Library
+from backscroll.library.local import local_library
 from backscroll.settings import Settings
 from bench.follow import Watcher, unique_word
 from bench.generate import Mix, generate

@@ -20,14 +20,15 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from backscroll.files import Home, SourceKey
-from backscroll.library import Library, local_library
+from backscroll.files.homes import Home
+from backscroll.files.source_key import SourceKey
 from backscroll.library.analytics.reports import ReportRequest
 from backscroll.library.analytics.usage import DIMENSIONS, usage
 from backscroll.library.indexing.costs import cost_with
 from backscroll.library.indexing.prices import load_prices
-from backscroll.library.local import index_folder
-from backscroll.query import parse
+from backscroll.library.library import Library
+from backscroll.library.local import index_folder, local_library
+from backscroll.query.parse import parse
 from backscroll.settings import Settings
 from backscroll.store.batches import Batch, FileColumns, RecordColumns, UsageColumns
 from bench.against_ccusage import Ccusage

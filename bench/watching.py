@@ -21,8 +21,11 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from backscroll.files import Home, watch
-from backscroll.files.watching import _Seen  # what a sweep costs is a question about the inside
+from backscroll.files.homes import Home
+from backscroll.files.watching import (
+    _Seen,  # what a sweep costs is a question about the inside
+    watch,
+)
 
 AIM: Final = 0.050
 """Seconds, the median from append to batch."""

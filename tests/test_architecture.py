@@ -24,13 +24,13 @@ IMPORTS: dict[str, set[str]] = {
     "store": {"records", "conversation", "query"},
     "library": {"records", "files", "conversation", "pricing", "query", "redaction", "archive", "store"},
     "render": {"records", "conversation"},
-    "api": {"library", "render"},
+    "api": {"conversation", "library", "render"},
     "httpd": set(),
-    "web": {"library", "render", "query", "httpd"},
-    "mcp": {"library", "render", "query", "httpd"},
+    "web": {"conversation", "library", "render", "query", "httpd"},
+    "mcp": {"conversation", "library", "render", "query", "httpd"},
     "plugin": set(),
     "demo": {"library"},
-    "cli": {"library", "render", "query", "httpd", "web", "mcp", "demo"},
+    "cli": {"conversation", "library", "render", "query", "httpd", "web", "mcp", "demo"},
 }
 ROOMS: dict[str, dict[str, set[str]]] = {
     "library": {
@@ -41,7 +41,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "indexing": {"archives", "machine"},
         "opened_chat": {"indexing", "machine"},
         "searching": {"indexing"},
-        "library": {"archives", "indexing", "machine", "marks", "opened_chat", "searching"},
+        "library": {"archives", "homes", "indexing", "machine", "marks", "opened_chat", "searching"},
         "local": {"library"},
         "marked_chats": {"library", "marks"},
         "memory": {"indexing", "library", "searching"},
@@ -260,6 +260,19 @@ def test_a_pure_room_touches_no_disk_and_no_clock(package: str) -> None:
                     assert node.func.id not in IMPURE_FUNCTIONS, f"{where} calls {node.func.id}"
                 elif isinstance(node.func, ast.Attribute):
                     assert node.func.attr not in IMPURE_METHODS, f"{where} calls {node.func.attr}"
+
+
+RE_EXPORTING = {"", "api", "library"}
+"""The packages that may offer names of other modules: the Python API, and what the library hands to the doors."""
+
+
+def test_names_are_imported_from_the_module_that_defines_them() -> None:
+    for path in SOURCE.rglob("__init__.py"):
+        package = ".".join(path.parent.relative_to(SOURCE).parts)
+        imported = [name for name in imports(path) if name.startswith("backscroll.")]
+        defines = any(isinstance(node, ast.FunctionDef | ast.ClassDef) for node in ast.parse(path.read_text()).body)
+        if package not in RE_EXPORTING and not defines:
+            assert not imported, f"{package} re-exports: a command that imports one of its modules would load them all"
 
 
 def test_no_module_is_longer_than_400_lines() -> None:

@@ -9,13 +9,15 @@ from typing import Any, Final
 
 import msgspec
 
-from backscroll.archive import Archive, verify
+from backscroll.archive.archive import Archive
+from backscroll.archive.verify import verify
 from backscroll.errors import BackscrollError
-from backscroll.files import Home
-from backscroll.library import Library, local_library
+from backscroll.files.homes import Home
 from backscroll.library.analytics.reports import ReportRequest
 from backscroll.library.analytics.tools import tools
 from backscroll.library.analytics.usage import usage
+from backscroll.library.library import Library
+from backscroll.library.local import local_library
 from backscroll.library.marks import read_marks
 from backscroll.library.memory.saved_recalls import saved_recalls
 from backscroll.library.searching.search import UNREADABLE

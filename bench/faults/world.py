@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
-from backscroll.archive import Archive, verify
-from backscroll.files import Home
-from backscroll.library import local_library
+from backscroll.archive.archive import Archive
+from backscroll.archive.verify import verify
+from backscroll.files.homes import Home
 from backscroll.library.indexing import ingest as ingest_module
 from backscroll.library.indexing import update as update_module
+from backscroll.library.local import local_library
 from backscroll.library.marks import change_marks
 from bench.faults.processes import PATIENCE, Child, Ended, answer_of, command, import_everything
 from bench.faults.questions import Answers, Crashed, Plain, ask, differences, kept, lost, settings_of

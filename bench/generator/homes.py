@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from backscroll.files import project_folder
+from backscroll.files.names import project_folder
 from bench.generator.eras import ERAS, Era, milliseconds, models_at
 from bench.generator.margins import SLUG_WORDS, Mix, World
 from bench.generator.play import MARK

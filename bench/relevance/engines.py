@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from backscroll.errors import BackscrollError
-from backscroll.files import Home
-from backscroll.library import Library, local_library
+from backscroll.files.homes import Home
+from backscroll.library.library import Library
+from backscroll.library.local import local_library
 from backscroll.library.memory.recall import recall
 from backscroll.render.recall import recalled_text
 from backscroll.settings import load_settings

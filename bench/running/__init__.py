@@ -19,8 +19,9 @@ from random import Random
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
-from backscroll.archive import Archive
-from backscroll.files import Home, discover
+from backscroll.archive.archive import Archive
+from backscroll.files.discovery import discover
+from backscroll.files.homes import Home
 from backscroll.library.machine import read_machine
 
 PAUSE: Final = 0.5

@@ -6,10 +6,14 @@ from pathlib import Path
 
 import zstandard
 
-from backscroll.archive import Archive, Capture, KeptFile, Verification, Writer, capture, verify
+from backscroll.archive.archive import Archive, KeptFile
+from backscroll.archive.capture import Capture, capture
 from backscroll.archive.forgetting import forget_key
 from backscroll.archive.line_copies import DICTIONARY
-from backscroll.files import Home, discover
+from backscroll.archive.rewriting import Writer
+from backscroll.archive.verify import Verification, verify
+from backscroll.files.discovery import discover
+from backscroll.files.homes import Home
 from tests.support.homes import SHOP, session_path, write_home
 
 MACHINE = "ada-laptop"

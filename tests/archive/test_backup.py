@@ -6,9 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.archive import Archive, Merged, Writer, keys_to_forget, mend, merge, verify
+from backscroll.archive.archive import Archive
 from backscroll.archive.end_note import NAME
+from backscroll.archive.forgetting import keys_to_forget
 from backscroll.archive.line_copies import NAME as COPY
+from backscroll.archive.merge import Merged, mend, merge
+from backscroll.archive.rewriting import Writer
+from backscroll.archive.verify import verify
 from backscroll.errors import BackscrollError
 from tests.archive.support import Kept, contents
 from tests.support.homes import EVERYTHING, session_path, write_home

@@ -6,8 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.archive import Archive, Writer, capture, capture_changed, keys_to_forget
-from backscroll.files import Bookmark, ChangedFile, Home, Reading, discover
+from backscroll.archive.archive import Archive
+from backscroll.archive.capture import capture, capture_changed
+from backscroll.archive.forgetting import keys_to_forget
+from backscroll.archive.rewriting import Writer
+from backscroll.files.discovery import discover
+from backscroll.files.homes import Home
+from backscroll.files.reading import Bookmark, Reading
+from backscroll.files.watching import ChangedFile
 from tests.archive.support import MACHINE, Kept, contents
 from tests.support.homes import CANARY, EVERYTHING, FAMILIES, SECRETS, session_path, write_home
 from tests.support.samples import SHARE

@@ -2,8 +2,13 @@
 
 from pathlib import Path
 
-from backscroll.archive import Archive, Writer, capture, restore, verify
-from backscroll.files import Home, discover
+from backscroll.archive.archive import Archive
+from backscroll.archive.capture import capture
+from backscroll.archive.restore import restore
+from backscroll.archive.rewriting import Writer
+from backscroll.archive.verify import verify
+from backscroll.files.discovery import discover
+from backscroll.files.homes import Home
 
 
 def test_every_real_session_is_restored_byte_for_byte(corpus: Path, tmp_path: Path) -> None:

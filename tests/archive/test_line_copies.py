@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.archive import Archive, Writer, verify
+from backscroll.archive.archive import Archive
 from backscroll.archive.end_note import NAME
 from backscroll.archive.line_copies import NAME as COPY
+from backscroll.archive.rewriting import Writer
+from backscroll.archive.verify import verify
 from backscroll.errors import BackscrollError
 from tests.archive.support import Kept, contents
 

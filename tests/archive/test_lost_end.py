@@ -2,7 +2,7 @@
 
 import pytest
 
-from backscroll.archive import Archive
+from backscroll.archive.archive import Archive
 from backscroll.archive.end_note import NAME, read_note
 from tests.archive.support import Kept
 from tests.support.samples import some

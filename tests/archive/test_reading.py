@@ -5,8 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.archive import Archive, KeptReading, Writer
-from backscroll.files import Line, Reading, reading
+from backscroll.archive.archive import Archive
+from backscroll.archive.reading import KeptReading
+from backscroll.archive.rewriting import Writer
+from backscroll.files import reading
+from backscroll.files.reading import Line, Reading
 from tests.archive.support import Kept
 from tests.support.homes import EVERYTHING, write_home
 

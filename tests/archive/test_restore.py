@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.archive import Archive, restore
+from backscroll.archive.archive import Archive
 from backscroll.archive.catalogue import BEGINNING, AddedBytes, Chunk, Header, NewFile, encode
+from backscroll.archive.restore import restore
 from backscroll.errors import BackscrollError
 from tests.archive.support import MACHINE, Kept
 from tests.support.homes import EVERYTHING, SHOP, session_path, write_home

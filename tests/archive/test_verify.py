@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.archive import Archive, verify
+from backscroll.archive.archive import Archive
 from backscroll.archive.end_note import NAME
 from backscroll.archive.line_copies import NAME as COPY
+from backscroll.archive.verify import verify
 from backscroll.errors import BackscrollError
 from tests.archive.support import Kept, contents
 from tests.support.homes import EVERYTHING, write_home

@@ -8,16 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.archive import Archive, Writer, capture, verify
+from backscroll.archive.archive import Archive
+from backscroll.archive.capture import capture
 from backscroll.archive.catalogue import BEGINNING, Header, encode
+from backscroll.archive.rewriting import Writer
+from backscroll.archive.verify import verify
 from backscroll.errors import BackscrollError, Busy
-from backscroll.files import Home
+from backscroll.files.homes import Home
 from tests.archive.support import MACHINE, Kept, contents
 
 HOLD = """
 import sys
 from pathlib import Path
-from backscroll.archive import Writer
+from backscroll.archive.rewriting import Writer
 with Writer(Path(sys.argv[1])):
     print("open", flush=True)
     sys.stdin.read()

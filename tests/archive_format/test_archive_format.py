@@ -16,9 +16,11 @@ from typing import Any
 import pytest
 import zstandard
 
-from backscroll.archive import Writer, capture
+from backscroll.archive.capture import capture
 from backscroll.archive.forgetting import forget_key
-from backscroll.files import Home, discover
+from backscroll.archive.rewriting import Writer
+from backscroll.files.discovery import discover
+from backscroll.files.homes import Home
 from tests.support.homes import EVERYTHING, write_home
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "archive-format.md"

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from bench.generate import Mix, Player, Summary, generate, main, play
 
-from backscroll.files import project_folder
+from backscroll.files.names import project_folder
 
 ROOT = Path(__file__).parents[2]
 BUSY = Mix(

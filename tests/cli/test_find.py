@@ -20,7 +20,8 @@ from subprocess import CompletedProcess
 import pytest
 
 from backscroll.cli.picker_queries import LatestAnswer, while_typing
-from backscroll.query import Word, parse
+from backscroll.query.parse import parse
+from backscroll.query.tree import Word
 from backscroll.render.cells import cells
 from backscroll.render.picker import Picker, PickerEntry, draw, layout_of
 from tests.support.cases import for_each

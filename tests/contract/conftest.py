@@ -6,8 +6,8 @@ from typing import Final
 
 import pytest
 
-from backscroll.store import Store
-from backscroll.store.local import LocalStore
+from backscroll.store.base import Store
+from backscroll.store.local.store import LocalStore
 from tests.contract.coverage import CALLED, recorded
 from tests.contract.support import Desk
 

@@ -13,7 +13,8 @@ from typing import Any, cast
 import pytest
 
 import tests.contract
-from backscroll.store import Reports, Store
+from backscroll.store.base import Store
+from backscroll.store.reports import Reports
 
 covers = pytest.mark.covers
 CALLED: set[str] = set()

@@ -8,22 +8,15 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from backscroll.conversation import Chats, TranscriptPlace, has_picture, passages_of, save
-from backscroll.query import parse
-from backscroll.records import Record
-from backscroll.store import (
-    Batch,
-    FileColumns,
-    FileFlags,
-    PassageText,
-    Scope,
-    SearchPage,
-    Store,
-    add_record,
-    change_of,
-    microseconds,
-    title_of,
-)
+from backscroll.conversation.chats import Chats
+from backscroll.conversation.passages import has_picture, passages_of
+from backscroll.conversation.saved import save
+from backscroll.conversation.transcripts import TranscriptPlace
+from backscroll.query.parse import parse
+from backscroll.records.record import Record
+from backscroll.store.base import PassageText, Scope, SearchPage, Store
+from backscroll.store.batches import Batch, FileColumns, microseconds
+from backscroll.store.columns import FileFlags, add_record, change_of, title_of
 from tests.conversation.support import records_of
 from tests.support.drawings import session_uuid
 

@@ -3,8 +3,8 @@
 import pytest
 
 from backscroll.errors import Busy, NothingFound
-from backscroll.query import parse
-from backscroll.store import Scope, Store
+from backscroll.query.parse import parse
+from backscroll.store.base import Scope, Store
 from tests.contract.coverage import covers
 from tests.contract.support import NOW, Desk
 

@@ -4,8 +4,8 @@ from typing import Final
 
 import pytest
 
-from backscroll.query import parse
-from backscroll.store import AnswerCost, Scope, Store, Totals
+from backscroll.query.parse import parse
+from backscroll.store.base import AnswerCost, Scope, Store, Totals
 from tests.contract.conftest import NewStore
 from tests.contract.coverage import covers
 from tests.contract.support import NOW, Desk

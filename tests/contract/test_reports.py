@@ -5,8 +5,9 @@ from typing import Final
 
 import pytest
 
-from backscroll.query import parse
-from backscroll.store import Reports, Scope, UsageSpan, UsageSums, microseconds
+from backscroll.query.parse import parse
+from backscroll.store.base import Scope
+from backscroll.store.batches import microseconds
 from backscroll.store.report_rows import (
     CachedAnswer,
     CompactionPlace,
@@ -16,7 +17,10 @@ from backscroll.store.report_rows import (
     ToolCount,
     TurnStart,
     UnsizedPassage,
+    UsageSpan,
+    UsageSums,
 )
+from backscroll.store.reports import Reports
 from tests.contract.conftest import NewStore
 from tests.contract.coverage import covers
 from tests.contract.support import NOW, Desk

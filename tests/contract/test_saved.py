@@ -5,9 +5,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backscroll.conversation import Chats, TranscriptPlace, overview_of
-from backscroll.records import Record
-from backscroll.store import Batch, ChatKeys, FileFlags, Scope, Store, StoredChat, add_record, title_of
+from backscroll.conversation.chats import Chats
+from backscroll.conversation.overview import overview_of
+from backscroll.conversation.transcripts import TranscriptPlace
+from backscroll.records.record import Record
+from backscroll.store.base import Scope, Store, StoredChat
+from backscroll.store.batches import Batch, ChatKeys
+from backscroll.store.columns import FileFlags, add_record, title_of
 from tests.contract.coverage import covers
 from tests.contract.support import Desk, World, add_chats, file_columns, withdrawn
 from tests.conversation.support import records_of

@@ -4,10 +4,10 @@ from typing import Final
 
 import pytest
 
-from backscroll.conversation import TranscriptPlace
+from backscroll.conversation.transcripts import TranscriptPlace
 from backscroll.errors import UsageError
-from backscroll.query import parse
-from backscroll.store import Scope, Store
+from backscroll.query.parse import parse
+from backscroll.store.base import Scope, Store
 from tests.contract.conftest import NewStore
 from tests.contract.coverage import covers
 from tests.contract.support import NOW, Desk

@@ -8,8 +8,15 @@ turn that begins with a.
 import json
 from collections.abc import Mapping
 
-from backscroll.conversation import Agent, Branch, Chat, Chats, Message, TranscriptPlace, Turn, messages_of, results_of
-from backscroll.records import AgentMeta, Record, agent_meta, decode_line
+from backscroll.conversation.agents import Agent
+from backscroll.conversation.chat import Branch, Chat
+from backscroll.conversation.chats import Chats
+from backscroll.conversation.messages import Message, messages_of, results_of
+from backscroll.conversation.transcripts import TranscriptPlace
+from backscroll.conversation.tree import Turn
+from backscroll.records.decode import decode_line
+from backscroll.records.record import Record
+from backscroll.records.sidecars import AgentMeta, agent_meta
 from tests.support.drawings import draw, line, session_uuid
 
 Drawing = str | Mapping[str, str]

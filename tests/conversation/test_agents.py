@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from backscroll.conversation import Agent, Chat
+from backscroll.conversation.agents import Agent
+from backscroll.conversation.chat import Chat
 from tests.conversation.support import Drawing, Meta, agent_named, messages_in, one_chat, rows_of
 
 

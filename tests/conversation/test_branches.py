@@ -1,6 +1,6 @@
 """Branches: a second prompt is a rewind, and nothing else is; the active branch is the one the client would resume."""
 
-from backscroll.conversation import Chat
+from backscroll.conversation.chat import Chat
 from tests.conversation.support import Drawing, check_nothing_is_lost, one_chat, written
 
 

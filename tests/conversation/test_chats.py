@@ -7,8 +7,11 @@ from typing import Final
 
 import pytest
 
-from backscroll.conversation import Branch, Chat, Chats, TranscriptPlace
-from backscroll.records import Record, decode_line
+from backscroll.conversation.chat import Branch, Chat
+from backscroll.conversation.chats import Chats
+from backscroll.conversation.transcripts import TranscriptPlace
+from backscroll.records.decode import decode_line
+from backscroll.records.record import Record
 from tests.conversation.support import check_nothing_is_lost
 from tests.support.drawings import Row, draw, line, session_uuid
 

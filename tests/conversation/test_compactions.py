@@ -2,8 +2,9 @@
 
 import pytest
 
-from backscroll.conversation import Chat, RowKind
-from backscroll.records import System
+from backscroll.conversation.chat import Chat
+from backscroll.conversation.kinds import RowKind
+from backscroll.records.kinds import System
 from tests.conversation.support import Drawing, check_nothing_is_lost, messages_in, one_chat, written
 
 BEFORE = "a <- - user: read everything\nb <- a assistant(m1): read\n"

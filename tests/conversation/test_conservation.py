@@ -9,9 +9,18 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from backscroll.conversation import Chat, Chats, TranscriptPlace, Turn, messages_of, results_of
-from backscroll.files import TRANSCRIPTS, Home, discover
-from backscroll.records import Assistant, Record, User, agent_meta, decode_all
+from backscroll.conversation.chat import Chat
+from backscroll.conversation.chats import Chats
+from backscroll.conversation.messages import messages_of, results_of
+from backscroll.conversation.transcripts import TranscriptPlace
+from backscroll.conversation.tree import Turn
+from backscroll.files.discovery import discover
+from backscroll.files.homes import Home
+from backscroll.files.layout import TRANSCRIPTS
+from backscroll.records.decode import decode_all
+from backscroll.records.kinds import Assistant, User
+from backscroll.records.record import Record
+from backscroll.records.sidecars import agent_meta
 from tests.support.cases import for_each
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "transcripts"

@@ -11,9 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backscroll.conversation import Chat, Chats, TranscriptPlace, Tree, Turn
-from backscroll.files import Bookmark, Reading
-from backscroll.records import Record, decode_all, decode_line
+from backscroll.conversation.chat import Chat
+from backscroll.conversation.chats import Chats
+from backscroll.conversation.transcripts import TranscriptPlace
+from backscroll.conversation.tree import Tree, Turn
+from backscroll.files.reading import Bookmark, Reading
+from backscroll.records.decode import decode_all, decode_line
+from backscroll.records.record import Record
 from tests.support.drawings import Row, draw, line, session_uuid
 from tests.support.samples import TRY_ALL
 

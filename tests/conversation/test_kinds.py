@@ -6,7 +6,7 @@ import pytest
 
 from backscroll.conversation.kinds import RowKind, command_of, kind_of, without_around
 from backscroll.conversation.rows import text_of
-from backscroll.records import ChainRecord
+from backscroll.records.kinds import ChainRecord
 from tests.conversation.support import messages_in, one_chat, records_of
 
 IMAGE = '{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}'

@@ -4,8 +4,11 @@ import json
 
 import pytest
 
-from backscroll.conversation import CallState, Message, RowKind
-from backscroll.records import Image, Text, Thinking, ToolUse, User, value_of
+from backscroll.conversation.kinds import RowKind
+from backscroll.conversation.messages import CallState, Message
+from backscroll.records.content import Image, Text, Thinking, ToolUse
+from backscroll.records.decode import value_of
+from backscroll.records.kinds import User
 from tests.conversation.support import Drawing, messages_in, one_chat
 
 

@@ -1,7 +1,9 @@
 """What was to be done is what the calls say, in their order."""
 
-from backscroll.conversation import Chats, TranscriptPlace
-from backscroll.records import Record, decode_line
+from backscroll.conversation.chats import Chats
+from backscroll.conversation.transcripts import TranscriptPlace
+from backscroll.records.decode import decode_line
+from backscroll.records.record import Record
 from tests.support.drawings import draw, line
 
 

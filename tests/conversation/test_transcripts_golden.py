@@ -8,10 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.conversation import HUMAN, Agent, CallState, Chat, Chats, RowKind, ToolCall, TranscriptPlace, Turn
+from backscroll.conversation.agents import Agent
+from backscroll.conversation.chat import Chat
+from backscroll.conversation.chats import Chats
+from backscroll.conversation.kinds import HUMAN, RowKind
+from backscroll.conversation.messages import CallState, ToolCall
 from backscroll.conversation.rows import text_of
-from backscroll.files import TRANSCRIPTS, Home, discover
-from backscroll.records import AgentMeta, Record, Text, agent_meta, decode_all
+from backscroll.conversation.transcripts import TranscriptPlace
+from backscroll.conversation.tree import Turn
+from backscroll.files.discovery import discover
+from backscroll.files.homes import Home
+from backscroll.files.layout import TRANSCRIPTS
+from backscroll.records.content import Text
+from backscroll.records.decode import decode_all
+from backscroll.records.record import Record
+from backscroll.records.sidecars import AgentMeta, agent_meta
 from tests.conversation.support import check_nothing_is_lost, messages_in, one_chat
 from tests.support.cases import for_each
 

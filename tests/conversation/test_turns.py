@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from backscroll.conversation import Chat
+from backscroll.conversation.chat import Chat
 from tests.conversation.support import Drawing, check_nothing_is_lost, one_chat, rows_of, turns_of
 
 

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.demo import Sandbox, open_sandbox
-from backscroll.library import Library, local_library, open_homes
+from backscroll.demo.sandbox import Sandbox, open_sandbox
+from backscroll.library.homes import open_homes
+from backscroll.library.library import Library
+from backscroll.library.local import local_library
 from backscroll.settings import load_settings
 
 NOW = datetime.now().astimezone()

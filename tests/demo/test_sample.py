@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 
-from backscroll.library import Inspection, Library
+from backscroll.library.library import Library
+from backscroll.library.setup.inspect import Inspection
 from backscroll.library.sharing.share import redactor, rows_of
-from backscroll.pricing import plain_name
-from backscroll.records import ToolUse, drift
+from backscroll.pricing.names import plain_name
+from backscroll.records.content import ToolUse
+from backscroll.records.drift import drift
 from tests.library.support import Shelf
 
 SAMPLE = Path(__file__).parents[2] / "src" / "backscroll" / "demo" / "sample.tar.xz"

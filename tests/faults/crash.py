@@ -23,8 +23,12 @@ from random import Random
 
 from bench.generate import Player, generate
 
-from backscroll.archive import Archive, Writer, capture, verify
-from backscroll.files import Home, discover
+from backscroll.archive.archive import Archive
+from backscroll.archive.capture import capture
+from backscroll.archive.rewriting import Writer
+from backscroll.archive.verify import verify
+from backscroll.files.discovery import discover
+from backscroll.files.homes import Home
 
 MACHINE = "crash-test"
 Sizes = dict[str, list[int]]

@@ -11,10 +11,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Final
 
-from backscroll.files import Home
-from backscroll.library import local_library
+from backscroll.files.homes import Home
 from backscroll.library.indexing import ingest as ingest_module
 from backscroll.library.indexing import update as update_module
+from backscroll.library.local import local_library
 from backscroll.settings import Settings
 from backscroll.store.local import database, rows, store
 from backscroll.store.local.text import TextIndex

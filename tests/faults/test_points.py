@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.archive import Archive, Writer, merge, verify
+from backscroll.archive.archive import Archive
+from backscroll.archive.merge import merge
+from backscroll.archive.rewriting import Writer
+from backscroll.archive.verify import verify
 from backscroll.errors import BackscrollError
 from tests.archive.support import Kept, contents
 from tests.faults.disk import ERRORS, PowerCut, failing_disk

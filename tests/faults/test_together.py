@@ -11,9 +11,14 @@ from typing import TYPE_CHECKING
 import pytest
 from bench.generate import Player, generate
 
-from backscroll.archive import Archive, KeptReading, Writer, capture, verify
+from backscroll.archive.archive import Archive
+from backscroll.archive.capture import capture
+from backscroll.archive.reading import KeptReading
+from backscroll.archive.rewriting import Writer
+from backscroll.archive.verify import verify
 from backscroll.errors import Busy
-from backscroll.files import Home, discover
+from backscroll.files.discovery import discover
+from backscroll.files.homes import Home
 
 if TYPE_CHECKING:
     from multiprocessing.queues import Queue

@@ -4,8 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.files import Bookmark, Home, HomeChanges, Reading, Unreadable, discover, find_changes
 from backscroll.files import reading as reading_module
+from backscroll.files.changes import HomeChanges, find_changes
+from backscroll.files.discovery import Unreadable, discover
+from backscroll.files.homes import Home
+from backscroll.files.reading import Bookmark, Reading
 from tests.support.homes import write_home
 
 A, B, C = "projects/one/agent-a.jsonl", "projects/one/agent-b.jsonl", "projects/two/agent-a.jsonl"

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.files import FileKind, Home, HomeFile, LeftOut, Omission, Unreadable, discover, look
-from backscroll.files.discovery import find
+from backscroll.files.discovery import HomeFile, Omission, Unreadable, discover, find, look
+from backscroll.files.homes import Home
+from backscroll.files.layout import FileKind, LeftOut
 from tests.support.drawings import session_uuid
 from tests.support.homes import CANARY, EVERYTHING, FAMILIES, SECRETS, session_path, write_home
 

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.files import Home, find_homes
+from backscroll.files.homes import Home, find_homes
 
 
 def test_the_home_is_where_the_client_looks(tmp_path: Path) -> None:

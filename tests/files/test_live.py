@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.files import is_running
+from backscroll.files.live import is_running
 
 NEVER = 99_999_999  # Linux ends at 4194304
 

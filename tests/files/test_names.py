@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.files import project_folder
+from backscroll.files.names import project_folder
 from tests.support.homes import LONG_CWD, LONG_FOLDER
 
 

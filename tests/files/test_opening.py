@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.files import Reading, read_lines, read_small
-from backscroll.files.opening import open_regular, opened_folder
+from backscroll.files.opening import open_regular, opened_folder, read_small
+from backscroll.files.reading import Reading, read_lines
 
 
 def refuse(path: Path) -> None:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.files import Bookmark, Change, Line, Reading, read_lines, reading
+from backscroll.files import reading
+from backscroll.files.reading import Bookmark, Change, Line, Reading, read_lines
 from tests.support.drawings import draw, jsonl
 
 TEN_LINES = jsonl(

@@ -3,7 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.files import FileKind, Home, HomeFile, deletions, discover, retention_days
+from backscroll.files.discovery import HomeFile, discover
+from backscroll.files.homes import Home
+from backscroll.files.layout import FileKind
+from backscroll.files.retention import deletions, retention_days
 from tests.support.homes import session_path, write_home
 
 DAY = 86_400 * 10**9

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.files import SourceKey
+from backscroll.files.source_key import SourceKey
 
 texts = st.text(st.characters(), max_size=12) | st.sampled_from(["|", "%", "%7C", "%25", "a|b%", "/h//x", ""])
 keys = st.builds(SourceKey, texts, texts, texts, st.none() | st.integers(1, 999_999_999))

@@ -23,7 +23,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-from backscroll.files import Bookmark, Change, Home, HomeFile, Reading, discover, find_changes, reading
+from backscroll.files import reading
+from backscroll.files.changes import find_changes
+from backscroll.files.discovery import HomeFile, discover
+from backscroll.files.homes import Home
+from backscroll.files.reading import Bookmark, Change, Reading
 from tests.support.samples import TRY_ALL
 
 STEPS: Final = 35

@@ -10,7 +10,8 @@ from typing import Final, Self
 
 import pytest
 
-from backscroll.files import ChangedFile, Home, watch
+from backscroll.files.homes import Home
+from backscroll.files.watching import ChangedFile, watch
 from tests.support.homes import EVERYTHING, SECRETS, write_home
 
 A, B, C = "projects/one/agent-a.jsonl", "projects/one/agent-b.jsonl", "projects/two/agent-c.jsonl"
@@ -288,7 +289,8 @@ def test_a_watch_that_was_stopped_before_it_began_tells_nothing(tmp_path: Path) 
 
 WITHOUT_INOTIFY = """
 import os, pathlib, resource, sys
-from backscroll.files import Home, watch
+from backscroll.files.homes import Home
+from backscroll.files.watching import watch
 import watchfiles._rust_notify
 
 home = pathlib.Path(sys.argv[1])

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from backscroll.files import Home
-from backscroll.library import Library, local_library
+from backscroll.files.homes import Home
+from backscroll.library.library import Library
+from backscroll.library.local import local_library
 from backscroll.settings import Settings
 from tests.journeys.visitor import NARROW, WIDE, Site, Visitor, be_ready, keep_picture, too_wide
 from tests.library.support import Shelf

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
-from backscroll.library import Followed, follow
+from backscroll.library.indexing.follow import Followed, follow
 from backscroll.web import live_updates
 from tests.journeys.visitor import NARROW, WIDE, Site, Visitor, doubled, ids_of, keep_picture, too_wide, wait_in_window
 from tests.journeys.writer import Writer

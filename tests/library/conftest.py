@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.files import Home
-from backscroll.library import Library, local_library
+from backscroll.files.homes import Home
+from backscroll.library.library import Library
+from backscroll.library.local import local_library
 from backscroll.settings import Settings
 
 

@@ -9,11 +9,14 @@ from typing import Any, Final
 
 import msgspec
 
-from backscroll.files import Home, SourceKey
-from backscroll.library import Library, Updated, local_library
+from backscroll.files.homes import Home
+from backscroll.files.source_key import SourceKey
+from backscroll.library.indexing.update import Updated
+from backscroll.library.library import Library
+from backscroll.library.local import local_library
 from backscroll.library.machine import Machine, read_machine
 from backscroll.settings import Settings
-from backscroll.store.local import LocalStore
+from backscroll.store.local.store import LocalStore
 from tests.support.homes import session_path, write_home
 
 VIEWS: Final = {

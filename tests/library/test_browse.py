@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from bench.generate import Mix, Summary, generate
 
-from backscroll.conversation import Chat
-from backscroll.files import Home
-from backscroll.library import local_library
+from backscroll.conversation.chat import Chat
+from backscroll.files.homes import Home
+from backscroll.library.local import local_library
 from backscroll.settings import Settings
 
 BUSY = replace(Mix(), resumes=0.8, forks=0.5, rewinds=0.5, compactions=0.5, agents=0.05, problems=0.0)

@@ -9,12 +9,12 @@ from typing import Final
 
 import pytest
 
-from backscroll.conversation import Row
-from backscroll.library import Library
+from backscroll.conversation.rows import Row
 from backscroll.library.chats import open_chats
 from backscroll.library.chats.branch_messages import BranchMessages
 from backscroll.library.chats.open_chats import OpenChats
-from backscroll.store.local import LocalStore
+from backscroll.library.library import Library
+from backscroll.store.local.store import LocalStore
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_file, session_path

@@ -10,7 +10,8 @@ from backscroll.library.memory.answer_text import Piece, RecallItem, Words, fit,
 from backscroll.library.memory.budget import cut_to, excerpt, in_lines, tokens_of
 from backscroll.library.memory.citations import FEWEST_TOKENS, HEADING, Citation, RecalledPassage, cost_of, is_project
 from backscroll.library.memory.recall import Recall
-from backscroll.query import All, Highlighter, Query, Word
+from backscroll.query.snippets import Highlighter
+from backscroll.query.tree import All, Query, Word
 from backscroll.render.recall import recalled_text
 from backscroll.render.terminal import clean
 

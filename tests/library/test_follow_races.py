@@ -7,9 +7,10 @@ from typing import Final
 
 import pytest
 
-from backscroll.archive import Writer, capture_changed
-from backscroll.files import ChangedFile, HomeFile, discover
-from backscroll.library import Library
+from backscroll.archive.capture import capture_changed
+from backscroll.archive.rewriting import Writer
+from backscroll.files.discovery import HomeFile, discover
+from backscroll.files.watching import ChangedFile
 from backscroll.library.archives import archive_folder
 from backscroll.library.indexing.costs import cost_with
 from backscroll.library.indexing.follow import PresentFiles
@@ -18,6 +19,7 @@ from backscroll.library.indexing.ingest import Ingest
 from backscroll.library.indexing.prices import load_prices
 from backscroll.library.indexing.sources import Sources
 from backscroll.library.indexing.update import NoProgress, index_texts
+from backscroll.library.library import Library
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl
 from tests.support.homes import session_path

@@ -4,13 +4,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
-from backscroll.files import Home
-from backscroll.library import Library
+from backscroll.files.homes import Home
 from backscroll.library.analytics.overview import overview
 from backscroll.library.analytics.reports import ReportRequest
 from backscroll.library.chats.chat_reader import ChatReader
-from backscroll.store import Store
-from backscroll.store.local import LocalStore
+from backscroll.library.library import Library
+from backscroll.store.base import Store
+from backscroll.store.local.store import LocalStore
 from tests.contract.coverage import members
 from tests.library.support import Shelf
 from tests.support.homes import session_file

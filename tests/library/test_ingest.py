@@ -10,15 +10,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backscroll.archive import Writer
 from backscroll.archive.forgetting import forget_key
-from backscroll.conversation import TranscriptPlace
-from backscroll.files import discover, reading
-from backscroll.library import Updated, find_archive, find_kept, forget, keep
-from backscroll.library.archives import archive_folder
+from backscroll.archive.rewriting import Writer
+from backscroll.conversation.transcripts import TranscriptPlace
+from backscroll.files import reading
+from backscroll.files.discovery import discover
+from backscroll.library.archives import archive_folder, find_archive
 from backscroll.library.indexing import ingest as ingest_module
 from backscroll.library.indexing.ingest import Ingest
 from backscroll.library.indexing.plan import plan
+from backscroll.library.indexing.update import Updated
+from backscroll.library.keeping.forget import forget
+from backscroll.library.keeping.keep import keep
+from backscroll.library.keeping.kept_versions import find_kept
 from tests.conversation.test_incremental import Author
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid

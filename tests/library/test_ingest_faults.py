@@ -9,15 +9,18 @@ from typing import Any, Final
 
 import pytest
 
-from backscroll.archive import Writer
-from backscroll.files import Home, discover, reading
-from backscroll.library import Updated, local_library
+from backscroll.archive.rewriting import Writer
+from backscroll.files import reading
+from backscroll.files.discovery import discover
+from backscroll.files.homes import Home
 from backscroll.library.archives import archive_folder
 from backscroll.library.indexing import ingest
 from backscroll.library.indexing.costs import cost_with
 from backscroll.library.indexing.ingest import Ingest
 from backscroll.library.indexing.plan import plan
 from backscroll.library.indexing.prices import load_prices
+from backscroll.library.indexing.update import Updated
+from backscroll.library.local import local_library
 from tests.library.support import VIEWS, Shelf
 from tests.support.drawings import draw, jsonl
 from tests.support.homes import session_file, session_path

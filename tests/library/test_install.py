@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import BackscrollError, Busy, NothingFound
-from backscroll.files import Home
+from backscroll.files.homes import Home
 from backscroll.library.setup.edits import Edit, apply, carry_out
 from backscroll.library.setup.install import (
     EVENTS,

@@ -8,14 +8,21 @@ from typing import Final
 
 import pytest
 
-from backscroll.archive import Archive, Writer, capture, merge
+from backscroll.archive.archive import Archive
+from backscroll.archive.capture import capture
+from backscroll.archive.merge import merge
+from backscroll.archive.rewriting import Writer
 from backscroll.errors import NothingFound
-from backscroll.files import Home, SourceKey
-from backscroll.library import back_up, keep, local_library, put_back, restore_backup
+from backscroll.files.homes import Home
+from backscroll.files.source_key import SourceKey
 from backscroll.library.analytics.reports import ReportRequest
 from backscroll.library.analytics.usage import usage
 from backscroll.library.archives import archive_folder
 from backscroll.library.chats.resume import resume_of
+from backscroll.library.keeping.backup import back_up, restore_backup
+from backscroll.library.keeping.keep import keep
+from backscroll.library.keeping.restore import put_back
+from backscroll.library.local import local_library
 from backscroll.library.machine import Machine, ensure_machine, read_machine
 from tests.library.support import Shelf
 from tests.support.command import run_command

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import BackscrollError
-from backscroll.library import Marks, change_marks
-from backscroll.library.marks import read_marks
+from backscroll.library.marks import Marks, change_marks, read_marks
 
 NOW = datetime(2026, 1, 5, 10, tzinfo=UTC)
 LATER = datetime(2026, 1, 6, 10, tzinfo=UTC)

@@ -13,7 +13,7 @@ import pytest
 
 from backscroll import __version__
 from backscroll.errors import BackscrollError, NothingFound
-from backscroll.files import Home
+from backscroll.files.homes import Home
 from backscroll.library.setup.install import add_hooks, hook_command
 from backscroll.library.setup.plugin import (
     HOOKS,

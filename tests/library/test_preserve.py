@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.archive import Archive
-from backscroll.files import Home
-from backscroll.library import find_archive, keep, prove
+from backscroll.archive.archive import Archive
+from backscroll.files.homes import Home
+from backscroll.library.archives import find_archive
+from backscroll.library.keeping.keep import keep
+from backscroll.library.keeping.verify import prove
 from backscroll.settings import Settings
 from tests.support.drawings import draw, jsonl
 from tests.support.homes import session_path, write_home

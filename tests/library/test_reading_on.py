@@ -11,10 +11,14 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from backscroll.conversation import Message, RowKind
-from backscroll.library import ChatReader, Library, OpenChats, local_library
+from backscroll.conversation.kinds import RowKind
+from backscroll.conversation.messages import Message
+from backscroll.library.chats.chat_reader import ChatReader
 from backscroll.library.chats.find_in_chat import find_in
+from backscroll.library.chats.open_chats import OpenChats
 from backscroll.library.chats.outline import crossings_of, outline_of
+from backscroll.library.library import Library
+from backscroll.library.local import local_library
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl
 from tests.support.homes import EVERYTHING, FAMILIES, session_path

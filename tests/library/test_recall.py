@@ -9,8 +9,9 @@ from typing import Final
 
 import pytest
 
-from backscroll.files import Home
-from backscroll.library import Library, local_library
+from backscroll.files.homes import Home
+from backscroll.library.library import Library
+from backscroll.library.local import local_library
 from backscroll.settings import Settings
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backscroll.library import Library
+from backscroll.library.library import Library
 from backscroll.library.memory.budget import tokens_of
 from backscroll.library.memory.questions import STOP_WORDS, Term, stem_of, terms_of, variants_of
 from backscroll.library.memory.recall import Recall, recall

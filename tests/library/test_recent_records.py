@@ -9,7 +9,8 @@ import pytest
 
 from backscroll.library.indexing import sources, texts
 from backscroll.library.indexing.recent_records import RecentRecords
-from backscroll.records import Record, decode_line
+from backscroll.records.decode import decode_line
+from backscroll.records.record import Record
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl
 from tests.support.homes import session_file

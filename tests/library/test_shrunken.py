@@ -5,10 +5,12 @@ from typing import Final
 
 import pytest
 
-from backscroll.archive import Writer, capture_changed
-from backscroll.files import ChangedFile, Home, look
-from backscroll.library import find_kept, forget, local_library, open_archive
-from backscroll.library.archives import archive_folder
+from backscroll.archive.capture import capture_changed
+from backscroll.archive.rewriting import Writer
+from backscroll.files.discovery import look
+from backscroll.files.homes import Home
+from backscroll.files.watching import ChangedFile
+from backscroll.library.archives import archive_folder, open_archive
 from backscroll.library.indexing.costs import cost_with
 from backscroll.library.indexing.follow import PresentFiles
 from backscroll.library.indexing.follow import _take as take_changes
@@ -16,6 +18,9 @@ from backscroll.library.indexing.ingest import Ingest
 from backscroll.library.indexing.prices import load_prices
 from backscroll.library.indexing.sources import Sources
 from backscroll.library.indexing.update import NoProgress, index_texts
+from backscroll.library.keeping.forget import forget
+from backscroll.library.keeping.kept_versions import find_kept
+from backscroll.library.local import local_library
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_file, session_path

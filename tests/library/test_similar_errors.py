@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from backscroll.library import Library
+from backscroll.library.library import Library
 from backscroll.library.memory.similar_errors import SimilarErrors, cost_of_error, similar_errors
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid

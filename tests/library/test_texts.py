@@ -7,13 +7,15 @@ from typing import Final
 import pytest
 
 from backscroll.errors import BackscrollError
-from backscroll.files import LONGEST_LINE, Home, SourceKey
-from backscroll.library import local_library
+from backscroll.files.homes import Home
+from backscroll.files.reading import LONGEST_LINE
+from backscroll.files.source_key import SourceKey
 from backscroll.library.archives import archive_folder
 from backscroll.library.indexing import texts, update
+from backscroll.library.local import local_library
 from backscroll.library.searching.search import UNREADABLE
-from backscroll.store import PassageText
-from backscroll.store.local import LocalStore
+from backscroll.store.base import PassageText
+from backscroll.store.local.store import LocalStore
 from tests.library.support import Shelf, local_store
 from tests.support.homes import session_file, session_path
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from backscroll.errors import StorageError
-from backscroll.files import Home
-from backscroll.library import local_library
+from backscroll.files.homes import Home
 from backscroll.library.indexing.sources import Sources
 from backscroll.library.indexing.update import NoProgress, index_texts
+from backscroll.library.local import local_library
 from tests.library.support import Shelf
 from tests.support.homes import session_file
 

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from bench.hostile_shapes import SHAPES
 
-from backscroll.library import Library
 from backscroll.library.chats.chat_reader import CHUNK
 from backscroll.library.chats.open_chats import OpenChats
 from backscroll.library.chats.outline import crossings_of, outline_of
+from backscroll.library.library import Library
 from backscroll.library.sharing.share import redactor, share
 from backscroll.render.html.export import Assets, Format, exported
 from backscroll.render.html.messages import messages_html
 from backscroll.render.html.page_data import View
-from backscroll.store import StoredChat
+from backscroll.store.base import StoredChat
 from tests.library.support import Shelf
 from tests.support.homes import SHOP
 from tests.support.work import growth, is_linear, steps

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from backscroll.errors import BackscrollError
-from backscroll.library import Library, Updated
+from backscroll.library.indexing.update import Updated
+from backscroll.library.library import Library
 from backscroll.library.memory.asking_session import NOBODY
 from backscroll.mcp.call_context import CallContext
 from backscroll.mcp.pool import RefreshedPool

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.pricing import Price, Prices, Rates, cost_of, microdollars
-from backscroll.pricing.money import nanodollars_per_token
+from backscroll.pricing.money import Price, Rates, cost_of, microdollars, nanodollars_per_token
+from backscroll.pricing.prices import Prices
 
 RATES = Rates.of("0.1", "0.5", "0.125", "0.2", "0.01")
 LONG = Rates.of("0.5", "2.5", "0.625", "1", "0.05")

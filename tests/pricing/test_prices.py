@@ -4,8 +4,10 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
-from backscroll.pricing import Prices, plain_name, snapshot
+from backscroll.pricing.names import plain_name
 from backscroll.pricing.overrides import our_prices
+from backscroll.pricing.prices import Prices
+from backscroll.pricing.snapshot import snapshot
 
 # USD for a million tokens: input, output, cache writes for 5 minutes and for an hour, cache reads.
 RATES = """

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.query import FIELDS, QueryError, parse
-from backscroll.query.fields import FieldInfo
-from backscroll.query.parse import MAX_DEPTH, MAX_LENGTH
+from backscroll.query.errors import QueryError
+from backscroll.query.fields import FIELDS, FieldInfo
+from backscroll.query.parse import MAX_DEPTH, MAX_LENGTH, parse
 from backscroll.query.patterns import MAX_PATTERN
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "query.md").read_text(encoding="utf-8")

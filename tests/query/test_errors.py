@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import UsageError
-from backscroll.query import QueryError, parse
-from backscroll.query.errors import cells, pointed
-from backscroll.query.parse import MAX_DEPTH, MAX_LENGTH
+from backscroll.query.errors import QueryError, cells, pointed
+from backscroll.query.parse import MAX_DEPTH, MAX_LENGTH, parse
 from backscroll.render.terminal import clean
 from tests.query.texts import query_texts
 

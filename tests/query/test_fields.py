@@ -4,8 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.query import BY_NAME, FIELDS, Field, complete, completions, help_lines, leaves, parse
-from backscroll.query.fields import FieldInfo, distance, meant_field
+from backscroll.query.completion import complete, completions
+from backscroll.query.fields import BY_NAME, FIELDS, FieldInfo, distance, help_lines, meant_field
+from backscroll.query.parse import parse
+from backscroll.query.tree import Field, leaves
 from tests.query.test_errors import NOW
 from tests.query.texts import query_texts
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.query import All, Either, Field, Not, Part, Phrase, Query, QueryError, Regex, Word, leaves, parse
-from backscroll.query.parse import MAX_DEPTH, MAX_LENGTH
+from backscroll.query.errors import QueryError
+from backscroll.query.parse import MAX_DEPTH, MAX_LENGTH, parse
+from backscroll.query.tree import All, Either, Field, Not, Part, Phrase, Query, Regex, Word, leaves
 from tests.query.texts import query_texts
 
 NOW = datetime(2026, 3, 10, 15, 30, tzinfo=timezone(timedelta(hours=2)))

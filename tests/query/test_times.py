@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from backscroll.errors import UsageError
-from backscroll.query import parse_moment
+from backscroll.query.times import parse_moment
 
 ZONE = timezone(timedelta(hours=2))
 NOW = datetime(2026, 3, 10, 15, 30, tzinfo=ZONE)

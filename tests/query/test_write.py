@@ -6,8 +6,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from backscroll.query import All, Field, Not, Part, Query, QueryError, Word, parse, with_field, write
-from backscroll.query.parse import MAX_DEPTH
+from backscroll.query.errors import QueryError
+from backscroll.query.parse import MAX_DEPTH, parse
+from backscroll.query.tree import All, Field, Not, Part, Query, Word
+from backscroll.query.write import with_field, write
 from tests.query.texts import queries, query_texts
 
 NOW = datetime(2026, 3, 10, 15, 30, tzinfo=timezone(timedelta(hours=2)))

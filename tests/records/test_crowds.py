@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from backscroll.records import is_crowded, without_crowds
+from backscroll.records.crowds import is_crowded, without_crowds
 
 MOST = 3
 NOTE = "cut {bytes}, over {most}"

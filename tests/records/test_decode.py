@@ -10,22 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backscroll.records import (
-    Assistant,
-    Problem,
-    Record,
-    Text,
-    UnknownBlock,
-    UnknownRecord,
-    User,
-    decode_all,
-    decode_line,
-    drift,
-    fields_of,
-    type_of,
-    value_of,
-)
+from backscroll.records.content import Text, UnknownBlock
+from backscroll.records.decode import Problem, decode_all, decode_line, fields_of, value_of
+from backscroll.records.drift import drift
+from backscroll.records.kinds import Assistant, UnknownRecord, User, type_of
 from backscroll.records.outside import Tag
+from backscroll.records.record import Record
 from backscroll.records.salvage import RECORD_TYPES
 
 SURROGATE = re.compile("[\ud800-\udfff]")

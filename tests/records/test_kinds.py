@@ -6,26 +6,12 @@ from typing import Any
 
 import pytest
 
-from backscroll.records import (
-    Attachment,
-    Drift,
-    Image,
-    Problem,
-    Record,
-    System,
-    Text,
-    Thinking,
-    ToolResult,
-    ToolUse,
-    UnknownRecord,
-    User,
-    decode_line,
-    drift,
-    fields_of,
-    type_of,
-    value_of,
-)
+from backscroll.records.content import Image, Text, Thinking, ToolResult, ToolUse
+from backscroll.records.decode import Problem, decode_line, fields_of, value_of
+from backscroll.records.drift import Drift, drift
+from backscroll.records.kinds import Attachment, System, UnknownRecord, User, type_of
 from backscroll.records.outside import FileHistorySnapshot, PrLink
+from backscroll.records.record import Record
 from tests.support.drawings import draw, line
 
 EVERY_TYPE = """

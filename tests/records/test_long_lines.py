@@ -7,8 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.records import Image, Problem, User, decode_long_line, long_lines, value_of
-from backscroll.records.long_lines import cut_strings
+from backscroll.records import long_lines
+from backscroll.records.content import Image
+from backscroll.records.decode import Problem, value_of
+from backscroll.records.kinds import User
+from backscroll.records.long_lines import cut_strings, decode_long_line
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,8 @@
 """A session belongs to the project that its rows name."""
 
-from backscroll.records import Record, decode_line, project_of
+from backscroll.records.decode import decode_line
+from backscroll.records.project import project_of
+from backscroll.records.record import Record
 from tests.support.drawings import draw, line
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from backscroll.records import AgentMeta, agent_meta, cleanup_period, custom_title, live_session
+from backscroll.records.sidecars import AgentMeta, agent_meta, cleanup_period, custom_title, live_session
 
 
 def test_a_live_session_names_its_process() -> None:

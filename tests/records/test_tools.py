@@ -5,7 +5,8 @@ import json
 import pytest
 from msgspec import Raw
 
-from backscroll.records import AgentCall, ToolUse, agent_call, agent_result, file_of_call
+from backscroll.records.content import ToolUse
+from backscroll.records.tools import AgentCall, agent_call, agent_result, file_of_call
 
 
 def call(value: object) -> ToolUse:

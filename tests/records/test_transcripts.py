@@ -7,8 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.files import TRANSCRIPTS, FileKind, Home, discover
-from backscroll.records import ChainRecord, Drift, Record, decode_all, drift, project_of, type_of
+from backscroll.files.discovery import discover
+from backscroll.files.homes import Home
+from backscroll.files.layout import TRANSCRIPTS, FileKind
+from backscroll.records.decode import decode_all
+from backscroll.records.drift import Drift, drift
+from backscroll.records.kinds import ChainRecord, type_of
+from backscroll.records.project import project_of
+from backscroll.records.record import Record
 from tests.support.cases import for_each
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "transcripts"

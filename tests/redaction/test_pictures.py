@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.redaction import Redactor
 from backscroll.redaction.pictures import without_metadata
+from backscroll.redaction.redactor import Redactor
 from backscroll.render.html.images import sniffed
 
 NOTE = b"made at 47.05,8.30 by ada"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from backscroll.redaction import redact, redacted_value
+from backscroll.redaction.redactor import redact, redacted_value
 from tests.redaction.planted_set import Case, planted_set
 
 SEEDS = range(1, 6)

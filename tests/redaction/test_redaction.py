@@ -9,11 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from backscroll.records import decode_line, fields_of
-from backscroll.records.decode import Problem
-from backscroll.redaction import RULES, VERSION, Redactor, redact, redacted_value, usual_rules
+from backscroll.records.decode import Problem, decode_line, fields_of
 from backscroll.redaction.patterns import compiled
-from backscroll.redaction.redactor import MAYBE_UNSEEN, UNSEEN
+from backscroll.redaction.redactor import MAYBE_UNSEEN, UNSEEN, Redactor, redact, redacted_value, usual_rules
+from backscroll.redaction.rules import RULES, VERSION
 from backscroll.render.terminal import clean
 from tests.redaction.planting import PLANTED, Planted, planted
 

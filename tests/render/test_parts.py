@@ -4,8 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from backscroll.conversation import Chats, Message, TranscriptPlace, messages_of, results_of
-from backscroll.records import Record, decode_line
+from backscroll.conversation.chats import Chats
+from backscroll.conversation.messages import Message, messages_of, results_of
+from backscroll.conversation.transcripts import TranscriptPlace
+from backscroll.records.decode import decode_line
+from backscroll.records.record import Record
 from backscroll.render.markdown import markdown
 from backscroll.render.parts import ChatPart, PartFilter, parts_of
 from backscroll.render.pretty import pretty

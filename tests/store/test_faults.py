@@ -23,7 +23,7 @@ from backscroll.errors import (
     StorageError,
     TooManyOpenFiles,
 )
-from backscroll.store import DamagedStoreError
+from backscroll.store.base import DamagedStoreError
 from backscroll.store.local.database import connect
 from backscroll.store.local.faults import fault_of
 from tests.library.support import Shelf, local_store

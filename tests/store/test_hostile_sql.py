@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from backscroll.errors import BackscrollError
-from backscroll.library import Library
+from backscroll.library.library import Library
 from backscroll.store.local import sql, sql_worker
 from backscroll.store.local.sql import StatementRunner
 from tests.library.support import Shelf

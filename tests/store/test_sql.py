@@ -3,7 +3,7 @@
 import pytest
 
 from backscroll.errors import UsageError
-from backscroll.store import Table
+from backscroll.store.base import Table
 from backscroll.store.local import sql
 from backscroll.store.local.schema import VIEWS
 from tests.library.support import Shelf

@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from backscroll.demo import open_sandbox
+from backscroll.demo.sandbox import open_sandbox
 from tests.support.command import run_command
 
 ROOT: Final = Path(__file__).parents[2]

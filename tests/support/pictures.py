@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
-from backscroll.demo import open_sandbox
+from backscroll.demo.sandbox import open_sandbox
 from tests.journeys.visitor import be_ready
 from tests.support.command import run_command
 

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote, urlencode, urlsplit
 
-from backscroll.files import Home
+from backscroll.files.homes import Home
 from backscroll.web.app import make_app
 from backscroll.web.state import ViewerState
 from tests.library.support import Shelf

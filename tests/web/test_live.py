@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from backscroll.library import Followed, follow
+from backscroll.library.indexing.follow import Followed, follow
 from backscroll.web import live_updates
 from backscroll.web.server import StartedViewer
 from tests.journeys.writer import Writer

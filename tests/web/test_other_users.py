@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from backscroll.disk import open_private
-from backscroll.library import change_marks
+from backscroll.library.marks import change_marks
 from backscroll.library.memory.saved_recalls import save_recall
 from backscroll.library.setup.plugin import plan_plugin
 from backscroll.web.running_server import FILE

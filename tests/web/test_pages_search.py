@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from backscroll.query import FIELDS
+from backscroll.query.fields import FIELDS
 from tests.library.support import Shelf
 from tests.support.drawings import session_uuid
 from tests.support.homes import FAMILIES, session_file

@@ -11,8 +11,9 @@ from backscroll.errors import UsageError
 
 if TYPE_CHECKING:
     from backscroll.api.library import Library
-    from backscroll.library import Branch as OpenedBranch
-    from backscroll.library import OpenedChat, StoredChat
+    from backscroll.conversation.chat import Branch as OpenedBranch
+    from backscroll.library import StoredChat
+    from backscroll.library.opened_chat import OpenedChat
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,10 @@ from backscroll.api.chats import Chat, Chats, chat_of
 from backscroll.api.results import Results, results_of
 from backscroll.api.rows import Table
 from backscroll.errors import StorageError, UsageError, storage_error
-from backscroll.library import Library as Answering
-from backscroll.library import OpenedChat, local_library, open_homes
+from backscroll.library.homes import open_homes
+from backscroll.library.library import Library as Answering
+from backscroll.library.local import local_library
+from backscroll.library.opened_chat import OpenedChat
 from backscroll.settings import Settings, load_settings
 
 

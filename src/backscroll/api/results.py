@@ -10,7 +10,8 @@ from backscroll.api.rows import Item, Items
 
 if TYPE_CHECKING:
     from backscroll.api.library import Library
-    from backscroll.library import FoundPassage, Hit, SearchResults
+    from backscroll.library import Hit
+    from backscroll.library.searching.search import FoundPassage, SearchResults
 
 
 class InChat(Item):

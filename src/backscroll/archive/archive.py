@@ -35,7 +35,9 @@ from backscroll.archive.forgetting import is_forgotten
 from backscroll.archive.line_copies import continuation, copies_in, gaps
 from backscroll.archive.stamp import CATALOGUE
 from backscroll.errors import BackscrollError, NewerVersion, StorageError, storage_error
-from backscroll.files import Bookmark, FileKind, LeftOut, Place, SourceKey, place_of
+from backscroll.files.layout import FileKind, LeftOut, Place, place_of
+from backscroll.files.reading import Bookmark
+from backscroll.files.source_key import SourceKey
 
 CACHED: Final = 4
 """How many unpacked chunks a reader caches."""

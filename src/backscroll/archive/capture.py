@@ -6,17 +6,12 @@ from pathlib import Path
 
 from backscroll.archive.archive import KeptFile
 from backscroll.archive.rewriting import Writer
-from backscroll.files import (
-    ChangedFile,
-    Discovery,
-    Home,
-    HomeFile,
-    Reading,
-    SourceKey,
-    Unreadable,
-    discover,
-    find_changes,
-)
+from backscroll.files.changes import find_changes
+from backscroll.files.discovery import Discovery, HomeFile, Unreadable, discover
+from backscroll.files.homes import Home
+from backscroll.files.reading import Reading
+from backscroll.files.source_key import SourceKey
+from backscroll.files.watching import ChangedFile
 
 
 @dataclass

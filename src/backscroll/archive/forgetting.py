@@ -7,7 +7,7 @@ its home, or the machine is renamed.
 import hashlib
 from collections.abc import Iterable
 
-from backscroll.files import LeftOut, place_of
+from backscroll.files.layout import LeftOut, place_of
 
 
 def forget_key(machine: str, home: str, path: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Self
 
 from backscroll.archive.archive import Archive, Version
-from backscroll.files import Bookmark, Change, Line, lines_of, pieces_of
+from backscroll.files.reading import Bookmark, Change, Line, lines_of, pieces_of
 
 
 class KeptReading:

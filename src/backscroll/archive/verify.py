@@ -12,7 +12,7 @@ from backscroll.archive.catalogue import BadLine, Chunk
 from backscroll.archive.line_copies import copies_in, gaps
 from backscroll.archive.recovery import has_all_copies
 from backscroll.errors import BackscrollError, StorageError, storage_error
-from backscroll.files import FileKind
+from backscroll.files.layout import FileKind
 
 
 class Damage(NamedTuple):

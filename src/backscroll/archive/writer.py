@@ -38,7 +38,7 @@ from backscroll.archive.recovery import recover
 from backscroll.archive.snapshot import new_file_entry
 from backscroll.disk import FileLock, append, open_private, private_folder, sync_folder, write_all
 from backscroll.errors import BackscrollError
-from backscroll.files import Bookmark
+from backscroll.files.reading import Bookmark
 
 PACK_SIZE: Final = 512 * 1024 * 1024
 COMMIT_AFTER: Final = 64 * 1024 * 1024

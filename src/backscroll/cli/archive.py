@@ -6,14 +6,22 @@ from typing import TYPE_CHECKING
 
 import click
 
+from backscroll.cli.archive_output import (
+    proof_as_json,
+    restored_as_json,
+    status_as_json,
+    version_as_json,
+    version_line,
+    write_proof,
+)
 from backscroll.cli.merged import merged_as_json, write_merged
 from backscroll.cli.options import PATH, current_request, global_options
 from backscroll.cli.output import ProgressLine, heading, open_library, warning, write, write_json, write_note
 from backscroll.errors import BackscrollError, StorageError, UsageError
-from backscroll.render.terminal import clean_line, moment, plural, size
+from backscroll.render.terminal import clean_line, plural, size
 
 if TYPE_CHECKING:
-    from backscroll.library import ArchiveStatus, ArchiveVerification, KeptVersion, Restored
+    pass
 
 SHOWN = 10
 
@@ -43,14 +51,15 @@ def archive_status() -> None:
       backscroll archive status
       backscroll archive status --json | jq .gone
     """
-    from backscroll.library import open_homes, status
+    from backscroll.library.homes import open_homes
+    from backscroll.library.keeping.keep import status
 
     request = current_request()
     settings = request.settings()
     now = datetime.now(UTC)
     found = status(settings, open_homes(settings), now)
     if request.json:
-        write_json(_status_as_json(found, now))
+        write_json(status_as_json(found, now))
         return
     write(heading(f"Archive {clean_line(str(found.folder))}"))
     share = f" ({100 * found.stored / found.size:.0f} %)" if found.size else ""
@@ -83,16 +92,17 @@ def archive_verify(quick: bool) -> None:
       backscroll archive verify
       backscroll archive verify --quick --json
     """
-    from backscroll.library import open_homes, prove
+    from backscroll.library.homes import open_homes
+    from backscroll.library.keeping.verify import prove
 
     request = current_request()
     settings = request.settings()
     with ProgressLine("verifying", quiet=request.quiet) as progress:
         proof = prove(settings, open_homes(settings), quick=quick, on_total=progress.set_total, on_bytes=progress.add)
     if request.json:
-        write_json(_proof_as_json(proof))
+        write_json(proof_as_json(proof))
     else:
-        _write_proof(proof, quick=quick)
+        write_proof(proof, quick=quick)
     if proof.report.unreadable and not proof.report.damages:
         hint = "check the disk and its permissions, then verify again"
         raise StorageError("some data could not be read, so it could not be verified", hint)
@@ -117,20 +127,21 @@ def archive_versions(name: str) -> None:
       backscroll archive versions 4f8c
       backscroll archive restore 4f8c --version 1 --to ./look
     """
-    from backscroll.library import find_kept, open_archive, versions_of
+    from backscroll.library.archives import open_archive
+    from backscroll.library.keeping.kept_versions import find_kept, versions_of
 
     request = current_request()
     archive = open_archive(request.settings())
     chat = find_kept(open_library(request, as_it_is=True), archive, name)
     found = versions_of(archive, chat.files)
     if request.json:
-        write_json({"id": chat.id, "versions": [_version_as_json(item) for item in found]})
+        write_json({"id": chat.id, "versions": [version_as_json(item) for item in found]})
         return
     for file in chat.files:
         write(heading(clean_line(file.path)) + ("  deleted by Claude Code" if file.gone_since else ""))
         for item in found:
             if item.file is file:
-                write(_version_line(item))
+                write(version_line(item))
 
 
 @command.command("restore", short_help="Restore a chat, byte for byte.")
@@ -153,14 +164,14 @@ def archive_restore(name: str, to: Path | None, in_place: bool, number: int | No
       backscroll archive restore 4f8c --in-place
       backscroll archive restore 4f8c --version 1 --to ./look
     """
-    from backscroll.library import put_back
+    from backscroll.library.keeping.restore import put_back
 
     if (to is None) == (not in_place):
         raise UsageError("restore needs --to DIR or --in-place", "use one of them")
     request = current_request()
     done = put_back(open_library(request, as_it_is=True), name, to, number=number, path=path)
     if request.json:
-        write_json({"files": [_restored_as_json(item) for item in done]})
+        write_json({"files": [restored_as_json(item) for item in done]})
     else:
         for item in done:
             which = f" (version {item.version.number} of {len(item.file.versions)})" if item.file.versions[1:] else ""
@@ -192,7 +203,11 @@ def archive_forget(name: str, yes: bool) -> None:
       backscroll archive forget 4f8c
       backscroll archive forget 4f8c --yes
     """
-    from backscroll.library import find_kept, forget_everywhere, local_library, open_archive, open_homes
+    from backscroll.library.archives import open_archive
+    from backscroll.library.homes import open_homes
+    from backscroll.library.keeping.forget import forget_everywhere
+    from backscroll.library.keeping.kept_versions import find_kept
+    from backscroll.library.local import local_library
 
     request = current_request()
     settings = request.settings()
@@ -233,7 +248,7 @@ def archive_backup(folder: Path) -> None:
     Examples:
       backscroll archive backup /mnt/usb/backscroll
     """
-    from backscroll.library import back_up
+    from backscroll.library.keeping.backup import back_up
 
     request = current_request()
     done, skipped = back_up(request.settings(), folder)
@@ -259,7 +274,7 @@ def archive_restore_backup(folder: Path) -> None:
     Examples:
       backscroll archive restore-backup /mnt/usb/backscroll
     """
-    from backscroll.library import restore_backup
+    from backscroll.library.keeping.backup import restore_backup
 
     request = current_request()
     files, done = restore_backup(request.settings(), folder)
@@ -287,7 +302,7 @@ def archive_repair(folder: Path | None) -> None:
       backscroll archive repair
       backscroll archive repair --from /mnt/usb/backscroll
     """
-    from backscroll.library import repair
+    from backscroll.library.keeping.backup import repair
 
     request = current_request()
     done, recovered, unclaimed = repair(request.settings(), folder)
@@ -306,92 +321,3 @@ def archive_repair(folder: Path | None) -> None:
         write_merged(done, "")
     if done.refused:
         raise BackscrollError(f"{plural(len(done.refused), 'file')} damaged in the backup too", "see the list above")
-
-
-def _version_as_json(item: "KeptVersion") -> dict[str, object]:
-    return {
-        "file": str(item.file.source),
-        "version": item.version.number,
-        "since": item.version.since,
-        "bytes": item.version.size,
-        "lines": item.lines,
-        "damage": item.damage,
-        "shown": item.is_shown,
-        "live": item.is_live,
-    }
-
-
-def _version_line(item: "KeptVersion") -> str:
-    notes = [name for name, holds in (("shown", item.is_shown), ("live", item.is_live)) if holds]
-    state = "whole" if item.damage is None else warning(f"damaged: {clean_line(item.damage)}")
-    counted = f"{item.version.size:>12,} bytes  {item.lines:>7,} lines"
-    return f"  {item.version.number:>3}  {item.version.since}  {counted}  {', '.join([state, *notes])}"
-
-
-def _restored_as_json(item: "Restored") -> dict[str, object]:
-    return {"file": str(item.target), "outcome": item.outcome, "version": item.version.number}
-
-
-def _status_as_json(found: "ArchiveStatus", now: datetime) -> dict[str, object]:
-    return {
-        "folder": str(found.folder),
-        "files": found.files,
-        "sessions": found.sessions,
-        "bytes": found.size,
-        "stored_bytes": found.stored,
-        "last_captured": found.captured,
-        "last_verified": found.verified,
-        "damaged_lines": found.damaged_lines,
-        "gone": [
-            {"session": file.place.session_id, "file": str(file.source), "since": file.gone_since}
-            for file in found.gone
-        ],
-        "due": [
-            {
-                "session": item.file.place.session_id,
-                "file": str(item.file.path),
-                "due": moment(item.due),
-                "overdue": item.due <= now,
-            }
-            for item in found.due
-        ],
-    }
-
-
-def _proof_as_json(proof: "ArchiveVerification") -> dict[str, object]:
-    return {
-        "files": proof.report.files,
-        "chunks": proof.report.chunks,
-        "bytes": proof.report.size,
-        "unclaimed_bytes": proof.report.unclaimed,
-        "damages": [
-            {"what": damage.what, "files": [str(file.source) for file in damage.files]}
-            for damage in proof.report.damages
-        ],
-        "unreadable": [
-            {"what": item.what, "files": [str(file.source) for file in item.files]} for item in proof.report.unreadable
-        ],
-        "not_noted": proof.not_noted,
-        "same_as_live": proof.same,
-        "not_kept_yet": [str(path) for path in proof.ahead],
-    }
-
-
-def _write_proof(proof: "ArchiveVerification", *, quick: bool) -> None:
-    report = proof.report
-    how = "looked at" if quick else "read and hashed"
-    write(f"{plural(report.files, 'file')}, {plural(report.chunks, 'chunk')}, {size(report.size)} {how}")
-    if not quick:
-        write(f"{plural(proof.same, 'live file')} unchanged; {plural(len(proof.ahead), 'file')} with something new")
-    if not report.damages and not report.unreadable:
-        write("everything is intact")
-    for item in report.unreadable:
-        write(warning(f"could not be read: {clean_line(item.what)}"))
-        write(f"  {plural(len(item.files), 'file')} not checked")
-    if proof.not_noted:
-        write_note(f"not recorded in the catalogue: {clean_line(proof.not_noted)}")
-    for damage in report.damages:
-        write(warning(f"damaged: {clean_line(damage.what)}"))
-        for file in damage.files:
-            session = f" (session {file.place.session_id})" if file.place.session_id else ""
-            write(f"  affects {clean_line(str(file.source))}{session}")

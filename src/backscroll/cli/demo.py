@@ -40,7 +40,7 @@ def command(port: int | None, no_browser: bool, speed: float) -> None:
       backscroll demo --no-browser --port 9000
     """
     from backscroll.demo.live import LivePlayer
-    from backscroll.library import open_homes
+    from backscroll.library.homes import open_homes
     from backscroll.web.server import serve
     from backscroll.web.state import ViewerState
 

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from backscroll.library import Health, Home, HomeHealth
+    from backscroll.library import Home
     from backscroll.library.setup.checkup import Check
+    from backscroll.library.setup.doctor import Health, HomeHealth
     from backscroll.library.setup.plugin import PluginHealth
     from backscroll.settings import Settings
 
@@ -43,7 +44,8 @@ def command(deep: bool) -> None:
       backscroll doctor --deep
       backscroll doctor --home /mnt/old-laptop/.claude --json
     """
-    from backscroll.library import examine, no_history, open_homes
+    from backscroll.library.homes import no_history, open_homes
+    from backscroll.library.setup.doctor import examine
     from backscroll.library.setup.plugin import check_plugin
 
     request = current_request()

@@ -14,7 +14,8 @@ from backscroll.errors import NothingFound, UsageError
 from backscroll.render.terminal import clean, clean_line, escaped, plural
 
 if TYPE_CHECKING:
-    from backscroll.library import Library, StoredChat
+    from backscroll.library import StoredChat
+    from backscroll.library.library import Library
     from backscroll.library.sharing.share import Redactor
     from backscroll.render.html.export_site import ExportedChat
     from backscroll.render.html.page_data import Detail
@@ -82,7 +83,7 @@ def command(
 
 
 def _chosen(library: "Library", names: tuple[str, ...], query: str | None, project: str | None) -> "list[StoredChat]":
-    from backscroll.query import All, Field, Query
+    from backscroll.query.tree import All, Field, Query
 
     if names and (query is not None or project is not None):
         raise UsageError("ids cannot be combined with --query or --project", "use only one of them")

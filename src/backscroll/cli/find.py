@@ -11,7 +11,8 @@ from backscroll.cli.output import open_library, write
 from backscroll.errors import INTERRUPTED, BackscrollError
 
 if TYPE_CHECKING:
-    from backscroll.library import Library, StoredChat
+    from backscroll.library import StoredChat
+    from backscroll.library.library import Library
 
 
 @click.command("find", short_help="Search as you type, and pick a chat.")

@@ -12,7 +12,7 @@ from backscroll.errors import BackscrollError
 from backscroll.render.terminal import clean_line, moment, plural, size
 
 if TYPE_CHECKING:
-    from backscroll.library import Inspection
+    from backscroll.library.setup.inspect import Inspection
 
 SHOWN = 20
 
@@ -31,7 +31,8 @@ def command(paths: tuple[Path, ...]) -> None:
       backscroll inspect ~/.claude/projects/-home-me-shop
       backscroll inspect session.jsonl --json | jq .types
     """
-    from backscroll.library import find_transcripts, inspect, open_homes
+    from backscroll.library.homes import open_homes
+    from backscroll.library.setup.inspect import find_transcripts, inspect
 
     request = current_request()
     if not paths:

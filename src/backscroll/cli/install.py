@@ -57,7 +57,7 @@ def command(what: str, yes: bool, only_print: bool, kind: "Kind | None", hint: b
       backscroll install timer --kind systemd --print
       backscroll install claude
     """
-    from backscroll.library import open_homes
+    from backscroll.library.homes import open_homes
     from backscroll.library.setup.install import keep_command, plan_hooks, plan_timer, timer_kind
 
     request = current_request()

@@ -23,7 +23,8 @@ def command(watching: bool) -> None:
       backscroll keep --watch
       backscroll keep --home ~/.claude --home /mnt/old-laptop/.claude
     """
-    from backscroll.library import keep, keep_watching, no_history, open_homes
+    from backscroll.library.homes import no_history, open_homes
+    from backscroll.library.keeping.keep import keep, keep_watching
 
     request = current_request()
     settings = request.settings()

@@ -14,7 +14,8 @@ from backscroll.render.cells import cells, cut
 from backscroll.render.terminal import clean_line
 
 if TYPE_CHECKING:
-    from backscroll.library import Mark, StoredChat
+    from backscroll.library import StoredChat
+    from backscroll.library.marks import Mark
 
 HEADINGS = ("ID", "LAST ACTIVE", "PROJECT", "MESSAGES", "TITLE")
 
@@ -53,7 +54,9 @@ def command(
       backscroll list 'is:pinned OR tag:review'
       backscroll list --json | jq -r '.chats[].id'
     """
-    from backscroll.query import All, Field, Query, parse, parse_moment
+    from backscroll.query.parse import parse
+    from backscroll.query.times import parse_moment
+    from backscroll.query.tree import All, Field, Query
 
     now = datetime.now().astimezone()
     fields = [

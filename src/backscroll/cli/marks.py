@@ -10,16 +10,18 @@ from backscroll.errors import NothingFound
 from backscroll.render.terminal import clean, clean_line
 
 if TYPE_CHECKING:
-    from backscroll.library import Library, Mark, Marks, StoredChat
+    from backscroll.library import StoredChat
+    from backscroll.library.library import Library
     from backscroll.library.marked_chats import MarkedChat
+    from backscroll.library.marks import Mark, Marks
 
 Answer = TypeVar("Answer")
 
 
 def change_marks(library: "Library", stored: "StoredChat", how: "Callable[[Marks, list[str]], Answer]") -> Answer:
     """Change the marks of a chat."""
-    from backscroll.library import change_marks
     from backscroll.library.marked_chats import sessions_of
+    from backscroll.library.marks import change_marks
 
     sessions = sessions_of(stored)
     return change_marks(library.settings.library, lambda marks: how(marks, sessions))

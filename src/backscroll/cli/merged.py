@@ -6,7 +6,7 @@ from backscroll.cli.output import warning, write
 from backscroll.render.terminal import clean_line
 
 if TYPE_CHECKING:
-    from backscroll.library import Merged
+    from backscroll.library.keeping.backup import Merged
 
 
 def merged_as_json(done: "Merged") -> dict[str, object]:

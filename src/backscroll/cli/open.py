@@ -14,7 +14,7 @@ from backscroll.cli.token import token_options
 from backscroll.errors import NothingFound
 
 if TYPE_CHECKING:
-    from backscroll.library import Library
+    from backscroll.library.library import Library
     from backscroll.web.state import ViewerState
 
 
@@ -44,7 +44,7 @@ def command(name: str, port: int | None, host: str | None, token: str | None, no
       backscroll open --no-browser --json | jq -r .link
     """
     from backscroll.httpd.listening import LOOPBACK
-    from backscroll.library import open_homes
+    from backscroll.library.homes import open_homes
     from backscroll.web.running_server import find_running_server
     from backscroll.web.server import needs_key_on_loopback, serve
     from backscroll.web.state import ViewerState

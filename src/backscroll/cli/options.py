@@ -14,7 +14,7 @@ from backscroll.errors import UsageError
 from backscroll.settings import Settings, load_settings
 
 if TYPE_CHECKING:
-    from backscroll.demo import Sandbox
+    from backscroll.demo.sandbox import Sandbox
 
 
 @dataclass
@@ -49,7 +49,7 @@ class Request:
         """The demo, created on first use; from then on the environment points to it."""
         if self._room is None:
             from backscroll.cli.output import write_note
-            from backscroll.demo import open_sandbox
+            from backscroll.demo.sandbox import open_sandbox
 
             if self.homes or self.library:
                 raise UsageError(

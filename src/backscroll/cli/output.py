@@ -24,7 +24,8 @@ from backscroll.render.terminal import clean, escaped, for_terminal, plural, siz
 
 if TYPE_CHECKING:
     from backscroll.cli.options import Request
-    from backscroll.library import Library, Updated
+    from backscroll.library.indexing.update import Updated
+    from backscroll.library.library import Library
 
 
 def write(text: str = "") -> None:
@@ -73,7 +74,8 @@ def no_history_for(request: "Request") -> NothingFound | None:
     """The error for a command that found no conversations to read; None if it found some or needs none."""
     if not request.reads_history or request.demo:
         return None
-    from backscroll.library import has_history, no_history, open_homes
+    from backscroll.library.archives import has_history
+    from backscroll.library.homes import no_history, open_homes
 
     try:
         settings = request.settings()
@@ -96,7 +98,8 @@ def open_library(request: "Request", *, with_text: bool = False, as_it_is: bool 
 
     `with_text` also indexes the words, for searches. `as_it_is` leaves the archive unchanged.
     """
-    from backscroll.library import local_library, open_homes
+    from backscroll.library.homes import open_homes
+    from backscroll.library.local import local_library
 
     request.reads_history = True
     settings = request.settings()
@@ -126,7 +129,8 @@ def open_library(request: "Request", *, with_text: bool = False, as_it_is: bool 
 def read_demo_first(request: "Request") -> None:
     """Index the whole sample before a server starts: it is quick, and the first answer is then complete."""
     if request.demo:
-        from backscroll.library import local_library, open_homes
+        from backscroll.library.homes import open_homes
+        from backscroll.library.local import local_library
 
         settings = request.settings()
         with local_library(settings, open_homes(settings)) as library, ProgressLine(quiet=request.quiet) as progress:
@@ -135,7 +139,8 @@ def read_demo_first(request: "Request") -> None:
 
 def keep_first(request: "Request") -> None:
     """Bring the archive up to date if that is due. If that fails, the command still runs."""
-    from backscroll.library import is_due, keep, open_homes
+    from backscroll.library.homes import open_homes
+    from backscroll.library.keeping.keep import is_due, keep
 
     request.reads_history = True
     settings = request.settings()

@@ -15,7 +15,8 @@ from backscroll.render.picker import Line, Picker, draw, layout_of
 from backscroll.render.terminal import clean_line
 
 if TYPE_CHECKING:
-    from backscroll.library import Library, StoredChat
+    from backscroll.library import StoredChat
+    from backscroll.library.library import Library
 
 PAGE = 50
 """How many chats to load at first; more are loaded when the selection reaches the end."""

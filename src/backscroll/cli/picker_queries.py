@@ -14,8 +14,10 @@ from backscroll.render.search_results import ago, passage_line
 from backscroll.render.terminal import clean_line, plural
 
 if TYPE_CHECKING:
-    from backscroll.library import FoundPassage, Library, StoredChat
-    from backscroll.query import Query
+    from backscroll.library import StoredChat
+    from backscroll.library.library import Library
+    from backscroll.library.searching.search import FoundPassage
+    from backscroll.query.tree import Query
 
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")
@@ -155,7 +157,7 @@ class PickerQueries:
     def preview(self, looked: PreviewRequest) -> list[Line]:
         """The lines that show a chat."""
         from backscroll.library.marked_chats import marked_chat
-        from backscroll.query import All, Field, Query
+        from backscroll.query.tree import All, Field, Query
         from backscroll.render.preview import PreviewMessage, preview_of
 
         library = self._fresh(looked.round)
@@ -205,7 +207,7 @@ class PickerQueries:
 
 def while_typing(query: "Query") -> "Query":
     """The same query with its last word as a prefix: it may be half typed."""
-    from backscroll.query import All, Query, Word
+    from backscroll.query.tree import All, Query, Word
 
     *before, last = query.root.parts or (None,)
     if isinstance(last, Word) and last.end == len(query.text) and len(last.text) > 1 and last.text[-1].isalnum():

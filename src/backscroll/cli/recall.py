@@ -61,7 +61,7 @@ def command(
     """
     from backscroll.library.memory.asking_session import client_that_started_us
     from backscroll.library.memory.recall import recall
-    from backscroll.query import parse_moment
+    from backscroll.query.times import parse_moment
     from backscroll.render.recall import recall_as_json, recalled_text
 
     question = sys.stdin.read(LONGEST_PIPED) if words == ("-",) else " ".join(words)

@@ -21,8 +21,7 @@ def command(remove: str | None) -> None:
       backscroll search --saved broken
       backscroll saved --remove broken
     """
-    from backscroll.library import change_marks
-    from backscroll.library.marks import read_marks
+    from backscroll.library.marks import change_marks, read_marks
 
     request = current_request()
     library = request.settings().library

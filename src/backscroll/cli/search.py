@@ -13,7 +13,9 @@ from backscroll.render.terminal import clean, clean_line, plural
 
 if TYPE_CHECKING:
     from backscroll.cli.options import Request
-    from backscroll.library import Hit, Library, SearchResults
+    from backscroll.library import Hit
+    from backscroll.library.library import Library
+    from backscroll.library.searching.search import SearchResults
 
 FIELDS = ("project", "branch", "model", "title", "tool", "file", "role", "since", "before")
 SHOWN = 20
@@ -78,7 +80,8 @@ def command(
       backscroll search 'ENOSPC -role:output' --json | jq -r '.hits[].chat'
       backscroll search --save broken 'is:error since:7d'
     """
-    from backscroll.query import help_lines, with_field
+    from backscroll.query.fields import help_lines
+    from backscroll.query.write import with_field
 
     if tell_fields:
         for line in help_lines():
@@ -216,7 +219,7 @@ def _remembered(library: "Library", name: str) -> str:
 
 
 def _remember(library: "Library", name: str, query: str) -> None:
-    from backscroll.library import Marks, change_marks
+    from backscroll.library.marks import Marks, change_marks
 
     def change(marks: Marks) -> None:
         marks.searches[name] = query

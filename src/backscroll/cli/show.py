@@ -14,7 +14,8 @@ from backscroll.errors import BackscrollError, UsageError
 from backscroll.render.terminal import clean, escaped, plural
 
 if TYPE_CHECKING:
-    from backscroll.library import Branch, Chat, OpenedChat
+    from backscroll.conversation.chat import Branch, Chat
+    from backscroll.library.opened_chat import OpenedChat
     from backscroll.render.parts import PartFilter
 
 

@@ -11,7 +11,8 @@ from backscroll.cli.output import heading, open_library, warning, write, write_c
 from backscroll.errors import UsageError
 
 if TYPE_CHECKING:
-    from backscroll.library import Library, Table
+    from backscroll.library import Table
+    from backscroll.library.library import Library
 
 
 @click.command("sql", short_help="Query the index with SQL, read-only.")

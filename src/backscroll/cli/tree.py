@@ -10,7 +10,8 @@ from backscroll.cli.output import open_library, write, write_json
 from backscroll.render.terminal import clean_line, plural
 
 if TYPE_CHECKING:
-    from backscroll.library import Agent, Branch, Chat
+    from backscroll.conversation.agents import Agent
+    from backscroll.conversation.chat import Branch, Chat
 
 
 @click.command("tree", short_help="Show the sessions, branches, compactions and agents of a chat.")

@@ -22,7 +22,7 @@ def command(what: str, yes: bool) -> None:
       backscroll uninstall timer --yes
       backscroll uninstall claude
     """
-    from backscroll.library import open_homes
+    from backscroll.library.homes import open_homes
     from backscroll.library.setup.install import plan_no_hooks, plan_no_timer
 
     request = current_request()

@@ -21,7 +21,8 @@ def command(rebuild: bool) -> None:
       backscroll update
       backscroll update --rebuild
     """
-    from backscroll.library import local_library, no_history, open_homes
+    from backscroll.library.homes import no_history, open_homes
+    from backscroll.library.local import local_library
 
     request = current_request()
     settings = request.settings()

@@ -21,7 +21,9 @@ def command() -> None:
       backscroll watch
       backscroll watch --quiet &
     """
-    from backscroll.library import follow, local_library, open_homes
+    from backscroll.library.homes import open_homes
+    from backscroll.library.indexing.follow import follow
+    from backscroll.library.local import local_library
 
     request = current_request()
     settings = request.settings()

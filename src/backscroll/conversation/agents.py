@@ -15,7 +15,7 @@ from backscroll.conversation.rows import LONGEST_TEXT, Row, RowCall
 from backscroll.conversation.transcripts import Transcript
 from backscroll.conversation.tree import FAR, Tree, walk
 from backscroll.conversation.usage import SYNTHETIC, total
-from backscroll.records import Usage
+from backscroll.records.content import Usage
 
 SIDE_COPIES: Final = ("acompact", "aside_question", "prompt_suggestion")
 """Agents of the client itself: they repeat the session, and say nothing that it does not."""

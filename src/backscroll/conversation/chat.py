@@ -16,7 +16,8 @@ from backscroll.conversation.rows import RowCall
 from backscroll.conversation.todos import todos_of
 from backscroll.conversation.transcripts import Transcript
 from backscroll.conversation.tree import Node, Tree, Turn, walk
-from backscroll.records import PrLink, Todo
+from backscroll.records.outside import PrLink
+from backscroll.records.tools import Todo
 
 LONGEST_PAUSE: Final = timedelta(minutes=5)
 """A longer pause does not count as active time."""

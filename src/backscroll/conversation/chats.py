@@ -14,7 +14,8 @@ from backscroll.conversation.copies import Copies
 from backscroll.conversation.rows import Row
 from backscroll.conversation.transcripts import Transcript, TranscriptPlace
 from backscroll.conversation.tree import FAR, Tree
-from backscroll.records import AgentMeta, Record
+from backscroll.records.record import Record
+from backscroll.records.sidecars import AgentMeta
 
 PAST: Final = datetime.min.replace(tzinfo=UTC)
 

@@ -8,17 +8,8 @@ import re
 from enum import StrEnum
 from typing import Final
 
-from backscroll.records import (
-    Assistant,
-    Attachment,
-    ChainRecord,
-    Content,
-    ProgressRecord,
-    System,
-    Text,
-    ToolResult,
-    User,
-)
+from backscroll.records.content import Content, Text, ToolResult
+from backscroll.records.kinds import Assistant, Attachment, ChainRecord, ProgressRecord, System, User
 
 
 class RowKind(StrEnum):

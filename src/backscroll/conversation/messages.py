@@ -17,20 +17,10 @@ from backscroll.conversation.pictures import pictures_of
 from backscroll.conversation.rows import Row, text_of
 from backscroll.conversation.tree import Turn
 from backscroll.conversation.usage import largest
-from backscroll.records import (
-    Assistant,
-    Attachment,
-    Block,
-    ChainRecord,
-    Record,
-    Text,
-    ToolResult,
-    ToolUse,
-    Usage,
-    User,
-    WebSearchResult,
-    fields_of,
-)
+from backscroll.records.content import Block, Text, ToolResult, ToolUse, Usage, WebSearchResult
+from backscroll.records.decode import fields_of
+from backscroll.records.kinds import Assistant, Attachment, ChainRecord, User
+from backscroll.records.record import Record
 
 
 class CallState(StrEnum):

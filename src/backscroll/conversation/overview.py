@@ -5,7 +5,8 @@ from datetime import datetime
 from msgspec import Struct
 
 from backscroll.conversation.chat import Chat
-from backscroll.records import PrLink, Todo
+from backscroll.records.outside import PrLink
+from backscroll.records.tools import Todo
 
 
 class Overview(Struct, frozen=True, kw_only=True):

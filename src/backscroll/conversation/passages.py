@@ -9,29 +9,21 @@ from enum import StrEnum
 from typing import Any, Final
 
 from backscroll.conversation.kinds import HUMAN, RowKind, kind_of, without_around
-from backscroll.records import (
-    AiTitle,
-    Assistant,
-    Attachment,
+from backscroll.records.content import (
     Block,
-    CustomTitle,
     Document,
     Image,
-    QueueOperation,
-    Record,
-    Summary,
-    System,
     Text,
     Thinking,
     ToolResult,
     ToolUse,
     UnknownBlock,
-    UnknownRecord,
-    User,
     WebSearchResult,
-    fields_of,
-    value_of,
 )
+from backscroll.records.decode import fields_of, value_of
+from backscroll.records.kinds import Assistant, Attachment, System, UnknownRecord, User
+from backscroll.records.outside import AiTitle, CustomTitle, QueueOperation, Summary
+from backscroll.records.record import Record
 
 
 class Role(StrEnum):

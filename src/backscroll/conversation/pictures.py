@@ -2,7 +2,10 @@
 
 import binascii
 
-from backscroll.records import Assistant, Attachment, Image, Record, ToolResult, User, value_of
+from backscroll.records.content import Image, ToolResult
+from backscroll.records.decode import value_of
+from backscroll.records.kinds import Assistant, Attachment, User
+from backscroll.records.record import Record
 
 
 def pictures_of(record: Record | None) -> list[Image]:

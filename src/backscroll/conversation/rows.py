@@ -9,20 +9,14 @@ from hashlib import blake2b
 from typing import Final, NamedTuple
 
 from backscroll.conversation.kinds import HUMAN, RowKind, command_of, inside_tags, kind_of, kind_of_text, typed_text
-from backscroll.records import (
+from backscroll.records.content import ToolResult, ToolUse, Usage
+from backscroll.records.kinds import Assistant, Attachment, ChainRecord, System, User
+from backscroll.records.tools import (
     AGENT_TOOLS,
     FILE_TOOLS,
     TODO_TOOLS,
     AgentCall,
-    Assistant,
-    Attachment,
-    ChainRecord,
-    System,
     TodoCall,
-    ToolResult,
-    ToolUse,
-    Usage,
-    User,
     agent_call,
     file_of_call,
     todo_call,

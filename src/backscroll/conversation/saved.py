@@ -13,8 +13,9 @@ from msgspec.json import Decoder, encode
 from backscroll.conversation.kinds import RowKind
 from backscroll.conversation.rows import Row, RowCall
 from backscroll.conversation.transcripts import Checkpoint, Queue, Transcript, TranscriptPlace
-from backscroll.records import AgentMeta, ForkContextRef, PrLink
 from backscroll.records.kinds import ForkedFrom
+from backscroll.records.outside import ForkContextRef, PrLink
+from backscroll.records.sidecars import AgentMeta
 
 
 class SavedTranscript(Struct, kw_only=True, omit_defaults=True):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from backscroll.conversation.rows import RowCall
-from backscroll.records import Todo
+from backscroll.records.tools import Todo
 
 
 def todos_of(calls: Iterable[RowCall]) -> list[Todo]:

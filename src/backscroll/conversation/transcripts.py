@@ -12,28 +12,24 @@ from typing import NamedTuple
 from backscroll.conversation.kinds import TURNS, RowKind
 from backscroll.conversation.rows import LONGEST_TEXT, Row
 from backscroll.conversation.usage import SYNTHETIC
-from backscroll.records import (
-    AgentMeta,
+from backscroll.records.kinds import Attachment, AttachmentBody, ChainRecord, UnknownRecord, User
+from backscroll.records.outside import (
     AgentName,
     AiTitle,
-    Attachment,
-    AttachmentBody,
-    ChainRecord,
     ContinuedIn,
     CustomTitle,
     DerivedFrom,
     ForkContextRef,
     LastPrompt,
     PrLink,
-    ProjectFinder,
     QueueOperation,
-    Record,
     Summary,
     Tag,
-    UnknownRecord,
-    User,
-    agent_result,
 )
+from backscroll.records.project import ProjectFinder
+from backscroll.records.record import Record
+from backscroll.records.sidecars import AgentMeta
+from backscroll.records.tools import agent_result
 
 
 class TranscriptPlace(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import structs
 
 from backscroll.conversation.rows import Row
-from backscroll.records import Usage
+from backscroll.records.content import Usage
 
 SYNTHETIC: Final = "<synthetic>"
 """The model of messages that the client made itself, and that cost nothing."""

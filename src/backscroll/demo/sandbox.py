@@ -21,7 +21,8 @@ from typing import Final
 
 from backscroll.demo.sample import PACKED, Sample, unpack
 from backscroll.errors import storage_error
-from backscroll.library import keep, open_homes
+from backscroll.library.homes import open_homes
+from backscroll.library.keeping.keep import keep
 from backscroll.settings import load_settings
 
 PREFIX: Final = "backscroll-demo-"

@@ -5,10 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from backscroll.archive import Archive, Writer, disk_state
+from backscroll.archive.archive import Archive
+from backscroll.archive.rewriting import Writer
+from backscroll.archive.stamp import disk_state
 from backscroll.disk import private_folder
 from backscroll.errors import NothingFound, storage_error
-from backscroll.files import FileKind, Home
+from backscroll.files.homes import Home
+from backscroll.files.layout import FileKind
 from backscroll.settings import Settings
 
 

@@ -1,11 +1,13 @@
 """Which homes a request is about, and what their settings say."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from backscroll.errors import NothingFound
-from backscroll.files import Home, find_homes, read_small
-from backscroll.records import cleanup_period
+from backscroll.files.homes import Home, find_homes
+from backscroll.files.live import is_running
+from backscroll.files.opening import read_small
+from backscroll.records.sidecars import LiveSession, cleanup_period, live_session
 from backscroll.settings import Settings
 
 
@@ -37,3 +39,17 @@ def cleanup_days(home: Home) -> int | None:
         return cleanup_period(read_small(home.path / "settings.json"))
     except OSError:
         return None
+
+
+def live_sessions(homes: Iterable[Home]) -> dict[str, LiveSession]:
+    """The sessions that a client has open now, by their ids."""
+    live = {}
+    for home in homes:
+        for path in sorted((home.path / "sessions").glob("*.json")) if home.exists else ():
+            try:
+                session = live_session(read_small(path))
+            except OSError:
+                continue
+            if session and session.session_id and is_running(session.pid, session.process_start):
+                live[session.session_id.lower()] = session
+    return live

@@ -7,11 +7,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Self
 
-from backscroll.archive import Archive
-from backscroll.conversation import Chats
+from backscroll.archive.archive import Archive
+from backscroll.conversation.chats import Chats
 from backscroll.errors import BackscrollError, Busy, NothingFound, UsageError
-from backscroll.files import TRANSCRIPTS, Discovery, Home, SourceKey, discover, is_running, read_small
+from backscroll.files.discovery import Discovery, discover
+from backscroll.files.homes import Home
+from backscroll.files.layout import TRANSCRIPTS
+from backscroll.files.source_key import SourceKey
 from backscroll.library.archives import find_archive
+from backscroll.library.homes import live_sessions
 from backscroll.library.indexing.sources import (
     Source,
     Sources,
@@ -25,10 +29,12 @@ from backscroll.library.machine import ensure_machine, read_machine
 from backscroll.library.marks import Marks, read_marks
 from backscroll.library.opened_chat import OpenedChat
 from backscroll.library.searching.search import SearchResults, around, search, text_of
-from backscroll.query import Highlighter, Query, parse
-from backscroll.records import LiveSession, live_session
+from backscroll.query.parse import parse
+from backscroll.query.snippets import Highlighter
+from backscroll.query.tree import Query
+from backscroll.records.sidecars import LiveSession
 from backscroll.settings import Settings
-from backscroll.store import DamagedStoreError, Hit, Scope, SqlView, Store, StoredChat, Table, Totals
+from backscroll.store.base import DamagedStoreError, Hit, Scope, SqlView, Store, StoredChat, Table, Totals
 
 SORTS = ("relevance", "newest", "oldest")
 CHAT_SORTS = ("newest", "oldest", "title", "messages", "cost")
@@ -337,16 +343,7 @@ class Library:
     @cached_property
     def live(self) -> dict[str, LiveSession]:
         """The sessions that a client has open now."""
-        live = {}
-        for home in self.homes:
-            for path in sorted((home.path / "sessions").glob("*.json")) if home.exists else ():
-                try:
-                    session = live_session(read_small(path))
-                except OSError:
-                    continue
-                if session and session.session_id and is_running(session.pid, session.process_start):
-                    live[session.session_id.lower()] = session
-        return live
+        return live_sessions(self.homes)
 
     def source(self, name: str, size: int = 0) -> Source | None:
         """A file by its id: as it is in a home, or what is kept of it.

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from backscroll.files import Home
+from backscroll.files.homes import Home
 from backscroll.library.library import Library
 from backscroll.settings import Settings
-from backscroll.store.local import LocalStore
+from backscroll.store.local.store import LocalStore
 
 
 def local_library(

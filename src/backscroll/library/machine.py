@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from backscroll.archive import Archive
+from backscroll.archive.archive import Archive
 from backscroll.disk import FileLock, private_folder, write_private
 from backscroll.errors import storage_error
 

@@ -3,8 +3,12 @@
 from collections.abc import Mapping
 from functools import cached_property
 
-from backscroll.conversation import Agent, Branch, CallResult, Chat, Message, messages_of, results_of, walk
-from backscroll.files import FileKind, SourceKey
+from backscroll.conversation.agents import Agent
+from backscroll.conversation.chat import Branch, Chat
+from backscroll.conversation.messages import CallResult, Message, messages_of, results_of
+from backscroll.conversation.tree import walk
+from backscroll.files.layout import FileKind
+from backscroll.files.source_key import SourceKey
 from backscroll.library.indexing.sources import Source
 from backscroll.library.machine import Machine
 

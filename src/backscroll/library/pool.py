@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from backscroll.files import Home
+from backscroll.files.homes import Home
 from backscroll.library.library import Library
 from backscroll.library.local import local_library
 from backscroll.settings import Settings

@@ -4,13 +4,15 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from backscroll.errors import BackscrollError, NothingFound, UsageError
-from backscroll.library import Library, StoredChat
+from backscroll.library import StoredChat
 from backscroll.library.analytics.reports import ReportRequest
+from backscroll.library.library import Library
 from backscroll.library.memory.asking_session import AskingSession
 from backscroll.library.memory.citations import times
 from backscroll.mcp.pool import RefreshedPool
 from backscroll.mcp.quoting import Frame, one_line
-from backscroll.query import All, Field, Not, Part, Query, parse_moment
+from backscroll.query.times import parse_moment
+from backscroll.query.tree import All, Field, Not, Part, Query
 
 EVERYWHERE: Final = frozenset({"*", "all"})
 LONGEST_REASON: Final = 150

@@ -2,9 +2,11 @@
 
 import msgspec
 
+from backscroll.conversation.agents import Agent
+from backscroll.conversation.messages import Message
 from backscroll.errors import NothingFound
-from backscroll.library import Agent, ChatReader, Message
 from backscroll.library.chats.branch_messages import BranchMessages
+from backscroll.library.chats.chat_reader import ChatReader
 from backscroll.mcp.call_context import CallContext
 from backscroll.mcp.quoting import name_of
 from backscroll.render.parts import PartFilter, call_title, diff_of, parts_of, result_text

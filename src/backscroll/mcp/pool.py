@@ -8,7 +8,10 @@ from contextlib import contextmanager
 from typing import Final
 
 from backscroll.errors import BackscrollError
-from backscroll.library import ChatReader, Home, Library, StoredChat, local_library
+from backscroll.library import Home, StoredChat
+from backscroll.library.chats.chat_reader import ChatReader
+from backscroll.library.library import Library
+from backscroll.library.local import local_library
 from backscroll.library.pool import Pool
 from backscroll.settings import Settings
 

@@ -3,8 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from backscroll.conversation import Agent, Branch, Message, Overview, ToolCall
-from backscroll.records import System, Text, Thinking, Usage, value_of
+from backscroll.conversation.agents import Agent
+from backscroll.conversation.chat import Branch
+from backscroll.conversation.messages import Message, ToolCall
+from backscroll.conversation.overview import Overview
+from backscroll.records.content import Text, Thinking, Usage
+from backscroll.records.decode import value_of
+from backscroll.records.kinds import System
 from backscroll.render.parts import diff_of, result_text
 from backscroll.render.terminal import moment
 

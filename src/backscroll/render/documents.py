@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from backscroll.conversation import Agent, Branch, Chat, Message
+from backscroll.conversation.agents import Agent
+from backscroll.conversation.chat import Branch, Chat
+from backscroll.conversation.messages import Message
 from backscroll.render.markdown import markdown
 from backscroll.render.parts import ChatPart, PartFilter, parts_of
 from backscroll.render.terminal import clean_line, moment

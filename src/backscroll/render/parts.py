@@ -7,19 +7,11 @@ Texts are unchanged; the formats clean them.
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, Literal, NamedTuple
 
-from backscroll.conversation import CallState, Message, RowKind, ToolCall
-from backscroll.records import (
-    Block,
-    Document,
-    Image,
-    System,
-    Text,
-    Thinking,
-    ToolResult,
-    ToolUse,
-    UnknownBlock,
-    readable_value,
-)
+from backscroll.conversation.kinds import RowKind
+from backscroll.conversation.messages import CallState, Message, ToolCall
+from backscroll.records.content import Block, Document, Image, Text, Thinking, ToolResult, ToolUse, UnknownBlock
+from backscroll.records.decode import readable_value
+from backscroll.records.kinds import System
 
 Tools = Literal["full", "short", "none"]
 

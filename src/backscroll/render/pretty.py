@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.rule import Rule
 from rich.text import Text
 
-from backscroll.conversation import CallState
+from backscroll.conversation.messages import CallState
 from backscroll.render.parts import ChatPart
 from backscroll.render.terminal import clean, clean_line, for_terminal
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from backscroll.conversation import Overview
+from backscroll.conversation.overview import Overview
 from backscroll.render.cells import take
 from backscroll.render.picker import Line, Piece, wrapped
 from backscroll.render.terminal import clean, clean_line, plural

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple, Protocol
 
-from backscroll.conversation import Overview
+from backscroll.conversation.overview import Overview
 from backscroll.render.terminal import clean_line, moment, plural
 
 

@@ -8,9 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol, Self
 
-from backscroll.conversation import Overview, Role, Transcript
+from backscroll.conversation.overview import Overview
+from backscroll.conversation.passages import Role
+from backscroll.conversation.transcripts import Transcript
 from backscroll.errors import BackscrollError
-from backscroll.query import Query
+from backscroll.query.tree import Query
 from backscroll.store.batches import Batch, ChatKeys
 from backscroll.store.prices import AnswerPrice
 from backscroll.store.report_rows import FollowingStep, TurnPassage

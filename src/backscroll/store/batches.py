@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from backscroll.conversation import Overview
+from backscroll.conversation.overview import Overview
 
 
 class FileColumns(NamedTuple):

@@ -4,37 +4,18 @@ import zlib
 from collections.abc import Mapping
 from typing import Final
 
-from backscroll.conversation import (
-    CallState,
-    Chat,
-    Passage,
-    Role,
-    Row,
-    RowCall,
-    RowKind,
-    overview_of,
-    passages_of,
-    signature_of,
-    state_of,
-    text_of_block,
-)
-from backscroll.records import (
-    READING_TOOLS,
-    AgentAnswer,
-    Assistant,
-    AssistantMessage,
-    ProgressRecord,
-    Record,
-    Summary,
-    Text,
-    Thinking,
-    ToolResult,
-    ToolUse,
-    Usage,
-    WebSearchResult,
-    agent_answer,
-    file_of_call,
-)
+from backscroll.conversation.chat import Chat
+from backscroll.conversation.kinds import RowKind
+from backscroll.conversation.messages import CallState, state_of
+from backscroll.conversation.overview import overview_of
+from backscroll.conversation.passages import Passage, Role, passages_of, text_of_block
+from backscroll.conversation.rows import Row, RowCall
+from backscroll.conversation.signatures import signature_of
+from backscroll.records.content import AssistantMessage, Text, Thinking, ToolResult, ToolUse, Usage, WebSearchResult
+from backscroll.records.kinds import Assistant, ProgressRecord
+from backscroll.records.outside import Summary
+from backscroll.records.record import Record
+from backscroll.records.tools import READING_TOOLS, AgentAnswer, agent_answer, file_of_call
 from backscroll.store.batches import Batch, BlockColumns, ChatChange, RecordColumns, UsageColumns, microseconds
 from backscroll.store.detail import detail_of
 

@@ -3,9 +3,8 @@
 import msgspec
 from msgspec import Struct
 
-from backscroll.conversation import RowCall
-from backscroll.conversation.rows import LONGEST_TEXT
-from backscroll.records import AgentCall, TodoCall
+from backscroll.conversation.rows import LONGEST_TEXT, RowCall
+from backscroll.records.tools import AgentCall, TodoCall
 
 
 class CallDetail(Struct, omit_defaults=True):

@@ -6,7 +6,7 @@ Times are in microseconds since 1970, money in nanodollars.
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
 
-from backscroll.records import FILE_TOOLS
+from backscroll.records.tools import FILE_TOOLS
 from backscroll.store.batches import EPOCH
 
 UsageDimension = Literal["model", "project", "chat", "agent", "git-branch", "version", "machine"]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from backscroll.errors import BackscrollError, Busy, NothingFound, UsageError
-from backscroll.query import QueryError
+from backscroll.query.errors import QueryError
 from backscroll.render.html.element import Html, el, join, trusted
 
 PLACES: Final = (("/", "Home"), ("/chats", "Chats"), ("/search", "Search"), ("/stats", "Stats"), ("/files", "Files"))

@@ -12,7 +12,8 @@ from typing import Final
 
 from backscroll.errors import BackscrollError, Busy
 from backscroll.httpd.connections import Connections
-from backscroll.library import WATCHING, follow, local_library, observe
+from backscroll.library.indexing.follow import WATCHING, follow, observe
+from backscroll.library.local import local_library
 from backscroll.web.events import ChangeFeed, FollowFailure
 from backscroll.web.state import ViewerState
 

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from backscroll.errors import BackscrollError, Busy, NothingFound, UsageError
-from backscroll.library import Library
+from backscroll.library.library import Library
 from backscroll.render.html.element import Html
 from backscroll.web.layout import error_page
 from backscroll.web.state import ViewerState

@@ -6,7 +6,8 @@ from typing import Final, TypeVar
 from anyio import CapacityLimiter, to_thread
 
 from backscroll.errors import Busy
-from backscroll.library import Home, OpenChats
+from backscroll.library import Home
+from backscroll.library.chats.open_chats import OpenChats
 from backscroll.library.pool import Pool
 from backscroll.settings import Settings
 

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.cli.status import _window
-from backscroll.library import Library
 from backscroll.library.analytics.blocks import LENGTH, blocks, starts_of
 from backscroll.library.analytics.reports import QUARTER, ReportRequest
-from backscroll.query import parse
+from backscroll.library.library import Library
+from backscroll.query.parse import parse
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl
 from tests.support.homes import session_path

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from backscroll.library import Library
 from backscroll.library.analytics.cache import cache
 from backscroll.library.analytics.reports import ReportRequest
+from backscroll.library.library import Library
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from backscroll.errors import UsageError
-from backscroll.library import Library
 from backscroll.library.analytics.context import context
 from backscroll.library.analytics.reports import ReportRequest
+from backscroll.library.library import Library
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path

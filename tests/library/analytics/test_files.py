@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from backscroll.errors import NothingFound, UsageError
-from backscroll.library import Library
 from backscroll.library.analytics.blame import blame
 from backscroll.library.analytics.files import files
 from backscroll.library.analytics.reports import ReportRequest
 from backscroll.library.analytics.touched import is_end_of
 from backscroll.library.chats.file_versions import history, seen_at
+from backscroll.library.library import Library
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path

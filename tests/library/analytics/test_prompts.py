@@ -3,9 +3,9 @@
 from datetime import UTC
 from pathlib import Path
 
-from backscroll.library import Library
 from backscroll.library.analytics.prompts import prompts
 from backscroll.library.analytics.reports import ReportRequest
+from backscroll.library.library import Library
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl
 from tests.support.homes import EVERYTHING, session_path

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from backscroll.library import Library
 from backscroll.library.analytics.reports import Report, ReportRequest
 from backscroll.library.analytics.tools import tools
+from backscroll.library.library import Library
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl
 from tests.support.homes import FAMILIES, session_file, session_path

@@ -9,10 +9,11 @@ from zoneinfo import ZoneInfo
 import pytest
 from bench.generate import Mix, generate
 
-from backscroll.files import Home
-from backscroll.library import Library, local_library
+from backscroll.files.homes import Home
 from backscroll.library.analytics.reports import Report, ReportRequest
 from backscroll.library.analytics.usage import answers, usage
+from backscroll.library.library import Library
+from backscroll.library.local import local_library
 from tests.library.analytics.recount import Told, by_day, by_model, recount, totals
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backscroll.archive import Writer
 from backscroll.archive.forgetting import forget_key
+from backscroll.archive.rewriting import Writer
 from backscroll.library.analytics.reports import ReportRequest
 from backscroll.library.analytics.usage import usage
 from backscroll.library.archives import archive_folder

@@ -5,8 +5,11 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import Any
 
-from backscroll.conversation import Chats, Message, TranscriptPlace, messages_of, results_of
-from backscroll.records import Record, decode_line
+from backscroll.conversation.chats import Chats
+from backscroll.conversation.messages import Message, messages_of, results_of
+from backscroll.conversation.transcripts import TranscriptPlace
+from backscroll.records.decode import decode_line
+from backscroll.records.record import Record
 from backscroll.render.html.messages import messages_html
 from backscroll.render.html.page_data import View
 from tests.support.drawings import draw, line

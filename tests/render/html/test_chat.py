@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.conversation import Chat, overview_of
+from backscroll.conversation.chat import Chat
+from backscroll.conversation.overview import overview_of
 from backscroll.render.html.chat import agent_page, chat_page, state_line
 from backscroll.render.html.element import Html, el
 from backscroll.render.html.outline import MOST_BARS, gauge, minimap, outline_list

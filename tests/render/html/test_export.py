@@ -13,20 +13,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backscroll.conversation import (
-    Agent,
-    Branch,
-    Chat,
-    Chats,
-    Message,
-    Overview,
-    TranscriptPlace,
-    messages_of,
-    overview_of,
-    walk,
-)
-from backscroll.conversation import results_of as results
-from backscroll.records import Problem, decode_all
+from backscroll.conversation.agents import Agent
+from backscroll.conversation.chat import Branch, Chat
+from backscroll.conversation.chats import Chats
+from backscroll.conversation.messages import Message, messages_of
+from backscroll.conversation.messages import results_of as results
+from backscroll.conversation.overview import Overview, overview_of
+from backscroll.conversation.transcripts import TranscriptPlace
+from backscroll.conversation.tree import walk
+from backscroll.records.decode import Problem, decode_all
 from backscroll.render.html.export import Assets, Format, checksum, exported
 from backscroll.render.html.export_branches import outline_of, segments_of, turn_of
 from backscroll.render.html.export_site import exported_chat, index_page

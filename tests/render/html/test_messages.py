@@ -6,9 +6,16 @@ from typing import Any
 
 import pytest
 
-from backscroll.conversation import Chats, RowKind, TranscriptPlace, messages_of, results_of, walk
-from backscroll.files import TRANSCRIPTS, Home, discover
-from backscroll.records import Record, decode_all
+from backscroll.conversation.chats import Chats
+from backscroll.conversation.kinds import RowKind
+from backscroll.conversation.messages import messages_of, results_of
+from backscroll.conversation.transcripts import TranscriptPlace
+from backscroll.conversation.tree import walk
+from backscroll.files.discovery import discover
+from backscroll.files.homes import Home
+from backscroll.files.layout import TRANSCRIPTS
+from backscroll.records.decode import decode_all
+from backscroll.records.record import Record
 from backscroll.render.html.messages import message_html, messages_html
 from backscroll.render.html.page_data import Fork, View
 from tests.render.html.drawn import BAD, Addresses, Element, Nowhere, check, messages, page, shown

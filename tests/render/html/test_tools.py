@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from backscroll.conversation import Agent
+from backscroll.conversation.agents import Agent
 from backscroll.render.html.element import trusted
 from backscroll.render.html.messages import call_html
 from backscroll.render.html.page_data import View

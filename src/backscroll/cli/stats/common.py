@@ -13,8 +13,8 @@ from backscroll.cli.output import open_library, write, write_csv, write_json, wr
 from backscroll.render.terminal import clean_line
 
 if TYPE_CHECKING:
-    from backscroll.library import Library
     from backscroll.library.analytics.reports import Report, ReportRequest
+    from backscroll.library.library import Library
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -29,7 +29,8 @@ def report_options(command: Command) -> Command:
 def begin(query: str, since: str | None, until: str | None) -> "tuple[Request, Library, ReportRequest]":
     """The open library, and what the report is about."""
     from backscroll.library.analytics.reports import ReportRequest
-    from backscroll.query import parse, parse_moment
+    from backscroll.query.parse import parse
+    from backscroll.query.times import parse_moment
 
     now = datetime.now().astimezone()
     asked = ReportRequest(

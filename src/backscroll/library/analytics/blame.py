@@ -7,7 +7,7 @@ from backscroll.errors import NothingFound
 from backscroll.library.analytics.reports import ReportRequest
 from backscroll.library.analytics.touched import PromptFinder, file_calls, reading, result_of
 from backscroll.library.library import Library
-from backscroll.store import FileCallRow
+from backscroll.store.report_rows import FileCallRow
 
 
 class TurnEdits(NamedTuple):

@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from backscroll.conversation import SYNTHETIC
+from backscroll.conversation.usage import SYNTHETIC
 from backscroll.library.analytics.reports import QUARTER, Report, ReportRequest, reports_about
 from backscroll.library.analytics.usage import MEASURES, UsageTotals
 from backscroll.library.library import Library
-from backscroll.pricing import microdollars
-from backscroll.store import EPOCH, UsageByPeriod, microseconds
+from backscroll.pricing.money import microdollars
+from backscroll.store.batches import EPOCH, microseconds
+from backscroll.store.report_rows import UsageByPeriod
 
 HOUR: Final = 4 * QUARTER
 LENGTH: Final = 5 * HOUR

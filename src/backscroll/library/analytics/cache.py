@@ -7,8 +7,10 @@ from backscroll.library.analytics.periods import PERIODS
 from backscroll.library.analytics.reports import QUARTER, Report, ReportRequest, reports_about, share
 from backscroll.library.indexing.prices import load_prices
 from backscroll.library.library import Library
-from backscroll.pricing import Prices, microdollars
-from backscroll.store import CachedAnswer, microseconds, moment_of
+from backscroll.pricing.money import microdollars
+from backscroll.pricing.prices import Prices
+from backscroll.store.batches import microseconds
+from backscroll.store.report_rows import CachedAnswer, moment_of
 
 DIMENSIONS: Final = ("day", "week", "month", "model", "project", "chat", "pause")
 COLUMNS: Final = (

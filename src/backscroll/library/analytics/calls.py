@@ -5,10 +5,11 @@ from datetime import timedelta
 from itertools import groupby
 from typing import Final
 
-from backscroll.conversation import CallState
+from backscroll.conversation.messages import CallState
 from backscroll.library.analytics.reports import ReportRequest
 from backscroll.library.library import Library
-from backscroll.store import EPOCH, ToolCallRow, microseconds
+from backscroll.store.batches import EPOCH, microseconds
+from backscroll.store.report_rows import ToolCallRow
 
 ANSWERED: Final = frozenset({CallState.DONE, CallState.ERROR})
 """The end states of a call that ran; a denied or interrupted call did not run, or not to its end."""

@@ -6,15 +6,17 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from backscroll.conversation import SYNTHETIC
+from backscroll.conversation.usage import SYNTHETIC
 from backscroll.library.analytics.moments import SECOND
 from backscroll.library.analytics.prompts import typed
 from backscroll.library.analytics.reports import Report, ReportRequest, percentile, reports_about, share
 from backscroll.library.analytics.time import measure
 from backscroll.library.analytics.usage import UsageTotals
 from backscroll.library.library import Library
-from backscroll.pricing import microdollars
-from backscroll.query import All, Field, Part, Query, parse, parse_moment
+from backscroll.pricing.money import microdollars
+from backscroll.query.parse import parse
+from backscroll.query.times import parse_moment
+from backscroll.query.tree import All, Field, Part, Query
 
 YEAR: Final = re.compile(r"(\d{4})")
 MONTH: Final = re.compile(r"(\d{4})-(\d{2})")

@@ -9,8 +9,8 @@ from backscroll.library.analytics.reports import Report, ReportRequest, reports_
 from backscroll.library.analytics.touched import of_chat, reading, told
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.library import Library
-from backscroll.records import System
-from backscroll.store import ContextAnswer
+from backscroll.records.kinds import System
+from backscroll.store.report_rows import ContextAnswer
 
 PARTS: Final = ("prompt", "answer", "thinking", "input", "output", "other")
 SHARES: Final = ("prompts_share", "answers_share", "thinking_share", "calls_share", "outputs_share", "other_share")

@@ -9,14 +9,17 @@ the error, or whether the error was solved in another way.
 from collections import defaultdict
 from typing import Final
 
-from backscroll.conversation import CallState
+from backscroll.conversation.messages import CallState
 from backscroll.conversation.signatures import command_kind
 from backscroll.library.analytics.calls import calls_of, threads_of, told
 from backscroll.library.analytics.reports import Report, ReportRequest, share
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.library import Library
-from backscroll.records import SHELL_TOOLS, ToolUse, value_of
-from backscroll.store import ToolCallRow, microseconds
+from backscroll.records.content import ToolUse
+from backscroll.records.decode import value_of
+from backscroll.records.tools import SHELL_TOOLS
+from backscroll.store.batches import microseconds
+from backscroll.store.report_rows import ToolCallRow
 
 WITHIN: Final = 10
 """How many calls after an error are checked."""

@@ -6,7 +6,7 @@ from typing import Any, Final
 from backscroll.library.analytics.reports import Report, ReportRequest
 from backscroll.library.analytics.touched import file_calls, reading, result_of, told
 from backscroll.library.library import Library
-from backscroll.store import FileCallRow
+from backscroll.store.report_rows import FileCallRow
 
 COLUMNS: Final = (
     "file", "edits", "reads", "failed", "chats", "added", "removed", "first", "last",

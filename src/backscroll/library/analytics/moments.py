@@ -5,7 +5,8 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from backscroll.library.analytics.reports import QUARTER, ReportRequest
-from backscroll.store import EPOCH, ChatMoment, microseconds
+from backscroll.store.batches import EPOCH, microseconds
+from backscroll.store.report_rows import ChatMoment
 
 
 class Moment(NamedTuple):

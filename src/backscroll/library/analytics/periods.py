@@ -10,7 +10,8 @@ from typing import Final, NamedTuple
 
 from backscroll.library.analytics.reports import QUARTER, ReportRequest, reports_about
 from backscroll.library.library import Library
-from backscroll.store import EPOCH, TimeUnit, UsageByName, UsageSpan
+from backscroll.store.batches import EPOCH
+from backscroll.store.report_rows import TimeUnit, UsageByName, UsageSpan
 
 PERIODS: Final[dict[str, Callable[[datetime], str]]] = {
     "day": lambda when: f"{when:%Y-%m-%d}",

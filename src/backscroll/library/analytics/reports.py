@@ -6,8 +6,9 @@ from datetime import datetime, tzinfo
 from typing import Any, Final
 
 from backscroll.library.library import Library
-from backscroll.query import Query
-from backscroll.store import Reports, microseconds
+from backscroll.query.tree import Query
+from backscroll.store.batches import microseconds
+from backscroll.store.reports import Reports
 
 QUARTER: Final = 900 * 1_000_000
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from backscroll.library.analytics.calls import FAILED, calls_of, threads_of, told
 from backscroll.library.analytics.reports import Report, ReportRequest
 from backscroll.library.library import Library
-from backscroll.store import ToolCallRow
+from backscroll.store.report_rows import ToolCallRow
 
 SHORTEST, LONGEST = 2, 4
 LOOP: Final = 3

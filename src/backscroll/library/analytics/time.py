@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from backscroll.conversation import SYNTHETIC
+from backscroll.conversation.usage import SYNTHETIC
 from backscroll.library.analytics.moments import SECOND, Moment, by_chat, moments, name_of, within
 from backscroll.library.analytics.reports import Report, ReportRequest, percentile, reports_about
 from backscroll.library.library import Library

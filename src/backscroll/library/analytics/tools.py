@@ -4,11 +4,11 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any, Final
 
-from backscroll.conversation import CallState
+from backscroll.conversation.messages import CallState
 from backscroll.library.analytics.calls import ANSWERED, calls_of, server_of
 from backscroll.library.analytics.reports import Report, ReportRequest, percentile, share, top
 from backscroll.library.library import Library
-from backscroll.store import ToolCallRow
+from backscroll.store.report_rows import ToolCallRow
 
 LONGEST_SECONDS: Final = 24 * 3600
 """A longer time is not a duration: the computer slept, or the result was written when the session was resumed."""

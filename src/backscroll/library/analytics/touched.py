@@ -7,11 +7,12 @@ from dataclasses import replace
 from backscroll.library.analytics.reports import ReportRequest, reports_about
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.library import Library
-from backscroll.records import Assistant, ToolUse, User
+from backscroll.records.content import ToolUse
 from backscroll.records.edits import FileInput, FileResult, file_input, file_result
-from backscroll.store import FileCallRow as FileCallRow
-from backscroll.store import TypedPrompt as TypedPrompt
-from backscroll.store import moment_of as moment_of
+from backscroll.records.kinds import Assistant, User
+from backscroll.store.report_rows import FileCallRow as FileCallRow
+from backscroll.store.report_rows import TypedPrompt as TypedPrompt
+from backscroll.store.report_rows import moment_of as moment_of
 
 
 def file_calls(library: Library, asked: ReportRequest, path: str | None = None) -> list[FileCallRow]:

@@ -4,13 +4,13 @@ from collections import defaultdict
 from operator import add
 from typing import Final, cast
 
-from backscroll.conversation import SYNTHETIC
+from backscroll.conversation.usage import SYNTHETIC
 from backscroll.library.analytics.periods import PERIODS as PERIODS
 from backscroll.library.analytics.periods import usage_by_period
 from backscroll.library.analytics.reports import Report, ReportRequest, reports_about
 from backscroll.library.library import Library
-from backscroll.pricing import microdollars
-from backscroll.store import ReportedCosts, UsageDimension, UsageSums, moment_of
+from backscroll.pricing.money import microdollars
+from backscroll.store.report_rows import ReportedCosts, UsageDimension, UsageSums, moment_of
 
 DIMENSIONS: Final = (*PERIODS, "model", "project", "chat", "agent", "git-branch", "version", "machine")
 MEASURES: Final = (

@@ -5,7 +5,10 @@ from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import NamedTuple
 
-from backscroll.conversation import Row, RowKind, Tree, Turn, is_shown
+from backscroll.conversation.kinds import RowKind
+from backscroll.conversation.messages import is_shown
+from backscroll.conversation.rows import Row
+from backscroll.conversation.tree import Tree, Turn
 
 
 class MessageEntry(NamedTuple):

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from backscroll.conversation import Branch, Chat, Turn
+from backscroll.conversation.chat import Branch, Chat
+from backscroll.conversation.tree import Turn
 
 
 def path_of(chat: Chat, branch: Branch, places: Mapping[Turn, tuple[int, int]] | None = None) -> list[Turn]:

@@ -12,16 +12,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
-from backscroll.conversation import Agent, Chat, Chats, Message, Row, Tree, Turn, walk
-from backscroll.conversation.tree import Node
+from backscroll.conversation.agents import Agent
+from backscroll.conversation.chat import Chat
+from backscroll.conversation.chats import Chats
+from backscroll.conversation.messages import Message
+from backscroll.conversation.rows import Row
+from backscroll.conversation.tree import Node, Tree, Turn, walk
 from backscroll.errors import BackscrollError, NothingFound
-from backscroll.files import Bookmark, Change
+from backscroll.files.reading import Bookmark, Change
 from backscroll.library.chats.branch_messages import BranchMessages
 from backscroll.library.chats.branch_paths import path_of, places_of
 from backscroll.library.chats.row_records import RowRecords
 from backscroll.library.indexing.sources import conversation_place, records_in, take_beside
 from backscroll.library.library import Library
-from backscroll.store import IndexedFile, StoredChat
+from backscroll.store.base import IndexedFile, StoredChat
 
 Made = TypeVar("Made")
 CHUNK: Final = 100

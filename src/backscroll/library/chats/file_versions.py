@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 from backscroll.conversation.versions import FOUND, FileAccess, FileVersion, versions
 from backscroll.errors import BackscrollError, NothingFound, UsageError
-from backscroll.files import FileKind, SourceKey, is_session_id, open_regular, opened_folder
+from backscroll.files.layout import FileKind, is_session_id
+from backscroll.files.opening import open_regular, opened_folder
+from backscroll.files.source_key import SourceKey
 from backscroll.library.analytics.reports import ReportRequest, reports_about
 from backscroll.library.analytics.touched import (
     FileCallRow,
@@ -22,7 +24,7 @@ from backscroll.library.analytics.touched import (
     result_of,
 )
 from backscroll.library.library import Library
-from backscroll.query import parse_moment
+from backscroll.query.times import parse_moment
 from backscroll.records.edits import FileInput, FileResult
 
 LONGEST_COPY = 16 * 1024 * 1024

@@ -5,7 +5,7 @@ from typing import Final
 from backscroll.library.chats.branch_messages import BranchMessages
 from backscroll.library.chats.chat_reader import ChatReader
 from backscroll.library.library import Library
-from backscroll.query import All, Field, Query, Regex, leaves
+from backscroll.query.tree import All, Field, Query, Regex, leaves
 
 MOST: Final = 5000
 

@@ -9,7 +9,7 @@ from typing import Final
 from backscroll.errors import BackscrollError
 from backscroll.library.chats.chat_reader import ChatReader
 from backscroll.library.library import Library
-from backscroll.store import StoredChat
+from backscroll.store.base import StoredChat
 
 MOST_ROWS: Final = 50_000
 """How many rows of all chats are held in memory; the last opened chat is kept whatever its size."""

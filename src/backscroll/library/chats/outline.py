@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from backscroll.conversation import Row, RowKind, Turn, gather
+from backscroll.conversation.kinds import RowKind
+from backscroll.conversation.messages import gather
+from backscroll.conversation.rows import Row
+from backscroll.conversation.tree import Turn
 from backscroll.library.chats.branch_messages import BranchMessages
 from backscroll.library.chats.chat_reader import ChatReader
 from backscroll.library.library import Library

@@ -2,12 +2,13 @@
 
 from typing import NamedTuple
 
-from backscroll.conversation import Chat, Transcript
+from backscroll.conversation.chat import Chat
+from backscroll.conversation.transcripts import Transcript
 from backscroll.errors import NothingFound
-from backscroll.files import SourceKey
+from backscroll.files.source_key import SourceKey
 from backscroll.library.library import Library
 from backscroll.library.machine import Machine
-from backscroll.store import StoredChat
+from backscroll.store.base import StoredChat
 
 
 class Resume(NamedTuple):

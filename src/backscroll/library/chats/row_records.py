@@ -3,13 +3,16 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
-from backscroll.conversation import Message, Row, message_of, queued_row, results_of
+from backscroll.conversation.messages import Message, message_of, results_of
+from backscroll.conversation.rows import Row
+from backscroll.conversation.transcripts import queued_row
 from backscroll.conversation.tree import Node
-from backscroll.files import SourceKey
+from backscroll.files.source_key import SourceKey
 from backscroll.library.chats.branch_messages import BranchMessages
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.library import Library
-from backscroll.records import ChainRecord, QueueOperation
+from backscroll.records.kinds import ChainRecord
+from backscroll.records.outside import QueueOperation
 
 Place = tuple[int, int]
 

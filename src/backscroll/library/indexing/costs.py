@@ -1,7 +1,7 @@
 """Compute the cost of an answer for the store."""
 
-from backscroll.pricing import Prices
-from backscroll.store import AnswerPrice, CountedAnswer
+from backscroll.pricing.prices import Prices
+from backscroll.store.prices import AnswerPrice, CountedAnswer
 
 
 def cost_with(prices: Prices) -> AnswerPrice:

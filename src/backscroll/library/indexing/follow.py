@@ -6,8 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from backscroll.archive import Archive, Writer, capture_changed
-from backscroll.files import TRANSCRIPTS, ChangedFile, Discovery, FileKind, Home, HomeFile, watch
+from backscroll.archive.archive import Archive
+from backscroll.archive.capture import capture_changed
+from backscroll.archive.rewriting import Writer
+from backscroll.files.discovery import Discovery, HomeFile
+from backscroll.files.homes import Home
+from backscroll.files.layout import TRANSCRIPTS, FileKind
+from backscroll.files.watching import ChangedFile, watch
 from backscroll.library.archives import archive_folder
 from backscroll.library.indexing.costs import cost_with
 from backscroll.library.indexing.ingest import Ingest
@@ -22,7 +27,7 @@ from backscroll.library.indexing.update import (
     is_forgotten,
     without_forgotten,
 )
-from backscroll.store import IndexedFile
+from backscroll.store.base import IndexedFile
 
 if TYPE_CHECKING:
     from backscroll.library.library import Library

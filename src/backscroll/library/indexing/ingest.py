@@ -11,8 +11,14 @@ from typing import Final
 
 import msgspec
 
-from backscroll.conversation import Chat, Chats, Transcript, TranscriptPlace, has_picture, save
-from backscroll.files import TRANSCRIPTS, Bookmark, FileKind, Unreadable
+from backscroll.conversation.chat import Chat
+from backscroll.conversation.chats import Chats
+from backscroll.conversation.passages import has_picture
+from backscroll.conversation.saved import save
+from backscroll.conversation.transcripts import Transcript, TranscriptPlace
+from backscroll.files.discovery import Unreadable
+from backscroll.files.layout import TRANSCRIPTS, FileKind
+from backscroll.files.reading import Bookmark
 from backscroll.library.indexing.recent_records import RecentRecords
 from backscroll.library.indexing.sources import (
     Item,
@@ -26,21 +32,11 @@ from backscroll.library.indexing.sources import (
     take_beside,
 )
 from backscroll.library.indexing.tasks import Task, Work, new_bytes
-from backscroll.records import Problem, Record
-from backscroll.store import (
-    Batch,
-    ChatKeys,
-    FileColumns,
-    FileFlags,
-    IndexedFile,
-    ProblemColumns,
-    Store,
-    add_record,
-    add_spilled,
-    change_of,
-    microseconds,
-    title_of,
-)
+from backscroll.records.decode import Problem
+from backscroll.records.record import Record
+from backscroll.store.base import IndexedFile, Store
+from backscroll.store.batches import Batch, ChatKeys, FileColumns, ProblemColumns, microseconds
+from backscroll.store.columns import FileFlags, add_record, add_spilled, change_of, title_of
 
 BATCH_BYTES: Final = 32 * 1024 * 1024
 BATCH_FILES: Final = 500

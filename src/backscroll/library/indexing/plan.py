@@ -5,12 +5,16 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final
 
-from backscroll.archive import Archive, KeptFile
-from backscroll.files import TRANSCRIPTS, Bookmark, Discovery, FileKind, HomeFile, SourceKey, find_changes
+from backscroll.archive.archive import Archive, KeptFile
+from backscroll.files.changes import find_changes
+from backscroll.files.discovery import Discovery, HomeFile
+from backscroll.files.layout import TRANSCRIPTS, FileKind
+from backscroll.files.reading import Bookmark
+from backscroll.files.source_key import SourceKey
 from backscroll.library.indexing.sources import TITLE_FILE, Kept, Source, beside_keys, earlier_versions
 from backscroll.library.indexing.tasks import Task, new_bytes
 from backscroll.library.machine import Machine
-from backscroll.store import IndexedFile
+from backscroll.store.base import IndexedFile
 
 UNREAD: Final = Bookmark(*[0] * len(Bookmark._fields))
 """A bookmark that matches no file, for a file to be read from the start."""

@@ -3,7 +3,10 @@
 from dataclasses import dataclass
 
 from backscroll.errors import NothingFound
-from backscroll.pricing import Price, Prices, PriceSnapshot, plain_name, snapshot
+from backscroll.pricing.money import Price
+from backscroll.pricing.names import plain_name
+from backscroll.pricing.prices import Prices
+from backscroll.pricing.snapshot import PriceSnapshot, snapshot
 from backscroll.settings import Settings
 
 

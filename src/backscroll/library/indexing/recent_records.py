@@ -3,7 +3,7 @@
 from collections import OrderedDict
 from typing import Final
 
-from backscroll.records import Record
+from backscroll.records.record import Record
 
 MOST_BYTES: Final = 4 * 1024 * 1024
 """Size of the records that are held, as they stand in their files."""

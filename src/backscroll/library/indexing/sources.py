@@ -6,12 +6,21 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import ClassVar, Final, TypeVar
 
-from backscroll.archive import Archive, KeptFile, KeptReading, Version
-from backscroll.conversation import Chats, Transcript, TranscriptPlace
+from backscroll.archive.archive import Archive, KeptFile, Version
+from backscroll.archive.reading import KeptReading
+from backscroll.conversation.chats import Chats
+from backscroll.conversation.transcripts import Transcript, TranscriptPlace
 from backscroll.errors import BackscrollError
-from backscroll.files import TRANSCRIPTS, Bookmark, FileKind, Home, HomeFile, Line, Reading, SourceKey, look
-from backscroll.files import Place as FilePlace
-from backscroll.records import Problem, Record, agent_meta, custom_title, decode_all, decode_long_line
+from backscroll.files.discovery import HomeFile, look
+from backscroll.files.homes import Home
+from backscroll.files.layout import TRANSCRIPTS, FileKind
+from backscroll.files.layout import Place as FilePlace
+from backscroll.files.reading import Bookmark, Line, Reading
+from backscroll.files.source_key import SourceKey
+from backscroll.records.decode import Problem, decode_all
+from backscroll.records.long_lines import decode_long_line
+from backscroll.records.record import Record
+from backscroll.records.sidecars import agent_meta, custom_title
 
 Part = TypeVar("Part")
 TITLE_FILE: Final = "custom-title.json"

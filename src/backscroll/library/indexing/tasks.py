@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from backscroll.files import Unreadable
+from backscroll.files.discovery import Unreadable
 from backscroll.library.indexing.sources import Source
-from backscroll.store import IndexedFile
+from backscroll.store.base import IndexedFile
 
 
 @dataclass(frozen=True, slots=True)

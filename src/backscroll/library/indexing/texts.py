@@ -5,13 +5,16 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final, Self
 
-from backscroll.archive import KeptReading
-from backscroll.conversation import Passage, passages_of
+from backscroll.archive.reading import KeptReading
+from backscroll.conversation.passages import Passage, passages_of
 from backscroll.errors import BackscrollError, StorageError
-from backscroll.files import LONGEST_LINE, Line, Reading, SourceKey, pieces_of
+from backscroll.files.reading import LONGEST_LINE, Line, Reading, pieces_of
+from backscroll.files.source_key import SourceKey
 from backscroll.library.indexing.recent_records import RecentRecords
 from backscroll.library.indexing.sources import Source
-from backscroll.records import Problem, Record, decode_line, decode_long_line
+from backscroll.records.decode import Problem, decode_line
+from backscroll.records.long_lines import decode_long_line
+from backscroll.records.record import Record
 
 MOST_OPEN: Final = 32
 

@@ -10,9 +10,14 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from backscroll import __version__
-from backscroll.archive import Archive, Writer, capture, has_catalogue, stamp_of
+from backscroll.archive.archive import Archive
+from backscroll.archive.capture import capture
+from backscroll.archive.rewriting import Writer
+from backscroll.archive.stamp import has_catalogue, stamp_of
 from backscroll.errors import Busy, StorageError
-from backscroll.files import Discovery, Home, HomeFile, SourceKey, Unreadable, discover
+from backscroll.files.discovery import Discovery, HomeFile, Unreadable, discover
+from backscroll.files.homes import Home
+from backscroll.files.source_key import SourceKey
 from backscroll.library.archives import archive_folder
 from backscroll.library.indexing.costs import cost_with
 from backscroll.library.indexing.ingest import Ingest
@@ -24,7 +29,7 @@ from backscroll.library.indexing.tasks import Work
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.machine import Machine
 from backscroll.settings import Settings
-from backscroll.store import IndexedFile, PassageText, Store
+from backscroll.store.base import IndexedFile, PassageText, Store
 
 PASSAGES_AT_ONCE: Final = 2000
 TEXT_AT_ONCE: Final = 4_000_000

@@ -8,18 +8,13 @@ from pathlib import Path
 
 import msgspec
 
-from backscroll.archive import (
-    Archive,
-    Merged,
-    Recovered,
-    Writer,
-    copies_in,
-    gaps,
-    has_all_copies,
-    has_catalogue,
-    mend,
-    merge,
-)
+from backscroll.archive.archive import Archive
+from backscroll.archive.line_copies import copies_in, gaps
+from backscroll.archive.merge import Merged as Merged
+from backscroll.archive.merge import mend, merge
+from backscroll.archive.recovery import Recovered, has_all_copies
+from backscroll.archive.rewriting import Writer
+from backscroll.archive.stamp import has_catalogue
 from backscroll.disk import private_folder, write_private
 from backscroll.errors import NothingFound, UsageError
 from backscroll.library.archives import archive_folder, open_archive, open_writer

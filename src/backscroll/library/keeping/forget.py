@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from pathlib import Path
 
-from backscroll.archive import keys_to_forget
+from backscroll.archive.forgetting import keys_to_forget
 from backscroll.errors import Busy
 from backscroll.library.archives import open_writer
 from backscroll.library.indexing.update import Progress

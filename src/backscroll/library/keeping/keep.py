@@ -7,8 +7,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from backscroll.archive import Archive, Capture, KeptFile, capture, capture_changed
-from backscroll.files import Deletion, FileKind, Home, deletions, discover, watch
+from backscroll.archive.archive import Archive, KeptFile
+from backscroll.archive.capture import Capture, capture, capture_changed
+from backscroll.files.discovery import discover
+from backscroll.files.homes import Home
+from backscroll.files.layout import FileKind
+from backscroll.files.retention import Deletion, deletions
+from backscroll.files.watching import watch
 from backscroll.library.archives import archive_folder, open_archive, open_writer
 from backscroll.library.homes import cleanup_days
 from backscroll.library.machine import ensure_machine, read_machine

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from backscroll.archive import Archive, KeptFile, Version
+from backscroll.archive.archive import Archive, KeptFile, Version
 from backscroll.errors import BackscrollError, NothingFound, UsageError
-from backscroll.files import FileKind, SourceKey
+from backscroll.files.layout import FileKind
+from backscroll.files.source_key import SourceKey
 from backscroll.library.library import Library
 
 NAMED: Final = 5

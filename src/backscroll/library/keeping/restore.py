@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from backscroll.archive import KeptFile, Restored, restore
+from backscroll.archive.archive import KeptFile
+from backscroll.archive.restore import Restored as Restored
+from backscroll.archive.restore import restore
 from backscroll.errors import NothingFound
 from backscroll.library.archives import open_archive
 from backscroll.library.keeping.kept_versions import SEE_VERSIONS, choose_file, find_kept

@@ -5,9 +5,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from backscroll.archive import KeptFile, Verification, Writer, verify
+from backscroll.archive.archive import KeptFile
+from backscroll.archive.rewriting import Writer
+from backscroll.archive.verify import Verification, verify
 from backscroll.errors import BackscrollError
-from backscroll.files import Home, Reading
+from backscroll.files.homes import Home
+from backscroll.files.reading import Reading
 from backscroll.library.archives import open_archive
 from backscroll.library.machine import read_machine
 from backscroll.settings import Settings

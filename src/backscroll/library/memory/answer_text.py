@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from backscroll.library.memory.budget import excerpt, in_lines, tokens_of
 from backscroll.library.memory.citations import A_LINE, Citation, RecalledPassage, cost_of
-from backscroll.query import Highlighter, fold
+from backscroll.query.snippets import Highlighter, fold
 
 SAID: Final = 0.7
 """The overlap from which two texts say the same."""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from backscroll.query import Highlighter, fold
+from backscroll.query.snippets import Highlighter, fold
 
 LETTERS_TO_A_TOKEN: Final = 4
 SPACES_TO_A_TOKEN: Final = 4

@@ -5,8 +5,9 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from backscroll.library.memory.budget import in_lines, tokens_of
-from backscroll.query import Field, Part
-from backscroll.store import EPOCH, Hit, StoredChat
+from backscroll.query.tree import Field, Part
+from backscroll.store.base import Hit, StoredChat
+from backscroll.store.batches import EPOCH
 
 DEFAULT_TOKENS: Final = 2000
 FEWEST_TOKENS: Final = 200

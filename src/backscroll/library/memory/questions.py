@@ -8,7 +8,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-from backscroll.query import All, Either, Field, Part, Phrase, Query, Word, fold, pairs_of, split_scripts
+from backscroll.query.snippets import fold
+from backscroll.query.tree import All, Either, Field, Part, Phrase, Query, Word
+from backscroll.query.words import pairs_of, split_scripts
 
 MOST_TERMS: Final = 24
 """How many words of a question count."""

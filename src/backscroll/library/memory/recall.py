@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from backscroll.conversation import Role
+from backscroll.conversation.passages import Role
 from backscroll.conversation.signatures import STRONG
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.library import Library
@@ -36,8 +36,9 @@ from backscroll.library.memory.similar_errors import pieces_of, worth_of
 from backscroll.library.memory.solved_errors import errors_like, ways_out
 from backscroll.library.memory.surroundings import TurnContext, around
 from backscroll.library.searching.search import text_of
-from backscroll.query import All, Field, Highlighter, Query, Word, fold
-from backscroll.store import Hit, StoredChat
+from backscroll.query.snippets import Highlighter, fold
+from backscroll.query.tree import All, Field, Query, Word
+from backscroll.store.base import Hit, StoredChat
 
 __all__ = ["Citation", "Recall", "RecalledPassage", "recall"]
 

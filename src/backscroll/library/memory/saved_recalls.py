@@ -20,8 +20,8 @@ from backscroll.library.library import Library
 from backscroll.library.memory.budget import cut_to, tokens_of
 from backscroll.library.memory.citations import A_LINE, Citation, RecalledPassage, cost_of, is_project
 from backscroll.library.memory.questions import Term, terms_of
-from backscroll.query import fold
-from backscroll.store import EPOCH
+from backscroll.query.snippets import fold
+from backscroll.store.batches import EPOCH
 
 ROLE: Final = "saved recall"
 """The kind of a saved recall among passages."""

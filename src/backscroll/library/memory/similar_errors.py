@@ -22,8 +22,9 @@ from backscroll.library.memory.citations import (
     times,
 )
 from backscroll.library.memory.solved_errors import PLACES, WORDS, ErrorMatch, Resolution, errors_like, shown, ways_out
-from backscroll.query import All, Highlighter, Query, Word
-from backscroll.store import EPOCH
+from backscroll.query.snippets import Highlighter
+from backscroll.query.tree import All, Query, Word
+from backscroll.store.batches import EPOCH
 
 
 @dataclass(frozen=True)

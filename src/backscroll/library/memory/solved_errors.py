@@ -8,16 +8,19 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from backscroll.conversation import CallState, Role
+from backscroll.conversation.messages import CallState
+from backscroll.conversation.passages import Role
 from backscroll.conversation.signatures import command_kind, signature_of
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.library import Library
 from backscroll.library.memory.questions import terms_of
 from backscroll.library.memory.surroundings import Aftermath, Attempt, courses
 from backscroll.library.searching.search import text_of
-from backscroll.query import All, Either, Field, Part, Query, Word
-from backscroll.records import FILE_TOOLS, SHELL_TOOLS, ToolUse, value_of
-from backscroll.store import Hit, StoredChat
+from backscroll.query.tree import All, Either, Field, Part, Query, Word
+from backscroll.records.content import ToolUse
+from backscroll.records.decode import value_of
+from backscroll.records.tools import FILE_TOOLS, SHELL_TOOLS
+from backscroll.store.base import Hit, StoredChat
 
 LIKE: Final = 0.5
 """The share of common words from which two signatures are similar."""

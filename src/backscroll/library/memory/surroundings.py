@@ -5,7 +5,8 @@ from typing import Final, NamedTuple
 
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.library import Library
-from backscroll.store import FollowingStep, Hit
+from backscroll.store.base import Hit
+from backscroll.store.report_rows import FollowingStep
 
 
 class PassageRef(NamedTuple):

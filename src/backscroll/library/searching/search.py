@@ -3,11 +3,12 @@
 import time
 from typing import Any, Final, NamedTuple
 
-from backscroll.conversation import Role
+from backscroll.conversation.passages import Role
 from backscroll.errors import UsageError
 from backscroll.library.indexing.texts import Texts
-from backscroll.query import Highlighter, Not, Query, Regex, Snippet
-from backscroll.store import ChatHits, Hit, Scope, SearchPage, Store, StoredChat
+from backscroll.query.snippets import Highlighter, Snippet
+from backscroll.query.tree import Not, Query, Regex
+from backscroll.store.base import ChatHits, Hit, Scope, SearchPage, Store, StoredChat
 
 REGEX_SECONDS: Final = 5.0
 """How long to search texts for a regular expression."""

@@ -11,15 +11,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from backscroll.archive import Archive, verify
+from backscroll.archive.archive import Archive
+from backscroll.archive.verify import verify
 from backscroll.errors import BackscrollError, NewerVersion, NothingFound, storage_error
-from backscroll.files import Home
+from backscroll.files.homes import Home
 from backscroll.library.archives import archive_folder
 from backscroll.library.local import local_library
 from backscroll.library.marks import read_marks
 from backscroll.library.memory.saved_recalls import saved_recalls
 from backscroll.settings import Settings
-from backscroll.store import DamagedStoreError
+from backscroll.store.base import DamagedStoreError
 
 LEAST_FREE: Final = 200_000_000
 """Bytes: room for what the next sessions bring."""

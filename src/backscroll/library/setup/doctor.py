@@ -5,30 +5,18 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from backscroll.files import (
-    TRANSCRIPTS,
-    Deletion,
-    FileKind,
-    Home,
-    HomeFile,
-    LeftOut,
-    Unreadable,
-    deletions,
-    discover,
-    is_running,
-    read_small,
-    retention_days,
-)
+from backscroll.files.discovery import HomeFile, Unreadable, discover
+from backscroll.files.homes import Home
+from backscroll.files.layout import TRANSCRIPTS, FileKind, LeftOut
+from backscroll.files.live import is_running
+from backscroll.files.opening import read_small
+from backscroll.files.retention import Deletion, deletions, retention_days
 from backscroll.library.homes import cleanup_days
 from backscroll.library.setup.inspect import Inspection, LocatedRecord
-from backscroll.records import (
-    ChainRecord,
-    Drift,
-    LiveSession,
-    ProjectFinder,
-    drift,
-    live_session,
-)
+from backscroll.records.drift import Drift, drift
+from backscroll.records.kinds import ChainRecord
+from backscroll.records.project import ProjectFinder
+from backscroll.records.sidecars import LiveSession, live_session
 
 
 @dataclass

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from backscroll.errors import BackscrollError, Busy
-from backscroll.files import read_small
+from backscroll.files.opening import read_small
 
 Words = tuple[str, ...]
 

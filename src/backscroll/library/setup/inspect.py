@@ -8,8 +8,14 @@ from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 from backscroll.errors import NothingFound, UsageError
-from backscroll.files import TRANSCRIPTS, Home, LeftOut, Line, Reading, Unreadable, discover, place_of
-from backscroll.records import ChainRecord, Problem, Record, decode_all, decode_long_line, type_of
+from backscroll.files.discovery import Unreadable, discover
+from backscroll.files.homes import Home
+from backscroll.files.layout import TRANSCRIPTS, LeftOut, place_of
+from backscroll.files.reading import Line, Reading
+from backscroll.records.decode import Problem, decode_all
+from backscroll.records.kinds import ChainRecord, type_of
+from backscroll.records.long_lines import decode_long_line
+from backscroll.records.record import Record
 
 MOST_TROUBLES: Final = 1000
 """How many problems are listed one by one; all are counted."""

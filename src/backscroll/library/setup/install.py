@@ -18,7 +18,7 @@ from typing import Any, Final, Literal
 
 import backscroll
 from backscroll.errors import BackscrollError, Busy
-from backscroll.files import Home, find_homes
+from backscroll.files.homes import Home, find_homes
 from backscroll.library.homes import no_history
 from backscroll.library.setup.edits import Edit, InstallPlan, Words, read_or_none, real
 from backscroll.settings import Settings, load_settings

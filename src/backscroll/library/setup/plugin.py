@@ -21,7 +21,8 @@ import backscroll
 from backscroll import __version__
 from backscroll.disk import open_private, private_folder
 from backscroll.errors import BackscrollError
-from backscroll.files import Home, read_small
+from backscroll.files.homes import Home
+from backscroll.files.opening import read_small
 from backscroll.library.homes import no_history
 from backscroll.library.setup.edits import Edit, InstallPlan, Words, carry_out, read_or_none, real
 from backscroll.library.setup.install import MARKER, command_for, hook_command

@@ -13,11 +13,14 @@ from typing import Final
 import msgspec
 from msgspec import structs
 
-from backscroll.archive import KeptReading
-from backscroll.conversation import Chat, Chats, Overview, overview_of
+from backscroll.archive.reading import KeptReading
+from backscroll.conversation.chat import Chat
+from backscroll.conversation.chats import Chats
+from backscroll.conversation.overview import Overview, overview_of
 from backscroll.conversation.rows import LONGEST_TEXT
 from backscroll.errors import BackscrollError
-from backscroll.files import TRANSCRIPTS, Line, Reading
+from backscroll.files.layout import TRANSCRIPTS
+from backscroll.files.reading import Line, Reading
 from backscroll.library.indexing.sources import (
     Source,
     conversation_place,
@@ -29,9 +32,12 @@ from backscroll.library.indexing.sources import (
 from backscroll.library.library import Library
 from backscroll.library.marked_chats import marked_chat
 from backscroll.library.opened_chat import OpenedChat
-from backscroll.records import Problem, Record, decode_line, fields_of, is_crowded, without_crowds
-from backscroll.redaction import VERSION, Redactor, usual_rules
-from backscroll.store import StoredChat
+from backscroll.records.crowds import is_crowded, without_crowds
+from backscroll.records.decode import Problem, decode_line, fields_of
+from backscroll.records.record import Record
+from backscroll.redaction.redactor import Redactor, usual_rules
+from backscroll.redaction.rules import VERSION
+from backscroll.store.base import StoredChat
 
 CROWDED: Final = "[left out: {bytes} bytes with more than {most} values, too many to look through for secrets]"
 

@@ -5,7 +5,8 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from backscroll.errors import UsageError
-from backscroll.library import FoundChat, FoundPassage, Hit
+from backscroll.library import Hit
+from backscroll.library.searching.search import FoundChat, FoundPassage
 from backscroll.mcp.answers import Quoted, Time, ToolAnswer, fit
 from backscroll.mcp.arguments import IncludeCurrent, Offset, Query, ToolArguments
 from backscroll.mcp.call_context import CallContext, utc_minutes

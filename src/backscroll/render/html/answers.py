@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
-from backscroll.conversation import SYNTHETIC, Message, ToolCall
-from backscroll.records import (
-    Assistant,
+from backscroll.conversation.messages import Message, ToolCall
+from backscroll.conversation.usage import SYNTHETIC
+from backscroll.records.content import (
     Block,
     Document,
     Image,
@@ -16,8 +16,9 @@ from backscroll.records import (
     ToolUse,
     UnknownBlock,
     WebSearchResult,
-    readable_value,
 )
+from backscroll.records.decode import readable_value
+from backscroll.records.kinds import Assistant
 from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.render.html.page_data import Detail, View
 from backscroll.render.html.pictures import document_note, picture

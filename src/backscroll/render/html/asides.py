@@ -3,8 +3,10 @@
 import re
 from typing import Any, Final, NamedTuple
 
-from backscroll.conversation import Message, RowKind
-from backscroll.records import Attachment, ChainRecord, System, User, fields_of, type_of, value_of
+from backscroll.conversation.kinds import RowKind
+from backscroll.conversation.messages import Message
+from backscroll.records.decode import fields_of, value_of
+from backscroll.records.kinds import Attachment, ChainRecord, System, User, type_of
 from backscroll.render.html.ansi import terminal
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.page_data import Detail, View

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 from urllib.parse import quote
 
-from backscroll.conversation import Agent
+from backscroll.conversation.agents import Agent
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.outline import first_words, gauge, minimap, money, outline_list, tree
 from backscroll.render.html.page_data import ChatPageData

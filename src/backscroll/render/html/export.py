@@ -12,8 +12,13 @@ from hashlib import sha256
 from itertools import islice
 from typing import Final, Literal
 
-from backscroll.conversation import Agent, Branch, Chat, Message, RowKind
-from backscroll.records import Image, Record, Text, value_of
+from backscroll.conversation.agents import Agent
+from backscroll.conversation.chat import Branch, Chat
+from backscroll.conversation.kinds import RowKind
+from backscroll.conversation.messages import Message
+from backscroll.records.content import Image, Text
+from backscroll.records.decode import value_of
+from backscroll.records.record import Record
 from backscroll.render.html.element import NOTHING, Html, el, text, trusted
 from backscroll.render.html.export_branches import MOST_TOLD_APART, Segment, forks_of, outline_of, segments_of
 from backscroll.render.html.export_documents import Shareable, json_document, markdown_document

@@ -4,7 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from backscroll.conversation import Branch, CallState, Chat, Message, RowKind, Turn
+from backscroll.conversation.chat import Branch, Chat
+from backscroll.conversation.kinds import RowKind
+from backscroll.conversation.messages import CallState, Message
+from backscroll.conversation.tree import Turn
 from backscroll.render.html.page_data import Fork, OutlineItem
 
 HEADS: Final = frozenset({RowKind.PROMPT, RowKind.COMMAND, RowKind.SHELL, RowKind.COMPACTION})

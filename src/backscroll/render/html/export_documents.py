@@ -7,8 +7,8 @@ from typing import Final, Protocol
 
 import msgspec
 
-from backscroll.conversation import Overview
-from backscroll.records import value_of
+from backscroll.conversation.overview import Overview
+from backscroll.records.decode import value_of
 from backscroll.render.chats import agent_as_json, branch_as_json, chat_as_json, message_as_json
 from backscroll.render.documents import Readable, document_parts
 from backscroll.render.html.page_data import Detail

@@ -5,7 +5,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
-from backscroll.conversation import HUMAN, Branch, Overview
+from backscroll.conversation.chat import Branch
+from backscroll.conversation.kinds import HUMAN
+from backscroll.conversation.overview import Overview
 from backscroll.render.documents import Readable
 from backscroll.render.html.element import Html, el, text, trusted
 from backscroll.render.html.export import Assets, footer, page_head

@@ -3,8 +3,11 @@
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from backscroll.conversation import SYNTHETIC, Message, RowKind
-from backscroll.records import Assistant, ChainRecord, Usage
+from backscroll.conversation.kinds import RowKind
+from backscroll.conversation.messages import Message
+from backscroll.conversation.usage import SYNTHETIC
+from backscroll.records.content import Usage
+from backscroll.records.kinds import Assistant, ChainRecord
 from backscroll.render.html.ansi import terminal
 from backscroll.render.html.answers import answer_detail, answer_parts
 from backscroll.render.html.asides import aside_of

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TypeVar
 from urllib.parse import quote
 
-from backscroll.conversation import Agent, Branch
+from backscroll.conversation.agents import Agent
+from backscroll.conversation.chat import Branch
 from backscroll.render.html.element import NOTHING, Html, el, join, text, trusted
 from backscroll.render.html.page_data import Links, OutlineItem
 from backscroll.render.reports import dollars, short

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
 
-from backscroll.conversation import Agent, Branch, Overview
+from backscroll.conversation.agents import Agent
+from backscroll.conversation.chat import Branch
+from backscroll.conversation.overview import Overview
 from backscroll.render.html.element import Html
 from backscroll.render.html.time_limit import Clock
 

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from backscroll.conversation import bytes_of, pictures_of
-from backscroll.records import Block, Document, Image
+from backscroll.conversation.pictures import bytes_of, pictures_of
+from backscroll.records.content import Block, Document, Image
 from backscroll.render.html.element import Html, el
 from backscroll.render.html.images import sniffed
 from backscroll.render.html.page_data import View

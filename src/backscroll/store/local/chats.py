@@ -6,7 +6,7 @@ from typing import Any, Final
 import apsw
 import msgspec
 
-from backscroll.query import All, Either, Field, Not, Part, Phrase, Query, Word
+from backscroll.query.tree import All, Either, Field, Not, Part, Phrase, Query, Word
 from backscroll.store.base import Scope, StoredChat
 from backscroll.store.batches import microseconds, readable, storable
 from backscroll.store.local.rows import decode_overview

@@ -9,22 +9,9 @@ import tantivy
 from tantivy import FieldType, Occur
 from tantivy import Query as Engine
 
-from backscroll.query import (
-    BY_NAME,
-    All,
-    Either,
-    Field,
-    Not,
-    Part,
-    Phrase,
-    Query,
-    Regex,
-    Word,
-    leaves,
-    normal,
-    pairs_of,
-    split_scripts,
-)
+from backscroll.query.fields import BY_NAME
+from backscroll.query.tree import All, Either, Field, Not, Part, Phrase, Query, Regex, Word, leaves
+from backscroll.query.words import normal, pairs_of, split_scripts
 from backscroll.store.base import Scope
 from backscroll.store.batches import microseconds
 from backscroll.store.local.chats import ChatRows

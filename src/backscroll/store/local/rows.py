@@ -9,8 +9,12 @@ from typing import Any, Final
 import apsw
 import msgspec
 
-from backscroll.conversation import Overview, Role, Row, RowCall, Transcript, TranscriptPlace, restore, saved_row
-from backscroll.records import FILE_TOOLS
+from backscroll.conversation.overview import Overview
+from backscroll.conversation.passages import Role
+from backscroll.conversation.rows import Row, RowCall
+from backscroll.conversation.saved import restore, saved_row
+from backscroll.conversation.transcripts import Transcript, TranscriptPlace
+from backscroll.records.tools import FILE_TOOLS
 from backscroll.store.base import IndexedFile
 from backscroll.store.batches import EPOCH, Batch, ChatKeys, readable
 from backscroll.store.detail import decode_detail

@@ -6,7 +6,7 @@ the same.
 
 from typing import Final
 
-from backscroll.records import FILE_TOOLS
+from backscroll.records.tools import FILE_TOOLS
 
 VERSION: Final = 8
 """Increased with every change to the tables or their content."""

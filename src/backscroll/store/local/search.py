@@ -13,8 +13,8 @@ import apsw
 import tantivy
 from tantivy import Query as Engine
 
-from backscroll.conversation import Role
-from backscroll.query import Query
+from backscroll.conversation.passages import Role
+from backscroll.query.tree import Query
 from backscroll.store.base import ChatHits, Hit, Scope, SearchPage
 from backscroll.store.batches import readable
 from backscroll.store.local.chats import ChatRows

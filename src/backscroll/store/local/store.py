@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from backscroll.conversation import Role, Transcript
+from backscroll.conversation.passages import Role
+from backscroll.conversation.transcripts import Transcript
 from backscroll.errors import NothingFound
-from backscroll.query import Query
+from backscroll.query.tree import Query
 from backscroll.store.base import (
     Hit,
     IndexedFile,

@@ -13,9 +13,10 @@ import msgspec
 import tantivy
 from tantivy import Filter, Occur, Query, TextAnalyzerBuilder, Tokenizer
 
-from backscroll.conversation import Role
+from backscroll.conversation.passages import Role
 from backscroll.disk import private_folder
-from backscroll.query import LONGEST_WORD, Preparation, distance, normal
+from backscroll.query.fields import distance
+from backscroll.query.words import LONGEST_WORD, Preparation, normal
 from backscroll.store.base import DamagedStoreError, PassageText
 from backscroll.store.local.checked import VerifiedFiles, check_sum
 

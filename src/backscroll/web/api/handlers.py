@@ -5,7 +5,9 @@ from typing import Any
 
 from backscroll import __version__
 from backscroll.errors import UsageError
-from backscroll.library import Library, OpenChats, StoredChat
+from backscroll.library import StoredChat
+from backscroll.library.chats.open_chats import OpenChats
+from backscroll.library.library import Library
 from backscroll.library.marked_chats import marked_chat
 from backscroll.render.chats import agent_as_json, branch_as_json, chat_as_json, message_as_json
 from backscroll.render.search_results import found_as_json

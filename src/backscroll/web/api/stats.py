@@ -4,12 +4,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from backscroll.errors import UsageError
-from backscroll.library import Library
 from backscroll.library.analytics.compare import period_of
 from backscroll.library.analytics.kinds import report_of
 from backscroll.library.analytics.overview import overview
 from backscroll.library.analytics.reports import ReportRequest
-from backscroll.query import parse, parse_moment
+from backscroll.library.library import Library
+from backscroll.query.parse import parse
+from backscroll.query.times import parse_moment
 from backscroll.web.api.parameters import ReportParameters
 
 

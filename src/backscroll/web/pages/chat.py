@@ -7,10 +7,14 @@ from urllib.parse import urlsplit
 import msgspec
 from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
 
+from backscroll.conversation.messages import Message
+from backscroll.conversation.pictures import bytes_of, pictures_of
 from backscroll.errors import BackscrollError, NothingFound, UsageError
-from backscroll.library import CHUNK, Marks, Message, StoredChat, bytes_of, change_marks, pictures_of
+from backscroll.library import StoredChat
+from backscroll.library.chats.chat_reader import CHUNK
 from backscroll.library.chats.find_in_chat import find_in
 from backscroll.library.marked_chats import sessions_of
+from backscroll.library.marks import Marks, change_marks
 from backscroll.render.documents import markdown_of
 from backscroll.render.html.chat import agent_page, beside, chat_page
 from backscroll.render.html.element import Html

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from backscroll.library import Library, Mark, Overview, StoredChat
+from backscroll.conversation.overview import Overview
+from backscroll.library import StoredChat
+from backscroll.library.library import Library
 from backscroll.library.marked_chats import marked_chat
-from backscroll.query import field_text
+from backscroll.library.marks import Mark
+from backscroll.query.write import field_text
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.reports import dollars, short
 from backscroll.render.terminal import clean_line, moment, plural

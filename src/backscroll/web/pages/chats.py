@@ -7,8 +7,11 @@ from typing import Final
 from starlette.responses import HTMLResponse, Response
 
 from backscroll.errors import UsageError
-from backscroll.library import Library, StoredChat
-from backscroll.query import All, Field, Not, Query, QueryError, field_text
+from backscroll.library import StoredChat
+from backscroll.library.library import Library
+from backscroll.query.errors import QueryError
+from backscroll.query.tree import All, Field, Not, Query
+from backscroll.query.write import field_text
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.terminal import plural
 from backscroll.web.addresses import chats_address, search_address

@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from backscroll.errors import BackscrollError
-from backscroll.library import Home, Library, local_library
+from backscroll.library import Home
 from backscroll.library.analytics.overview import deletion
+from backscroll.library.library import Library
+from backscroll.library.local import local_library
 from backscroll.render.html.element import Html, el
 from backscroll.render.terminal import plural
 from backscroll.settings import Settings

@@ -5,8 +5,12 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
-from backscroll.library import Hit, Library, SearchResults, StoredChat
-from backscroll.query import Field, QueryError, Regex, leaves, with_field
+from backscroll.library import Hit, StoredChat
+from backscroll.library.library import Library
+from backscroll.library.searching.search import SearchResults
+from backscroll.query.errors import QueryError
+from backscroll.query.tree import Field, Regex, leaves
+from backscroll.query.write import with_field
 from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.render.search_results import moment_of
 from backscroll.render.terminal import clean_line

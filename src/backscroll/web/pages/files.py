@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from backscroll.errors import NothingFound, UsageError
-from backscroll.library import Library
 from backscroll.library.analytics.files import SORTS, files
 from backscroll.library.analytics.reports import ReportRequest as About
 from backscroll.library.analytics.touched import FileCallRow, file_calls, is_end_of
+from backscroll.library.library import Library
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.reports import notes_list, report_table
 from backscroll.render.terminal import plural

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from backscroll.library import Library
 from backscroll.library.analytics.touched import FileCallRow, PromptFinder, TypedPrompt, input_of, reading, result_of
 from backscroll.library.indexing.texts import Texts
+from backscroll.library.library import Library
 from backscroll.render.html.code import code
 from backscroll.render.html.diffs import DiffHunk, diff, diff_of_texts
 from backscroll.render.html.element import NOTHING, Html, el, join

@@ -1,6 +1,6 @@
 """What pages show while the library is built for the first time."""
 
-from backscroll.library import Library
+from backscroll.library.library import Library
 from backscroll.render.html.element import Html, el, join
 from backscroll.web.layout import document
 

@@ -3,9 +3,9 @@
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
-from backscroll.library import Library
 from backscroll.library.analytics.reports import ReportRequest as About
 from backscroll.library.analytics.usage import usage
+from backscroll.library.library import Library
 from backscroll.render.html.charts import heatmap
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.reports import dollars, short

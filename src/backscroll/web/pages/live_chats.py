@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from backscroll.errors import BackscrollError
-from backscroll.library import FoundPassage, Library, StoredChat
-from backscroll.query import All, Field, Query
+from backscroll.library import StoredChat
+from backscroll.library.library import Library
+from backscroll.library.searching.search import FoundPassage
+from backscroll.query.tree import All, Field, Query
 from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.render.search_results import moment_of
 from backscroll.render.terminal import clean_line, plural

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from backscroll.library import Library
+from backscroll.library.library import Library
 from backscroll.render.html.element import Html, el, join
 from backscroll.render.terminal import plural
 from backscroll.web.addresses import chats_address

@@ -6,8 +6,14 @@ from typing import Final
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from backscroll.errors import UsageError
-from backscroll.library import FoundChat, FoundPassage, Library, Marks, SearchResults, change_marks
-from backscroll.query import FIELDS, All, Field, Highlighter, Not, Query, QueryError, Snippet, Word, write
+from backscroll.library.library import Library
+from backscroll.library.marks import Marks, change_marks
+from backscroll.library.searching.search import FoundChat, FoundPassage, SearchResults
+from backscroll.query.errors import QueryError
+from backscroll.query.fields import FIELDS
+from backscroll.query.snippets import Highlighter, Snippet
+from backscroll.query.tree import All, Field, Not, Query, Word
+from backscroll.query.write import write
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.search_results import highlighted, moment_of
 from backscroll.render.terminal import clean_line, plural

@@ -7,9 +7,11 @@ from typing import Final
 
 from backscroll import __version__
 from backscroll.errors import NothingFound
-from backscroll.library import ArchiveStatus, Health, HomeHealth, Library, examine, status
 from backscroll.library.homes import cleanup_days
 from backscroll.library.indexing.prices import ListedPrice, list_prices
+from backscroll.library.keeping.keep import ArchiveStatus, status
+from backscroll.library.library import Library
+from backscroll.library.setup.doctor import Health, HomeHealth, examine
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.terminal import clean_line, moment, plural, size
 from backscroll.web.layout import document

@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Any, Final
 
-from backscroll.library import Library
 from backscroll.library.analytics.activity import WEEKDAYS
 from backscroll.library.analytics.moments import local
 from backscroll.library.analytics.periods import PERIODS
 from backscroll.library.analytics.prompts import typed
 from backscroll.library.analytics.reports import Report
 from backscroll.library.analytics.reports import ReportRequest as About
+from backscroll.library.library import Library
 from backscroll.render.charts import measure_text
 from backscroll.render.html.charts import Axis, Bar, Series, bars, heatmap, hours, lines, stacked_bars
 from backscroll.render.html.element import Html

@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 
 from backscroll.library.analytics.periods import PERIODS
 from backscroll.library.analytics.touched import FileCallRow
-from backscroll.query import field_text
+from backscroll.query.write import field_text
 from backscroll.render.terminal import clean_line
 from backscroll.web.addresses import agent_address, chats_address, search_address
 from backscroll.web.addresses import chat_address as chat_address

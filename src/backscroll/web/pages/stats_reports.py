@@ -8,7 +8,6 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo, available_timezones
 
 from backscroll.errors import UsageError
-from backscroll.library import Library
 from backscroll.library.analytics.activity import activity
 from backscroll.library.analytics.blocks import blocks
 from backscroll.library.analytics.cache import cache
@@ -25,7 +24,9 @@ from backscroll.library.analytics.sequences import LONGEST, SHORTEST, loops, seq
 from backscroll.library.analytics.time import time_spent
 from backscroll.library.analytics.tools import tools
 from backscroll.library.analytics.usage import answers, usage
-from backscroll.query import parse, parse_moment
+from backscroll.library.library import Library
+from backscroll.query.parse import parse
+from backscroll.query.times import parse_moment
 from backscroll.web.requests import PageRequest
 
 Chosen = Mapping[str, Any]

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from backscroll.conversation import CallState, Message, ToolCall
-from backscroll.records import FILE_TOOLS, SHELL_TOOLS
+from backscroll.conversation.messages import CallState, Message, ToolCall
+from backscroll.records.tools import FILE_TOOLS, SHELL_TOOLS
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.page_data import View
 from backscroll.render.html.plain import cut, first_line

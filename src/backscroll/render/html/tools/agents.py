@@ -3,7 +3,8 @@
 import re
 from typing import Any, Final
 
-from backscroll.records import Text, agent_call, agent_result
+from backscroll.records.content import Text
+from backscroll.records.tools import agent_call, agent_result
 from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.render.html.plain import first_line
 from backscroll.render.html.prose import prose

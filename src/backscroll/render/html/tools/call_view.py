@@ -5,8 +5,11 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
-from backscroll.conversation import CallState, Message, Row, ToolCall
-from backscroll.records import Block, ChainRecord, Image, readable_value
+from backscroll.conversation.messages import CallState, Message, ToolCall
+from backscroll.conversation.rows import Row
+from backscroll.records.content import Block, Image
+from backscroll.records.decode import readable_value
+from backscroll.records.kinds import ChainRecord
 from backscroll.render.html.code import code
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.page_data import View

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from backscroll.records import Image
+from backscroll.records.content import Image
 from backscroll.records.edits import FileResult, Hunk, TextReplacement, file_input, file_result, line_count
 from backscroll.render.html.code import code
 from backscroll.render.html.diffs import DiffHunk, diff, diff_of_texts

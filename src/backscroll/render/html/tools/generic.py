@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from backscroll.records import Document, Image, Text, ToolReference, UnknownBlock
+from backscroll.records.content import Document, Image, Text, ToolReference, UnknownBlock
 from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.render.html.pictures import document_note
 from backscroll.render.html.plain import json_of

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from backscroll.conversation import CallState
+from backscroll.conversation.messages import CallState
 from backscroll.render.html.ansi import terminal
 from backscroll.render.html.code import code
 from backscroll.render.html.element import NOTHING, Html, el

@@ -4,7 +4,8 @@ import json
 import re
 from typing import Any, Final
 
-from backscroll.records import WebSearchResult, readable_value
+from backscroll.records.content import WebSearchResult
+from backscroll.records.decode import readable_value
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.plain import outside
 from backscroll.render.html.prose import prose
