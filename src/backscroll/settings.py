@@ -2,7 +2,6 @@
 
 import math
 import os
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,10 +65,13 @@ def _default_library() -> Path:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        written = tomllib.loads(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
+        import tomllib  # after reading: most people have no such file, and need not wait for the import
+
+        written = tomllib.loads(text)
     except FileNotFoundError:
         return {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError) as error:  # not readable, not UTF-8, or not TOML
         raise UsageError(f"cannot read the settings file {file}: {error}", "correct the file, or remove it") from error
     if unknown := sorted(written.keys() - set(NAMES)):
         raise UsageError(f"unknown setting in {file}: {', '.join(unknown)}", f"the settings are: {', '.join(NAMES)}")

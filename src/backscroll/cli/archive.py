@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SHOWN = 10
 
 
-@click.group("archive", short_help="Check, back up and restore the verbatim copies.")
+@click.group("archive")
 @global_options
 def command() -> None:
     """The archive: a verbatim copy of everything in your homes, which outlives Claude Code's deletion.

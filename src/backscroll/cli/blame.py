@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from backscroll.library.analytics.blame import TurnEdits
 
 
-@click.command("blame", short_help="Which chats changed a file, when, and with which prompt.")
+@click.command("blame")
 @click.argument("path", metavar="PATH")
 @click.option("--reads", is_flag=True, help="Include turns that only read it.")
 @click.option("--since", metavar="TIME", help="Start of the period: 2026-01-05, yesterday, 7d.")

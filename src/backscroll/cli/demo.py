@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PROMPT_CELLS = 60
 
 
-@click.command("demo", short_help="Try it on sample conversations, in the browser.")
+@click.command("demo")
 @click.option("--port", type=click.IntRange(1, 65535), metavar="NUMBER", help="Default: 8420, or the next free one.")
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 @click.option(

@@ -26,7 +26,7 @@ SOON = timedelta(days=7)
 SHOWN = 10
 
 
-@click.command("doctor", short_help="Check your homes and the library; list what will be deleted soon.")
+@click.command("doctor")
 @click.option("--deep", is_flag=True, help="Check the library too: archive, index, marks, permissions, free space.")
 @global_options
 def command(deep: bool) -> None:

@@ -24,7 +24,7 @@ Form = Literal["html", "md", "json", "jsonl"]
 FORMS = ("html", "md", "json", "jsonl")
 
 
-@click.command("export", short_help="Write chats to files for sharing.")
+@click.command("export")
 @click.argument("names", metavar="[ID]...", nargs=-1)
 @click.option("--format", "form", type=click.Choice(FORMS), default="html", help="The file format.")
 @click.option("--out", type=PATH, metavar="FILE|DIR", help="Where to write it; - is standard output.")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from backscroll.library.chats.file_versions import FileState, History
 
 
-@click.command("file", short_help="What a file looked like at a message or a time.")
+@click.command("file")
 @click.argument("path", metavar="PATH")
 @click.option("--at", metavar="MESSAGE|TIME", help="The start of a message id, or a time. Default: the latest version.")
 @click.option("--diff", is_flag=True, help="Show only what changed from the previous version.")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from backscroll.library.library import Library
 
 
-@click.command("find", short_help="Search as you type, and pick a chat.")
+@click.command("find")
 @click.argument("words", metavar="[QUERY]...", nargs=-1)
 @click.option(
     "--sort",

@@ -8,20 +8,26 @@ import click
 
 
 class LazyGroup(click.Group):
-    """Loads commands by module name; each module has its command as `command`."""
+    """Loads a command from the module of its name in `package`, which has it as `command`; its help needs none."""
 
-    def __init__(self, *args: Any, modules: Mapping[str, str], **settings: Any) -> None:  # noqa: ANN401
+    def __init__(self, *args: Any, package: str, summaries: Mapping[str, str], **settings: Any) -> None:  # noqa: ANN401
         super().__init__(*args, **settings)
-        self._modules = modules
+        self._package = package
+        self._summaries = summaries
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Every name, in the order of the help."""
-        return list(self._modules)
+        return list(self._summaries)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """The command of this name, if there is one."""
-        module = self._modules.get(cmd_name)
-        if module is None:
+        if cmd_name not in self._summaries:
             return None
-        command: click.Command = importlib.import_module(module).command
+        command: click.Command = importlib.import_module(f"{self._package}.{cmd_name}").command
+        command.short_help = self._summaries[cmd_name]
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self._summaries.items()))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SHOWN = 20
 
 
-@click.command("inspect", short_help="Show what session files contain.")
+@click.command("inspect")
 @click.argument("paths", type=PATH, nargs=-1, metavar="[PATH]...")
 @global_options
 def command(paths: tuple[Path, ...]) -> None:

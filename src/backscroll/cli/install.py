@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 YES = click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 
 
-@click.command("install", short_help="Archive automatically, and let Claude Code recall.")
+@click.command("install")
 @click.argument("what", type=click.Choice(["hooks", "timer", "claude"]))
 @YES
 @click.option("--print", "only_print", is_flag=True, help="Only print what would be written; change nothing.")

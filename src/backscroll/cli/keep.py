@@ -8,7 +8,7 @@ from backscroll.errors import BackscrollError
 from backscroll.render.terminal import clean_line, plural, size
 
 
-@click.command("keep", short_help="Archive everything before Claude Code deletes it.")
+@click.command("keep")
 @click.option("--watch", "watching", is_flag=True, help="Keep running, and archive changes as they happen.")
 @global_options
 def command(watching: bool) -> None:

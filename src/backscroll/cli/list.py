@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 HEADINGS = ("ID", "LAST ACTIVE", "PROJECT", "MESSAGES", "TITLE")
 
 
-@click.command("list", short_help="List your chats, newest first.")
+@click.command("list")
 @click.argument("query", metavar="[QUERY]", default="")
 @click.option("--project", metavar="TEXT", help="Only chats of projects whose path contains this.")
 @click.option("--since", metavar="TIME", help="Only chats active since this time: 2026-01-05, yesterday, 3d, 2w.")

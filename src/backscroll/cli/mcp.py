@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from backscroll.settings import Settings
 
 
-@click.command("mcp", short_help="Let agents recall earlier chats: an MCP server.")
+@click.command("mcp")
 @click.option(
     "--http", "over_http", is_flag=True, help="Listen for HTTP on this machine instead of standard input and output."
 )

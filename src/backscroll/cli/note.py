@@ -10,7 +10,7 @@ from backscroll.cli.output import open_library
 from backscroll.errors import NothingFound, UsageError
 
 
-@click.command("note", short_help="Add a note to a chat, or list notes.")
+@click.command("note")
 @click.argument("name", metavar="[ID]", required=False)
 @click.argument("words", metavar="[TEXT]...", nargs=-1)
 @click.option("--remove", type=click.IntRange(min=1), metavar="NUMBER", help="Remove the note with this number.")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from backscroll.web.state import ViewerState
 
 
-@click.command("open", short_help="Read your chats in the browser, live.")
+@click.command("open")
 @click.argument("name", metavar="[ID]", default="")
 @click.option("--port", type=click.IntRange(1, 65535), metavar="NUMBER", help="Default: 8420, or the next free one.")
 @click.option("--host", metavar="ADDRESS", help="The address to listen on. Default: 127.0.0.1, this machine only.")

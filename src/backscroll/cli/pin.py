@@ -8,7 +8,7 @@ from backscroll.cli.output import open_library
 from backscroll.errors import NothingFound, UsageError
 
 
-@click.command("pin", short_help="Pin a chat, or list pinned chats.")
+@click.command("pin")
 @click.argument("name", metavar="[ID]", required=False)
 @click.option("--undo", is_flag=True, help="Unpin it.")
 @global_options

@@ -16,7 +16,7 @@ RATES = ("input", "output", "cache_write_5m", "cache_write_1h", "cache_read")
 COLUMNS = ("model", "input", "output", "write 5m", "write 1h", "read", "when", "from", "source")
 
 
-@click.command("prices", short_help="The prices of models, and their source.")
+@click.command("prices")
 @click.argument("model", required=False)
 @click.option("--all", "past", is_flag=True, help="Include retired models and past prices.")
 @global_options

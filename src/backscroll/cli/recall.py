@@ -17,7 +17,7 @@ from backscroll.render.terminal import clean_line
 LONGEST_PIPED: Final = 100_000
 
 
-@click.command("recall", short_help="Answer a question from earlier chats.")
+@click.command("recall")
 @click.argument("words", metavar="QUESTION...", nargs=-1)
 @click.option(
     "--max-tokens",

@@ -20,7 +20,7 @@ CURRENT_PROJECT: Final = "CLAUDE_PROJECT_DIR"
 LONGEST_PIPED: Final = 400_000
 
 
-@click.command("recalls", short_help="List, save and delete saved answers.")
+@click.command("recalls")
 @click.argument("words", metavar="[WORDS]...", nargs=-1)
 @click.option("--show", metavar="NAME", help="Show one; the start of its name is enough.")
 @click.option(

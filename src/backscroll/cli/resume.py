@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from backscroll.library.chats.resume import Resume
 
 
-@click.command("resume", short_help="Resume a chat in Claude Code.")
+@click.command("resume")
 @click.argument("name", metavar="ID")
 @click.option("--run", is_flag=True, help="Run the command instead of printing it.")
 @global_options

@@ -8,7 +8,7 @@ from backscroll.errors import NothingFound
 from backscroll.render.terminal import clean_line
 
 
-@click.command("saved", short_help="List or delete saved searches.")
+@click.command("saved")
 @click.option("--remove", metavar="NAME", help="Delete the saved search of this name.")
 @global_options
 def command(remove: str | None) -> None:

@@ -21,7 +21,7 @@ FIELDS = ("project", "branch", "model", "title", "tool", "file", "role", "since"
 SHOWN = 20
 
 
-@click.command("search", short_help="Search everything in your chats.")
+@click.command("search")
 @click.argument("words", metavar="QUERY...", nargs=-1)
 @click.option("--project", metavar="TEXT", help="The same as project:TEXT.")
 @click.option("--branch", metavar="TEXT", help="The same as branch:TEXT.")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from backscroll.render.parts import PartFilter
 
 
-@click.command("show", short_help="Read a chat.")
+@click.command("show")
 @click.argument("name", metavar="ID")
 @click.option(
     "--branch", metavar="N|all", default="1", help="Which branch: 1 is the active one, `all` shows every one."

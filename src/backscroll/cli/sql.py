@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from backscroll.library.library import Library
 
 
-@click.command("sql", short_help="Query the index with SQL, read-only.")
+@click.command("sql")
 @click.argument("statement", required=False)
 @click.option(
     "--format", "shape", type=click.Choice(["table", "csv", "json"]), help="Default: table on a terminal, else csv."

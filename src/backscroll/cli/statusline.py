@@ -7,7 +7,7 @@ from backscroll.cli.output import write, write_json
 from backscroll.cli.status import answer_to, from_stdin, line
 
 
-@click.command("statusline", short_help="One line for Claude Code's status line.")
+@click.command("statusline")
 @global_options
 def command() -> None:
     """Print the model, this chat's cost and tokens, today's cost, and the rate of the five-hour window.

@@ -9,7 +9,7 @@ from backscroll.errors import NothingFound, UsageError
 from backscroll.render.terminal import clean_line
 
 
-@click.command("tag", short_help="Tag a chat, or list tags.")
+@click.command("tag")
 @click.argument("name", metavar="[ID]", required=False)
 @click.argument("words", metavar="[WORD]...", nargs=-1)
 @click.option("--remove", is_flag=True, help="Remove these tags.")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from backscroll.conversation.chat import Branch, Chat
 
 
-@click.command("tree", short_help="Show the sessions, branches, compactions and agents of a chat.")
+@click.command("tree")
 @click.argument("name", metavar="ID")
 @click.option("--all", "everything", is_flag=True, help="Include agents that only warmed up or that copy the session.")
 @global_options

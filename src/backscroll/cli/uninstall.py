@@ -6,7 +6,7 @@ from backscroll.cli.install import YES, confirm_and_apply
 from backscroll.cli.options import current_request, global_options
 
 
-@click.command("uninstall", short_help="Remove the hooks, the timer or the plugin.")
+@click.command("uninstall")
 @click.argument("what", type=click.Choice(["hooks", "timer", "claude"]))
 @YES
 @global_options

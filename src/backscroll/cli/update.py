@@ -7,7 +7,7 @@ from backscroll.cli.output import ProgressLine, write_json, write_note, write_up
 from backscroll.render.terminal import plural, size
 
 
-@click.command("update", short_help="Bring the library up to date.")
+@click.command("update")
 @click.option("--rebuild", is_flag=True, help="Build a new index from scratch, then replace the old one.")
 @global_options
 def command(rebuild: bool) -> None:

@@ -9,7 +9,7 @@ from backscroll.cli.output import write, write_no_history, write_note
 from backscroll.render.terminal import plural, size
 
 
-@click.command("watch", short_help="Keep the library up to date while you work.")
+@click.command("watch")
 @global_options
 def command() -> None:
     """Follow your Claude Code homes: archive and index whatever is written there, as it is written.

@@ -6,28 +6,28 @@ from backscroll.cli.groups import LazyGroup
 from backscroll.cli.options import global_options
 
 COMMANDS = {
-    "usage": "backscroll.cli.stats.usage",
-    "blocks": "backscroll.cli.stats.blocks",
-    "time": "backscroll.cli.stats.time",
-    "prompts": "backscroll.cli.stats.prompts",
-    "activity": "backscroll.cli.stats.activity",
-    "compare": "backscroll.cli.stats.compare",
-    "tools": "backscroll.cli.stats.tools",
-    "errors": "backscroll.cli.stats.errors",
-    "sequences": "backscroll.cli.stats.sequences",
-    "files": "backscroll.cli.stats.files",
-    "context": "backscroll.cli.stats.context",
-    "cache": "backscroll.cli.stats.cache",
+    "usage": "Tokens and costs, by day, model, project …",
+    "blocks": "Five-hour windows, and the rate of the open one.",
+    "time": "Active time; waits for the model, tools and you; length of turns.",
+    "prompts": "Number and length of prompts, interruptions, rework.",
+    "activity": "Prompts by weekday and hour, streaks, the busiest day.",
+    "compare": "Two projects, models, months … side by side.",
+    "tools": "Tool calls: errors, denials, durations, sizes.",
+    "errors": "Tool errors by pattern, and how often they were solved.",
+    "sequences": "Common sequences of tools, and calls that fail in a loop.",
+    "files": "The files that were read and changed most.",
+    "context": "What filled the context: prompts, answers, tool outputs …",
+    "cache": "How much came from the prompt cache, and what that saved.",
 }
-"""The module of each report; its `command` is the click command."""
+"""Each report with its summary. The module of the same name has it as `command`."""
 
 
 @click.command(
     "stats",
     cls=LazyGroup,
-    modules=COMMANDS,
+    package=__name__,
+    summaries=COMMANDS,
     invoke_without_command=True,
-    short_help="Tokens, costs, tools, errors and time.",
 )
 @click.option("--since", metavar="TIME", help="Start of the period: 2026-01-05, yesterday, 7d.")
 @click.option("--until", metavar="TIME", help="End of the period: a day (included) or a time.")

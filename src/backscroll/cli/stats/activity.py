@@ -10,7 +10,7 @@ from backscroll.cli.stats.common import begin, finish, report_options
 from backscroll.render.terminal import clean_line
 
 
-@click.command("activity", short_help="Prompts by weekday and hour, streaks, the busiest day.")
+@click.command("activity")
 @report_options
 @global_options
 def command(query: str, since: str | None, until: str | None, as_csv: bool) -> None:

@@ -9,7 +9,7 @@ from backscroll.cli.output import write
 from backscroll.cli.stats.common import begin, finish, report_options
 
 
-@click.command("blocks", short_help="Five-hour windows, and the rate of the open one.")
+@click.command("blocks")
 @report_options
 @click.option("--active", is_flag=True, help="Only the open window.")
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Show at most this many rows.")

@@ -8,7 +8,7 @@ from backscroll.cli.stats.common import begin, finish, report_options
 DIMENSIONS = ("day", "week", "month", "model", "project", "chat", "pause")
 
 
-@click.command("cache", short_help="How much came from the prompt cache, and what that saved.")
+@click.command("cache")
 @report_options
 @click.option("--by", type=click.Choice(DIMENSIONS), default="day", help="How to group the numbers.")
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Show at most this many rows.")

@@ -12,7 +12,7 @@ from backscroll.cli.stats.common import OPTIONS, begin, finish
 from backscroll.render.terminal import clean_line
 
 
-@click.command("compare", short_help="Two projects, models, months … side by side.")
+@click.command("compare")
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
 @OPTIONS[1]

@@ -8,7 +8,7 @@ from backscroll.cli.stats.common import begin, finish, report_options
 DIMENSIONS = ("chat", "tool", "turn")
 
 
-@click.command("context", short_help="What filled the context: prompts, answers, tool outputs …")
+@click.command("context")
 @report_options
 @click.option("--by", type=click.Choice(DIMENSIONS), default="chat", help="Chats, tools, or the turns of one chat.")
 @click.option(

@@ -15,7 +15,7 @@ LONGEST = 300
 """How many characters of an example to print."""
 
 
-@click.command("errors", short_help="Tool errors by pattern, and how often they were solved.")
+@click.command("errors")
 @report_options
 @click.option(
     "-n",

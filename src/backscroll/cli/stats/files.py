@@ -18,7 +18,7 @@ OTHERS = {"edits": 7, "reads": 7, "failed": 8, "chats": 7, "added": 8, "removed"
 """How many columns of a terminal each takes, with the space before it."""
 
 
-@click.command("files", short_help="The files that were read and changed most.")
+@click.command("files")
 @report_options
 @click.option("--sort", type=click.Choice(SORTS), default="edits", help="What to sort by, highest first.")
 @click.option(

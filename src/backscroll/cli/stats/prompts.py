@@ -8,7 +8,7 @@ from backscroll.cli.stats.common import begin, finish, report_options
 DIMENSIONS = ("project", "day", "chat")
 
 
-@click.command("prompts", short_help="Number and length of prompts, interruptions, rework.")
+@click.command("prompts")
 @report_options
 @click.option("--by", type=click.Choice(DIMENSIONS), default="project", help="How to group the numbers.")
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Show at most this many rows.")

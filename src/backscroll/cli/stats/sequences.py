@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 LENGTHS = click.IntRange(2, 4)
 
 
-@click.command("sequences", short_help="Common sequences of tools, and calls that fail in a loop.")
+@click.command("sequences")
 @report_options
 @click.option("--length", type=LENGTHS, metavar="NUMBER", help="Only sequences of this many calls: 2, 3 or 4.")
 @click.option("--fold", is_flag=True, help="Count the same tool several times in a row as once.")

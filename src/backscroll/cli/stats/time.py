@@ -8,7 +8,7 @@ from backscroll.cli.stats.common import begin, finish, report_options
 DIMENSIONS = ("project", "day", "model", "chat")
 
 
-@click.command("time", short_help="Active time; waits for the model, tools and you; length of turns.")
+@click.command("time")
 @report_options
 @click.option("--by", type=click.Choice(DIMENSIONS), default="project", help="How to group the numbers.")
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Show at most this many rows.")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 DIMENSIONS = ("tool", "mcp-server", "project", "model")
 
 
-@click.command("tools", short_help="Tool calls: errors, denials, durations, sizes.")
+@click.command("tools")
 @report_options
 @click.option("--by", type=click.Choice(DIMENSIONS), default="tool", help="How to group the numbers.")
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Show at most this many rows.")

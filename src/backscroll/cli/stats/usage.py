@@ -8,7 +8,7 @@ from backscroll.cli.stats.common import begin, finish, report_options
 DIMENSIONS = ("day", "week", "month", "hour", "model", "project", "chat", "agent", "git-branch", "version", "machine")
 
 
-@click.command("usage", short_help="Tokens and costs, by day, model, project …")
+@click.command("usage")
 @report_options
 @click.option("--by", type=click.Choice(DIMENSIONS), default="day", help="How to group the numbers.")
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Show at most this many rows.")
