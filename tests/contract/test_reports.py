@@ -174,12 +174,16 @@ def test_where_turns_begin(world: Desk) -> None:
     assert starts == [TurnStart(file, False, 0), TurnStart(file, False, 4)]
 
 
-@covers("file_calls", "typed_prompts", "row_times")
+@covers("file_paths", "file_calls", "typed_prompts", "row_times")
 def test_files_that_were_touched_and_what_was_typed_before(world: Desk) -> None:
     edit, read = ask(world).file_calls()
     assert (edit.file, edit.changes, edit.is_done, edit.source) == (f"{SHOP}/lexer.py", True, True, "S1")
     assert (read.file, read.changes, read.is_done) == (f"{BLOG}/post.md", False, False)
     assert edit.when == datetime.fromisoformat("2026-02-01T10:00:02+00:00")
+    assert sorted(ask(world).file_paths()) == [f"{BLOG}/post.md", f"{SHOP}/lexer.py"]
+    assert ask(world).file_calls([f"{SHOP}/lexer.py", "/no/such/file"]) == [edit]
+    assert ask(world, "project:blog").file_calls([f"{SHOP}/lexer.py"]) == []
+    assert ask(world).file_calls([]) == []
     typed = ask(world, "project:blog").typed_prompts()
     assert [(one.uuid, one.text, one.in_agent) for one in typed] == [
         ("l", "write about it", False),

@@ -1,5 +1,6 @@
 """What a store answers to questions about numbers."""
 
+from collections.abc import Iterable
 from typing import Protocol
 
 from backscroll.store.report_rows import (
@@ -65,8 +66,11 @@ class Reports(Protocol):
     def turn_starts(self) -> list[TurnStart]:
         """Where turns begin, file by file, of whatever time."""
 
-    def file_calls(self) -> list[FileCallRow]:
-        """Every call that reads or changes a file, in the order of time."""
+    def file_paths(self) -> list[str]:
+        """The paths that calls read or change, of whatever chats and time."""
+
+    def file_calls(self, paths: Iterable[str] | None = None) -> list[FileCallRow]:
+        """Every call that reads or changes a file, or only those of some paths, in the order of time."""
 
     def typed_prompts(self) -> list[TypedPrompt]:
         """The prompts, in the order of time, of whatever time."""

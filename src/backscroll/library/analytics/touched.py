@@ -17,8 +17,20 @@ from backscroll.store.report_rows import moment_of as moment_of
 
 def file_calls(library: Library, asked: ReportRequest, path: str | None = None) -> list[FileCallRow]:
     """The calls in order of time; with a path, only for files whose path ends with it."""
-    calls = reports_about(library, asked).file_calls()
-    return [call for call in calls if path is None or is_end_of(path, call.file)]
+    reports = reports_about(library, asked)
+    if path is None:
+        return reports.file_calls()
+    return reports.file_calls([file for file in reports.file_paths() if is_end_of(path, file)])
+
+
+def calls_of_path(library: Library, path: str) -> list[FileCallRow]:
+    """The calls for the files that a path means: that exact path, else paths that end with it, else that contain it."""
+    reports = reports_about(library, ReportRequest())
+    every = reports.file_paths()
+    exact = [file for file in every if file == path]
+    ends = [file for file in every if is_end_of(path, file)]
+    parts = [file for file in every if path.lower() in file.lower()]
+    return reports.file_calls(exact) or reports.file_calls(ends) or reports.file_calls(parts)
 
 
 def is_end_of(wanted: str, path: str) -> bool:

@@ -8,8 +8,7 @@ from typing import Final
 
 from backscroll.errors import NothingFound, UsageError
 from backscroll.library.analytics.files import SORTS, files
-from backscroll.library.analytics.reports import ReportRequest as About
-from backscroll.library.analytics.touched import FileCallRow, file_calls, is_end_of
+from backscroll.library.analytics.touched import FileCallRow, calls_of_path
 from backscroll.library.library import Library
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.reports import notes_list, report_table
@@ -31,20 +30,11 @@ def show(request: PageRequest) -> Html:
     path = request.get("path").strip()
     if not path:
         return _most_changed(request)
-    calls = file_calls(request.library, About())
-    found = matching(path, calls)
+    calls = calls_of_path(request.library, path)
+    found = list(dict.fromkeys(call.file for call in reversed(calls)))
     if len(found) != 1:
         return _choice(path, found)
-    return _one(request, found[0], [call for call in calls if call.file == found[0]])
-
-
-def matching(path: str, calls: Sequence[FileCallRow]) -> list[str]:
-    """The files that a path means: that exact path, else paths that end with it, else paths that contain it."""
-    names = list(dict.fromkeys(call.file for call in reversed(calls)))
-    if path in names:
-        return [path]
-    ends = [name for name in names if is_end_of(path, name)]
-    return ends or [name for name in names if path.lower() in name.lower()]
+    return _one(request, found[0], calls)
 
 
 def _most_changed(request: PageRequest) -> Html:

@@ -1,15 +1,19 @@
 """Reports, each a statement of SQL and the type of its rows.
 
 The parameters of a statement: `:files`, the files that count as a JSON array, or null for all; `:since` and `:until`,
-the time in microseconds, or null; `:ahead`, how many quarters of an hour a zone is ahead of UTC.
+the time in microseconds, or null; `:ahead`, how many quarters of an hour a zone is ahead of UTC;
+`:paths`, the paths of files as a JSON array.
 """
 
+import functools
+import re
+from collections.abc import Iterable
 from typing import Any, Final
 
 import apsw
 
 from backscroll.store import report_rows
-from backscroll.store.local.database import Row, select, typed
+from backscroll.store.local.database import Row, array, select, typed
 from backscroll.store.local.faults import guarded
 from backscroll.store.local.reports import cache, context, files, time, tools, usage
 
@@ -21,6 +25,9 @@ STATEMENTS: Final[dict[str, str]] = {
     **context.STATEMENTS,
     **cache.STATEMENTS,
 }
+NESTED: Final = functools.reduce(lambda inner, _: rf"(?:[^()]|\({inner}\))*", range(4), "[^()]*")
+"""Text with pairs of parentheses, up to four deep."""
+CONDITION: Final = re.compile(rf"\(:(?P<value>\w+) is null or (?P<condition>{NESTED})\)")
 
 
 class LocalReports:
@@ -37,7 +44,7 @@ class LocalReports:
 
     def usage_over_time(self, unit: report_rows.TimeUnit, ahead: int = 0) -> list[report_rows.UsageByPeriod]:
         """Tokens and money by period and model."""
-        rows = self._select(f"usage by {unit}", ahead)
+        rows = self._select(f"usage by {unit}", ahead=ahead)
         return [
             report_rows.UsageByPeriod(period, model, report_rows.UsageSums._make(sums)) for period, model, *sums in rows
         ]
@@ -83,9 +90,15 @@ class LocalReports:
         """Where turns begin."""
         return self._rows("turns", report_rows.TurnStart)
 
-    def file_calls(self) -> list[report_rows.FileCallRow]:
+    def file_paths(self) -> list[str]:
+        """The paths that calls read or change."""
+        return [path for (path,) in self._select("paths")]
+
+    def file_calls(self, paths: Iterable[str] | None = None) -> list[report_rows.FileCallRow]:
         """Every call that reads or changes a file."""
-        return self._rows("file calls", report_rows.FileCallRow)
+        if paths is None:
+            return self._rows("file calls", report_rows.FileCallRow)
+        return typed(report_rows.FileCallRow, self._select("calls of paths", paths=array(paths)))
 
     def typed_prompts(self) -> list[report_rows.TypedPrompt]:
         """The prompts."""
@@ -119,5 +132,17 @@ class LocalReports:
         return typed(kind, self._select(name))
 
     @guarded
-    def _select(self, name: str, ahead: int = 0) -> list[Any]:
-        return select(self._connection, STATEMENTS[name], {**self._values, "ahead": ahead})
+    def _select(self, name: str, **values: int | str) -> list[Any]:
+        given = {**self._values, **values}
+        nulls = frozenset(name for name, value in given.items() if value is None)
+        return select(self._connection, _decided(STATEMENTS[name], nulls), given)
+
+
+@functools.cache
+def _decided(statement: str, nulls: frozenset[str]) -> str:
+    """A statement without the conditions that the nulls among its values decide: only then can indexes answer it."""
+
+    def decide(found: re.Match[str]) -> str:
+        return "true" if found["value"] in nulls else f"({found['condition']})"
+
+    return CONDITION.sub(decide, statement)

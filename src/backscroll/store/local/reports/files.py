@@ -4,18 +4,14 @@ from typing import Final
 
 # A call that was copied into another file counts where it first was, and its first result with it.
 CALLS: Final = """
-with calls as (
+with {given} calls as (
   select b.call, b.tool, b.file as touched, b.number as block, r.uuid, r.time, r.number, r.start, r.length, r.abandoned,
     r.sidechain, r.file, row_number() over (partition by coalesce(b.call, r.uuid || ' ' || b.number)
       order by r.time, f.agent is not null, f.source, r.number) as place
-  from blocks b indexed by blocks_file join records r on r.id = b.record join files f on f.id = r.file
+  from {blocks} join records r on r.id = b.record join files f on f.id = r.file
   where b.file is not null and b.role = 'input'
     and (:files is null or r.file in (select value from json_each(:files)))
 )
-"""
-STATEMENTS: Final = {
-    "file calls": f"""
-{CALLS}
 select i.call, i.tool, i.touched, coalesce(ro.time, i.time), c.name, f.agent, i.uuid, f.source, i.start, i.length,
   i.block, o.state, fo.source, ro.start, ro.length, ro.uuid, i.number, i.abandoned, f.project
 from calls i join files f on f.id = i.file left join chats c on c.id = f.chat
@@ -25,10 +21,29 @@ left join blocks o on o.id = (
   order by y.time, z.agent is not null, z.source, y.number limit 1)
 left join records ro on ro.id = o.record
 left join files fo on fo.id = ro.file
-where i.place = 1 and (:since is null or coalesce(ro.time, i.time) >= :since)
+where i.place = 1 {wanted} and (:since is null or coalesce(ro.time, i.time) >= :since)
   and (:until is null or coalesce(ro.time, i.time) < :until)
 order by coalesce(ro.time, i.time), f.source, i.number, i.block
-""",  # noqa: S608 - no values in it
+"""
+# Of some paths only. The first copy of a call may name another path than a later one does, so all copies are compared.
+PATHS: Final = "paths as (select value as path from json_each(:paths)),"
+COPIES: Final = """(
+  select * from blocks where call in (select call from blocks where file in paths and role = 'input')
+  union all
+  select * from blocks where file in paths and call is null
+) b"""
+STATEMENTS: Final = {
+    "file calls": CALLS.format(given="", blocks="blocks b indexed by blocks_file", wanted=""),
+    "calls of paths": CALLS.format(given=PATHS, blocks=COPIES, wanted="and i.touched in paths"),
+    # Reads each path once, whatever number of calls has it.
+    "paths": """
+with recursive paths (path) as (
+  select min(file) from blocks
+  union all
+  select (select min(file) from blocks where file > path) from paths where path is not null
+)
+select path from paths where path is not null
+""",
     "file prompts": """
 select f.source, r.number, r.time, r.uuid, coalesce(r.text, ''), f.agent is not null or r.sidechain
 from records r join files f on f.id = r.file

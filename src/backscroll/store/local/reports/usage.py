@@ -42,7 +42,7 @@ where u.reported_cost is not null and u.model is not '<synthetic>'
 """,
     "titles": """
 select c.name, c.title from chats c
-where :files is null or c.id in (select f.chat from files f where f.id in (select value from json_each(:files)))
+where (:files is null or c.id in (select f.chat from files f where f.id in (select value from json_each(:files))))
 """,
     "answers": """
 select u.message, u.time, u.model, c.name, f.session, f.agent, u.input, u.output, u.cache_write, u.cache_read, u.cost,
