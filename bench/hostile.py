@@ -27,7 +27,7 @@ from backscroll.render.html.export import Assets, Format, exported
 from backscroll.render.html.messages import messages_html
 from backscroll.render.html.page_data import View
 from backscroll.settings import Settings
-from backscroll.store.base import StoredChat
+from backscroll.store.reader import StoredChat
 from bench.hostile_shapes import SHAPES, text_shapes
 
 WORTH_TELLING: Final = 0.05

@@ -673,7 +673,7 @@ def _sample(
     memory = watcher.memory()
     return Sample(
         round(second, 1), memory["VmRSS"], memory["RssAnon"], watcher.descriptors(), watcher.cpu(),
-        sum(soak.lines.values()), len(soak.words), soak.checked, library.store.pending().passages,
+        sum(soak.lines.values()), len(soak.words), soak.checked, library.reader.pending().passages,
         {companion.name: companion.sample() for companion in companions if companion.is_running},
     )  # fmt: skip
 

@@ -8,7 +8,7 @@ import pytest
 
 from backscroll.store.base import Store
 from backscroll.store.local.store import LocalStore
-from tests.contract.coverage import CALLED, recorded
+from tests.contract.coverage import CALLED, CALLED_WITHIN, recorded
 from tests.contract.support import Desk
 
 NewStore = Callable[[], Store]
@@ -21,6 +21,7 @@ STORES: Final[dict[str, Callable[[Path], Store]]] = {
 @pytest.fixture(autouse=True)
 def _covers_what_it_says(request: pytest.FixtureRequest) -> Iterator[None]:
     CALLED.clear()
+    CALLED_WITHIN.clear()
     yield
     for mark in request.node.iter_markers("covers"):
         assert set(mark.args) <= CALLED, "the test says that it is about a method, and does not call it"

@@ -14,11 +14,14 @@ import pytest
 
 import tests.contract
 from backscroll.store.base import Store
+from backscroll.store.reader import StoreReader
 from backscroll.store.reports import Reports
 
 covers = pytest.mark.covers
 CALLED: set[str] = set()
 """What was called since the test began."""
+CALLED_WITHIN: set[str] = set()
+"""Those of them that were asked within a scope of less than everything."""
 
 
 def members(interface: type) -> set[str]:
@@ -26,7 +29,7 @@ def members(interface: type) -> set[str]:
     return {name for name in vars(interface) if not name.startswith("_")}
 
 
-INTERFACE = members(Store) | members(Reports)
+INTERFACE = members(Store) | members(StoreReader) | members(Reports)
 
 
 def recorded(store: Store) -> Store:
@@ -48,12 +51,17 @@ def _names(mark: pytest.Mark) -> tuple[str, ...]:
 
 
 class _Recorder:
-    def __init__(self, inner: object) -> None:
+    def __init__(self, inner: object, *, is_limited: bool = False) -> None:
         self._inner = inner
+        self._is_limited = is_limited
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the store has
         CALLED.add(name)
+        if self._is_limited:
+            CALLED_WITHIN.add(name)
         value = getattr(self._inner, name)
+        if name == "within":
+            return lambda scope: _Recorder(value(scope), is_limited=scope.homes is not None)
         if name in ("reports", "clone", "start_writing"):
-            return lambda *given, **named: _Recorder(value(*given, **named))
+            return lambda *given, **named: _Recorder(value(*given, **named), is_limited=self._is_limited)
         return value

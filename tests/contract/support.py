@@ -14,13 +14,15 @@ from backscroll.conversation.saved import save
 from backscroll.conversation.transcripts import TranscriptPlace
 from backscroll.query.parse import parse
 from backscroll.records.record import Record
-from backscroll.store.base import PassageText, Scope, SearchPage, Store
+from backscroll.store.base import PassageText, Store
 from backscroll.store.batches import Batch, FileColumns, microseconds
 from backscroll.store.columns import FileFlags, add_record, change_of, title_of
+from backscroll.store.reader import EVERYTHING, Scope, SearchPage, StoreReader
 from tests.conversation.support import records_of
 from tests.support.drawings import session_uuid
 
 NOW: Final = datetime(2026, 3, 1, 12, tzinfo=UTC)
+HOME: Final = ("ada", "/home/ada/.claude")
 World = Mapping[TranscriptPlace, Sequence[Record]]
 
 
@@ -33,19 +35,46 @@ class Desk:
         self._texts: dict[tuple[str, int, int], str] = {}
         self._names: dict[str, str] = {}
 
-    def draw(self, drawings: Mapping[str, str], *, archived: Sequence[str] = (), abandoned: str = "") -> "Desk":
-        """Write drawn files and make their words findable; `abandoned` are the rows that were taken back."""
+    @property
+    def reader(self) -> StoreReader:
+        """Asks about everything."""
+        return self.store.within(EVERYTHING)
+
+    def within(self, scope: Scope | None) -> StoreReader:
+        return self.reader if scope is None else self.store.within(scope)
+
+    def draw(
+        self,
+        drawings: Mapping[str, str],
+        *,
+        archived: Sequence[str] = (),
+        abandoned: str = "",
+        homes: Mapping[str, tuple[str, str]] | None = None,
+        is_searchable: bool = True,
+    ) -> "Desk":
+        """Write drawn files and make their words findable.
+
+        `abandoned` are the rows that were taken back; `homes` are those of files that are not in the usual one.
+        """
         world = {}
         for name, text in drawings.items():
             session, _, agent = name.partition("/")
             self._names[session_uuid(session)] = session
             place = TranscriptPlace(name, session_uuid(session), agent or None)
             world[place] = records_of(text, **({"session": session} | ({"agent": agent} if agent else {})))
-        self.write(world, archived=archived, abandoned=abandoned.split())
-        self.index()
+        self.write(world, archived=archived, abandoned=abandoned.split(), homes=homes or {})
+        if is_searchable:
+            self.index()
         return self
 
-    def write(self, world: World, *, archived: Sequence[str] = (), abandoned: Sequence[str] = ()) -> Chats:
+    def write(
+        self,
+        world: World,
+        *,
+        archived: Sequence[str] = (),
+        abandoned: Sequence[str] = (),
+        homes: Mapping[str, tuple[str, str]] = {},
+    ) -> Chats:
         """Write these files, all of them new."""
         batch, chats = Batch(), Chats()
         taken_back: set[tuple[int, int]] = set()
@@ -62,7 +91,8 @@ class Desk:
                     batch.titles.append((title[0], number, title[1]))
                 if row and row.uuid in abandoned:
                     taken_back.add((number, position))
-            batch.files.append(file_columns(chats, place, number, flags, is_archived=place.file in archived))
+            home = homes.get(place.file, HOME)
+            batch.files.append(file_columns(chats, place, number, flags, home, is_archived=place.file in archived))
             batch.withdrawn += [(number, uuid) for uuid in withdrawn(chats, place)]
         add_chats(batch, chats, self.numbers, taken_back)
         ids = self.store.write(batch)
@@ -94,7 +124,7 @@ class Desk:
 
     def ask(self, query: str, scope: Scope | None = None, **options: Any) -> SearchPage:  # noqa: ANN401
         wanted: dict[str, Any] = {"sort": "relevance", "limit": 20, "offset": 0, "hits": 20} | options
-        return self.store.search(parse(query, NOW), scope or Scope(), **wanted)
+        return self.within(scope).search(parse(query, NOW), **wanted)
 
     def ranks(self, query: str, scope: Scope | None = None, **options: Any) -> str:  # noqa: ANN401
         """The answer in its order."""
@@ -116,7 +146,7 @@ class Desk:
 
     def lists(self, query: str, scope: Scope | None = None, sort: str = "newest") -> str:
         """The chats that a list shows."""
-        found = self.store.chats(parse(query, NOW), scope or Scope(), sort=sort, limit=None, offset=0)
+        found = self.within(scope).chats(parse(query, NOW), sort=sort, limit=None, offset=0)
         return " ".join(self.name(chat.overview.id) for chat in found)
 
     def name(self, session: str) -> str:
@@ -124,15 +154,21 @@ class Desk:
 
 
 def file_columns(
-    chats: Chats, place: TranscriptPlace, number: int, flags: FileFlags, *, is_archived: bool = False
+    chats: Chats,
+    place: TranscriptPlace,
+    number: int,
+    flags: FileFlags,
+    home: tuple[str, str] = HOME,
+    *,
+    is_archived: bool = False,
 ) -> FileColumns:
     transcript = chats.transcript(place.file)
     assert transcript is not None
     return FileColumns(
         id=number,
         source=place.file,
-        machine="ada",
-        home="/home/ada/.claude",
+        machine=home[0],
+        home=home[1],
         path=place.name,
         kind="session" if place.agent_id is None else "agent",
         session=transcript.session_id,

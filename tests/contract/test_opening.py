@@ -4,7 +4,8 @@ import pytest
 
 from backscroll.errors import Busy, NothingFound
 from backscroll.query.parse import parse
-from backscroll.store.base import Scope, Store
+from backscroll.store.base import Store
+from backscroll.store.reader import EVERYTHING
 from tests.contract.coverage import covers
 from tests.contract.support import NOW, Desk
 
@@ -12,7 +13,7 @@ HELLO = {"S1": "a <- - user: hello"}
 
 
 def count(store: Store) -> int:
-    return len(store.chats(parse("", NOW), Scope(), sort="newest", limit=None, offset=0))
+    return len(store.within(EVERYTHING).chats(parse("", NOW), sort="newest", limit=None, offset=0))
 
 
 @covers("exists", "start_writing", "close")

@@ -6,8 +6,8 @@ from typing import Final
 import pytest
 
 from backscroll.query.parse import parse
-from backscroll.store.base import Scope
 from backscroll.store.batches import microseconds
+from backscroll.store.reader import Scope
 from backscroll.store.report_rows import (
     CachedAnswer,
     CompactionPlace,
@@ -64,8 +64,8 @@ def world(new_store: NewStore) -> Desk:
 
 
 def ask(world: Desk, query: str = "", since: str | None = None, until: str | None = None) -> Reports:
-    return world.store.reports(
-        parse(query, NOW), Scope(), since=time(since) if since else None, until=time(until) if until else None
+    return world.reader.reports(
+        parse(query, NOW), since=time(since) if since else None, until=time(until) if until else None
     )
 
 
@@ -93,8 +93,8 @@ def test_a_query_and_a_time_choose_what_is_counted(world: Desk) -> None:
     assert [row.name for row in ask(world, "project:blog").usage_by("model")] == [OPUS]
     assert [row.name for row in ask(world, until="2026-02-02T00:00").usage_by("model")] == [SONNET]
     assert ask(world, since="2026-03-01T00:00").usage_by("model") == []
-    elsewhere = Scope(homes=(("ada", "/elsewhere"),))
-    assert world.store.reports(None, elsewhere).usage_by("model") == []
+    elsewhere = Scope(frozenset({("ada", "/elsewhere")}))
+    assert world.within(elsewhere).reports(None).usage_by("model") == []
 
 
 @covers("usage_over_time", "usage_span")

@@ -9,9 +9,10 @@ from backscroll.conversation.chats import Chats
 from backscroll.conversation.overview import overview_of
 from backscroll.conversation.transcripts import TranscriptPlace
 from backscroll.records.record import Record
-from backscroll.store.base import Scope, Store, StoredChat
+from backscroll.store.base import Store
 from backscroll.store.batches import Batch, ChatKeys
 from backscroll.store.columns import FileFlags, add_record, title_of
+from backscroll.store.reader import EVERYTHING, StoredChat
 from tests.contract.coverage import covers
 from tests.contract.support import Desk, World, add_chats, file_columns, withdrawn
 from tests.conversation.support import records_of
@@ -96,7 +97,7 @@ def plain(name: str, chats: Chats) -> object:
 
 def stored(store: Store) -> list[StoredChat]:
     keys = store.chats_of(known.id for known in store.indexed_files().values())
-    return list(store.chats_by_key(sorted(keys)).values())
+    return list(store.within(EVERYTHING).chats_by_key(sorted(keys)).values())
 
 
 # Which chats have to be taken up for what is new.
@@ -110,7 +111,7 @@ RELATED = {
 
 def check_related(desk: Desk, keys: ChatKeys, expected: str) -> None:
     desk.draw(RELATED)
-    found = desk.store.chats_by_key(sorted(desk.store.related_chats(keys)))
+    found = desk.reader.chats_by_key(sorted(desk.store.related_chats(keys)))
     assert sorted(desk.name(chat.overview.id) for chat in found.values()) == expected.split()
 
 
@@ -137,7 +138,7 @@ def test_what_is_linked_leads_to_the_chat(desk: Desk) -> None:
     batch.links += [("gone", desk.numbers["S2"]), (f"session {session_uuid('S9')}", desk.numbers["S3"])]
     desk.store.write(batch)
     found = desk.store.related_chats(ChatKeys({"gone"}, {session_uuid("S9")}, {}))
-    names = {desk.name(chat.overview.id) for chat in desk.store.chats_by_key(sorted(found)).values()}
+    names = {desk.name(chat.overview.id) for chat in desk.reader.chats_by_key(sorted(found)).values()}
     assert names == {"S2", "S3"}
 
 
@@ -249,7 +250,7 @@ def test_titles_are_told_with_who_gives_them(desk: Desk) -> None:
     desk.draw({"S1": "a <- - user: hello\nb <- a assistant: done", "S2": "summary b: Named\nc <- - user: else"})
     assert desk.store.titles([desk.numbers["S1"]]) == {"b": {"S2": "Named"}}
     assert desk.store.titles([desk.numbers["S2"]]) == {}
-    assert [chat.overview.title for chat in desk.store.find(session_uuid("S1"), Scope())] == ["Named"]
+    assert [chat.overview.title for chat in desk.reader.find(session_uuid("S1"))] == ["Named"]
 
 
 @covers("note", "noted")

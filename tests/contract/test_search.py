@@ -7,7 +7,8 @@ import pytest
 from backscroll.conversation.transcripts import TranscriptPlace
 from backscroll.errors import UsageError
 from backscroll.query.parse import parse
-from backscroll.store.base import Scope, Store
+from backscroll.store.base import Store
+from backscroll.store.reader import EVERYTHING, Scope
 from tests.contract.conftest import NewStore
 from tests.contract.coverage import covers
 from tests.contract.support import NOW, Desk
@@ -168,7 +169,7 @@ def test_a_list_goes_by_age_or_by_title(world: Desk) -> None:
 
 def test_what_only_the_moment_knows(world: Desk) -> None:
     one, other = session_uuid("S1"), session_uuid("S2")
-    now = Scope(live=frozenset({one}), pinned=frozenset({other}), tagged={"later": frozenset({one})})
+    now = Scope(None, live=frozenset({one}), pinned=frozenset({other}), tagged={"later": frozenset({one})})
     assert world.finds("is:live parser", now) == world.finds("tag:Later parser", now) == "S1: a d"
     assert world.finds("is:pinned parser", now) == "S2: h i"
     assert (world.lists("is:live", now), world.lists("is:pinned", now)) == ("S1", "S2")
@@ -176,10 +177,10 @@ def test_what_only_the_moment_knows(world: Desk) -> None:
 
 
 def test_only_the_homes_that_are_asked_about(world: Desk) -> None:
-    assert world.finds("zebra", Scope(homes=(("ada", "/home/ada/.claude"),))) == "S3: k n"
+    assert world.finds("zebra", Scope(frozenset({("ada", "/home/ada/.claude")}))) == "S3: k n"
     for other in (("ada", "/home/bob/.claude"), ("bob", "/home/ada/.claude")):
-        assert world.finds("zebra", Scope(homes=(other,))) == ""
-        assert world.lists("", Scope(homes=(other,))) == ""
+        assert world.finds("zebra", Scope(frozenset({other}))) == ""
+        assert world.lists("", Scope(frozenset({other}))) == ""
 
 
 # The order.
@@ -269,7 +270,7 @@ def test_all_chats_are_counted_however_many(many: Desk, sort: str) -> None:
 @covers("passages")
 def test_passages_come_one_by_one_by_time(world: Desk) -> None:
     def asked(query: str, *, oldest_first: bool) -> str:
-        found = world.store.passages(parse(query, NOW), Scope(), oldest_first=oldest_first)
+        found = world.reader.passages(parse(query, NOW), oldest_first=oldest_first)
         return " ".join(hit.uuid or hit.role for hit in found)
 
     assert asked("parser", oldest_first=True) == "a d h i"
@@ -279,8 +280,8 @@ def test_passages_come_one_by_one_by_time(world: Desk) -> None:
 
 @covers("similar")
 def test_a_word_that_is_not_there_leads_to_those_that_are(world: Desk) -> None:
-    assert world.store.similar("zerba") == ["zebra"]
-    assert world.store.similar("zebra") == []
+    assert world.reader.similar("zerba") == ["zebra"]
+    assert world.reader.similar("zebra") == []
 
 
 @pytest.mark.parametrize(
@@ -289,15 +290,15 @@ def test_a_word_that_is_not_there_leads_to_those_that_are(world: Desk) -> None:
 )
 @covers("find")
 def test_a_chat_is_found_by_the_beginning_of_any_id_in_it(world: Desk, name: str, expected: str) -> None:
-    assert " ".join(world.name(chat.overview.id) for chat in world.store.find(name, Scope())) == expected
+    assert " ".join(world.name(chat.overview.id) for chat in world.reader.find(name)) == expected
 
 
-@covers("sources")
+@covers("files_of")
 def test_the_files_of_a_chat(world: Desk) -> None:
-    (chat,) = world.store.find(session_uuid("S2"), Scope())
-    assert sorted(world.store.sources(chat.key)) == ["S2", "S2/x1"]
-    (archived,) = world.store.find(session_uuid("S1"), Scope())
-    assert world.store.sources(archived.key) == ["S1"]
+    (chat,) = world.reader.find(session_uuid("S2"))
+    assert sorted(file.source for file in world.reader.files_of(chat.key)) == ["S2", "S2/x1"]
+    (archived,) = world.reader.find(session_uuid("S1"))
+    assert [file.source for file in world.reader.files_of(archived.key)] == ["S1"]
 
 
 # What is not findable yet.
@@ -308,7 +309,7 @@ def test_what_is_worth_most_is_made_findable_first(desk: Desk) -> None:
     desk.draw({"S9": "z <- - user: before"})
     world = {place_of(name): records_of(text, session=name) for name, text in WORLD.items() if "/" not in name}
     desk.write(world)
-    pending = desk.store.pending()
+    pending = desk.reader.pending()
     assert pending.passages > 10
     assert set(pending.roles) == {"title", "prompt", "answer", "thinking", "input", "output", "other"}
     roles = []
@@ -316,7 +317,7 @@ def test_what_is_worth_most_is_made_findable_first(desk: Desk) -> None:
     roles += [spot.role for spot in first]
     assert {"prompt", "answer", "title", "thinking"} >= set(roles)
     desk.index()
-    assert desk.store.pending() == (0, ())
+    assert desk.reader.pending() == (0, ())
     assert desk.store.next_passages(10) == []
 
 
@@ -335,9 +336,9 @@ def test_a_statement_only_reads(world: Desk) -> None:
         "delete from files; select 1",
     ):
         try:
-            store.sql(statement, 10, 1.0)
+            store.within(EVERYTHING).sql(statement, 10, 1.0)
         except UsageError:
             continue
     assert sorted(store.indexed_files()) == before
     with pytest.raises(UsageError):
-        store.sql("select nonsense", 10, 1.0)
+        store.within(EVERYTHING).sql("select nonsense", 10, 1.0)

@@ -128,7 +128,7 @@ class Shelf:
         with self.open() as library:
             answers: Answers = {
                 "chats": [(msgspec.to_builtins(chat.overview), chat.archived) for chat in library.chats()],
-                "pending": library.store.pending().passages,
+                "pending": library.reader.pending().passages,
             }
             for query in queries:
                 found = library.search(query, limit=1000, hits=1000)

@@ -42,14 +42,14 @@ class Slow(Library):
     def __init__(self, shelf: Shelf) -> None:
         super().__init__(shelf.settings, shelf.open().homes, LocalStore(shelf.index))
         self.asked, self.go_on = threading.Event(), threading.Event()
-        given = self.store.chat_shape
+        given = self.reader.chat_shape
 
         def shape(chat: int) -> object:
             self.asked.set()
             assert self.go_on.wait(PATIENCE)
             return given(chat)
 
-        self.store.chat_shape = shape  # type: ignore[method-assign, assignment]
+        self.reader.chat_shape = shape  # type: ignore[method-assign, assignment]
 
 
 def test_an_open_chat_and_another_one_do_not_wait_for_one_that_is_being_opened(shelf: Shelf) -> None:

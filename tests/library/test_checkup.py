@@ -115,7 +115,7 @@ def test_passages_that_wait_to_be_indexed_are_no_problem(shelf: Shelf) -> None:
     shelf.write(FAMILIES["damaged"])
     with shelf.open() as library:
         library.refresh(with_text=False)
-        assert library.store.pending().passages > 0
+        assert library.reader.pending().passages > 0
     assert unsound(shelf) == []
 
 

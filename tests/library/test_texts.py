@@ -16,6 +16,7 @@ from backscroll.library.local import local_library
 from backscroll.library.searching.search import UNREADABLE
 from backscroll.store.base import PassageText
 from backscroll.store.local.store import LocalStore
+from backscroll.store.reader import EVERYTHING
 from tests.library.support import Shelf, local_store
 from tests.support.homes import session_file, session_path
 
@@ -146,7 +147,7 @@ def test_long_texts_are_committed_before_the_engine_holds_many_of_them(
     flush = LocalStore.flush
 
     def counting(store: LocalStore) -> None:
-        held.append(store.pending().passages)
+        held.append(store.within(EVERYTHING).pending().passages)
         flush(store)
 
     monkeypatch.setattr(LocalStore, "flush", counting)

@@ -15,7 +15,7 @@ from backscroll.library.sharing.share import redactor, share
 from backscroll.render.html.export import Assets, Format, exported
 from backscroll.render.html.messages import messages_html
 from backscroll.render.html.page_data import View
-from backscroll.store.base import StoredChat
+from backscroll.store.reader import StoredChat
 from tests.library.support import Shelf
 from tests.support.homes import SHOP
 from tests.support.work import growth, is_linear, steps

@@ -3,9 +3,9 @@
 import pytest
 
 from backscroll.errors import UsageError
-from backscroll.store.base import Table
 from backscroll.store.local import sql
 from backscroll.store.local.schema import VIEWS
+from backscroll.store.reader import Table
 from tests.library.support import Shelf
 from tests.support.homes import EVERYTHING
 

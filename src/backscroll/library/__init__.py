@@ -7,6 +7,6 @@ from backscroll.files.homes import Home
 from backscroll.records.record import Record
 from backscroll.records.sidecars import LiveSession
 from backscroll.records.tools import AGENT_TOOLS
-from backscroll.store.base import Hit, StoredChat, Table
+from backscroll.store.reader import Hit, StoredChat, Table
 
 __all__ = ["AGENT_TOOLS", "Hit", "Home", "LiveSession", "Record", "StoredChat", "Table"]

@@ -28,13 +28,15 @@ from backscroll.library.indexing.update import ForgottenRowsError, Progress, Upd
 from backscroll.library.machine import ensure_machine, read_machine
 from backscroll.library.marks import Marks, read_marks
 from backscroll.library.opened_chat import OpenedChat
+from backscroll.library.scope import scope_of
 from backscroll.library.searching.search import SearchResults, around, search, text_of
 from backscroll.query.parse import parse
 from backscroll.query.snippets import Highlighter
 from backscroll.query.tree import Query
 from backscroll.records.sidecars import LiveSession
 from backscroll.settings import Settings
-from backscroll.store.base import DamagedStoreError, Hit, Scope, SqlView, Store, StoredChat, Table, Totals
+from backscroll.store.base import DamagedStoreError, SqlView, Store
+from backscroll.store.reader import EVERYTHING, Hit, Scope, StoredChat, StoreReader, Table, Totals
 
 SORTS = ("relevance", "newest", "oldest")
 CHAT_SORTS = ("newest", "oldest", "title", "messages", "cost")
@@ -92,7 +94,7 @@ class Library:
         """Update it if anything changed; None if not. If another process is updating it, use it as it is."""
         try:
             self._discoveries, is_due = look(self.store, self.settings, self.homes, self.machine)
-            is_due = is_due or (with_text and self.store.pending().passages > 0)
+            is_due = is_due or (with_text and self.store.within(EVERYTHING).pending().passages > 0)
         except DamagedStoreError:
             is_due = True
         if not is_due:
@@ -157,7 +159,7 @@ class Library:
 
     def renew(self) -> None:
         """Reload marks, live sessions and the archive, for long-lived libraries."""
-        for name in ("marks", "scope", "live", "_has_others"):
+        for name in ("marks", "scope", "reader", "live", "_has_others"):
             self.__dict__.pop(name, None)
         self.machine = read_machine(self.settings.library)
         self.__dict__.pop("_sources", None)
@@ -179,7 +181,7 @@ class Library:
         texts = self.texts()
         try:
             return search(
-                self.store, texts, self.parse(query), self.scope,
+                self.reader, texts, self.parse(query),
                 sort=_sort(sort), limit=limit, offset=offset, hits=hits, width=width,
             )  # fmt: skip
         finally:
@@ -190,11 +192,11 @@ class Library:
     ) -> list[StoredChat]:
         """The chats that match the fields of a query and have its words in their titles."""
         order = _sort(sort, (*CHAT_SORTS, "relevance"))
-        return self.store.chats(self.parse(query), self.scope, sort=order, limit=limit, offset=offset)
+        return self.reader.chats(self.parse(query), sort=order, limit=limit, offset=offset)
 
     def find(self, name: str) -> StoredChat:
         """The chat whose id (or a session, message or agent id in it) starts with `name`."""
-        found = self.store.find(name.lower(), self.scope) or self.store.find(name, self.scope)
+        found = self.reader.find(name.lower()) or self.reader.find(name)
         exact = [chat for chat in found if {name, name.lower()} & {chat.overview.id, *chat.overview.sessions}]
         found = exact if len(exact) == 1 else found
         if not found:
@@ -224,14 +226,14 @@ class Library:
 
     @cached_property
     def _has_others(self) -> bool:
-        return any(not self.machine.is_own(machine) for machine, _ in self.store.homes())
+        return any(not self.machine.is_own(machine) for machine, _ in self.reader.homes())
 
     def missing_from(self, chat: StoredChat) -> list[Path]:
         """The files of a chat that are no longer complete in a home or the archive: part of the chat cannot be shown.
 
         The archive has less of a file than the index has read if a line of its catalogue is damaged.
         """
-        known = self.store.indexed_files(self.store.sources(chat.key))
+        known = {file.source: file for file in self.reader.files_of(chat.key)}
         sources = {name: self.source(name, entry.size) for name, entry in known.items()}
         return [
             Path(known[name].path)
@@ -257,11 +259,11 @@ class Library:
 
     def similar(self, query: Query) -> list[str]:
         """Indexed words similar to those of a query that are not."""
-        return [word for wanted in query.words for word in self.store.similar(wanted)[:3]]
+        return [word for wanted in query.words for word in self.reader.similar(wanted)[:3]]
 
     def sql(self, statement: str, *, limit: int = 1000, seconds: float = 10.0) -> Table:
-        """Run a read-only statement."""
-        return self.store.sql(statement, limit, seconds)
+        """Run a read-only statement about the whole library, whichever homes are open."""
+        return self.store.within(EVERYTHING).sql(statement, limit, seconds)
 
     def views(self) -> list[SqlView]:
         """The documented views."""
@@ -286,7 +288,7 @@ class Library:
 
     def pending_passages(self) -> int:
         """Number of passages that are not searchable yet."""
-        return self.store.pending().passages if self.store.exists else 0
+        return self.reader.pending().passages if self.store.exists else 0
 
     def index_size(self) -> int:
         """The size of the index in bytes."""
@@ -294,23 +296,23 @@ class Library:
 
     def totals(self) -> Totals:
         """The number of chats and messages."""
-        return self.store.totals()
+        return self.reader.totals()
 
     def titles(self) -> dict[str, str]:
         """The titles of all chats, by chat id."""
-        return self.store.reports(None, self.scope).chat_titles()
+        return self.reader.reports(None).chat_titles()
 
     def answer_costs(self, messages: Iterable[str]) -> dict[str, int | None]:
         """The costs of these answers in nanodollars, by message id; None if no price is known."""
-        return {message: answer.cost for message, answer in self.store.answer_costs(messages).items()}
+        return {message: answer.cost for message, answer in self.reader.answer_costs(messages).items()}
 
     def newest_hits(self, query: Query, limit: int) -> list[Hit]:
         """The newest passages that match a query, without their texts."""
-        return list(islice(self.store.passages(query, self.scope), limit))
+        return list(islice(self.reader.passages(query), limit))
 
     def chats_of_hits(self, hits: Iterable[Hit]) -> dict[int, StoredChat]:
         """The chats of some passages, by their key."""
-        return self.store.chats_by_key(sorted({hit.chat for hit in hits}))
+        return self.reader.chats_by_key(sorted({hit.chat for hit in hits}))
 
     def parse(self, query: str | Query) -> Query:
         """The parsed query."""
@@ -328,22 +330,19 @@ class Library:
         return read_marks(self.settings.library)
 
     @cached_property
-    def scope(self) -> Scope:
-        """What a query depends on besides the index: live sessions, marks, homes."""
-        mine = {(home.machine, str(home.path)) for home in self.homes}
-        there = self.store.homes()
-        homes = mine | {(machine, home) for machine, home in there if not self.machine.is_own(machine)}
-        return Scope(
-            live=frozenset(self.live),
-            pinned=self.marks.pinned(),
-            tagged=self.marks.tagged(),
-            homes=() if there <= homes else tuple(sorted(homes)),
-        )
-
-    @cached_property
     def live(self) -> dict[str, LiveSession]:
         """The sessions that a client has open now."""
         return live_sessions(self.homes)
+
+    @cached_property
+    def scope(self) -> Scope:
+        """What this library shows."""
+        return scope_of(self.store, self.homes, self.machine, self.marks, frozenset(self.live))
+
+    @cached_property
+    def reader(self) -> StoreReader:
+        """Answers every question to the index, within the scope."""
+        return self.store.within(self.scope)
 
     def source(self, name: str, size: int = 0) -> Source | None:
         """A file by its id: as it is in a home, or what is kept of it.
@@ -365,7 +364,7 @@ class Library:
 
     def _sources_of(self, chat: StoredChat) -> dict[str, Source]:
         """The files of a chat, and the kept versions of those that shrank since they were indexed."""
-        known = self.store.indexed_files(self.store.sources(chat.key))
+        known = {file.source: file for file in self.reader.files_of(chat.key)}
         sources: dict[str, Source] = {}
         for name, entry in known.items():
             source = self.source(name, entry.size)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from backscroll.errors import BackscrollError
 from backscroll.library.library import Library
 from backscroll.library.marks import Mark
-from backscroll.store.base import StoredChat
+from backscroll.store.reader import StoredChat
 
 
 class MarkedChat(NamedTuple):

@@ -19,7 +19,7 @@ FAILED: Final = frozenset({CallState.ERROR, CallState.DENIED})
 def calls_of(library: Library, asked: ReportRequest, *, beyond: bool = False) -> list[ToolCallRow]:
     """The calls, thread by thread, in order; with `beyond` also those after the period."""
     until = None if beyond else microseconds(asked.until)
-    return library.store.reports(asked.query, library.scope, since=microseconds(asked.since), until=until).tool_calls()
+    return library.reader.reports(asked.query, since=microseconds(asked.since), until=until).tool_calls()
 
 
 def threads_of(calls: Iterable[ToolCallRow]) -> Iterator[list[ToolCallRow]]:

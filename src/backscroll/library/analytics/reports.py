@@ -54,7 +54,7 @@ class ReportRequest:
 def reports_about(library: Library, asked: ReportRequest) -> Reports:
     """The store's data for a report, to the quarter of an hour."""
     since, until = _quarter(asked.since), _quarter(asked.until)
-    return library.store.reports(asked.query, library.scope, since=since, until=until)
+    return library.reader.reports(asked.query, since=since, until=until)
 
 
 def top(rows: Iterable[tuple[Any, ...]], column: int, limit: int | None = None) -> list[tuple[Any, ...]]:

@@ -100,7 +100,7 @@ def _sameness(call: ToolCallRow) -> tuple[Any, ...]:
 def _turns(library: Library, asked: ReportRequest) -> dict[tuple[int, bool], list[int]]:
     """Where turns start in each file, and among the rows of its agents."""
     begins: dict[tuple[int, bool], list[int]] = defaultdict(list)
-    for start in library.store.reports(asked.query, library.scope).turn_starts():
+    for start in library.reader.reports(asked.query).turn_starts():
         begins[start.file, start.is_sidechain].append(start.number)
     return begins
 

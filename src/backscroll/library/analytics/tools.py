@@ -87,7 +87,7 @@ def tools(library: Library, asked: ReportRequest, by: str = "tool") -> Report:
     for call in calls_of(library, asked):
         groups[name_of(call) or "-"].add(call)
         total.add(call)
-        live += call.state is None and call.session in library.scope.live
+        live += call.state is None and call.session in library.live
     rows = top(((name, *sums.row()) for name, sums in groups.items()), 1)
     facts = {
         "total": dict(zip(MEASURES, total.row(), strict=True)),

@@ -17,7 +17,8 @@ from backscroll.conversation.chat import Chat
 from backscroll.conversation.chats import Chats
 from backscroll.conversation.messages import Message
 from backscroll.conversation.rows import Row
-from backscroll.conversation.tree import Node, Tree, Turn, walk
+from backscroll.conversation.tree import Tree
+from backscroll.conversation.turns import Node, Turn, walk
 from backscroll.errors import BackscrollError, NothingFound
 from backscroll.files.reading import Bookmark, Change
 from backscroll.library.chats.branch_messages import BranchMessages
@@ -25,7 +26,7 @@ from backscroll.library.chats.branch_paths import path_of, places_of
 from backscroll.library.chats.row_records import RowRecords
 from backscroll.library.indexing.sources import conversation_place, records_in, take_beside
 from backscroll.library.library import Library
-from backscroll.store.base import IndexedFile, StoredChat
+from backscroll.store.reader import IndexedFile, StoredChat
 
 Made = TypeVar("Made")
 CHUNK: Final = 100
@@ -63,7 +64,7 @@ class ChatReader:
             self.branch_messages()
 
     def _take_shape(self, library: Library) -> None:
-        shape = library.store.chat_shape(self.stored.key)
+        shape = library.reader.chat_shape(self.stored.key)
         if shape is None:
             raise BackscrollError("this chat was just reloaded", "try again")
         self._chats = Chats()

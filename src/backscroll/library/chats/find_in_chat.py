@@ -21,7 +21,7 @@ def find_in(library: Library, reader: ChatReader, branch_messages: BranchMessage
     if any(isinstance(part, Regex) for part in leaves(query.root)):
         hits = [passage.hit for chat in library.search(query, hits=MOST).chats for passage in chat.passages]
     else:
-        answer = library.store.search(query, library.scope, sort="relevance", limit=1, offset=0, hits=MOST)
+        answer = library.reader.search(query, sort="relevance", limit=1, offset=0, hits=MOST)
         hits = [hit for chat in answer.chats for hit in chat.hits]
     keys = {branch_messages.message_with(hit.uuid or "") for hit in hits}
     return sorted((key for key in keys if key is not None), key=branch_messages.at.__getitem__)

@@ -9,7 +9,7 @@ from typing import Final
 from backscroll.errors import BackscrollError
 from backscroll.library.chats.chat_reader import ChatReader
 from backscroll.library.library import Library
-from backscroll.store.base import StoredChat
+from backscroll.store.reader import StoredChat
 
 MOST_ROWS: Final = 50_000
 """How many rows of all chats are held in memory; the last opened chat is kept whatever its size."""
@@ -83,7 +83,7 @@ class OpenChats:
 
     def take(self, library: Library, sources: Iterable[str]) -> list[str]:
         """Update open chats from files that grew; return the ids of all chats of these files."""
-        names = library.store.chat_ids(sources)
+        names = library.reader.chat_ids(sources)
         for chat in set(names.values()):
             with self._lock:
                 opened = self._open.get(chat)
@@ -109,5 +109,5 @@ class OpenChats:
                 with self._lock:
                     self._open.pop(name, None)
             else:
-                sources += library.store.sources(stored.key)
+                sources += (file.source for file in library.reader.files_of(stored.key))
         return self.take(library, sources)

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from backscroll.conversation.kinds import RowKind
 from backscroll.conversation.messages import gather
 from backscroll.conversation.rows import Row
-from backscroll.conversation.tree import Turn
+from backscroll.conversation.turns import Turn
 from backscroll.library.chats.branch_messages import BranchMessages
 from backscroll.library.chats.chat_reader import ChatReader
 from backscroll.library.library import Library
@@ -57,8 +57,8 @@ def outline_of(library: Library, reader: ChatReader, branch_messages: BranchMess
         for entry in branch_messages.entries
         if entry.rows[0].kind is RowKind.ANSWER
     }
-    took = library.store.answer_costs(names)
-    failed = library.store.failed_calls(reader.stored.key)
+    took = library.reader.answer_costs(names)
+    failed = library.reader.failed_calls(reader.stored.key)
     headings: list[Heading] = []
     for at, entry in enumerate(branch_messages.entries):
         row = entry.rows[0]

@@ -8,7 +8,7 @@ from backscroll.errors import NothingFound
 from backscroll.files.source_key import SourceKey
 from backscroll.library.library import Library
 from backscroll.library.machine import Machine
-from backscroll.store.base import StoredChat
+from backscroll.store.reader import StoredChat
 
 
 class Resume(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from backscroll.conversation.messages import Message, message_of, results_of
 from backscroll.conversation.rows import Row
 from backscroll.conversation.transcripts import queued_row
-from backscroll.conversation.tree import Node
+from backscroll.conversation.turns import Node
 from backscroll.files.source_key import SourceKey
 from backscroll.library.chats.branch_messages import BranchMessages
 from backscroll.library.indexing.texts import Texts
@@ -78,7 +78,7 @@ class RowRecords:
         missing = []
         for source, wanted in by_file.items():
             asked = [number for number in wanted if (source, number) not in self._places]
-            places = library.store.record_positions(source, asked) if asked else {}
+            places = library.reader.record_positions(source, asked) if asked else {}
             for number, row in sorted(wanted.items()):
                 start, length = self._places.get((source, number)) or places.get(number) or (0, 0)
                 record = texts.record(source, start, length) if length else None
@@ -97,7 +97,7 @@ class RowRecords:
     def _queued(self, library: Library, texts: Texts, source: str, number: int, row: Row) -> str:
         """The queued prompt of a row that stands for its removal from the queue."""
         noted = sorted((at for name, at in self._places if name == source and at < number), reverse=True)
-        places = [self._places[source, at] for at in noted] + library.store.outside_positions(source, number)
+        places = [self._places[source, at] for at in noted] + library.reader.outside_positions(source, number)
         begin = row.uuid.split(" ", 3)[-1]
         for start, length in places:
             record = texts.record(source, start, length)

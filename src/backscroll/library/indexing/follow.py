@@ -27,7 +27,7 @@ from backscroll.library.indexing.update import (
     is_forgotten,
     without_forgotten,
 )
-from backscroll.store.base import IndexedFile
+from backscroll.store.reader import IndexedFile
 
 if TYPE_CHECKING:
     from backscroll.library.library import Library

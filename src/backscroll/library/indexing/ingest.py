@@ -34,9 +34,10 @@ from backscroll.library.indexing.sources import (
 from backscroll.library.indexing.tasks import Task, Work, new_bytes
 from backscroll.records.decode import Problem
 from backscroll.records.record import Record
-from backscroll.store.base import IndexedFile, Store
+from backscroll.store.base import Store
 from backscroll.store.batches import Batch, ChatKeys, FileColumns, ProblemColumns, microseconds
 from backscroll.store.columns import FileFlags, add_record, add_spilled, change_of, title_of
+from backscroll.store.reader import IndexedFile
 
 BATCH_BYTES: Final = 32 * 1024 * 1024
 BATCH_FILES: Final = 500

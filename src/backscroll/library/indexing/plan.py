@@ -14,7 +14,7 @@ from backscroll.files.source_key import SourceKey
 from backscroll.library.indexing.sources import TITLE_FILE, Kept, Source, beside_keys, earlier_versions
 from backscroll.library.indexing.tasks import Task, new_bytes
 from backscroll.library.machine import Machine
-from backscroll.store.base import IndexedFile
+from backscroll.store.reader import IndexedFile
 
 UNREAD: Final = Bookmark(*[0] * len(Bookmark._fields))
 """A bookmark that matches no file, for a file to be read from the start."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from backscroll.files.discovery import Unreadable
 from backscroll.library.indexing.sources import Source
-from backscroll.store.base import IndexedFile
+from backscroll.store.reader import IndexedFile
 
 
 @dataclass(frozen=True, slots=True)

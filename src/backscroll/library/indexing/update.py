@@ -29,7 +29,8 @@ from backscroll.library.indexing.tasks import Work
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.machine import Machine
 from backscroll.settings import Settings
-from backscroll.store.base import IndexedFile, PassageText, Store
+from backscroll.store.base import PassageText, Store
+from backscroll.store.reader import EVERYTHING, IndexedFile
 
 PASSAGES_AT_ONCE: Final = 2000
 TEXT_AT_ONCE: Final = 4_000_000
@@ -201,7 +202,7 @@ def index_texts(
     with Texts(sources.find, recent) as texts:
         while spots := store.next_passages(PASSAGES_AT_ONCE):
             if done == 0:
-                progress.begin("indexing", store.pending().passages, "passages")
+                progress.begin("indexing", store.within(EVERYTHING).pending().passages, "passages")
             documents: list[PassageText] = []
             held = 0
             for spot in spots:

@@ -6,8 +6,8 @@ from typing import Final
 
 from backscroll.library.memory.budget import in_lines, tokens_of
 from backscroll.query.tree import Field, Part
-from backscroll.store.base import Hit, StoredChat
 from backscroll.store.batches import EPOCH
+from backscroll.store.reader import Hit, StoredChat
 
 DEFAULT_TOKENS: Final = 2000
 FEWEST_TOKENS: Final = 200

@@ -38,7 +38,7 @@ from backscroll.library.memory.surroundings import TurnContext, around
 from backscroll.library.searching.search import text_of
 from backscroll.query.snippets import Highlighter, fold
 from backscroll.query.tree import All, Field, Query, Word
-from backscroll.store.base import Hit, StoredChat
+from backscroll.store.reader import Hit, StoredChat
 
 __all__ = ["Citation", "Recall", "RecalledPassage", "recall"]
 
@@ -156,8 +156,7 @@ class _Asked:
     def _frequency(self, term: Term) -> int:
         if term not in self._counts:
             query = Query("", All((term.demand,)))
-            scope = self._library.scope
-            found = self._library.store.search(query, scope, sort="relevance", limit=1, offset=0, hits=1)
+            found = self._library.reader.search(query, sort="relevance", limit=1, offset=0, hits=1)
             self._counts[term] = found.total
         return self._counts[term]
 
@@ -166,8 +165,8 @@ class _Asked:
         found: dict[tuple[object, ...], _Candidate] = {}
         titled: dict[int, float] = defaultdict(float)
         for variant in variants:
-            answer = self._library.store.search(
-                variant.query, self._library.scope, sort="relevance", limit=MOST_CHATS, offset=0, hits=MOST_HITS
+            answer = self._library.reader.search(
+                variant.query, sort="relevance", limit=MOST_CHATS, offset=0, hits=MOST_HITS
             )
             self._chats = max(self._chats, answer.total_chats)
             hits = [(hit, chat.chat) for chat in answer.chats for hit in chat.hits if self._is_wanted(hit)]
@@ -190,8 +189,7 @@ class _Asked:
     def _first_of(self, chat: StoredChat) -> Hit | None:
         """A title is in no message: the first prompt represents it."""
         fields = (Field("chat", "=", chat.overview.id), Field("role", "=", "prompt"))
-        scope = self._library.scope
-        answer = self._library.store.search(Query("", All(fields)), scope, sort="oldest", limit=1, offset=0, hits=1)
+        answer = self._library.reader.search(Query("", All(fields)), sort="oldest", limit=1, offset=0, hits=1)
         return next((hit for one in answer.chats for hit in one.hits if self._is_wanted(hit)), None)
 
     def _is_wanted(self, hit: Hit) -> bool:

@@ -125,7 +125,7 @@ def source_named(library: Library, name: str) -> Citation:
     if not ID.fullmatch(message) or (chat and not ID.fullmatch(chat)):
         raise UsageError(f"{name} is not a source", "write CHAT/MESSAGE, the ids as recall and search give them")
     stored = library.find(chat or message)
-    found = library.store.messages_named(stored.key, message)
+    found = library.reader.messages_named(stored.key, message)
     if not found:
         raise NothingFound(f"the chat {stored.overview.id[:8]} has no message {message}", "check the ids of the source")
     if len(found) > 1:

@@ -20,7 +20,7 @@ from backscroll.query.tree import All, Either, Field, Part, Query, Word
 from backscroll.records.content import ToolUse
 from backscroll.records.decode import value_of
 from backscroll.records.tools import FILE_TOOLS, SHELL_TOOLS
-from backscroll.store.base import Hit, StoredChat
+from backscroll.store.reader import Hit, StoredChat
 
 LIKE: Final = 0.5
 """The share of common words from which two signatures are similar."""
@@ -61,9 +61,7 @@ def errors_like(
     found: dict[object, ErrorMatch] = {}
     for restriction in (Field("is", "=", "error"), Field("role", "=", "output")):
         query = Query("", All((either, restriction, *fields)))
-        answer = library.store.search(
-            query, library.scope, sort="relevance", limit=MOST_CHATS, offset=0, hits=MOST_HITS
-        )
+        answer = library.reader.search(query, sort="relevance", limit=MOST_CHATS, offset=0, hits=MOST_HITS)
         for chat in answer.chats:
             for hit in chat.hits:
                 key = (chat.chat.key, hit.uuid or hit.block, hit.number)

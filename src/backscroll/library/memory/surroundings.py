@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.library import Library
-from backscroll.store.base import Hit
+from backscroll.store.reader import Hit
 from backscroll.store.report_rows import FollowingStep
 
 
@@ -51,7 +51,7 @@ def around(library: Library, hits: Sequence[Hit]) -> dict[int, TurnContext]:
     """The turns of these passages, by passage."""
     sources = {hit.block: hit.source for hit in hits}
     found: dict[int, dict[str, PassageRef]] = {}
-    for one in library.store.turn_passages(sources):
+    for one in library.reader.turn_passages(sources):
         step = PassageRef(sources[one.block], one.start, one.length, one.number, one.role, one.uuid)
         found.setdefault(one.block, {})[one.which] = step
     return {
@@ -64,7 +64,7 @@ def courses(library: Library, hits: Sequence[Hit]) -> dict[int, Aftermath]:
     """What followed these results, by passage: calls, results and answers up to the next prompt."""
     found = {}
     for hit in hits:  # one by one: each has its own limit
-        steps = library.store.following_steps(hit.block, AHEAD, MOST_STEPS)
+        steps = library.reader.following_steps(hit.block, AHEAD, MOST_STEPS)
         calls = [_attempt(hit, step) for step in steps if step.is_before]
         following = [_attempt(hit, step) for step in steps if not step.is_before]
         found[hit.block] = Aftermath(calls[0] if calls else None, following)

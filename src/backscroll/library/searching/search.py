@@ -8,7 +8,7 @@ from backscroll.errors import UsageError
 from backscroll.library.indexing.texts import Texts
 from backscroll.query.snippets import Highlighter, Snippet
 from backscroll.query.tree import Not, Query, Regex
-from backscroll.store.base import ChatHits, Hit, Scope, SearchPage, Store, StoredChat
+from backscroll.store.reader import ChatHits, Hit, SearchPage, StoredChat, StoreReader
 
 REGEX_SECONDS: Final = 5.0
 """How long to search texts for a regular expression."""
@@ -50,10 +50,9 @@ class SearchResults(NamedTuple):
 
 
 def search(
-    store: Store,
+    reader: StoreReader,
     texts: Texts,
     query: Query,
-    scope: Scope,
     *,
     sort: str,
     limit: int,
@@ -69,13 +68,13 @@ def search(
     is_whole = True
     if patterns or forbidden:
         answer, is_whole = _by_regex(
-            store, texts, query, scope, patterns, [_compile(part) for part in forbidden],
+            reader, texts, query, patterns, [_compile(part) for part in forbidden],
             sort=sort, limit=limit, offset=offset, hits=hits, seconds=seconds,
         )  # fmt: skip
     else:
-        answer = store.search(query, scope, sort=sort, limit=limit, offset=offset, hits=hits)
+        answer = reader.search(query, sort=sort, limit=limit, offset=offset, hits=hits)
     highlighter = Highlighter(query, patterns)
-    pending = store.pending()
+    pending = reader.pending()
     chats = [
         FoundChat(
             found.chat,
@@ -106,7 +105,7 @@ def around(text: str, highlighter: Highlighter, lines: int) -> str:
 
 
 def _by_regex(
-    store: Store, texts: Texts, query: Query, scope: Scope, wanted: list[Any], forbidden: list[Any], *,
+    reader: StoreReader, texts: Texts, query: Query, wanted: list[Any], forbidden: list[Any], *,
     sort: str, limit: int, offset: int, hits: int, seconds: float,
 ) -> tuple[SearchPage, bool]:  # fmt: skip
     """Search the texts that match the rest of the query, the newest first, until the page is full."""
@@ -114,7 +113,7 @@ def _by_regex(
     chats: dict[int, list[Hit]] = {}
     total = 0
     is_whole = True
-    for hit in store.passages(query, scope, oldest_first=sort == "oldest"):
+    for hit in reader.passages(query, oldest_first=sort == "oldest"):
         if time.monotonic() > until:
             is_whole = False
             break
@@ -126,7 +125,7 @@ def _by_regex(
                 is_whole = False
                 break
     page = list(chats)[offset : offset + limit]
-    stored = store.chats_by_key(page)
+    stored = reader.chats_by_key(page)
     found = [
         ChatHits(stored[chat], len(chats[chat]), 0.0, 0, _once(chats[chat])[:hits]) for chat in page if chat in stored
     ]

@@ -21,6 +21,7 @@ from backscroll.library.marks import read_marks
 from backscroll.library.memory.saved_recalls import saved_recalls
 from backscroll.settings import Settings
 from backscroll.store.base import DamagedStoreError
+from backscroll.store.reader import EVERYTHING
 
 LEAST_FREE: Final = 200_000_000
 """Bytes: room for what the next sessions bring."""
@@ -87,7 +88,8 @@ def _index(settings: Settings, homes: Sequence[Home]) -> Check:
     with local_library(settings, homes, keeps=False) as library:
         try:
             problems = library.store.problems()
-            told = "" if problems else f"{library.store.pending().passages:,} passages wait to be indexed"
+            waiting = 0 if problems else library.store.within(EVERYTHING).pending().passages
+            told = "" if problems else f"{waiting:,} passages wait to be indexed"
         except NothingFound:
             return Check("index", "there is none yet; backscroll update makes it")
         except DamagedStoreError as error:

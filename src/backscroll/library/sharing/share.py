@@ -37,7 +37,7 @@ from backscroll.records.decode import Problem, decode_line, fields_of
 from backscroll.records.record import Record
 from backscroll.redaction.redactor import Redactor, usual_rules
 from backscroll.redaction.rules import VERSION
-from backscroll.store.base import StoredChat
+from backscroll.store.reader import StoredChat
 
 CROWDED: Final = "[left out: {bytes} bytes with more than {most} values, too many to look through for secrets]"
 
@@ -74,7 +74,7 @@ class SharedChat(OpenedChat):
         self.tags = tuple(hiding.text(tag) if hiding else tag for tag in mark.tags)
         self.is_redacted = hiding is not None
         self.clock = time.thread_time
-        self._store = library.store
+        self._reader = library.reader
 
     @cached_property
     def costs(self) -> Mapping[str, int | None]:
@@ -82,7 +82,7 @@ class SharedChat(OpenedChat):
         rows = [node.row for node in self.chat.tree.all_nodes()]
         rows += [row for agent in self.chat.agents for row in agent.rows]
         names = {row.message_id or row.uuid for row in rows if row.usage}
-        return {name: answer.cost for name, answer in self._store.answer_costs(names).items()}
+        return {name: answer.cost for name, answer in self._reader.answer_costs(names).items()}
 
 
 def share(library: Library, chat: str | StoredChat, hiding: Redactor | None) -> SharedChat:
@@ -180,7 +180,7 @@ def _lines(reading: Reading | KeptReading) -> Iterator[Line]:
 
 
 def _sources(library: Library, stored: StoredChat) -> list[Source]:
-    found = (library.source(name) for name in library.store.sources(stored.key))
+    found = (library.source(file.source) for file in library.reader.files_of(stored.key))
     return [source for source in found if source is not None and source.kind in TRANSCRIPTS]
 
 

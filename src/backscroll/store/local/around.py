@@ -3,21 +3,19 @@
 from collections.abc import Iterable
 from typing import Final
 
-import apsw
-
 from backscroll.conversation.kinds import TURNS
-from backscroll.store.local.database import array, select, typed
+from backscroll.store.local.database import RowReader, array, select, typed
 from backscroll.store.report_rows import FollowingStep, TurnPassage
 
 
-def turn_passages(connection: apsw.Connection, blocks: Iterable[int]) -> list[TurnPassage]:
+def turn_passages(rows: RowReader, blocks: Iterable[int]) -> list[TurnPassage]:
     """The prompt and the last answer of the turns that contain these passages."""
-    return typed(TurnPassage, select(connection, AROUND, {"blocks": array(blocks)}))
+    return typed(TurnPassage, select(rows, AROUND, {"blocks": array(blocks)}))
 
 
-def following_steps(connection: apsw.Connection, block: int, ahead: int, limit: int) -> list[FollowingStep]:
+def following_steps(rows: RowReader, block: int, ahead: int, limit: int) -> list[FollowingStep]:
     """The call of a result, and the calls, results and answers after it, until the next prompt."""
-    return typed(FollowingStep, select(connection, FOLLOWING, {"block": block, "ahead": ahead, "limit": limit}))
+    return typed(FollowingStep, select(rows, FOLLOWING, {"block": block, "ahead": ahead, "limit": limit}))
 
 
 END: Final = 1 << 62

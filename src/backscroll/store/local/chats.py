@@ -3,13 +3,13 @@
 from datetime import datetime
 from typing import Any, Final
 
-import apsw
 import msgspec
 
 from backscroll.query.tree import All, Either, Field, Not, Part, Phrase, Query, Word
-from backscroll.store.base import Scope, StoredChat
-from backscroll.store.batches import microseconds, readable, storable
-from backscroll.store.local.rows import decode_overview
+from backscroll.store.batches import microseconds, readable
+from backscroll.store.local.saved_files import decode_overview
+from backscroll.store.local.visible import VisibleRows
+from backscroll.store.reader import StoredChat
 
 Condition = tuple[str, list[Any]]
 """A condition on `chats c`, and the values bound in it."""
@@ -27,18 +27,17 @@ ORDERS: Final = {
 class ChatRows:
     """The chats of a store, for one query."""
 
-    def __init__(self, connection: apsw.Connection, scope: Scope) -> None:
-        self._connection = connection
-        self._scope = scope
+    def __init__(self, rows: VisibleRows) -> None:
+        self._visible = rows
+        self._scope = rows.scope
 
     def chats(self, query: Query | None, *, sort: str, limit: int | None, offset: int) -> list[StoredChat]:
         """The chats that match the fields of a query and have its words in their titles."""
         where, values = self.condition(query.root) if query else ("1", [])
-        inside, homes = self._in_homes()
         return self._read(
-            f"select {COLUMNS} from chats c where not c.silent and {where} and {inside}"  # noqa: S608
+            f"select {COLUMNS} from chats c where not c.silent and {where}"  # noqa: S608
             f" order by {ORDERS[sort]} limit ? offset ?",
-            [*values, *homes, -1 if limit is None else limit, offset],
+            [*values, -1 if limit is None else limit, offset],
         )
 
     def of(self, chats: list[int]) -> dict[int, StoredChat]:
@@ -50,25 +49,27 @@ class ChatRows:
         return {chat.key: chat for chat in found}
 
     def find(self, name: str) -> list[StoredChat]:
-        """Chats whose id (or a session, message or agent id in them) starts with `prefix`."""
+        """Chats whose id (or a session, message or agent id in them) starts with `name`."""
         lower, upper = name, name + "\U0010ffff"
-        inside, homes = self._in_homes()
         return self._read(
-            f"select {COLUMNS} from chats c where c.id in ({FIND}) and {inside}"  # noqa: S608
-            f" order by {ORDERS['newest']}",
-            [*([lower, upper] * FIND.count("between")), *homes],
+            f"select {COLUMNS} from chats c where c.id in ({FIND}) order by {ORDERS['newest']}",  # noqa: S608
+            [lower, upper] * FIND.count("between"),
         )
 
     def files(self, part: Part) -> list[int]:
         """The files of the chats that match part of a query."""
         where, values = self.condition(part)
-        inside, homes = self._in_homes()
-        return self._files(f"{where} and {inside}", [*values, *homes])
+        found = self._visible.execute(
+            f"select f.id from files f where f.chat in (select c.id from chats c where {where})",  # noqa: S608
+            values,
+        )
+        return [number for (number,) in found]
 
-    def files_in_homes(self) -> list[int] | None:
-        """The files of the homes to search; None if these are all homes."""
-        where, values = self._in_homes()
-        return None if where == "1" else self._files(where, values)
+    def visible_files(self) -> list[int] | None:
+        """The files that may be seen; None if these are all."""
+        if self._visible.is_everything:
+            return None
+        return [number for (number,) in self._visible.execute("select id from files")]
 
     def condition(self, part: Part) -> Condition:
         """The part of a query that SQL can answer: fields of chats, and words as parts of their titles."""
@@ -129,19 +130,8 @@ class ChatRows:
             return "c.branches > 1", []
         return ERRORS, []
 
-    def _in_homes(self) -> Condition:
-        homes = [[storable(machine), storable(home)] for machine, home in self._scope.homes]
-        return (IN_HOMES, [msgspec.json.encode(homes).decode()]) if homes else ("1", [])
-
-    def _files(self, where: str, values: list[Any]) -> list[int]:
-        found = self._connection.execute(
-            f"select f.id from files f where f.chat in (select c.id from chats c where {where})",  # noqa: S608
-            values,
-        )
-        return [number for (number,) in found]
-
     def _read(self, statement: str, values: list[Any]) -> list[StoredChat]:
-        found = self._connection.execute(statement, values)
+        found = self._visible.execute(statement, values)
         return [
             StoredChat(number, decode_overview(overview), bool(archived), tokens, cost, _names(machines))
             for number, overview, archived, tokens, cost, machines in found
@@ -168,10 +158,6 @@ def _array(values: Any) -> str:  # noqa: ANN401
     return msgspec.json.encode(sorted(values)).decode()
 
 
-IN_HOMES: Final = """
-exists (select 1 from files f join json_each(?) h
-  on f.machine = json_extract(h.value, '$[0]') and f.home = json_extract(h.value, '$[1]') where f.chat = c.id)
-"""
 IN_LINES: Final = "c.{} like ? escape '\\'"
 HAS_SESSION: Final = "c.id in (select f.chat from files f where f.session in (select value from json_each(?)))"
 PROJECT: Final = (

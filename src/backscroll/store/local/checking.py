@@ -14,6 +14,7 @@ from backscroll.store.local.database import select
 from backscroll.store.local.faults import guarded
 from backscroll.store.local.generations import TEXT
 from backscroll.store.local.text import SCHEMA, TextIndex
+from backscroll.store.reader import EVERYTHING
 
 if TYPE_CHECKING:
     from backscroll.store.local.store import LocalStore
@@ -95,7 +96,7 @@ def _state(store: "LocalStore") -> tuple[object, ...]:
 def _words(store: "LocalStore") -> list[str]:
     """Every passage that is findable has its document, and every document its passage."""
     connection, searcher = store.connection, store.text.searcher()
-    waiting = store.pending().passages
+    waiting = store.within(EVERYTHING).pending().passages
     missing = extra = 0
     highest = max(_highest(connection), _last_document(store.text))
     for first in range(0, highest + 1, AT_ONCE):

@@ -4,7 +4,6 @@ import re
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-import apsw
 import tantivy
 from tantivy import FieldType, Occur
 from tantivy import Query as Engine
@@ -12,11 +11,11 @@ from tantivy import Query as Engine
 from backscroll.query.fields import BY_NAME
 from backscroll.query.tree import All, Either, Field, Not, Part, Phrase, Query, Regex, Word, leaves
 from backscroll.query.words import normal, pairs_of, split_scripts
-from backscroll.store.base import Scope
 from backscroll.store.batches import microseconds
 from backscroll.store.local.chats import ChatRows
 from backscroll.store.local.database import select
 from backscroll.store.local.text import SCHEMA, any_fact, fact, in_files, words_of
+from backscroll.store.local.visible import VisibleRows
 
 PLAIN: Final = re.compile(r"(?:\(\?i\))?(?:[\w\s/:.'\"=,;<>@#%&~`!+*?-]|\\[dDwWsSbB.()*+?$^/{}|\[\]-])+", re.ASCII)
 RUN: Final = re.compile("[A-Za-z0-9]+")
@@ -58,10 +57,10 @@ class CompiledQuery(NamedTuple):
 class Compiler:
     """Compiles the queries of one moment."""
 
-    def __init__(self, connection: apsw.Connection, searcher: tantivy.Searcher, scope: Scope) -> None:
-        self._connection = connection
+    def __init__(self, rows: VisibleRows, searcher: tantivy.Searcher) -> None:
+        self._visible = rows
         self._searcher = searcher
-        self._chats = ChatRows(connection, scope)
+        self._chats = ChatRows(rows)
 
     def compile(self, query: Query) -> CompiledQuery:
         """Words at the top are wishes; everything else at the top is a demand. Regular expressions are not seen to."""
@@ -69,7 +68,7 @@ class Compiler:
         words: list[QueryWord] = []
         must: list[Engine] = []
         must_not: list[Engine] = []
-        accepted = [set(files)] if (files := self._chats.files_in_homes()) is not None else []
+        accepted = [set(files)] if (files := self._chats.visible_files()) is not None else []
         for part in query.root.parts:
             if isinstance(part, Word):
                 words.append(self._word(part))
@@ -177,7 +176,7 @@ class Compiler:
         return in_files(self._chats.files(field))
 
     def _abandoned(self) -> Engine:
-        blocks = [number for (number,) in select(self._connection, ABANDONED)]
+        blocks = [number for (number,) in select(self._visible, ABANDONED)]
         if not blocks:
             return Engine.empty_query()
         return Engine.const_score_query(Engine.term_set_query(SCHEMA, "block", blocks), 0.0)

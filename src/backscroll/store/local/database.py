@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum, auto
 from pathlib import Path
-from typing import Any, Final, TypeVar, get_type_hints
+from typing import Any, Final, Protocol, TypeVar, get_type_hints
 
 import apsw
 import msgspec
@@ -23,6 +23,13 @@ PATIENCE_MS: Final = 5_000
 SUM_BYTES_AT: Final = 20
 PRAGMAS: Final = ("cache_size = -8192", "temp_store = memory")
 MAGIC: Final = b"SQLite format 3\0"
+
+
+class RowReader(Protocol):
+    """Runs statements: a connection, or the part of it that a scope lets see."""
+
+    def execute(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = (), /) -> apsw.Cursor:
+        """The rows that a statement gives."""
 
 
 class RowsFileState(Enum):
@@ -111,9 +118,9 @@ def check_pages(connection: apsw.Connection, *, deep: bool = False) -> None:
         raise DamagedStoreError(str(found[0][0]))
 
 
-def select(connection: apsw.Connection, statement: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
+def select(rows: RowReader, statement: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
     """All rows that a statement gives."""
-    return connection.execute(statement, values).fetchall()
+    return rows.execute(statement, values).fetchall()
 
 
 def typed(kind: type[Row], rows: list[Any]) -> list[Row]:

@@ -1,9 +1,6 @@
-"""Write batches of rows, each in one transaction, and load saved transcripts."""
+"""Write batches of rows, each in one transaction."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from datetime import timedelta
-from sys import intern
+from collections.abc import Iterable
 from typing import Any, Final
 
 import apsw
@@ -11,39 +8,22 @@ import msgspec
 
 from backscroll.conversation.overview import Overview
 from backscroll.conversation.passages import Role
-from backscroll.conversation.rows import Row, RowCall
-from backscroll.conversation.saved import restore, saved_row
-from backscroll.conversation.transcripts import Transcript, TranscriptPlace
-from backscroll.records.tools import FILE_TOOLS
-from backscroll.store.base import IndexedFile
-from backscroll.store.batches import EPOCH, Batch, ChatKeys, readable
-from backscroll.store.detail import decode_detail
+from backscroll.store.batches import Batch, ChatKeys
 from backscroll.store.local.chat_writing import write_chats
 from backscroll.store.local.counting import Counting, unpriced
 from backscroll.store.local.database import array, plainly, transaction
 from backscroll.store.local.new_ids import NewIds
+from backscroll.store.local.saved_files import SavedFiles, parts
 from backscroll.store.prices import AnswerPrice
 
-AT_ONCE: Final = 10_000
-"""How many keys are looked up in one statement."""
 
-
-class RowTables:
-    """The tables of a store."""
+class RowTables(SavedFiles):
+    """The tables of a store, to be written."""
 
     def __init__(self, connection: apsw.Connection, price: AnswerPrice = unpriced) -> None:
+        super().__init__(connection)
         self._connection = connection
         self._price = price
-
-    def known(self, sources: Iterable[str] | None = None) -> dict[str, IndexedFile]:
-        """The files that were read, by id: these, or all."""
-        statement = "select id, source, machine, home, path, kind, size, archived, bookmark, lines, modified from files"
-        if sources is None:
-            found = self._connection.execute(statement)
-        else:
-            some = " where source in (select value from json_each(?))"
-            found = self._connection.execute(statement + some, (array(sources),))
-        return {file.source: file for file in map(_indexed, found)}
 
     def write(self, batch: Batch) -> dict[int, int]:
         """Write the whole batch, or nothing. Returns the ids of its new files."""
@@ -83,13 +63,13 @@ class RowTables:
     def related(self, keys: ChatKeys) -> set[int]:
         """The chats that share a key with these."""
         files: set[int] = set()
-        for some in _parts(keys.rows):
+        for some in parts(keys.rows):
             files.update(self._column("select file from records where uuid in (select value from json_each(?))", some))
             files.update(self._column("select file from links where key in (select value from json_each(?))", some))
-        for some in _parts({f"session {name}" for name in keys.sessions}):
+        for some in parts({f"session {name}" for name in keys.sessions}):
             files.update(self._column("select file from links where key in (select value from json_each(?))", some))
         for first_typed, messages in keys.messages.items():
-            for some in _parts(messages if first_typed else ()):
+            for some in parts(messages if first_typed else ()):
                 files.update(
                     self._column(
                         "select r.file from records r join files f on f.id = r.file"
@@ -103,25 +83,13 @@ class RowTables:
     def chats_of(self, files: Iterable[int]) -> set[int]:
         """The chats that these files are part of."""
         chats: set[int] = set()
-        for some in _parts(files):
+        for some in parts(files):
             chats.update(
                 self._column(
                     "select chat from files where chat is not null and id in (select value from json_each(?))", some
                 )
             )
         return chats
-
-    def load(self, chats: Iterable[int]) -> Iterator[tuple[int, Transcript]]:
-        """The saved transcripts of these chats, by file."""
-        for chat in chats:
-            found = self._all(
-                "select id, source, path, session, agent, state from files where chat = ? and state is not null", chat
-            )
-            for number, source, path, session, agent, state in found:
-                source, path = readable(source), readable(path)
-                # Only a file that is not an earlier version goes on: there its path is what rows are named after.
-                place = TranscriptPlace(source, session, agent, path, path)
-                yield number, restore(place, state, self._rows(number, source))
 
     def titled_by(self, file: int) -> set[int]:
         """The chats of the rows that a file has titles for."""
@@ -130,76 +98,6 @@ class RowTables:
             " where t.file = ? and f.chat is not null"
         )
         return set(self._column(statement, file))
-
-    def titles(self, files: Iterable[int]) -> dict[str, dict[str, str]]:
-        """The titles of the rows of these files, by row and by the file that has the title."""
-        return self._titles("t.row in (select uuid from records where file in (select value from json_each(?)))", files)
-
-    def titles_in(self, files: Iterable[int]) -> dict[str, dict[str, str]]:
-        """The same, for files with very many rows: it scans all titles instead."""
-        where = "exists (select 1 from records r where r.uuid = t.row and r.file in (select value from json_each(?)))"
-        return self._titles(where, files)
-
-    def titles_of(self, rows: Iterable[str]) -> dict[str, dict[str, str]]:
-        """The titles of these rows, by row and by the file that has the title."""
-        return self._titles("t.row in (select value from json_each(?))", rows)
-
-    def _titles(self, where: str, keys: Iterable[Any]) -> dict[str, dict[str, str]]:
-        titles: dict[str, dict[str, str]] = defaultdict(dict)
-        statement = f"select t.row, f.source, t.title from titles t join files f on f.id = t.file where {where}"  # noqa: S608
-        for some in _parts(keys):
-            for row, source, title in self._all(statement, some):
-                titles[readable(row)][readable(source)] = title
-        return titles
-
-    def _rows(self, file: int, source: str) -> Iterator[Row]:
-        calls: dict[int, list[RowCall]] = defaultdict(list)
-        results: dict[int, list[str]] = defaultdict(list)
-        for record, role, call, tool, touched, detail in self._connection.execute(
-            "select b.record, b.role, b.call, b.tool, b.file, b.detail from blocks b join records r on r.id = b.record"
-            " where r.file = ? and b.role in ('input', 'output') order by b.id",
-            (file,),
-        ):
-            if role == Role.INPUT:
-                known = decode_detail(detail)
-                changed = touched if tool in FILE_TOOLS else None
-                calls[record].append(RowCall(call or "", tool or "", changed, known.agent, known.todo))
-            elif call:
-                results[record].append(call)
-        for (
-            record,
-            number,
-            uuid,
-            parent,
-            kind,
-            time,
-            sidechain,
-            message,
-            model,
-            text,
-            session,
-            origin,
-        ) in self._connection.execute(
-            "select id, number, uuid, parent, kind, time, sidechain, message, model, text, forked_session,"
-            " forked_uuid from records where file = ? and kind <> 'outside' order by number",
-            (file,),
-        ):
-            yield saved_row(
-                source,
-                number,
-                readable(uuid),
-                readable(parent) if parent else None,
-                kind,
-                EPOCH + timedelta(microseconds=time) if time is not None else None,
-                bool(sidechain),
-                message,
-                model,
-                readable(text) if text else "",
-                tuple(results[record]) if kind == "tool-result" and record in results else (),
-                tuple(calls[record]) if record in calls else (),
-                session,
-                origin,
-            )
 
     def _empty(self, files: list[int]) -> None:
         for number in files:
@@ -221,7 +119,7 @@ class RowTables:
     def _renew_results(self, batch: Batch, ids: NewIds) -> None:
         """A result that came before its call was indexed without its tool: have it indexed again."""
         calls = [block.call for block in batch.blocks if block.call and block.role == Role.INPUT]
-        for some in _parts(calls):
+        for some in parts(calls):
             early = self._column(
                 "select id from blocks where role = 'output' and id < ? and call in (select value from json_each(?))",
                 ids.first_block,
@@ -245,37 +143,6 @@ class RowTables:
     def _many(self, statement: str, rows: Iterable[Any]) -> None:
         self._connection.executemany(statement, rows)
 
-    def _all(self, statement: str, *values: Any) -> list[Any]:  # noqa: ANN401
-        return self._connection.execute(statement, values).fetchall()
-
-    def _column(self, statement: str, *values: Any) -> list[Any]:  # noqa: ANN401
-        return [row[0] for row in self._all(statement, *values)]
-
-
-def decode_overview(text: str) -> Overview:
-    """A chat's overview, as it was written."""
-    return OVERVIEW.decode(text)
-
-
-def _parts(keys: Iterable[Any]) -> Iterator[str]:
-    """The keys as JSON arrays, none too long."""
-    ordered = list(keys)
-    for at in range(0, len(ordered), AT_ONCE):
-        yield array(ordered[at : at + AT_ONCE])
-
-
-def _indexed(row: tuple[Any, ...]) -> IndexedFile:
-    number, source, machine, home, path, kind, size, archived, mark, lines, modified = row
-    machine, home = intern(readable(machine)), intern(readable(home))  # thousands of files share them
-    return IndexedFile(
-        number, readable(source), machine, home, readable(path), intern(kind), size, bool(archived), _mark(mark),
-        lines, modified,
-    )  # fmt: skip
-
-
-def _mark(text: str | None) -> tuple[int, ...] | None:
-    return tuple(msgspec.json.decode(text)) if text else None
-
 
 def _makeplainly(batch: Batch) -> None:
     """Replace what the engine does not accept in every text of a batch."""
@@ -288,7 +155,6 @@ def _makeplainly(batch: Batch) -> None:
         change.overview = msgspec.convert(plainly(msgspec.to_builtins(change.overview)), Overview)
 
 
-OVERVIEW: Final = msgspec.json.Decoder(Overview)
 INSERT_FILE: Final = """
 insert into files (id, source, machine, home, path, kind, session, agent, project, first_typed, started, last_active,
   size, archived, bookmark, state, lines, modified, has_image, has_thinking, has_diff)

@@ -15,12 +15,13 @@ from tantivy import Query as Engine
 
 from backscroll.conversation.passages import Role
 from backscroll.query.tree import Query
-from backscroll.store.base import ChatHits, Hit, Scope, SearchPage
 from backscroll.store.batches import readable
 from backscroll.store.local.chats import ChatRows
 from backscroll.store.local.compile import CompiledQuery, Compiler, literals
 from backscroll.store.local.database import array, select
 from backscroll.store.local.text import in_files
+from backscroll.store.local.visible import VisibleRows
+from backscroll.store.reader import ChatHits, Hit, SearchPage
 
 CANDIDATES: Final = 400
 """How many passages are considered for candidate chats."""
@@ -69,26 +70,23 @@ def count_by_chat(
 class Search:
     """One query to a store."""
 
-    def __init__(
-        self, connection: apsw.Connection, searcher: tantivy.Searcher, shape: "ChatSizes", scope: Scope
-    ) -> None:
-        self._connection = connection
+    def __init__(self, rows: VisibleRows, searcher: tantivy.Searcher, shape: "ChatSizes") -> None:
+        self._visible = rows
         self._searcher = searcher
         self._chat_of = shape.chat_of
         self._sizes = shape.sizes
-        self._scope = scope
-        self._rows = ChatRows(connection, scope)
+        self._rows = ChatRows(rows)
 
     def run(self, query: Query, *, sort: str, limit: int, offset: int, hits: int) -> SearchPage:
         """One page of results."""
-        compiled = Compiler(self._connection, self._searcher, self._scope).compile(query)
+        compiled = Compiler(self._visible, self._searcher).compile(query)
         if sort == "relevance" and compiled.is_ranked:
             return self._by_worth(compiled, limit=limit, offset=offset, hits=hits)
         return self._by_time(compiled, oldest_first=sort == "oldest", limit=limit, offset=offset, hits=hits)
 
     def passages(self, query: Query, *, oldest_first: bool) -> Iterator[Hit]:
         """Every passage that may match a query, by time."""
-        compiled = Compiler(self._connection, self._searcher, self._scope).compile(query)
+        compiled = Compiler(self._visible, self._searcher).compile(query)
         compiled.must.extend(literals(query))
         whole = compiled.whole()
         order = tantivy.Order.Asc if oldest_first else tantivy.Order.Desc
@@ -150,7 +148,7 @@ class Search:
 
     def _files_of(self, chats: list[int]) -> list[int]:
         statement = "select id from files where chat in (select value from json_each(?))"
-        return [number for (number,) in select(self._connection, statement, (array(chats),))]
+        return [number for (number,) in select(self._visible, statement, (array(chats),))]
 
     def _placed(self, found: Any, compiled: CompiledQuery) -> list[tuple[float, int, int]]:  # noqa: ANN401
         """Score, chat and passage of a match."""
@@ -221,7 +219,7 @@ class Search:
         return {chat: sorted(found.values(), key=lambda hit: -hit.score)[:hits] for chat, found in once.items()}
 
     def _hits(self, blocks: list[int]) -> dict[int, Hit]:
-        found = select(self._connection, HITS, (array(blocks),))
+        found = select(self._visible, HITS, (array(blocks),))
         return {row[0]: _hit(row) for row in found}
 
 

@@ -2,33 +2,38 @@
 
 from collections.abc import Iterable
 
-import apsw
-
-from backscroll.store.base import AnswerCost, ChatShape, StoredMessage, Totals
 from backscroll.store.batches import readable, storable
 from backscroll.store.local.around import following_steps, turn_passages
 from backscroll.store.local.database import array, select
 from backscroll.store.local.faults import guarded
-from backscroll.store.local.rows import RowTables
+from backscroll.store.local.saved_files import SavedFiles
+from backscroll.store.local.visible import VisibleRows
+from backscroll.store.reader import AnswerCost, ChatShape, IndexedFile, StoredMessage, Totals
 from backscroll.store.report_rows import FollowingStep, TurnPassage
 
 
 class ChatPieces:
-    """The part of a store that reads chats piece by piece."""
+    """The part of a reader that reads chats piece by piece."""
 
     @property
-    def connection(self) -> apsw.Connection:
-        """The rows, opened."""
+    def rows(self) -> VisibleRows:
+        """The rows that it may see."""
         raise NotImplementedError
+
+    @guarded
+    def files_of(self, chat: int) -> list[IndexedFile]:
+        """The files of a chat."""
+        return SavedFiles(self.rows).of_chat(chat)
 
     @guarded
     def chat_shape(self, chat: int) -> ChatShape | None:
         """Everything, read in one transaction."""
-        rows = RowTables(self.connection)
-        with self.connection:  # otherwise a file may grow between reading its rows and its progress
-            files = [(number, transcript) for number, transcript in rows.load([chat])]
-            known = rows.known([transcript.place.file for _, transcript in files])
-            titles = rows.titles_in([number for number, _ in files])
+        rows = self.rows
+        saved = SavedFiles(rows)
+        with rows.transaction():  # otherwise a file may grow between reading its rows and its progress
+            files = list(saved.load([chat]))
+            known = saved.known([transcript.place.file for _, transcript in files])
+            titles = saved.titles_in([number for number, _ in files])
         if not files:
             return None
         return ChatShape([(known[transcript.place.file], transcript) for _, transcript in files], titles)
@@ -37,7 +42,7 @@ class ChatPieces:
     def record_positions(self, source: str, numbers: Iterable[int]) -> dict[int, tuple[int, int]]:
         """The positions of records of a file, by their numbers."""
         found = select(
-            self.connection,
+            self.rows,
             "select r.number, r.start, r.length from files f join records r on r.file = f.id"
             " where f.source = ? and r.number in (select value from json_each(?))",
             (storable(source), array(numbers)),
@@ -48,11 +53,11 @@ class ChatPieces:
     def messages_named(self, chat: int, name: str) -> list[StoredMessage]:
         """The messages of a chat with this id, otherwise those whose id starts with it; at most two."""
         found = select(
-            self.connection,
+            self.rows,
             "select r.uuid, r.kind, min(r.time), f.agent from files f join records r on r.file = f.id"
-            " where f.chat = ?1 and lower(substr(r.uuid, 1, length(?2))) = lower(?2)"
-            " group by r.uuid order by lower(r.uuid) = lower(?2) desc, min(r.time) limit 2",
-            (chat, storable(name)),
+            " where f.chat = :chat and lower(substr(r.uuid, 1, length(:name))) = lower(:name)"
+            " group by r.uuid order by lower(r.uuid) = lower(:name) desc, min(r.time) limit 2",
+            {"chat": chat, "name": storable(name)},
         )
         messages = [StoredMessage(readable(uuid), kind, time, agent) for uuid, kind, time, agent in found]
         return messages[:1] if messages and messages[0].uuid.lower() == name.lower() else messages
@@ -60,14 +65,16 @@ class ChatPieces:
     @guarded
     def totals(self) -> Totals:
         """The number of chats and messages."""
-        ((chats, messages),) = select(self.connection, "select count(*), sum(messages) from v_chats")
+        ((chats, messages),) = select(
+            self.rows, "select count(*), sum(json_extract(overview, '$.messages')) from chats where not silent"
+        )
         return Totals(chats, messages or 0)
 
     @guarded
     def outside_positions(self, source: str, number: int) -> list[tuple[int, int]]:
         """The positions of records that are not rows, before a number in the same file, the nearest first."""
         return select(
-            self.connection,
+            self.rows,
             "select r.start, r.length from files f join records r on r.file = f.id"
             " where f.source = ? and r.number < ? and r.kind = 'outside' order by r.number desc limit 500",
             (storable(source), number),
@@ -77,7 +84,7 @@ class ChatPieces:
     def chat_ids(self, sources: Iterable[str]) -> dict[str, str]:
         """The ids of the chats that these files are part of, by file."""
         found = select(
-            self.connection,
+            self.rows,
             "select f.source, c.name from files f join chats c on c.id = f.chat"
             " where f.source in (select value from json_each(?))",
             (array(storable(source) for source in sources),),
@@ -88,7 +95,7 @@ class ChatPieces:
     def answer_costs(self, messages: Iterable[str]) -> dict[str, AnswerCost]:
         """The usage of these answers; unknown ones are left out."""
         found = select(
-            self.connection,
+            self.rows,
             "select message, input + cache_read + cache_write, output, cost from counted"
             " where message in (select value from json_each(?))",
             (array(storable(message) for message in messages),),
@@ -99,7 +106,7 @@ class ChatPieces:
     def failed_calls(self, chat: int) -> set[str]:
         """The calls of a chat that ended in an error."""
         found = select(
-            self.connection,
+            self.rows,
             "select b.call from files f join records r on r.file = f.id join blocks b on b.record = r.id"
             " where f.chat = ? and b.role = 'output' and b.state = 'error' and b.call is not null",
             (chat,),
@@ -109,9 +116,9 @@ class ChatPieces:
     @guarded
     def turn_passages(self, blocks: Iterable[int]) -> list[TurnPassage]:
         """The prompt and the last answer of the turns that contain these passages."""
-        return turn_passages(self.connection, blocks)
+        return turn_passages(self.rows, blocks)
 
     @guarded
     def following_steps(self, block: int, ahead: int, limit: int) -> list[FollowingStep]:
         """The call of a result, and what followed it."""
-        return following_steps(self.connection, block, ahead, limit)
+        return following_steps(self.rows, block, ahead, limit)

@@ -19,8 +19,9 @@ from typing import Any, Final
 import apsw
 
 from backscroll.errors import BackscrollError, Busy, OutOfMemory, StorageError, UsageError
-from backscroll.store.base import DamagedStoreError, Table
+from backscroll.store.base import DamagedStoreError
 from backscroll.store.local.checksums import checksum_extension, load_checksums
+from backscroll.store.reader import Table
 
 LONGEST_VALUE: Final = 4_000_000
 """In bytes. Values in the views are hundreds of times shorter, even the longest titles and paths."""

@@ -1,42 +1,31 @@
 """The store of one machine: rows in a SQLite file, words in a text index beside it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+
+import tantivy
 
 from backscroll.conversation.passages import Role
 from backscroll.conversation.transcripts import Transcript
 from backscroll.errors import NothingFound
-from backscroll.query.tree import Query
-from backscroll.store.base import (
-    Hit,
-    IndexedFile,
-    PassageText,
-    PendingCounts,
-    PendingPassage,
-    Scope,
-    SearchPage,
-    SqlView,
-    StoredChat,
-    Table,
-)
+from backscroll.store.base import PassageText, PendingPassage, SqlView
 from backscroll.store.batches import Batch, ChatKeys, readable
-from backscroll.store.local.chats import ChatRows
 from backscroll.store.local.checking import problems_of
 from backscroll.store.local.counting import Counting, unpriced
 from backscroll.store.local.database import array, select, transaction, views
-from backscroll.store.local.faults import guarded, guarded_items
+from backscroll.store.local.faults import guarded
 from backscroll.store.local.generations import has_any, size_of
 from backscroll.store.local.opening import OpenIndex
-from backscroll.store.local.reports import LocalReports
+from backscroll.store.local.reader import LocalReader
 from backscroll.store.local.rows import WAITING, RowTables
-from backscroll.store.local.search import ChatSizes, Search
-from backscroll.store.local.shapes import ChatPieces
+from backscroll.store.local.search import ChatSizes
 from backscroll.store.local.sql import StatementRunner
-from backscroll.store.local.text import STAGES
+from backscroll.store.local.text import STAGES, quoted
 from backscroll.store.prices import AnswerPrice
+from backscroll.store.reader import IndexedFile, Scope, Table
 
 
-class LocalStore(OpenIndex, ChatPieces):
+class LocalStore(OpenIndex):
     """Everything that is derived, below one folder."""
 
     def __init__(self, folder: Path) -> None:
@@ -121,7 +110,7 @@ class LocalStore(OpenIndex, ChatPieces):
     def next_passages(self, limit: int) -> list[PendingPassage]:
         """The passages that are to be made findable next, the worthiest first."""
         for stage, mark in zip(STAGES, self._positions(), strict=True):
-            found = select(self.connection, WAITING.format(roles=_quoted(stage)), (mark, limit))
+            found = select(self.connection, WAITING.format(roles=quoted(stage)), (mark, limit))
             if found:
                 return [
                     PendingPassage(block, Role(role), readable(source or ""), start or 0, length or 0, number,
@@ -183,21 +172,6 @@ class LocalStore(OpenIndex, ChatPieces):
         )
 
     @guarded
-    def pending(self) -> PendingCounts:
-        """What is not findable yet."""
-        total = 0
-        roles: list[str] = []
-        for stage, mark in zip(STAGES, self._stored_marks(), strict=True):
-            found = select(
-                self.connection,
-                f"select role, count(*) from blocks where id > ? and role in ({_quoted(stage)}) group by role",  # noqa: S608
-                (mark,),
-            )
-            total += sum(count for _, count in found)
-            roles += [role for role in stage if any(role == name for name, _ in found)]
-        return PendingCounts(total, tuple(roles))
-
-    @guarded
     def note(self, name: str, value: str) -> None:
         """Remember something about what was read."""
         self.connection.execute("insert or replace into marks values (?, ?)", (f"note {name}", value))
@@ -219,58 +193,9 @@ class LocalStore(OpenIndex, ChatPieces):
 
     # Questions
 
-    @guarded
-    def search(self, query: Query, scope: Scope, *, sort: str, limit: int, offset: int, hits: int) -> SearchPage:
-        """The chats that answer a query, with their best passages."""
-        return self._search(scope).run(query, sort=sort, limit=limit, offset=offset, hits=hits)
-
-    @guarded
-    def chats(
-        self, query: Query | None, scope: Scope, *, sort: str, limit: int | None, offset: int
-    ) -> list[StoredChat]:
-        """The chats that the fields of a query accept; its words are looked for in titles."""
-        return ChatRows(self.connection, scope).chats(query, sort=sort, limit=limit, offset=offset)
-
-    @guarded_items
-    def passages(self, query: Query, scope: Scope, *, oldest_first: bool = False) -> Iterator[Hit]:
-        """Every passage that may answer a query, one by one; regular expressions are left to the caller."""
-        return self._search(scope).passages(query, oldest_first=oldest_first)
-
-    @guarded
-    def chats_by_key(self, chats: list[int]) -> dict[int, StoredChat]:
-        """These chats."""
-        return ChatRows(self.connection, Scope()).of(chats)
-
-    @guarded
-    def reports(
-        self, query: Query | None, scope: Scope, *, since: int | None = None, until: int | None = None
-    ) -> LocalReports:
-        """What reports are made of, about the chats that a query accepts, and a time."""
-        rows = ChatRows(self.connection, scope)
-        files = rows.files(query.root) if query and not query.is_empty else rows.files_in_homes()
-        return LocalReports(self.connection, array(files) if files is not None else None, since, until)
-
-    @guarded
-    def similar(self, word: str) -> list[str]:
-        """Words of the index that look like one which is not there, the most frequent first."""
-        return self.text.similar(word)
-
-    @guarded
-    def find(self, name: str, scope: Scope) -> list[StoredChat]:
-        """The chats that this is the beginning of the id of, or of a session, message or agent in them."""
-        return ChatRows(self.connection, scope).find(name)
-
-    @guarded
-    def homes(self) -> set[tuple[str, str]]:
-        """The homes that it has files of, each with its machine."""
-        found = select(self.connection, "select distinct machine, home from files")
-        return {(readable(machine), readable(home)) for machine, home in found}
-
-    @guarded
-    def sources(self, chat: int) -> list[str]:
-        """The files of a chat."""
-        found = select(self.connection, "select source from files where chat = ? order by id", (chat,))
-        return [readable(source) for (source,) in found]
+    def within(self, scope: Scope) -> LocalReader:
+        """Answers questions about what a scope lets the asker see."""
+        return LocalReader(self, scope)
 
     @property
     def dialect(self) -> str:
@@ -282,32 +207,27 @@ class LocalStore(OpenIndex, ChatPieces):
         """The documented views."""
         return views(self.connection)
 
-    @guarded
-    def sql(self, statement: str, limit: int, seconds: float) -> Table:
-        """Run one statement that only reads."""
+    def run(self, statement: str, limit: int, seconds: float) -> Table:
+        """Run one statement that only reads, on all rows."""
         return self._statements.run(self.readable_file(), statement, limit, seconds)
 
-    def _search(self, scope: Scope) -> Search:
-        searcher = self.text.searcher()
+    def chat_sizes(self, searcher: tantivy.Searcher) -> ChatSizes:
+        """How the store is divided into chats now."""
         version = (self.connection.pragma("data_version"), self.connection.total_changes(), self.text.opstamp)
         if self._shape is None or self._shape[0] != version:
             self._shape = (version, ChatSizes.of(self.connection, searcher))
-        return Search(self.connection, searcher, self._shape[1], scope)
+        return self._shape[1]
 
     def _positions(self) -> list[int]:
         """How far each stage has come in this process."""
         if self._marks is None:
-            self._marks = self._stored_marks()
+            self._marks = self.stored_marks()
         return self._marks
 
-    def _stored_marks(self) -> list[int]:
+    def stored_marks(self) -> list[int]:
         """The same as the last commit left it: as noted with the rows, or if that is of another commit, by looking."""
         text = self.text
         noted = dict(select(self.connection, "select name, value from marks"))
         if noted.get("stamp") == str(text.opstamp):
             return [int(noted[f"stage {number}"]) for number in range(len(STAGES))]
         return text.marks()
-
-
-def _quoted(roles: Iterable[Role]) -> str:
-    return ", ".join(f"'{role}'" for role in roles)

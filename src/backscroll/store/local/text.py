@@ -187,18 +187,20 @@ class TextIndex:
         self._remember()
         return self.opstamp
 
-    def similar(self, text: str) -> list[str]:
-        """Words within one or two typos of a word that is not indexed, the most frequent first."""
+    def similar(self, text: str, files: Sequence[int] | None) -> list[str]:
+        """Words within one or two typos of a word that is not in these files, or in any; the most frequent first."""
         found = []
         searcher = self.searcher()
         for word in words_of(text)[:5]:
-            if len(word) < 4 or searcher.doc_freq("text", word):
+            if len(word) < 4 or frequency(searcher, word, files):
                 continue
             near = searcher.terms_with_prefix("text", word[:2], limit=MOST_LOOKED_AT)
-            likely = [
-                (distance(word, other), -count, other) for other, count in near if abs(len(other) - len(word)) <= 2
-            ]
-            found += [other for slips, _, other in sorted(likely) if slips <= (1 if len(word) < 6 else 2)]
+            slips = {other: distance(word, other) for other, _ in near if abs(len(other) - len(word)) <= 2}
+            most = 1 if len(word) < 6 else 2
+            likely = [(slips[other], -count, other) for other, count in near if slips.get(other, most + 1) <= most]
+            if files is not None:
+                likely = [(number, -frequency(searcher, other, files), other) for number, _, other in likely]
+            found += [other for _, count, other in sorted(likely) if count]
         return found
 
     def marks(self) -> list[int]:
@@ -262,6 +264,20 @@ def in_files(files: Sequence[int]) -> Query:
     if not files:
         return Query.empty_query()
     return Query.const_score_query(Query.term_set_query(SCHEMA, "file", files), 0.0)
+
+
+def frequency(searcher: tantivy.Searcher, word: str, files: Sequence[int] | None) -> int:
+    """The number of passages with a word, in these files or in all."""
+    if files is None:
+        return searcher.doc_freq("text", word)
+    has = Query.term_query(SCHEMA, "text", word)
+    both = Query.boolean_query([(Occur.Must, has), (Occur.Must, in_files(files))])
+    return searcher.search(both, limit=1).count or 0  # type: ignore[attr-defined]  # not in its stub
+
+
+def quoted(roles: Iterable[Role]) -> str:
+    """Roles as SQL lists them."""
+    return ", ".join(f"'{role}'" for role in roles)
 
 
 def words_of(text: str) -> list[str]:

@@ -10,10 +10,8 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final
 
-import apsw
-
 from backscroll.store import report_rows
-from backscroll.store.local.database import Row, array, select, typed
+from backscroll.store.local.database import Row, RowReader, array, select, typed
 from backscroll.store.local.faults import guarded
 from backscroll.store.local.reports import cache, context, files, time, tools, usage
 
@@ -33,8 +31,8 @@ CONDITION: Final = re.compile(rf"\(:(?P<value>\w+) is null or (?P<condition>{NES
 class LocalReports:
     """Runs the statements about some files and a time."""
 
-    def __init__(self, connection: apsw.Connection, files: str | None, since: int | None, until: int | None) -> None:
-        self._connection = connection
+    def __init__(self, rows: RowReader, files: str | None, since: int | None, until: int | None) -> None:
+        self._visible = rows
         self._values = {"files": files, "since": since, "until": until}
 
     def usage_by(self, dimension: report_rows.UsageDimension) -> list[report_rows.UsageByName]:
@@ -135,7 +133,7 @@ class LocalReports:
     def _select(self, name: str, **values: int | str) -> list[Any]:
         given = {**self._values, **values}
         nulls = frozenset(name for name, value in given.items() if value is None)
-        return select(self._connection, _decided(STATEMENTS[name], nulls), given)
+        return select(self._visible, _decided(STATEMENTS[name], nulls), given)
 
 
 @functools.cache

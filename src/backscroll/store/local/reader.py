@@ -1,0 +1,126 @@
+"""Answers questions to a local store, within a scope."""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import apsw
+import tantivy
+
+from backscroll.errors import UsageError
+from backscroll.query.tree import Query
+from backscroll.store.batches import readable
+from backscroll.store.local.chats import ChatRows
+from backscroll.store.local.database import array, select
+from backscroll.store.local.faults import guarded, guarded_items
+from backscroll.store.local.reports import LocalReports
+from backscroll.store.local.search import ChatSizes, Search
+from backscroll.store.local.shapes import ChatPieces
+from backscroll.store.local.text import STAGES, TextIndex, quoted
+from backscroll.store.local.visible import VisibleRows
+from backscroll.store.reader import Hit, PendingCounts, Scope, SearchPage, StoredChat, Table
+
+
+class OpenStore(Protocol):
+    """What a reader needs of the store. It is asked each time: a store may be closed, and opened again."""
+
+    @property
+    def connection(self) -> apsw.Connection:
+        """The rows, opened."""
+
+    @property
+    def text(self) -> TextIndex:
+        """The words, opened."""
+
+    def chat_sizes(self, searcher: tantivy.Searcher) -> ChatSizes:
+        """How the store is divided into chats now."""
+
+    def stored_marks(self) -> list[int]:
+        """The last passage of each stage that is searchable."""
+
+    def run(self, statement: str, limit: int, seconds: float) -> Table:
+        """Run one statement that only reads, on all rows."""
+
+
+class LocalReader(ChatPieces):
+    """The questions of one asker."""
+
+    def __init__(self, store: OpenStore, scope: Scope) -> None:
+        self._store = store
+        self._scope = scope
+
+    @property
+    def rows(self) -> VisibleRows:
+        """The rows that the asker may see."""
+        return VisibleRows(self._store.connection, self._scope)
+
+    @guarded
+    def pending(self) -> PendingCounts:
+        """What is not searchable yet."""
+        total = 0
+        roles: list[str] = []
+        for stage, mark in zip(STAGES, self._store.stored_marks(), strict=True):
+            found = select(
+                self.rows,
+                f"select role, count(*) from blocks where id > ? and role in ({quoted(stage)}) group by role",  # noqa: S608
+                (mark,),
+            )
+            total += sum(count for _, count in found)
+            roles += [role for role in stage if any(role == name for name, _ in found)]
+        return PendingCounts(total, tuple(roles))
+
+    @guarded
+    def search(self, query: Query, *, sort: str, limit: int, offset: int, hits: int) -> SearchPage:
+        """The chats that match a query, with their best passages."""
+        return self._search().run(query, sort=sort, limit=limit, offset=offset, hits=hits)
+
+    @guarded
+    def chats(self, query: Query | None, *, sort: str, limit: int | None, offset: int) -> list[StoredChat]:
+        """The chats that match the fields of a query and have its words in their titles."""
+        return ChatRows(self.rows).chats(query, sort=sort, limit=limit, offset=offset)
+
+    @guarded_items
+    def passages(self, query: Query, *, oldest_first: bool = False) -> Iterator[Hit]:
+        """Every passage that may match a query, one by one; the caller checks regular expressions."""
+        return self._search().passages(query, oldest_first=oldest_first)
+
+    @guarded
+    def chats_by_key(self, chats: list[int]) -> dict[int, StoredChat]:
+        """The chats with these ids."""
+        return ChatRows(self.rows).of(chats)
+
+    @guarded
+    def reports(self, query: Query | None, *, since: int | None = None, until: int | None = None) -> LocalReports:
+        """The data for reports, for the chats that match a query and a period in microseconds."""
+        rows = self.rows
+        files = ChatRows(rows).files(query.root) if query and not query.is_empty else None
+        return LocalReports(rows, array(files) if files is not None else None, since, until)
+
+    @guarded
+    def similar(self, word: str) -> list[str]:
+        """Words of visible passages that are similar to one which is in none of them, the most frequent first."""
+        return self._store.text.similar(word, ChatRows(self.rows).visible_files())
+
+    @guarded
+    def find(self, name: str) -> list[StoredChat]:
+        """Chats whose id (or a session, message or agent id in them) starts with `name`."""
+        return ChatRows(self.rows).find(name)
+
+    @guarded
+    def homes(self) -> set[tuple[str, str]]:
+        """The visible homes that the store has files of, each with its machine."""
+        found = select(self.rows, "select distinct machine, home from files")
+        return {(readable(machine), readable(home)) for machine, home in found}
+
+    @guarded
+    def sql(self, statement: str, limit: int, seconds: float) -> Table:
+        """Run a read-only statement about the whole store."""
+        if self._scope.homes is not None:
+            raise UsageError(
+                "SQL reads the whole library, and only some of its homes are visible here",
+                "open all homes, or use search, list and stats",
+            )
+        return self._store.run(statement, limit, seconds)
+
+    def _search(self) -> Search:
+        searcher = self._store.text.searcher()
+        return Search(self.rows, searcher, self._store.chat_sizes(searcher))

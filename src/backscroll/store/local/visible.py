@@ -1,0 +1,80 @@
+"""Limit statements to the rows that a scope lets the asker see.
+
+Every table with content is shadowed by a common table expression of the same name that has only the rows of visible
+files. So each statement is written once, as if nothing else existed, and none can forget the scope. A scope of
+everything leaves statements as they are, so it costs nothing.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Final
+
+import apsw
+import msgspec
+
+from backscroll.store.batches import storable
+from backscroll.store.reader import Scope
+
+
+class VisibleRows:
+    """The rows of a store within a scope. Runs statements like a connection does."""
+
+    def __init__(self, connection: apsw.Connection, scope: Scope) -> None:
+        self.scope = scope
+        self._connection = connection
+        self._homes: str | None = None
+        if scope.homes is not None:
+            homes = [[storable(machine), storable(home)] for machine, home in sorted(scope.homes)]
+            self._homes = msgspec.json.encode(homes).decode()
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether nothing is hidden."""
+        return self._homes is None
+
+    def transaction(self) -> AbstractContextManager[object]:
+        """All statements in it see the same state."""
+        return self._connection
+
+    def execute(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = (), /) -> apsw.Cursor:
+        """Run a statement that reads. Its parameters are named, or are `?` without numbers."""
+        if self._homes is None:
+            return self._connection.execute(statement, values)
+        if isinstance(values, Mapping):
+            return self._connection.execute(limited(statement, ":homes"), {**values, "homes": self._homes})
+        return self._connection.execute(limited(statement, "?"), (self._homes, *values))
+
+
+def limited(statement: str, homes: str) -> str:
+    """The statement, with every table limited to the files of the homes that are bound to a parameter."""
+    if NOT_LIMITED.search(statement):
+        raise ValueError(f"this statement reads around the scope: {statement}")
+    statement = INDEX_HINT.sub("", statement.strip())
+    own = WITH.match(statement)
+    rest = f", {statement[own.end() :]}" if own else f" {statement}"
+    tables = ", ".join(f"{name} as not materialized ({rows})" for name, rows in SHADOWS.items())
+    return f"with recursive {tables.format(homes=homes)}{rest}"
+
+
+WITH_RECORD: Final = "exists (select 1 from main.records r where r.id = t.record and r.file in (select id from files))"
+# The passage of a title has no record: it stands for the file that the chat's title is noted with.
+IS_TITLE: Final = """t.record is null and exists (
+  select 1 from main.chats c where c.id = t.chat and c.title_file in (select id from files))"""
+SHADOWS: Final = {
+    "files": "select * from main.files where (machine, home) in"
+    " (select json_extract(value, '$[0]'), json_extract(value, '$[1]') from json_each({homes}))",
+    "chats": "select * from main.chats where id in (select chat from files)",
+    "blocks": f"select * from main.blocks t where {WITH_RECORD} or {IS_TITLE}",  # noqa: S608 - no values in it
+    "usage": f"select * from main.usage t where {WITH_RECORD}",  # noqa: S608
+    **{
+        table: f"select * from main.{table} where file in (select id from files)"  # noqa: S608
+        for table in ("records", "counted", "spent", "problems", "links", "titles")
+    },
+}
+"""The visible rows of each table."""
+WITH: Final = re.compile(r"with\s+(?:recursive\s+)?", re.IGNORECASE)
+INDEX_HINT: Final = re.compile(r"\bindexed by \w+")
+"""A shadow has no index of its own; the planner finds those of the table."""
+NOT_LIMITED: Final = re.compile(r"\bv_\w+|\bmain\.|\?\d", re.IGNORECASE)
+"""Views read the tables themselves; a numbered parameter would be bound to the homes."""
