@@ -92,7 +92,9 @@ class LocalReader(ChatPieces):
     def reports(self, query: Query | None, *, since: int | None = None, until: int | None = None) -> LocalReports:
         """The data for reports, for the chats that match a query and a period in microseconds."""
         rows = self.rows
-        files = ChatRows(rows).files(query.root) if query and not query.is_empty else None
+        chats = ChatRows(rows)
+        # The files are named even if all visible ones are meant: then an index finds their rows.
+        files = chats.files(query.root) if query and not query.is_empty else chats.visible_files()
         return LocalReports(rows, array(files) if files is not None else None, since, until)
 
     @guarded

@@ -57,6 +57,8 @@ def limited(statement: str, homes: str) -> str:
     return f"with recursive {tables.format(homes=homes)}{rest}"
 
 
+# With `+`, no index is used for the scope: the plan of a statement is the one that it has without, and an id is looked
+# up in the index of ids, not by reading all visible rows.
 WITH_RECORD: Final = "exists (select 1 from main.records r where r.id = t.record and r.file in (select id from files))"
 # The passage of a title has no record: it stands for the file that the chat's title is noted with.
 IS_TITLE: Final = """t.record is null and exists (
@@ -64,11 +66,11 @@ IS_TITLE: Final = """t.record is null and exists (
 SHADOWS: Final = {
     "files": "select * from main.files where (machine, home) in"
     " (select json_extract(value, '$[0]'), json_extract(value, '$[1]') from json_each({homes}))",
-    "chats": "select * from main.chats where id in (select chat from files)",
+    "chats": "select * from main.chats where +id in (select chat from files)",
     "blocks": f"select * from main.blocks t where {WITH_RECORD} or {IS_TITLE}",  # noqa: S608 - no values in it
     "usage": f"select * from main.usage t where {WITH_RECORD}",  # noqa: S608
     **{
-        table: f"select * from main.{table} where file in (select id from files)"  # noqa: S608
+        table: f"select * from main.{table} where +file in (select id from files)"  # noqa: S608
         for table in ("records", "counted", "spent", "problems", "links", "titles")
     },
 }
