@@ -2,6 +2,9 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
+from functools import cache
+from itertools import groupby
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from backscroll.library.analytics.reports import QUARTER, ReportRequest
@@ -9,53 +12,40 @@ from backscroll.store.batches import EPOCH, microseconds
 from backscroll.store.report_rows import ChatMoment
 
 
-class Moment(NamedTuple):
-    """A row of a chat. Copies in several files are one row, with the earliest time."""
-
-    chat: int
-    uuid: str
-    time: int
-    """Microseconds."""
-    kind: str
-    model: str | None
-    project: str | None
-    abandoned: bool
-    """Whether no file has it on an active branch."""
-    chat_id: str
-    is_decision: bool
-    """Whether it is a result that waited for the user."""
-    text: str
-    """For a prompt, its start."""
-    size: int
-    """For a prompt, its number of characters."""
-
-
 class Moments(NamedTuple):
     """All rows, chat by chat in order of time, and what was left out."""
 
-    rows: list[Moment]
+    rows: list[ChatMoment]
+    """Each with a time. Copies in several files are one row, with the earliest time."""
     copies: int
     without_time: int
 
 
 def moments(rows: Iterable[ChatMoment]) -> Moments:
     """The rows of the store, each once, including those outside the period."""
-    found: dict[tuple[int, str], Moment] = {}
+    kept: list[ChatMoment] = []
+    places: dict[str, int] = {}
+    chat: int | None = None
     copies = without = 0
     for row in rows:
-        key = (row.chat, row.uuid)
-        if (known := found.get(key)) is not None:
+        if row.chat != chat:
+            chat, places = row.chat, {}
+        place = places.get(row.uuid)
+        if place is not None:
             copies += 1
-            if known.abandoned and not row.is_abandoned:
-                found[key] = known._replace(abandoned=False)
+            if kept[place].is_abandoned and not row.is_abandoned:
+                kept[place] = kept[place]._replace(is_abandoned=False)
         elif row.time is None:
             without += 1
         else:
-            found[key] = Moment(
-                row.chat, row.uuid, row.time, row.kind, row.model, row.project, row.is_abandoned, row.chat_id,
-                row.is_decision, row.text or "", row.size or len(row.text or ""),
-            )  # fmt: skip
-    return Moments(list(found.values()), copies, without)
+            places[row.uuid] = len(kept)
+            kept.append(row)
+    return Moments(kept, copies, without)
+
+
+def time_of(row: ChatMoment) -> int:
+    """The time of a row of `Moments`."""
+    return row.time or 0
 
 
 def within(asked: ReportRequest) -> Callable[[int], bool]:
@@ -66,16 +56,10 @@ def within(asked: ReportRequest) -> Callable[[int], bool]:
     return lambda time: (first is None or time >= first) and (last is None or time < last)
 
 
-def by_chat(rows: Iterable[Moment]) -> Iterator[list[Moment]]:
+def by_chat(rows: Iterable[ChatMoment]) -> Iterator[list[ChatMoment]]:
     """The rows of one chat after the other."""
-    group: list[Moment] = []
-    for row in rows:
-        if group and group[-1].chat != row.chat:
-            yield group
-            group = []
-        group.append(row)
-    if group:
-        yield group
+    for _, group in groupby(rows, key=attrgetter("chat")):
+        yield list(group)
 
 
 def local(asked: ReportRequest, time: int) -> datetime:
@@ -83,11 +67,17 @@ def local(asked: ReportRequest, time: int) -> datetime:
     return asked.local(EPOCH + timedelta(microseconds=time))
 
 
-def name_of(asked: ReportRequest, row: Moment, by: str) -> str:
+def names_by(asked: ReportRequest, by: str) -> Callable[[ChatMoment], str]:
     """The group of a row."""
-    if by == "day":
-        return f"{local(asked, row.time):%Y-%m-%d}"
-    return {"project": row.project, "model": row.model, "chat": row.chat_id}[by] or "-"
+    if by != "day":
+        value = attrgetter("chat_id" if by == "chat" else by)
+        return lambda row: value(row) or "-"
+
+    @cache
+    def day(quarter: int) -> str:  # in every time zone, days begin with a quarter of an hour
+        return f"{local(asked, quarter * QUARTER):%Y-%m-%d}"
+
+    return lambda row: day(time_of(row) // QUARTER)
 
 
 SECOND: Final = 1_000_000

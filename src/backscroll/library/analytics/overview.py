@@ -8,7 +8,7 @@ from typing import Any, Final
 from backscroll.errors import NothingFound
 from backscroll.library.analytics.activity import streaks
 from backscroll.library.analytics.moments import SECOND, local
-from backscroll.library.analytics.prompts import typed
+from backscroll.library.analytics.prompts import PromptCounts, typed
 from backscroll.library.analytics.reports import ReportRequest, reports_about
 from backscroll.library.analytics.time import measure
 from backscroll.library.analytics.usage import usage
@@ -20,10 +20,17 @@ SHOWN: Final = 5
 DAYS: Final = 30
 
 
-def overview(library: Library, asked: ReportRequest, now: datetime) -> dict[str, Any]:
-    """The overview, for programs and people alike."""
+def overview(
+    library: Library,
+    asked: ReportRequest,
+    now: datetime,
+    said: PromptCounts | None = None,
+    *,
+    has_deletion: bool = True,
+) -> dict[str, Any]:
+    """The overview, for programs and people alike; `said` are its prompts, where the caller has them already."""
     today = asked.local(now).date()
-    said = typed(library, asked)
+    said = said or typed(library, asked)
     timed = measure(library, asked)
     models, projects = usage(library, asked, "model"), usage(library, asked, "project")
     days = _days_of(said.times, asked)
@@ -44,8 +51,8 @@ def overview(library: Library, asked: ReportRequest, now: datetime) -> dict[str,
         "projects": projects.as_dicts()[:SHOWN],
         "tools": [{"tool": row.tool or "-", "calls": row.calls, "failed": row.failed} for row in tools[:SHOWN]],
         "calls": sum(row.calls for row in tools),
-        "last_days": _last_days(library, asked, now),
-        "deletion": deletion(library, now),
+        "last_days": _last_days(library, asked, now, days),
+        "deletion": deletion(library, now) if has_deletion else None,
         "counted": {name: models.facts[name] for name in ("counted", "copies", "placeholders", "synthetic", "unknown")},
         "notes": models.notes,
     }
@@ -75,13 +82,14 @@ def deletion(library: Library, now: datetime) -> dict[str, Any] | None:
     }
 
 
-def _last_days(library: Library, asked: ReportRequest, now: datetime) -> list[dict[str, Any]]:
-    """Prompts and costs of each of the last days, the latest last."""
+def _last_days(library: Library, asked: ReportRequest, now: datetime, prompts: Counter[date]) -> list[dict[str, Any]]:
+    """Prompts and costs of each of the last days, the latest last; `prompts` are those of the time asked about."""
     today = asked.local(now).date()
     first = today - timedelta(days=DAYS - 1)
     recent = replace(asked, since=now - timedelta(days=DAYS + 1), until=None)
     costs = {row[0]: row[-1] for row in usage(library, recent, "day").rows}
-    prompts = _days_of(typed(library, recent).times, asked)
+    if asked.since or asked.until:
+        prompts = _days_of(typed(library, recent).times, asked)
     days = [first + timedelta(days=number) for number in range(DAYS)]
     return [{"day": str(day), "prompts": prompts[day], "cost_microdollars": costs.get(str(day), 0)} for day in days]
 

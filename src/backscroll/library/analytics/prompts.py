@@ -1,11 +1,10 @@
 """Prompts: how many, how long, how often the model was interrupted, and how often a prompt was repeated."""
 
-import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from backscroll.library.analytics.moments import by_chat, moments, name_of, within
+from backscroll.library.analytics.moments import by_chat, moments, names_by, time_of, within
 from backscroll.library.analytics.reports import Report, ReportRequest, percentile, reports_about, share
 from backscroll.library.library import Library
 
@@ -18,7 +17,6 @@ SHORTEST: Final = 20
 """Shorter prompts are not counted as repeated: `go on`, `yes`."""
 LONGEST_TEXT: Final = 200
 """How much of a prompt is stored."""
-SPACE: Final = re.compile(r"\s+")
 
 
 @dataclass
@@ -82,28 +80,29 @@ def typed(library: Library, asked: ReportRequest, by: str = "project") -> Prompt
     """All prompts in the period."""
     rows = moments(reports_about(library, asked).prompt_moments())
     found = PromptCounts(PromptTotals(), defaultdict(PromptTotals), set(), [], rows.without_time, rows.copies)
-    inside = within(asked)
+    inside, name_of = within(asked), names_by(asked, by)
     for chat in by_chat(rows.rows):
         before: set[tuple[str, int]] = set()
         for row in chat:
-            size = row.size
-            text = SPACE.sub(" ", row.text).strip().casefold()
+            start, time = row.text or "", time_of(row)
+            size = row.size or len(start)
+            text = " ".join(start.split()).casefold()
             # Only the start of a long text is stored; together with its length it identifies the text.
-            said = (text, size if len(row.text) >= LONGEST_TEXT else 0)
+            said = (text, size if len(start) >= LONGEST_TEXT else 0)
             again = len(text) >= SHORTEST and said in before
             before.add(said)
-            if not inside(row.time):
+            if not inside(time):
                 continue
-            for sums in (found.total, found.groups[name_of(asked, row, by)]):
+            for sums in (found.total, found.groups[name_of(row)]):
                 if row.kind == "interruption":
                     sums.interruptions += 1
                     continue
                 sums.lengths.append(size)
                 sums.queued += row.kind == "queued"
-                sums.abandoned += row.abandoned
+                sums.abandoned += row.is_abandoned
                 sums.repeated += again
-                sums.rework += row.abandoned or again
+                sums.rework += row.is_abandoned or again
             if row.kind != "interruption":
                 found.chats.add(row.chat_id)
-                found.times.append(row.time)
+                found.times.append(time)
     return found

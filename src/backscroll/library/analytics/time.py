@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from backscroll.conversation.usage import SYNTHETIC
-from backscroll.library.analytics.moments import SECOND, Moment, by_chat, moments, name_of, within
+from backscroll.library.analytics.moments import SECOND, by_chat, moments, names_by, time_of, within
 from backscroll.library.analytics.reports import Report, ReportRequest, percentile, reports_about
 from backscroll.library.library import Library
+from backscroll.store.report_rows import ChatMoment
 
-Inside = Callable[[int], bool]
 DIMENSIONS: Final = ("project", "day", "model", "chat")
 PAUSE: Final = 300 * SECOND
 """A longer gap before a prompt is a pause: the user was away."""
@@ -24,6 +24,11 @@ LONGEST_WAIT: Final = 3600 * SECOND
 TYPED: Final = frozenset({"prompt", "command", "shell"})
 MODEL: Final = frozenset({"answer", "api-error", "compaction", "compact-summary"})
 TOOLS: Final = frozenset({"tool-result", "shell-output"})
+ENDED: Final = {**dict.fromkeys(TYPED, "human"), **dict.fromkeys(MODEL, "model"), **dict.fromkeys(TOOLS, "tools")}
+"""The activity that a row ends, by its kind."""
+WORK: Final = MODEL | TOOLS
+WAITS: Final = frozenset({"model", "tools"})
+PARTS: Final = ("model", "tools", "human", "other", "away")
 COLUMNS: Final = (
     "turns", "active_seconds", "model_seconds", "tools_seconds", "human_seconds", "other_seconds", "away_seconds",
     "turn_p50_seconds", "turn_p90_seconds",
@@ -40,6 +45,16 @@ class TimeTotals:
     other: int = 0
     away: int = 0
     turns: list[int] = field(default_factory=list)
+
+    def spend(self, part: str, time: int) -> None:
+        """Add to an activity."""
+        setattr(self, part, getattr(self, part) + time)
+
+    def add(self, other: "TimeTotals") -> None:
+        """Add all of another."""
+        for part in PARTS:
+            self.spend(part, getattr(other, part))
+        self.turns += other.turns
 
     @property
     def active(self) -> int:
@@ -98,75 +113,60 @@ def measure(library: Library, asked: ReportRequest, by: str = "project", model: 
     """Add up the time; with `model`, only that of models whose name has this in it."""
     found = moments(reports_about(library, asked).moments())
     timed = MeasuredTime(TimeTotals(), defaultdict(TimeTotals), 0, found.without_time, found.copies)
-    inside = within(asked)
+    name_of, inside = names_by(asked, by), within(asked)
+
+    def group_of(row: ChatMoment) -> TimeTotals | None:
+        """Where a row counts; None if it is not asked about."""
+        is_asked = inside(time_of(row)) and (model is None or model in (row.model or ""))
+        return timed.groups[name_of(row)] if is_asked else None
+
     for rows in by_chat(found.rows):
-        _walk(rows, timed, asked, by, inside, model)
+        _walk(_with_models(rows) if by == "model" or model is not None else rows, group_of, timed)
+    for group in timed.groups.values():
+        timed.total.add(group)
     return timed
 
 
-def _walk(
-    rows: list[Moment], timed: MeasuredTime, asked: ReportRequest, by: str, inside: Inside, wanted: str | None
-) -> None:
-    rows = _with_models(rows)
-    begun: Moment | None = None
-    took = idle = answered = 0
-    for number, row in enumerate(rows):
-        part, cut = ("", False) if number == 0 else _part(rows[number - 1], row)
-        gap = row.time - rows[number - 1].time if number else 0
-        chosen = inside(row.time) and (wanted is None or wanted in (row.model or ""))
-        if part and chosen:
-            timed.cut_waits += cut
-            for spent in (timed.total, timed.groups[name_of(asked, row, by)]):
-                setattr(spent, part, getattr(spent, part) + gap)
-        if row.kind in TYPED:
-            _end_turn(timed, asked, by, begun, took if answered else None, inside, wanted)
-            begun, took, idle, answered = row, 0, 0, 0
+def _walk(rows: list[ChatMoment], group_of: Callable[[ChatMoment], TimeTotals | None], timed: MeasuredTime) -> None:
+    """Add up the time of one chat."""
+    begun, before, last = None, rows[0], time_of(rows[0])
+    began = took = idle = answered = 0
+    for row in rows:
+        kind, time = row.kind, time_of(row)
+        gap, last = time - last, time
+        part = ENDED.get(kind, "other")
+        if kind == "interruption":
+            part = "tools" if before.kind == "answer" else "model"
+        elif row.is_decision and kind == "tool-result":
+            part = "human"
+        is_wait = part in WAITS
+        is_away = gap > (LONGEST_WAIT if is_wait else PAUSE)
+        if row is not before and (group := group_of(row)) is not None:
+            timed.cut_waits += is_away and is_wait
+            group.spend("away" if is_away else part, gap)
+        if kind in TYPED:
+            _end_turn(group_of, begun, took if answered else None)
+            begun, began = row, time
+            took = idle = answered = 0
         elif begun is not None:
-            idle += gap if part == "away" else 0
-            if row.kind in MODEL or row.kind in TOOLS:
-                took = row.time - begun.time - idle
-                answered += row.kind == "answer"
-    _end_turn(timed, asked, by, begun, took if answered else None, inside, wanted)
+            if is_away:
+                idle += gap
+            if kind in WORK:
+                took = time - began - idle
+                answered += kind == "answer"
+        before = row
+    _end_turn(group_of, begun, took if answered else None)
 
 
-def _end_turn(
-    timed: MeasuredTime,
-    asked: ReportRequest,
-    by: str,
-    begun: Moment | None,
-    took: int | None,
-    inside: Inside,
-    wanted: str | None,
-) -> None:
-    if (
-        begun is None
-        or took is None
-        or not inside(begun.time)
-        or (wanted is not None and wanted not in (begun.model or ""))
-    ):
-        return
-    timed.total.turns.append(took)
-    timed.groups[name_of(asked, begun, by)].turns.append(took)
+def _end_turn(group_of: Callable[[ChatMoment], TimeTotals | None], begun: ChatMoment | None, took: int | None) -> None:
+    if begun is not None and took is not None and (group := group_of(begun)) is not None:
+        group.turns.append(took)
 
 
-def _part(before: Moment, row: Moment) -> tuple[str, bool]:
-    """The activity between two rows, and whether the wait is too long to be real."""
-    gap = row.time - before.time
-    if row.kind in TYPED or (row.kind == "tool-result" and row.is_decision):
-        return ("away" if gap > PAUSE else "human"), False
-    if row.kind == "interruption":
-        part = "tools" if before.kind == "answer" else "model"
-    elif row.kind in MODEL or row.kind in TOOLS:
-        part = "model" if row.kind in MODEL else "tools"
-    else:
-        return ("away" if gap > PAUSE else "other"), False
-    return ("away", True) if gap > LONGEST_WAIT else (part, False)
-
-
-def _with_models(rows: list[Moment]) -> list[Moment]:
+def _with_models(rows: list[ChatMoment]) -> list[ChatMoment]:
     """Every row with its model: that of the next answer in its turn, otherwise of the previous one."""
     model: str | None = None
-    named: list[Moment] = []
+    named: list[ChatMoment] = []
     for row in reversed(rows):
         if row.kind == "answer" and row.model and row.model != SYNTHETIC:
             model = row.model

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum, auto
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar, get_type_hints
 
@@ -125,19 +126,14 @@ def select(rows: RowReader, statement: str, values: Sequence[Any] | Mapping[str,
 
 def typed(kind: type[Row], rows: list[Any]) -> list[Row]:
     """Rows of the engine as named tuples; it has no truth values, so those are made of its numbers."""
-    make: Callable[[Any], Row] = kind._make  # type: ignore[attr-defined]
     hints = get_type_hints(kind)
     flags = [at for at, name in enumerate(kind._fields) if hints[name] is bool]  # type: ignore[attr-defined]
-    if not flags:
-        return list(map(make, rows))
-
-    def truthful(row: Any) -> Row:  # noqa: ANN401 - whatever the statement gives
-        values = list(row)
+    if flags and rows:
+        columns = list(zip(*rows, strict=True))
         for at in flags:
-            values[at] = bool(values[at])
-        return make(values)
-
-    return list(map(truthful, rows))
+            columns[at] = tuple(map(bool, columns[at]))
+        rows = list(zip(*columns, strict=True))
+    return list(map(partial(tuple.__new__, kind), rows))
 
 
 def views(connection: apsw.Connection) -> list[SqlView]:

@@ -10,6 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from backscroll.errors import NothingFound, UsageError
 from backscroll.library.analytics.overview import overview
+from backscroll.library.analytics.prompts import typed
 from backscroll.library.analytics.reports import Report
 from backscroll.render.html.charts import Bar, bars
 from backscroll.render.html.element import NOTHING, Html, el, join
@@ -33,12 +34,13 @@ EXPLAINED: Final = 500
 def show(request: PageRequest) -> Html:
     """The overview."""
     about, now = about_of(request, with_query=False)
-    found = overview(request.library, about, now.astimezone(UTC))
+    said = typed(request.library, about)
+    found = overview(request.library, about, now.astimezone(UTC), said, has_deletion=False)
     main = join([
         _head(request, "Stats", "Notes below each report say what was counted and what was left out.", ""),
         _cards(request, found),
         usage_chart(request.library, about, "model", "cost", ""),
-        prompt_charts(request.library, about, None if about.until else now.date()),
+        prompt_charts(said.times, about, None if about.until else now.date()),
         el("div", _most(found, "projects", "project", "Cost by project"),
            _most(found, "models", "model", "Cost by model"), _tools(found), class_="side-by-side"),
         el("h2", "What was counted"),

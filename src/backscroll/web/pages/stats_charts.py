@@ -1,7 +1,7 @@
 """The charts of each report."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any, Final
 
@@ -44,9 +44,9 @@ def usage_chart(library: Library, about: About, stack: str, show: str, period: s
     return stacked_bars(axis, shown, label=f"{TITLES[show]} by {period} and {stack}", measure=MEASURES[show])
 
 
-def prompt_charts(library: Library, about: About, today: date | None = None) -> list[Html]:
+def prompt_charts(times: Iterable[int], about: About, today: date | None = None) -> list[Html]:
     """Prompts per day over a year, and per hour over a week; the year ends on `today`, if given."""
-    whens = [local(about, time) for time in typed(library, about).times]
+    whens = [local(about, time) for time in times]
     days = Counter(when.date() for when in whens if FIRST_DAY <= when.date() < END)
     if today is not None and days:
         days[today] += 0
@@ -114,7 +114,7 @@ def _prompts(library: Library, about: About, chosen: Mapping[str, Any], report: 
 
 def _activity(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
     del chosen, report
-    return prompt_charts(library, about)[::-1]
+    return prompt_charts(typed(library, about).times, about)[::-1]
 
 
 def _tools(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
