@@ -51,7 +51,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "setup": {"archives", "homes", "local", "marks", "memory"},
         "sharing": {"indexing", "library", "marked_chats", "opened_chat"},
         "analytics": {"archives", "indexing", "keeping", "library"},
-        "chats": {"analytics", "indexing", "library", "machine"},
+        "chats": {"analytics", "indexing", "library", "machine", "opened_chat"},
     },
     "store": {
         "batches": set(),

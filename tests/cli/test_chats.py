@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -118,6 +119,57 @@ def test_an_id_that_fits_several_is_told(tmp_path: Path) -> None:
     done = run(write_home(tmp_path, files), "show", "1111")
     assert done.returncode == 2
     assert "2 chats" in done.stderr
+
+
+def test_a_chat_id_wins_over_the_id_of_a_message(tmp_path: Path) -> None:
+    one = FIRST.replace("S1", "11111111-1111-4111-8111-111111111111")
+    files = {
+        "projects/-p/11111111-1111-4111-8111-111111111111.jsonl": jsonl(draw(one)),
+        "projects/-p/22222222-2222-4222-8222-222222222222.jsonl": jsonl(
+            draw("@ session=22222222-2222-4222-8222-222222222222\n11112222 <- - user: another chat")
+        ),
+    }
+    home = write_home(tmp_path, files)
+    assert run(home, "show", "1111").stdout.startswith("# Parser")
+    assert "another chat" in run(home, "show", "11112222").stdout
+
+
+LONG = "\n".join(
+    ["@ session=S3"]
+    + [
+        f"p{n} <- {f'a{n - 1}' if n else '-'} user: prompt {n:02}\na{n} <- p{n} assistant: answer {n:02}"
+        for n in range(20)
+    ]
+)
+
+
+@pytest.fixture(scope="module")
+def long_chat(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_home(tmp_path_factory.mktemp("long"), {f"projects/-p/{session_uuid('S3')}.jsonl": jsonl(draw(LONG))})
+
+
+def test_a_message_is_shown_with_what_stands_around_it(long_chat: Path) -> None:
+    (hit,) = answer(long_chat, "search", '"answer 10"')["hits"]
+    done = run(long_chat, "show", hit["message"], "--around", "1")
+    body = done.stdout.partition("```\n\n")[2]  # without what stands at the head of the chat
+    assert re.findall(r"(?:prompt|answer) \d\d", body) == ["prompt 10", "answer 10", "prompt 11"]
+    assert "20 messages before and 17 after are left out" in done.stderr
+    usual = run(long_chat, "show", hit["message"]).stdout
+    assert "prompt 08" in usual
+    assert "prompt 07" not in usual
+
+
+def test_around_needs_the_id_of_a_message(long_chat: Path) -> None:
+    done = run(long_chat, "show", session_uuid("S3")[:8], "--around", "1")
+    assert done.returncode == 2
+    assert "not the id of a message" in done.stderr
+
+
+def test_search_prints_the_ids_that_show_takes(long_chat: Path) -> None:
+    (hit,) = answer(long_chat, "search", '"answer 10"')["hits"]
+    printed = run(long_chat, "search", '"answer 10"').stdout.splitlines()[1].split()[0]
+    assert hit["message"].startswith(printed)
+    assert "answer 10" in run(long_chat, "show", printed, "--around", "0").stdout
 
 
 def test_show_as_json_holds_every_message_with_its_branch(home: Path) -> None:

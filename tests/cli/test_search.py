@@ -62,7 +62,7 @@ def test_a_chat_is_shown_with_what_was_found_in_it(home: Path) -> None:
     lines = run(home, "tokenizer").stdout.splitlines()
     assert lines[0].startswith(f"{S1[:8]}  Parser  shop · ")
     assert lines[0].endswith("1 match")
-    assert lines[1] == "  prompt: fix the flaky tokenizer"
+    assert re.fullmatch(r"  a 2026-01-05 \d\d:\d\d prompt: fix the flaky tokenizer", lines[1])
 
 
 def test_every_kind_of_passage_is_found(home: Path) -> None:

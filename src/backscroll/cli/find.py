@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from backscroll.library import StoredChat
     from backscroll.library.library import Library
 
+AROUND = 20
+"""How many messages before and after a match are shown."""
+
 
 @click.command("find")
 @click.argument("words", metavar="[QUERY]...", nargs=-1)
@@ -27,9 +30,10 @@ if TYPE_CHECKING:
 def command(words: tuple[str, ...], sort: str) -> None:
     """Search as you type, with a preview of the selected chat.
 
-    QUERY is what `backscroll search` takes; the word you are typing matches any ending. Enter opens the chat and
-    returns to the list, Ctrl-R resumes it in Claude Code, Ctrl-Y copies the resume command, Tab pins it, Ctrl-T changes
-    the order, Esc quits; `?` shows all keys. Without a terminal, it prints what `search` or `list` would.
+    QUERY is what `backscroll search` takes; the word you are typing matches any ending. Enter opens the chat at the
+    match and returns to the list, Ctrl-R resumes it in Claude Code, Ctrl-Y copies the resume command, Tab pins it,
+    Ctrl-T changes the order, Esc quits; `?` shows all keys. Without a terminal, it prints what `search` or `list`
+    would.
 
     \b
     Examples:
@@ -89,8 +93,14 @@ def _pick(context: click.Context, library: "Library", query: str, sort: str) -> 
         change_marks(library, stored, lambda marks, sessions: marks.pin(sessions, undo=is_pinned))
         return not is_pinned
 
+    def read(stored: "StoredChat", message: str) -> None:
+        if message:
+            context.invoke(show.command, name=message, around=AROUND)
+        else:
+            context.invoke(show.command, name=stored.overview.id)
+
     actions = ChatActions(
-        show=lambda stored: context.invoke(show.command, name=stored.overview.id),
+        show=read,
         resume_line=lambda stored: resume.as_line(resume_of(library, stored)),
         check_resume=lambda stored: resume.check(resume_of(library, stored)),
         pin=pin,

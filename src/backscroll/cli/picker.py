@@ -28,12 +28,13 @@ class ChatActions:
     def __init__(
         self,
         *,
-        show: "Callable[[StoredChat], None]",
+        show: "Callable[[StoredChat, str], None]",
         resume_line: "Callable[[StoredChat], str]",
         check_resume: "Callable[[StoredChat], None]",
         pin: "Callable[[StoredChat], bool]",
     ) -> None:
         self.show = show
+        """Takes a chat and the id of a message in it, or nothing for the whole chat."""
         self.resume_line = resume_line
         self.check_resume = check_resume
         self.pin = pin
@@ -86,6 +87,7 @@ class PickerScreen:
         self._actions = actions
         self._result = PickerResult()
         self._chats: dict[str, StoredChat] = {}
+        self._messages: dict[str, str] = {}
         self._asked = ListRequest("", "", 0, 0, 0)
         self._listed: ListRequest | None = None
         self._looked: PreviewRequest | None = None
@@ -159,7 +161,7 @@ class PickerScreen:
                 picker.problem, picker.is_searching = found, False
             else:
                 same = self._listed is not None and self._listed[:2] == request[:2]
-                self._listed, self._chats = request, found.chats
+                self._listed, self._chats, self._messages = request, found.chats, found.messages
                 picker.take(found.entries, found.amount, keep=same)
         if (viewed := self._views.answered()) is not None and viewed[0] == self._looked:
             looked, lines = viewed
@@ -231,7 +233,7 @@ class PickerScreen:
         curses.endwin()
         started = time.monotonic()
         try:
-            self._actions.show(chat)
+            self._actions.show(chat, self._messages.get(chat.overview.id, ""))
             if time.monotonic() - started < 0.5:
                 # There is no pager, or it returned at once.
                 sys.stdout.write("\n-- press Enter to return --")

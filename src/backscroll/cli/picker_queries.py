@@ -113,6 +113,8 @@ class ChatList(NamedTuple):
     entries: list[PickerEntry]
     amount: str
     chats: "dict[str, StoredChat]"
+    messages: dict[str, str]
+    """The message of the passage that is shown for a chat, by the chat's id."""
 
 
 class PreviewRequest(NamedTuple):
@@ -142,7 +144,7 @@ class PickerQueries:
             chats = library.chats(limit=request.limit + 1, sort=sort)
             entries = [self._entry(library, chat, _counts(chat), now) for chat in chats[: request.limit]]
             amount = f"{request.limit:,}+ chats" if len(chats) > request.limit else plural(len(chats), "chat")
-            return ChatList(entries, amount, {chat.overview.id: chat for chat in chats})
+            return ChatList(entries, amount, {chat.overview.id: chat for chat in chats}, {})
         # The match must be visible, so a narrow list gets short snippets.
         width = max(30, request.width - LABEL_WIDTH)
         found = library.search(query, sort=request.sort, limit=request.limit, hits=1, width=width)
@@ -152,7 +154,8 @@ class PickerQueries:
             for passage in item.passages[:1]
         ]
         amount = plural(found.total_chats, "chat")
-        return ChatList(entries, amount, {item.chat.overview.id: item.chat for item in found.chats})
+        messages = {item.chat.overview.id: item.passages[0].hit.uuid or "" for item in found.chats if item.passages}
+        return ChatList(entries, amount, {item.chat.overview.id: item.chat for item in found.chats}, messages)
 
     def preview(self, looked: PreviewRequest) -> list[Line]:
         """The lines that show a chat."""

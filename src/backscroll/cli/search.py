@@ -147,7 +147,7 @@ def _write(library: "Library", found: "SearchResults", context: int | None) -> N
         path = chat.passages[0].hit.path if chat.passages else ""
         write("".join(looks(kind, text, path) for kind, text in heading.pieces))
         for passage in chat.passages:
-            line = passage_line(passage.hit, passage.snippet)
+            line = passage_line(passage.hit, passage.snippet, names_message=True)
             write("  " + "".join(looks(kind, text, path) for kind, text in line.pieces))
             if context is not None:
                 for text in library.context(passage.hit, found.query, context).splitlines():

@@ -15,8 +15,11 @@ from backscroll.render.terminal import clean, escaped, plural
 
 if TYPE_CHECKING:
     from backscroll.conversation.chat import Branch, Chat
+    from backscroll.library.chats.around_message import AroundMessage
     from backscroll.library.opened_chat import OpenedChat
     from backscroll.render.parts import PartFilter
+
+AROUND = 5
 
 
 @click.command("show")
@@ -29,6 +32,12 @@ if TYPE_CHECKING:
     "--tools", type=click.Choice(["full", "short", "none"]), default="short", help="How much of each tool call to show."
 )
 @click.option("--thinking", is_flag=True, help="Include the model's thinking.")
+@click.option(
+    "--around",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help=f"If ID is of a message: show N messages before and after it. Default: {AROUND}.",
+)
 @click.option("--raw", is_flag=True, help="Print the rows as Claude Code wrote them, one JSON object per line.")
 @click.option("--no-pager", is_flag=True, help="Do not use a pager.")
 @global_options
@@ -38,19 +47,22 @@ def command(
     agents: bool,
     tools: Literal["full", "short", "none"],
     thinking: bool,
+    around: int | None,
     raw: bool,
     no_pager: bool,
 ) -> None:
     """Read a chat in the terminal; when piped, print it as Markdown.
 
     ID is the start of a chat, session, message or agent id. Shows the active branch from its first prompt, across
-    compactions and session files.
+    compactions and session files. If it is the id of a message, as `search` prints it, shows what stands around that
+    message. --json and --raw print the whole chat or branch.
 
     \b
     Examples:
       backscroll show 4f8c
       backscroll show 4f8c --tools full --thinking --agents
       backscroll show 4f8c --branch all > chat.md
+      backscroll show 91c3d2aa --around 3
       backscroll show 4f8c --json | jq -r '.messages[] | select(.kind == "prompt") | .text'
     """
     from backscroll.render.parts import PartFilter
@@ -65,26 +77,51 @@ def command(
         for piece in json_document(share(library, stored, None)):
             click.echo(escaped(piece), nl=False)
     else:
+        from backscroll.library.chats.around_message import AroundMessage, message_named
+
         choice = PartFilter(tools, thinking, everything=request.verbosity > 0)
-        _show(library.open(stored), choice, branch, raw=raw, agents=agents, no_pager=no_pager)
+        message = message_named(library, stored, name) if not raw else None
+        if around is not None and message is None:
+            raise UsageError(f"{name} is not the id of a message", "--around needs one; backscroll search prints them")
+        opened = library.open(stored)
+        if message is not None:
+            part = AroundMessage(opened, message, AROUND if around is None else around)
+            _show_around(opened, part, choice, no_pager=no_pager)
+        else:
+            _show(opened, choice, branch, raw=raw, agents=agents, no_pager=no_pager)
     if missing := library.missing_from(stored):
         count = plural(len(missing), "file")
         hint = "run backscroll archive verify to see what is damaged"
         raise BackscrollError(f"{count} of this chat could not be found, so part of it is missing above", hint)
 
 
+def _show_around(reading: "OpenedChat", part: "AroundMessage", choice: "PartFilter", *, no_pager: bool) -> None:
+    _note_archived(reading)
+    _write_pages(_pages(part, part.branches, choice, agents=bool(part.agents)), no_pager=no_pager)
+    if part.before or part.after:
+        count = f"{plural(part.before, 'message')} before and {part.after:,} after are left out"
+        write_note(f"{count}: see backscroll show {clean(part.chat.id[:8])}, or use --around")
+
+
 def _show(reading: "OpenedChat", choice: "PartFilter", branch: str, *, raw: bool, agents: bool, no_pager: bool) -> None:
-    for session in reading.from_archive:
-        path = Path(session.origin)
-        now = "is now shorter" if path.exists() else "is gone"
-        where = now if reading.is_here(session) else f"is on {clean(session.machine)}"
-        write_note(f"read from the archive: {clean(str(path))} {where}")
+    _note_archived(reading)
     chosen = _branches(reading.chat, branch)
     if raw:
         for row in _raw_rows(chosen):
             click.echo(escaped(row.decode("utf-8", "replace")) if sys.stdout.isatty() else row)
         return
-    pages = _pages(reading, chosen, choice, agents=agents)
+    _write_pages(_pages(reading, chosen, choice, agents=agents), no_pager=no_pager)
+
+
+def _note_archived(reading: "OpenedChat") -> None:
+    for session in reading.from_archive:
+        path = Path(session.origin)
+        now = "is now shorter" if path.exists() else "is gone"
+        where = now if reading.is_here(session) else f"is on {clean(session.machine)}"
+        write_note(f"read from the archive: {clean(str(path))} {where}")
+
+
+def _write_pages(pages: Iterator[str], *, no_pager: bool) -> None:
     if sys.stdout.isatty() and not no_pager:
         click.echo_via_pager(pages)
     else:
@@ -105,7 +142,9 @@ def _branches(chat: "Chat", wanted: str) -> "list[Branch]":
     return [chat.branches[number - 1]]
 
 
-def _pages(reading: "OpenedChat", branches: "list[Branch]", choice: "PartFilter", *, agents: bool) -> Iterator[str]:
+def _pages(
+    reading: "OpenedChat | AroundMessage", branches: "list[Branch]", choice: "PartFilter", *, agents: bool
+) -> Iterator[str]:
     from backscroll.render.documents import document_parts, markdown_of
 
     if sys.stdout.isatty():

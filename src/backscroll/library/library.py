@@ -195,10 +195,12 @@ class Library:
         return self.reader.chats(self.parse(query), sort=order, limit=limit, offset=offset)
 
     def find(self, name: str) -> StoredChat:
-        """The chat whose id (or a session, message or agent id in it) starts with `name`."""
+        """The chat whose id (or a session, message or agent id in it) starts with `name`; its own ids come first."""
         found = self.reader.find(name.lower()) or self.reader.find(name)
-        exact = [chat for chat in found if {name, name.lower()} & {chat.overview.id, *chat.overview.sessions}]
-        found = exact if len(exact) == 1 else found
+        names = {chat.key: [own.lower() for own in (chat.overview.id, *chat.overview.sessions)] for chat in found}
+        exact = [chat for chat in found if name.lower() in names[chat.key]]
+        own = [chat for chat in found if any(one.startswith(name.lower()) for one in names[chat.key])]
+        found = exact if len(exact) == 1 else own or found
         if not found:
             raise NothingFound(f"no chat, session, message or agent id starts with {name}", "see backscroll list")
         if len(found) > 1:

@@ -99,14 +99,18 @@ def heading_of(
     ))  # fmt: skip
 
 
-def passage_line(hit: Any, excerpt: Excerpt) -> StyledLine:  # noqa: ANN401
-    """The line that a passage is shown on."""
+def passage_line(hit: Any, excerpt: Excerpt, *, names_message: bool = False) -> StyledLine:  # noqa: ANN401
+    """The line that a passage is shown on; `names_message` adds the start of its message's id and the local time."""
     label = f"{hit.role} {hit.tool}" if hit.tool else str(hit.role)
     if hit.agent:
         label += " (agent)"
     if hit.is_abandoned:
         label += " (rewound)"
-    return StyledLine((("label", f"{clean_line(label)}: "), *highlighted(excerpt)))
+    named: list[tuple[str, str]] = []
+    if names_message and hit.uuid:
+        when = moment_of(hit.time)
+        named = [("id", clean_line(hit.uuid[:8])), ("dim", f" {local_minute(when)} " if when else " ")]
+    return StyledLine((*named, ("label", f"{clean_line(label)}: "), *highlighted(excerpt)))
 
 
 def highlighted(excerpt: Excerpt) -> Iterator[tuple[str, str]]:
@@ -125,6 +129,11 @@ def highlighted(excerpt: Excerpt) -> Iterator[tuple[str, str]]:
 def moment_of(microseconds: int | None) -> datetime | None:
     """A time as the store has it."""
     return EPOCH + timedelta(microseconds=microseconds) if microseconds is not None else None
+
+
+def local_minute(when: datetime) -> str:
+    """A time to the minute, where the user is."""
+    return f"{when.astimezone():%Y-%m-%d %H:%M}"
 
 
 def ago(when: datetime, now: datetime) -> str:
