@@ -21,7 +21,7 @@ from backscroll.archive.archive import Archive
 from backscroll.archive.verify import verify
 from backscroll.files.homes import Home
 from backscroll.library.indexing import ingest as ingest_module
-from backscroll.library.indexing import update as update_module
+from backscroll.library.indexing import words as words_module
 from backscroll.library.local import local_library
 from backscroll.library.marks import change_marks
 from bench.faults.processes import PATIENCE, Child, Ended, answer_of, command, import_everything
@@ -236,8 +236,8 @@ def make_world(root: Path, names: Iterable[str] = ()) -> World:
     import_everything()
     # Several batches, transactions and commits even of so small a home.
     ingest_module.BATCH_FILES = 2  # type: ignore[misc]
-    update_module.PASSAGES_AT_ONCE = 40  # type: ignore[misc]
-    update_module.TEXT_PER_COMMIT = 8_000  # type: ignore[misc]
+    words_module.PASSAGES_AT_ONCE = 40  # type: ignore[misc]
+    words_module.TEXT_PER_COMMIT = 8_000  # type: ignore[misc]
     world = World(root)
     generate(world.home, sessions=SESSIONS, total_bytes=40_000, seed=4, mix=Mix(problems=0.0))
     sessions = sorted(world.home.glob("projects/*/*.jsonl"), key=lambda path: path.name)

@@ -18,7 +18,7 @@ from backscroll.library.indexing.follow import _take as take_changes
 from backscroll.library.indexing.ingest import Ingest
 from backscroll.library.indexing.prices import load_prices
 from backscroll.library.indexing.sources import Sources
-from backscroll.library.indexing.update import NoProgress, index_texts
+from backscroll.library.indexing.words import index_texts
 from backscroll.library.library import Library
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl
@@ -119,7 +119,7 @@ def follow_while_it_changes(library: Library, shelf: Shelf, disk: Disk) -> None:
             disk.moment()
             take_changes(ingest, library, present, batch, writer)
             disk.moment()
-            index_texts(store, Sources([home], writer), NoProgress(), recent=ingest.recent)
+            index_texts(store, Sources([home], writer), ingest.recent)
             ingest.finish()
 
         for _ in range(ROUNDS):

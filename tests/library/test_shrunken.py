@@ -17,7 +17,7 @@ from backscroll.library.indexing.follow import _take as take_changes
 from backscroll.library.indexing.ingest import Ingest
 from backscroll.library.indexing.prices import load_prices
 from backscroll.library.indexing.sources import Sources
-from backscroll.library.indexing.update import NoProgress, index_texts
+from backscroll.library.indexing.words import index_texts
 from backscroll.library.keeping.forget import forget
 from backscroll.library.keeping.kept_versions import find_kept
 from backscroll.library.local import local_library
@@ -230,7 +230,7 @@ def test_a_session_that_is_emptied_while_it_is_followed_hides_nothing(shelf: She
             present.take(batch)
             capture_changed(writer, home, home.machine, batch)
             take_changes(ingest, library, present, batch, writer)
-            index_texts(store, Sources([home], writer), NoProgress())
+            index_texts(store, Sources([home], writer))
             ingest.finish()
             sizes.append(len(store.indexed_files()))
     assert sizes == [2, 2, 1]

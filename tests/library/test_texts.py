@@ -11,7 +11,7 @@ from backscroll.files.homes import Home
 from backscroll.files.reading import LONGEST_LINE
 from backscroll.files.source_key import SourceKey
 from backscroll.library.archives import archive_folder
-from backscroll.library.indexing import texts, update
+from backscroll.library.indexing import texts, words
 from backscroll.library.local import local_library
 from backscroll.library.searching.search import UNREADABLE
 from backscroll.store.base import PassageText
@@ -132,7 +132,7 @@ def test_texts_go_to_the_index_in_batches_that_are_bounded_by_their_length(
         index(store, documents)
 
     monkeypatch.setattr(LocalStore, "index", counting)
-    monkeypatch.setattr(update, "TEXT_AT_ONCE", 5_000)
+    monkeypatch.setattr(words, "TEXT_AT_ONCE", 5_000)
     lines = "\n".join(f"a{n} <- a{n - 1} assistant: zebra {'word ' * 200}" for n in range(60))
     shelf.write(session_file("S1", lines)).update()
     assert sum(batches) > 60_000
@@ -151,8 +151,8 @@ def test_long_texts_are_committed_before_the_engine_holds_many_of_them(
         flush(store)
 
     monkeypatch.setattr(LocalStore, "flush", counting)
-    monkeypatch.setattr(update, "TEXT_AT_ONCE", 2_000)
-    monkeypatch.setattr(update, "TEXT_PER_COMMIT", 10_000)
+    monkeypatch.setattr(words, "TEXT_AT_ONCE", 2_000)
+    monkeypatch.setattr(words, "TEXT_PER_COMMIT", 10_000)
     lines = "\n".join(f"a{n} <- a{n - 1} assistant: zebra {'word ' * 200}" for n in range(60))
     shelf.write(session_file("S1", lines)).update()
     assert len(held) >= 5

@@ -7,7 +7,7 @@ import pytest
 from backscroll.errors import StorageError
 from backscroll.files.homes import Home
 from backscroll.library.indexing.sources import Sources
-from backscroll.library.indexing.update import NoProgress, index_texts
+from backscroll.library.indexing.words import index_texts
 from backscroll.library.local import local_library
 from tests.library.support import Shelf
 from tests.support.homes import session_file
@@ -30,7 +30,7 @@ def test_words_that_could_not_be_read_are_read_again_even_if_the_update_then_fai
         monkeypatch.setattr(store, "flush", flush_and_fail)
         nowhere = Sources([], None)
         with pytest.raises(StorageError):
-            index_texts(store, nowhere, NoProgress())
+            index_texts(store, nowhere)
     shelf.update()
 
     assert shelf.total("zirconium") == shelf.rebuilt().total("zirconium") == 2  # the title, and what was said

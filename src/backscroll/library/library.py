@@ -24,7 +24,8 @@ from backscroll.library.indexing.sources import (
     take_beside,
 )
 from backscroll.library.indexing.texts import Texts
-from backscroll.library.indexing.update import ForgottenRowsError, Progress, Updated, catalogue_stamp, look, update
+from backscroll.library.indexing.update import ForgottenRowsError, Updated, catalogue_stamp, look, update
+from backscroll.library.indexing.words import Progress
 from backscroll.library.machine import ensure_machine, read_machine
 from backscroll.library.marks import Marks, read_marks
 from backscroll.library.opened_chat import OpenedChat

@@ -36,11 +36,11 @@ class FileFlags:
 
 def add_record(
     batch: Batch, flags: FileFlags, file: int, number: int, start: int, length: int, record: Record, row: Row | None
-) -> None:
-    """Add a record with its passages to a batch, unless it is not a row and has no text."""
+) -> list[Passage]:
+    """Add a record with its passages to a batch, unless it is not a row and has no text; return its passages."""
     passages = [passage for passage in passages_of(record, row.kind if row else None) if _has_text(passage)]
     if row is None and not passages:
-        return
+        return passages
     name = len(batch.records)
     if row is None:
         columns = RecordColumns(
@@ -82,6 +82,7 @@ def add_record(
                 BlockColumns(block, name, passage.number, passage.role, None, None, None, None, state, size)
             )
             flags.thinking |= passage.role is Role.THINKING
+    return passages
 
 
 def _call(

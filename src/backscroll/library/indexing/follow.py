@@ -19,14 +19,8 @@ from backscroll.library.indexing.ingest import Ingest
 from backscroll.library.indexing.plan import is_tracked, plan, tasks_for, transcript_of
 from backscroll.library.indexing.prices import load_prices
 from backscroll.library.indexing.sources import Sources, beside_keys, earlier_versions
-from backscroll.library.indexing.update import (
-    NoProgress,
-    Progress,
-    catalogue_stamp,
-    index_texts,
-    is_forgotten,
-    without_forgotten,
-)
+from backscroll.library.indexing.update import catalogue_stamp, is_forgotten, without_forgotten
+from backscroll.library.indexing.words import NoProgress, Progress, index_texts
 from backscroll.store.reader import IndexedFile
 
 if TYPE_CHECKING:
@@ -105,7 +99,7 @@ def follow(
                 before = (work.files, work.records, work.lines, work.size)
                 _take(ingest, library, present, batch, writer)
                 store.note("catalogue", catalogue_stamp(settings))
-                passages = index_texts(store, Sources(homes, writer), NoProgress(), recent=ingest.recent)
+                passages = index_texts(store, Sources(homes, writer), ingest.recent)
                 ingest.finish()
                 files, records, lines, size = (
                     now - then

@@ -19,7 +19,7 @@ from backscroll.conversation.transcripts import Transcript, TranscriptPlace
 from backscroll.files.discovery import Unreadable
 from backscroll.files.layout import TRANSCRIPTS, FileKind
 from backscroll.files.reading import Bookmark
-from backscroll.library.indexing.recent_records import RecentRecords
+from backscroll.library.indexing.recent_texts import RecentTexts
 from backscroll.library.indexing.sources import (
     Item,
     SourceError,
@@ -39,10 +39,14 @@ from backscroll.store.batches import Batch, ChatKeys, FileColumns, ProblemColumn
 from backscroll.store.columns import FileFlags, add_record, add_spilled, change_of, title_of
 from backscroll.store.reader import IndexedFile
 
-BATCH_BYTES: Final = 32 * 1024 * 1024
+FIRST_BATCH_BYTES: Final = 2 * 1024 * 1024
+BATCH_BYTES: Final = 16 * 1024 * 1024
+"""How much is read between two commits: the first time, and at most. It doubles in between."""
 BATCH_FILES: Final = 500
 MOST_ROWS: Final = 100_000
-"""How many rows of chats are held between batches."""
+"""How many rows of chats are held between runs, for those that go on."""
+BULK_ROWS: Final = 25_000
+"""How many between the batches of one run: few of them go on in the next batch, and 1,000 rows take 1 MB."""
 MOST_FILES: Final = 4_000
 """From how many files: a chat takes about 10 kB even without rows."""
 RECORDS_AT_ONCE: Final = 1000
@@ -51,10 +55,15 @@ RECORDS_AT_ONCE: Final = 1000
 class Ingest:
     """Fills a store. Keeps the chats it has seen, so that following a session costs only what is new."""
 
-    def __init__(self, store: Store, on_bytes: Callable[[int], object] = lambda _: None) -> None:
+    def __init__(
+        self, store: Store, on_bytes: Callable[[int], object] = lambda _: None, recent: RecentTexts | None = None
+    ) -> None:
         self.work = Work()
+        self.recent = recent or RecentTexts()
+        """The texts of what was read last, for their words."""
         self._store = store
         self._on_bytes = on_bytes
+        self._batch = Batch()
         self._forget()
 
     def run(
@@ -64,8 +73,12 @@ class Ingest:
         archived: Iterable[IndexedFile] = (),
         *,
         later: bool = False,
+        after_batch: Callable[[], object] | None = None,
     ) -> None:
-        """Read everything, batch by batch. `archived` are files that only the archive has.
+        """Read everything, batch by batch, and call `after_batch` when one is written.
+
+        `archived` are files that only the archive has. The first batches are small, so that something can be listed
+        soon.
 
         With `later`, the overviews of chats that only grew are left to `finish`: they cost more the longer a chat is,
         and searches do not need them. If `finish` never runs, the next run does it.
@@ -74,15 +87,22 @@ class Ingest:
         gone = list(removed)
         kept = list(archived)
         some: list[Task] = []
-        size = 0
+        size, most = 0, FIRST_BATCH_BYTES
         for task in tasks:
             some.append(task)
             size += new_bytes(task)
-            if size >= BATCH_BYTES or len(some) >= BATCH_FILES:
+            if size >= most or len(some) >= BATCH_FILES:
                 self._take(some, gone, kept)
+                self._release(BULK_ROWS)
+                if after_batch is not None:
+                    after_batch()
                 some, size, gone, kept = [], 0, [], []
+                most = min(most * 2, BATCH_BYTES)
         if some or gone or kept or (not later and self._store.noted("overdue")):
             self._take(some, gone, kept)
+            self._release(MOST_ROWS)
+            if after_batch is not None:
+                after_batch()
 
     def finish(self) -> None:
         """Write the overviews that were left for later."""
@@ -110,7 +130,11 @@ class Ingest:
             self.work.records, self.work.chats = before.records, before.chats
             tasks = [task for task in tasks if not any(task is one for one in failed)]
         self.work.unreadable[reported:] = dict.fromkeys(self.work.unreadable[reported:])
-        if (self._rows > MOST_ROWS or len(self._numbers) > MOST_FILES) and not self._is_overdue:
+        self._batch = Batch()  # what was written need not stay in memory while its words are indexed
+
+    def _release(self, most_rows: int) -> None:
+        """Let go of the chats if there are many."""
+        if (self._rows > most_rows or len(self._numbers) > MOST_FILES) and not self._is_overdue:
             self._forget()
             gc.collect()  # chats have reference cycles, and commands hardly ever run the cycle collector
 
@@ -133,7 +157,7 @@ class Ingest:
             batch.archived.append(known.id)
             self._written.pop(known.source, None)
         failed = []
-        self.recent.expect(sum(map(new_bytes, tasks)))
+        self.recent.clear()
         for task in tasks:
             try:
                 self._take_file(task)
@@ -257,8 +281,10 @@ class Ingest:
         rows = self._chats.add(place, [record for record, _, _ in chunk])
         uuids = self._uuids.setdefault(place.file, set())
         for (record, start, length), row in zip(chunk, rows, strict=True):
-            add_record(self._batch, flags, number, position, start, length, record, row)
-            self.recent.add(place.file, start, length, record)
+            passages = add_record(self._batch, flags, number, position, start, length, record, row)
+            if self.recent.is_open(length):
+                for passage in passages:
+                    self.recent.add(place.file, start, length, passage.number, passage.text())
             position += 1
             flags.image = flags.image or has_picture(record)
             if title := title_of(record):
@@ -376,8 +402,6 @@ class Ingest:
     def _forget(self) -> None:
         """Release the chats; they are loaded again when something is added to them."""
         self._chats = Chats()
-        self.recent = RecentRecords()
-        """What was read last, for the words of it."""
         self._numbers: dict[str, int] = {}
         self._uuids: dict[str, set[str]] = {}
         self._loaded: set[int] = set()

@@ -10,7 +10,7 @@ from backscroll.conversation.passages import Passage, passages_of
 from backscroll.errors import BackscrollError, StorageError
 from backscroll.files.reading import LONGEST_LINE, Line, Reading, pieces_of
 from backscroll.files.source_key import SourceKey
-from backscroll.library.indexing.recent_records import RecentRecords
+from backscroll.library.indexing.recent_texts import RecentTexts
 from backscroll.library.indexing.sources import Source
 from backscroll.records.decode import Problem, decode_line
 from backscroll.records.long_lines import decode_long_line
@@ -24,8 +24,8 @@ Read = Callable[[int, int], bytes]
 class Texts:
     """Reads passages. Keeps its files open, so use it for one answer and close it."""
 
-    def __init__(self, find: Callable[[str], Source | None], recent: RecentRecords | None = None) -> None:
-        """`find` returns the source of a file that may be read."""
+    def __init__(self, find: Callable[[str], Source | None], recent: RecentTexts | None = None) -> None:
+        """`find` returns the source of a file that may be read; `recent` texts are taken from there instead."""
         self._find = find
         self._recent = recent
         self._open: OrderedDict[str, Reading | KeptReading] = OrderedDict()
@@ -42,6 +42,9 @@ class Texts:
 
     def text(self, source: str, start: int, length: int, number: int) -> str:
         """What a passage of a source says; empty where it cannot be read any more."""
+        held = self._recent.find(source, start, length, number) if self._recent else None
+        if held is not None:
+            return held
         name = SourceKey.parse(source).path
         if not name.endswith(".jsonl"):
             text = self._bytes(source, start, length).decode("utf-8", "replace")
@@ -66,10 +69,8 @@ class Texts:
         """The record at this position; None if it cannot be read."""
         if self._last[:2] == (source, start):
             return self._last[2]
-        found: Record | Problem | None = self._recent.find(source, start, length) if self._recent else None
-        if found is not None:
-            pass
-        elif length > LONGEST_LINE:
+        found: Record | Problem | None
+        if length > LONGEST_LINE:
             line = Line(start, start + length, None)
             try:
                 found = next(iter(decode_long_line(pieces_of(self._reader(source), line))), None)

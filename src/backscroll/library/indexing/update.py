@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Final, Protocol
 
 from backscroll import __version__
 from backscroll.archive.archive import Archive
@@ -21,42 +19,16 @@ from backscroll.files.source_key import SourceKey
 from backscroll.library.archives import archive_folder
 from backscroll.library.indexing.costs import cost_with
 from backscroll.library.indexing.ingest import Ingest
-from backscroll.library.indexing.plan import plan
+from backscroll.library.indexing.plan import Plan, plan
 from backscroll.library.indexing.prices import load_prices
-from backscroll.library.indexing.recent_records import RecentRecords
+from backscroll.library.indexing.recent_texts import MOST_BYTES, RecentTexts
 from backscroll.library.indexing.sources import Sources
 from backscroll.library.indexing.tasks import Work
-from backscroll.library.indexing.texts import Texts
+from backscroll.library.indexing.words import NoProgress, Progress, WordIndexing
 from backscroll.library.machine import Machine
 from backscroll.settings import Settings
-from backscroll.store.base import PassageText, Store
-from backscroll.store.reader import EVERYTHING, IndexedFile
-
-PASSAGES_AT_ONCE: Final = 2000
-TEXT_AT_ONCE: Final = 4_000_000
-"""How many characters are held for the index, plus one text."""
-TEXT_PER_COMMIT: Final = 48_000_000
-"""How many characters are indexed before a commit; commits cost time, and so does waiting for one."""
-
-
-class Progress(Protocol):
-    """Receives progress."""
-
-    def begin(self, what: str, total: int, unit: str = "bytes") -> None:
-        """Start a task with this many units."""
-
-    def add(self, count: int) -> None:
-        """Report more units done."""
-
-
-class NoProgress:
-    """Ignores progress."""
-
-    def begin(self, what: str, total: int, unit: str = "bytes") -> None:
-        """Ignore progress."""
-
-    def add(self, count: int) -> None:
-        """Do not mind."""
+from backscroll.store.base import Store
+from backscroll.store.reader import IndexedFile
 
 
 @dataclass
@@ -112,7 +84,6 @@ def update(
     store.use_prices(cost_with(prices), prices.fingerprint)
     store.note("price table", price_table(settings))
     archive: Archive | None = None
-    recent: RecentRecords | None = None
     is_unread = False
     is_first = not has_catalogue(archive_folder(settings))
     with _beside() as (pool, stop):
@@ -130,21 +101,32 @@ def update(
             raise ForgottenRowsError
         if not work.is_empty or store.noted("overdue"):
             progress.begin("reading", work.size)
-            ingest = Ingest(store, progress.add)
-            ingest.run(work.tasks, work.removed, work.archived)
-            done.work, recent = ingest.work, ingest.recent
-            del ingest  # and with it the chats that it holds
+            _read(store, work, Sources(homes, archive), done, progress, with_text=with_text)
             done.removed, done.archived = len(work.removed), len(work.archived)
         if keeping:
             keeping.result()
     if not is_unread:
         store.note("catalogue", catalogue_stamp(settings) if is_first else stamp)
     if with_text:
-        done.passages = index_texts(store, Sources(homes, archive), progress, done.unreadable, recent)
+        with WordIndexing(store, Sources(homes, archive)) as words:
+            words.index(progress)
+            done.unreadable += words.finish()
+            done.passages += words.passages
     store.remove_superseded()
     done.unreadable += [*done.work.unreadable, *(item for found in discoveries for item in found.unreadable)]
     done.notices += store.take_notices()
     return done
+
+
+def _read(store: Store, work: Plan, sources: Sources, done: Updated, progress: Progress, *, with_text: bool) -> None:
+    """Read files into rows, batch by batch, and after each the words of it, while its texts are in memory."""
+    recent = RecentTexts(MOST_BYTES if with_text else 0)
+    ingest = Ingest(store, progress.add, recent)
+    with WordIndexing(store, sources, recent) as words:
+        ingest.run(work.tasks, work.removed, work.archived, after_batch=words.index if with_text else None)
+        if with_text:
+            done.unreadable += words.finish()
+        done.work, done.passages = ingest.work, words.passages
 
 
 class ForgottenRowsError(Exception):
@@ -184,59 +166,6 @@ def _note_forgotten(store: Store, found: Sequence[Discovery], shown: Sequence[Di
     said = json.dumps(sorted(left_out)) if left_out else ""
     if said != (store.noted("forgotten") or ""):
         store.note("forgotten", said)
-
-
-def index_texts(
-    store: Store,
-    sources: Sources,
-    progress: Progress,
-    unreadable: list[Unreadable] | None = None,
-    recent: RecentRecords | None = None,
-) -> int:
-    """Index passages that are not searchable yet; return how many. Those in `recent` records are not read again.
-
-    Can be stopped at any point and continues there. A file that the system fails to read is added to `unreadable`, and
-    the next update reads all of it again.
-    """
-    done = size = 0
-    with Texts(sources.find, recent) as texts:
-        while spots := store.next_passages(PASSAGES_AT_ONCE):
-            if done == 0:
-                progress.begin("indexing", store.within(EVERYTHING).pending().passages, "passages")
-            documents: list[PassageText] = []
-            held = 0
-            for spot in spots:
-                text = spot.title or texts.text(spot.source, spot.start, spot.length, spot.number)
-                documents.append(PassageText(spot, text))
-                held += len(text)
-                if held > TEXT_AT_ONCE:
-                    size += _index(store, documents, progress)
-                    documents, held = [], 0
-                if size > TEXT_PER_COMMIT:  # also in between: until a commit the engine may hold every text
-                    _flush(store, texts)
-                    size = 0
-            size += _index(store, documents, progress)
-            done += len(spots)
-        _flush(store, texts)
-    if recent is not None:
-        recent.clear()
-    if unreadable is not None:
-        unreadable += [Unreadable(Path(SourceKey.parse(one).name), reason) for one, reason in texts.failed.items()]
-    return done
-
-
-def _index(store: Store, documents: list[PassageText], progress: Progress) -> int:
-    """Index some texts; return how many characters."""
-    store.index(documents)
-    progress.add(len(documents))
-    return sum(len(document.text) for document in documents)
-
-
-def _flush(store: Store, texts: Texts) -> None:
-    """Make the words searchable, but first record what could not be read, so that a crash does not lose it."""
-    if texts.failed:
-        store.read_again(texts.failed)
-    store.flush()
 
 
 def price_table(settings: Settings) -> str:

@@ -39,7 +39,7 @@ HALF_LIFE_DAYS: Final = 365.0
 """Half-life of a passage's weight. Weights are relative, so they do not age."""
 SEGMENT_FILES: Final = ("fast", "fieldnorm", "idx", "pos", "store", "term")
 MOST_LOOKED_AT: Final = 50_000
-HEAP: Final = 96_000_000
+HEAP: Final = 48_000_000
 
 
 class _Deletes(msgspec.Struct):

@@ -1,0 +1,113 @@
+"""Index the words of what was read into rows."""
+
+from pathlib import Path
+from typing import Final, Protocol, Self
+
+from backscroll.files.discovery import Unreadable
+from backscroll.files.source_key import SourceKey
+from backscroll.library.indexing.recent_texts import RecentTexts
+from backscroll.library.indexing.sources import Sources
+from backscroll.library.indexing.texts import Texts
+from backscroll.store.base import PassageText, Store
+from backscroll.store.reader import EVERYTHING
+
+PASSAGES_AT_ONCE: Final = 2000
+TEXT_AT_ONCE: Final = 4_000_000
+"""How many characters are held for the index, plus one text."""
+FIRST_COMMIT: Final = 6_000_000
+"""After how many characters the first words can be searched for."""
+TEXT_PER_COMMIT: Final = 48_000_000
+"""How many characters are indexed before a commit; commits cost time, and so does waiting for one."""
+
+
+class Progress(Protocol):
+    """Receives progress."""
+
+    def begin(self, what: str, total: int, unit: str = "bytes") -> None:
+        """Start a task with this many units."""
+
+    def add(self, count: int) -> None:
+        """Report more units done."""
+
+
+class NoProgress:
+    """Ignores progress."""
+
+    def begin(self, what: str, total: int, unit: str = "bytes") -> None:
+        """Ignore progress."""
+
+    def add(self, count: int) -> None:
+        """Ignore progress."""
+
+
+class WordIndexing:
+    """Indexes the passages that are not searchable yet, as often as it is asked to; `finish` makes all of them visible.
+
+    Can be stopped at any point, and the next one continues there. Use it as a context: it keeps files open.
+    """
+
+    def __init__(self, store: Store, sources: Sources, recent: RecentTexts | None = None) -> None:
+        """What is among the `recent` texts is not read again."""
+        self.passages = 0
+        """How many were indexed."""
+        self._store = store
+        self._recent = recent
+        self._texts = Texts(sources.find, recent)
+        self._size = 0
+        self._commit_at = min(FIRST_COMMIT, TEXT_PER_COMMIT)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._texts.close()
+
+    def index(self, progress: Progress | None = None) -> None:
+        """Index everything that waits, the most useful passages first."""
+        has_begun = progress is None
+        while spots := self._store.next_passages(PASSAGES_AT_ONCE):
+            if progress is not None and not has_begun:
+                progress.begin("indexing", self._store.within(EVERYTHING).pending().passages, "passages")
+                has_begun = True
+            documents: list[PassageText] = []
+            held = 0
+            for spot in spots:
+                text = spot.title or self._texts.text(spot.source, spot.start, spot.length, spot.number)
+                documents.append(PassageText(spot, text))
+                held += len(text)
+                if held > TEXT_AT_ONCE:
+                    self._add(documents, held, progress)
+                    documents, held = [], 0
+            self._add(documents, held, progress)
+        if self._recent is not None:
+            self._recent.clear()
+
+    def finish(self) -> list[Unreadable]:
+        """Make everything searchable. Returns the files that the system failed to read: the next update reads them."""
+        self._flush()
+        failed = self._texts.failed
+        return [Unreadable(Path(SourceKey.parse(source).name), reason) for source, reason in failed.items()]
+
+    def _add(self, documents: list[PassageText], size: int, progress: Progress | None) -> None:
+        self._store.index(documents)
+        self.passages += len(documents)
+        self._size += size
+        if progress is not None:
+            progress.add(len(documents))
+        if self._size > self._commit_at:  # also in between: until a commit the engine may hold every text
+            self._flush()
+            self._size, self._commit_at = 0, TEXT_PER_COMMIT
+
+    def _flush(self) -> None:
+        """Make the words searchable, but first record what could not be read, so that a crash does not lose it."""
+        if self._texts.failed:
+            self._store.read_again(self._texts.failed)
+        self._store.flush()
+
+
+def index_texts(store: Store, sources: Sources, recent: RecentTexts | None = None) -> int:
+    """Index what is not searchable yet; return how many passages."""
+    with WordIndexing(store, sources, recent) as words:
+        words.index()
+        words.finish()
+        return words.passages
