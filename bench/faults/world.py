@@ -20,7 +20,7 @@ from uuid import NAMESPACE_URL, uuid5
 from backscroll.archive.archive import Archive
 from backscroll.archive.verify import verify
 from backscroll.files.homes import Home
-from backscroll.library.indexing import ingest as ingest_module
+from backscroll.library.indexing import tasks as tasks_module
 from backscroll.library.indexing import words as words_module
 from backscroll.library.local import local_library
 from backscroll.library.marks import change_marks
@@ -235,7 +235,7 @@ def make_world(root: Path, names: Iterable[str] = ()) -> World:
     """A home that was read, kept and backed up, and has changed since; with what is right after these scenarios."""
     import_everything()
     # Several batches, transactions and commits even of so small a home.
-    ingest_module.BATCH_FILES = 2  # type: ignore[misc]
+    tasks_module.BATCH_FILES = 2  # type: ignore[misc]
     words_module.PASSAGES_AT_ONCE = 40  # type: ignore[misc]
     words_module.TEXT_PER_COMMIT = 8_000  # type: ignore[misc]
     world = World(root)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from backscroll.files.homes import Home
-from backscroll.library.indexing import ingest as ingest_module
+from backscroll.library.indexing import tasks as tasks_module
 from backscroll.library.indexing import words as words_module
 from backscroll.library.local import local_library
 from backscroll.settings import Settings
@@ -76,7 +76,7 @@ def watch_transactions(stops: Stops) -> None:
 
 def update(home: Path, library: Path, *, rebuild: bool = False) -> None:
     """All of it, in several batches, transactions and commits even of a small home."""
-    ingest_module.BATCH_FILES = 2  # type: ignore[misc]
+    tasks_module.BATCH_FILES = 2  # type: ignore[misc]
     words_module.PASSAGES_AT_ONCE = 5  # type: ignore[misc]
     words_module.TEXT_PER_COMMIT = 400  # type: ignore[misc]
     settings = Settings(homes=(home,), library=library, file=library / "settings.toml")

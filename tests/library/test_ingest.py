@@ -17,6 +17,7 @@ from backscroll.files import reading
 from backscroll.files.discovery import discover
 from backscroll.library.archives import archive_folder, find_archive
 from backscroll.library.indexing import ingest as ingest_module
+from backscroll.library.indexing import tasks as tasks_module
 from backscroll.library.indexing.ingest import Ingest
 from backscroll.library.indexing.plan import plan
 from backscroll.library.indexing.update import Updated
@@ -599,7 +600,7 @@ def test_what_a_list_shows_may_come_later_and_is_not_lost_if_it_never_does(shelf
 
 def test_letting_go_of_chats_between_batches_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Many small files: only some are held at a time, and a file may belong to a chat that was let go of."""
-    monkeypatch.setattr(ingest_module, "BATCH_FILES", 1)
+    monkeypatch.setattr(tasks_module, "BATCH_FILES", 1)
     monkeypatch.setattr(ingest_module, "MOST_FILES", 1)
     held = []
     forget_chats = Ingest._forget

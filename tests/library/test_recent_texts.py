@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from backscroll.files.reading import LONGEST_LINE
-from backscroll.library.indexing import ingest, sources, texts
+from backscroll.library.indexing import ingest, sources, tasks, texts
 from backscroll.library.indexing.recent_texts import RecentTexts
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl
@@ -45,8 +45,8 @@ def test_an_appended_record_is_decoded_once(tmp_path: Path, decoded: Counter[str
 def test_a_first_update_decodes_every_record_once(
     tmp_path: Path, decoded: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ingest, "FIRST_BATCH_BYTES", 1)  # several batches
-    monkeypatch.setattr(ingest, "BATCH_BYTES", 1)
+    monkeypatch.setattr(tasks, "FIRST_BATCH_BYTES", 1)  # several batches
+    monkeypatch.setattr(tasks, "BATCH_BYTES", 1)
     monkeypatch.setattr(ingest, "BULK_ROWS", 1)  # the chats are let go after each of them
     shelf = Shelf(tmp_path)
     for number in range(4):

@@ -70,7 +70,9 @@ def command(
         fields.append(Field("before", "<", parse_moment(until, now, end=True)))
     request = current_request()
     wanted = Query(query, All((*fields, *parse(query, now).root.parts)))
-    library = open_library(request)
+    # The newest chats come first, and are read first: a person need not wait for the rest, but a program does.
+    is_shown_soon = wanted.is_empty and sort == "newest" and not request.json and sys.stdout.isatty()
+    library = open_library(request, soon=is_shown_soon)
     chats = library.chats(wanted, limit=limit, sort=sort)
     if not chats:
         raise NothingFound("no chats", "use fewer filters, or choose a home with --home")

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from backscroll.library.indexing.update import Updated
     from backscroll.library.library import Library
 
+SOON = 0.8
+"""How long a first update may take before the newest chats are listed, in seconds."""
+
 
 def write(text: str = "") -> None:
     """Print a line of the result. The caller has cleaned text from transcripts."""
@@ -93,10 +96,13 @@ def write_no_history(request: "Request", *, as_json: bool = False) -> None:
     request.reads_history = False
 
 
-def open_library(request: "Request", *, with_text: bool = False, as_it_is: bool = False) -> "Library":
+def open_library(
+    request: "Request", *, with_text: bool = False, as_it_is: bool = False, soon: bool = False
+) -> "Library":
     """Open the library of the chosen homes, and bring it up to date first if anything changed.
 
-    `with_text` also indexes the words, for searches. `as_it_is` leaves the archive unchanged.
+    `with_text` also indexes the words, for searches. `as_it_is` leaves the archive unchanged. With `soon`, a first
+    update reads the newest sessions for a second, and leaves the rest for the next one.
     """
     from backscroll.library.homes import open_homes
     from backscroll.library.local import local_library
@@ -105,9 +111,12 @@ def open_library(request: "Request", *, with_text: bool = False, as_it_is: bool 
     settings = request.settings()
     homes = open_homes(settings)
     library = local_library(settings, homes, keeps=not as_it_is)
+    end = time.monotonic() + SOON
     try:
         with ProgressLine(quiet=request.quiet) as progress:
-            updated = library.refresh(with_text=with_text, progress=progress)
+            updated = library.refresh(
+                with_text=with_text, progress=progress, is_enough=lambda: soon and time.monotonic() > end
+            )
     except (OSError, StorageError) as error:
         if isinstance(error, DiskFull | TooManyOpenFiles | OutOfMemory):
             raise
@@ -123,6 +132,9 @@ def open_library(request: "Request", *, with_text: bool = False, as_it_is: bool 
     click.get_current_context().call_on_close(library.close)
     if updated is not None and not request.quiet:
         write_update_notes(updated, verbose=request.verbosity > 0)
+        if updated.unread:
+            read = updated.files - updated.unread
+            write_note(f"reading: {read:,} of {updated.files:,} files so far; backscroll update reads the rest")
     return library
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import Self
@@ -25,7 +25,7 @@ from backscroll.library.indexing.sources import (
 )
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.indexing.update import ForgottenRowsError, Updated, catalogue_stamp, look, update
-from backscroll.library.indexing.words import Progress
+from backscroll.library.indexing.words import IsEnough, Progress, never
 from backscroll.library.machine import ensure_machine, read_machine
 from backscroll.library.marks import Marks, read_marks
 from backscroll.library.opened_chat import OpenedChat
@@ -91,8 +91,13 @@ class Library:
 
     # Keeping it fresh
 
-    def refresh(self, *, with_text: bool, progress: Progress | None = None) -> Updated | None:
-        """Update it if anything changed; None if not. If another process is updating it, use it as it is."""
+    def refresh(
+        self, *, with_text: bool, progress: Progress | None = None, is_enough: IsEnough = never
+    ) -> Updated | None:
+        """Update it if anything changed; None if not. If another process is updating it, use it as it is.
+
+        The first time, until an update has read everything, `is_enough` may stop it after some of the newest files.
+        """
         try:
             self._discoveries, is_due = look(self.store, self.settings, self.homes, self.machine)
             is_due = is_due or (with_text and self.store.within(EVERYTHING).pending().passages > 0)
@@ -101,7 +106,8 @@ class Library:
         if not is_due:
             return None
         try:
-            return self._update(with_text=with_text, progress=progress)
+            is_first = not self.has_finished_update
+            return self._update(with_text=with_text, progress=progress, is_enough=is_enough if is_first else never)
         except Busy:
             if not self.store.exists:
                 raise
@@ -117,19 +123,23 @@ class Library:
         self._discoveries = None
         return self._update(with_text=True, progress=progress, rebuild=True)
 
-    def _update(self, *, with_text: bool, progress: Progress | None, rebuild: bool = False) -> Updated:
+    def _update(
+        self, *, with_text: bool, progress: Progress | None, rebuild: bool = False, is_enough: IsEnough = never
+    ) -> Updated:
         notices = []
         try:
             self._settle_machine()
+            places = (self.store, self.settings, self.homes, self.machine, self._discoveries)
+            run = partial(update, *places, keeps=self._keeps, progress=progress)
             if not rebuild:
                 try:
-                    return self._run_update(with_text=with_text, progress=progress)
+                    return run(with_text=with_text, is_enough=is_enough)
                 except DamagedStoreError as damage:
                     notices.append(f"{damage.message}; it was made again, and nothing is lost")
                 except ForgottenRowsError:
                     pass  # an interrupted `archive forget`
             with self.store.rebuilding():
-                done = self._run_update(with_text=True, progress=progress)
+                done = run()
             done.notices += notices
             return done
         finally:
@@ -145,18 +155,6 @@ class Library:
             self._discoveries = None
         if self._discoveries is None:
             self._discoveries = [discover(home) for home in self.homes if home.exists]
-
-    def _run_update(self, *, with_text: bool, progress: Progress | None) -> Updated:
-        return update(
-            self.store,
-            self.settings,
-            self.homes,
-            self.machine,
-            self._discoveries,
-            keeps=self._keeps,
-            with_text=with_text,
-            progress=progress,
-        )
 
     def renew(self) -> None:
         """Reload marks, live sessions and the archive, for long-lived libraries."""

@@ -31,7 +31,7 @@ from backscroll.library.indexing.sources import (
     reading_of,
     take_beside,
 )
-from backscroll.library.indexing.tasks import Task, Work, new_bytes
+from backscroll.library.indexing.tasks import Task, Work, in_batches
 from backscroll.records.decode import Problem
 from backscroll.records.record import Record
 from backscroll.store.base import Store
@@ -39,10 +39,6 @@ from backscroll.store.batches import Batch, ChatKeys, FileColumns, ProblemColumn
 from backscroll.store.columns import FileFlags, add_record, add_spilled, change_of, title_of
 from backscroll.store.reader import IndexedFile
 
-FIRST_BATCH_BYTES: Final = 2 * 1024 * 1024
-BATCH_BYTES: Final = 16 * 1024 * 1024
-"""How much is read between two commits: the first time, and at most. It doubles in between."""
-BATCH_FILES: Final = 500
 MOST_ROWS: Final = 100_000
 """How many rows of chats are held between runs, for those that go on."""
 BULK_ROWS: Final = 25_000
@@ -73,12 +69,12 @@ class Ingest:
         archived: Iterable[IndexedFile] = (),
         *,
         later: bool = False,
-        after_batch: Callable[[], object] | None = None,
+        after_batch: Callable[[], object] = lambda: None,
+        is_enough: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Read everything, batch by batch, and call `after_batch` when one is written.
+        """Read everything, batch by batch, in the order of the tasks; call `after_batch` when one is written.
 
-        `archived` are files that only the archive has. The first batches are small, so that something can be listed
-        soon.
+        `archived` are files that only the archive has. If `is_enough` after a batch, the rest is left for the next run.
 
         With `later`, the overviews of chats that only grew are left to `finish`: they cost more the longer a chat is,
         and searches do not need them. If `finish` never runs, the next run does it.
@@ -86,23 +82,17 @@ class Ingest:
         self._later = later
         gone = list(removed)
         kept = list(archived)
-        some: list[Task] = []
-        size, most = 0, FIRST_BATCH_BYTES
-        for task in tasks:
-            some.append(task)
-            size += new_bytes(task)
-            if size >= most or len(some) >= BATCH_FILES:
-                self._take(some, gone, kept)
-                self._release(BULK_ROWS)
-                if after_batch is not None:
-                    after_batch()
-                some, size, gone, kept = [], 0, [], []
-                most = min(most * 2, BATCH_BYTES)
-        if some or gone or kept or (not later and self._store.noted("overdue")):
-            self._take(some, gone, kept)
-            self._release(MOST_ROWS)
-            if after_batch is not None:
-                after_batch()
+        most_rows = MOST_ROWS
+        for batch in in_batches(tasks):
+            self._take(batch, gone, kept)
+            self._release(most_rows)
+            after_batch()
+            if is_enough():
+                return
+            gone, kept, most_rows = [], [], BULK_ROWS
+        if gone or kept or (not later and self._store.noted("overdue")):
+            self._take([], gone, kept)
+            after_batch()
 
     def finish(self) -> None:
         """Write the overviews that were left for later."""

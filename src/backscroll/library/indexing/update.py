@@ -24,7 +24,7 @@ from backscroll.library.indexing.prices import load_prices
 from backscroll.library.indexing.recent_texts import MOST_BYTES, RecentTexts
 from backscroll.library.indexing.sources import Sources
 from backscroll.library.indexing.tasks import Work
-from backscroll.library.indexing.words import NoProgress, Progress, WordIndexing
+from backscroll.library.indexing.words import IsEnough, NoProgress, Progress, WordIndexing, never
 from backscroll.library.machine import Machine
 from backscroll.settings import Settings
 from backscroll.store.base import Store
@@ -40,6 +40,10 @@ class Updated:
     kept: int = 0
     removed: int = 0
     archived: int = 0
+    files: int = 0
+    """How many files there were to look into."""
+    unread: int = 0
+    """How many of them are left for the next update, because this one was stopped."""
     unreadable: list[Unreadable] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
 
@@ -73,8 +77,12 @@ def update(
     keeps: bool = True,
     with_text: bool = True,
     progress: Progress | None = None,
+    is_enough: IsEnough = never,
 ) -> Updated:
-    """Do everything there is to do. Busy if another process is updating."""
+    """Do everything there is to do. Busy if another process is updating.
+
+    The newest files are read first. If `is_enough` says so after some of them, the next update does the rest.
+    """
     progress = progress or NoProgress()
     done = Updated()
     store.start_writing()
@@ -101,32 +109,47 @@ def update(
             raise ForgottenRowsError
         if not work.is_empty or store.noted("overdue"):
             progress.begin("reading", work.size)
-            _read(store, work, Sources(homes, archive), done, progress, with_text=with_text)
+            _read(store, work, Sources(homes, archive), done, progress, is_enough, with_text=with_text)
+            if done.unread:
+                stop.set()
             done.removed, done.archived = len(work.removed), len(work.archived)
         if keeping:
             keeping.result()
-    if not is_unread:
+    if not is_unread and not done.unread:
         store.note("catalogue", catalogue_stamp(settings) if is_first else stamp)
     if with_text:
         with WordIndexing(store, Sources(homes, archive)) as words:
             words.index(progress)
             done.unreadable += words.finish()
             done.passages += words.passages
-    store.remove_superseded()
+    if not done.unread:
+        store.remove_superseded()
     done.unreadable += [*done.work.unreadable, *(item for found in discoveries for item in found.unreadable)]
     done.notices += store.take_notices()
     return done
 
 
-def _read(store: Store, work: Plan, sources: Sources, done: Updated, progress: Progress, *, with_text: bool) -> None:
+def _read(
+    store: Store,
+    work: Plan,
+    sources: Sources,
+    done: Updated,
+    progress: Progress,
+    is_enough: IsEnough,
+    *,
+    with_text: bool,
+) -> None:
     """Read files into rows, batch by batch, and after each the words of it, while its texts are in memory."""
     recent = RecentTexts(MOST_BYTES if with_text else 0)
     ingest = Ingest(store, progress.add, recent)
+    tasks = iter(work.tasks)
     with WordIndexing(store, sources, recent) as words:
-        ingest.run(work.tasks, work.removed, work.archived, after_batch=words.index if with_text else None)
+        after_batch = words.index if with_text else recent.clear
+        ingest.run(tasks, work.removed, work.archived, after_batch=after_batch, is_enough=is_enough)
         if with_text:
             done.unreadable += words.finish()
         done.work, done.passages = ingest.work, words.passages
+        done.files, done.unread = len(work.tasks), len(list(tasks))
 
 
 class ForgottenRowsError(Exception):

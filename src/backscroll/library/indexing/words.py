@@ -1,5 +1,6 @@
 """Index the words of what was read into rows."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Protocol, Self
 
@@ -18,6 +19,14 @@ FIRST_COMMIT: Final = 6_000_000
 """After how many characters the first words can be searched for."""
 TEXT_PER_COMMIT: Final = 48_000_000
 """How many characters are indexed before a commit; commits cost time, and so does waiting for one."""
+
+IsEnough = Callable[[], bool]
+"""Asked between two batches: whether an update may stop, and leave the rest to the next one."""
+
+
+def never() -> bool:
+    """Do not stop before everything is read."""
+    return False
 
 
 class Progress(Protocol):
