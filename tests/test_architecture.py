@@ -46,7 +46,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "local": {"library"},
         "marked_chats": {"library", "marks"},
         "memory": {"indexing", "library", "searching"},
-        "pool": {"library", "local"},
+        "pool": {"library"},
         "keeping": {"archives", "homes", "indexing", "library", "machine", "marks", "memory"},
         "setup": {"archives", "homes", "local", "marks", "memory"},
         "sharing": {"indexing", "library", "marked_chats", "opened_chat"},

@@ -9,8 +9,13 @@ from typing import Any, Final
 
 import msgspec
 
+from backscroll.archive.archive import Archive
+from backscroll.archive.capture import capture
+from backscroll.archive.merge import merge
+from backscroll.archive.rewriting import Writer
 from backscroll.files.homes import Home
 from backscroll.files.source_key import SourceKey
+from backscroll.library.archives import archive_folder
 from backscroll.library.indexing.update import Updated
 from backscroll.library.library import Library
 from backscroll.library.local import local_library
@@ -166,3 +171,22 @@ def differences(one: Answers, other: Answers) -> list[object]:
         else:
             found.append((name, one[name], other[name]))
     return found
+
+
+DESK: Final = "desk-0a1b2c3d"
+"""Another machine."""
+
+
+def bring(shelf: Shelf, files: Mapping[str, bytes], machine: str = DESK) -> None:
+    """Let another machine, with a home at the same path, keep files, and take them into the archive of this one."""
+    there = shelf.root / "there"
+    mine = shelf.home.rename(shelf.root / "mine")
+    try:
+        write_home(shelf.home, files)
+        with Writer(there) as writer:
+            capture(writer, Home(shelf.home), machine)
+        shelf.home.rename(shelf.root / f"was there {len(list(shelf.root.iterdir()))}")
+    finally:
+        mine.rename(shelf.home)
+    with Writer(archive_folder(shelf.settings)) as writer:
+        merge(Archive(there), writer)

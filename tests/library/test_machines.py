@@ -2,7 +2,6 @@
 
 import json
 import platform
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -10,26 +9,26 @@ import pytest
 
 from backscroll.archive.archive import Archive
 from backscroll.archive.capture import capture
-from backscroll.archive.merge import merge
 from backscroll.archive.rewriting import Writer
-from backscroll.errors import NothingFound
+from backscroll.errors import NothingFound, UsageError
 from backscroll.files.homes import Home
 from backscroll.files.source_key import SourceKey
+from backscroll.library.analytics.blame import blame
 from backscroll.library.analytics.reports import ReportRequest
 from backscroll.library.analytics.usage import usage
 from backscroll.library.archives import archive_folder
+from backscroll.library.chats.file_versions import history
 from backscroll.library.chats.resume import resume_of
 from backscroll.library.keeping.backup import back_up, restore_backup
 from backscroll.library.keeping.keep import keep
 from backscroll.library.keeping.restore import put_back
 from backscroll.library.local import local_library
 from backscroll.library.machine import Machine, ensure_machine, read_machine
-from tests.library.support import Shelf
+from tests.library.support import DESK, Shelf, bring
 from tests.support.command import run_command
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_file, session_path, write_home
 
-DESK: Final = "desk-0a1b2c3d"
 BEGUN: Final = "a <- - user: about zebras\nb <- a assistant(m1): they are striped"
 RESUMED: Final = BEGUN + "\nc <- b user: and okapis\nd <- c assistant(m2): only their legs"
 STRAY: Final = "p <- - user: about lions\nq <- p assistant(m8): they stray"
@@ -39,21 +38,6 @@ OTHER: Final = "x <- - user: about lions\ny <- x assistant(m9): they sleep"
 @pytest.fixture
 def shelf(tmp_path: Path) -> Shelf:
     return Shelf(tmp_path)
-
-
-def bring(shelf: Shelf, files: Mapping[str, bytes], machine: str = DESK) -> None:
-    """Let another machine, with a home at the same path, keep files, and take them into the archive of this one."""
-    there = shelf.root / "there"
-    mine = shelf.home.rename(shelf.root / "mine")
-    try:
-        write_home(shelf.home, files)
-        with Writer(there) as writer:
-            capture(writer, Home(shelf.home), machine)
-        shelf.home.rename(shelf.root / f"was there {len(list(shelf.root.iterdir()))}")
-    finally:
-        mine.rename(shelf.home)
-    with Writer(archive_folder(shelf.settings)) as writer:
-        merge(Archive(there), writer)
 
 
 def titles(shelf: Shelf, query: str = "") -> list[str]:
@@ -160,6 +144,63 @@ def test_machines_are_named_where_there_is_more_than_one(shelf: Shelf) -> None:
         assert f"on {DESK}" in told
     chats = json.loads(run_command("list", "machine:desk", "--json", *where).stdout)["chats"]
     assert [chat["machines"] for chat in chats] == [[DESK]]
+
+
+APP: Final = "/home/ada/shop/app.py"
+
+
+def writing(text: str, row: str) -> str:
+    """A session that writes a file."""
+    result = json.dumps({"toolUseResult": {"type": "create", "filePath": APP, "content": text, "structuredPatch": []}})
+    return f"""
+        {row}1 <- - user: write {text}
+        {row}2 <- {row}1 call(m{row}) t{row} Write {json.dumps({"file_path": APP, "content": text})}
+        {row}3 <- {row}2 result t{row}: ok {result}
+        """
+
+
+def test_the_same_path_on_two_machines_is_two_files_with_versions_of_their_own(shelf: Shelf) -> None:
+    shelf.write(session_file("S1", writing("mine", "a"))).update()
+    with shelf.open() as library:
+        assert history(library, APP).others == ()
+    bring(shelf, session_file("S2", writing("theirs", "x")))
+    shelf.update()
+    with shelf.open() as library:
+
+        def found(machine: str | None) -> tuple[object, ...]:
+            of = history(library, "app.py", machine=machine)
+            return of.machine, of.others, [version.content for version, _ in of.versions]
+
+        mine = library.machine.id
+        assert found(None) == found(mine) == (mine, (DESK,), ["mine"])
+        assert found("desk") == (DESK, (mine,), ["theirs"])
+        with pytest.raises(UsageError, match="0 machines"):
+            history(library, APP, machine="laptop")
+        assert {(row.machine, row.prompt) for row in blame(library, APP, ReportRequest())} == {
+            (mine, "write mine"),
+            (DESK, "write theirs"),
+        }
+
+
+def test_a_file_that_only_another_machine_has_is_shown(shelf: Shelf) -> None:
+    shelf.write(session_file("S1", BEGUN)).update()
+    bring(shelf, session_file("S2", writing("theirs", "x")))
+    shelf.update()
+    with shelf.open() as library:
+        of = history(library, APP)
+    assert (of.machine, of.others, [version.content for version, _ in of.versions]) == (DESK, (), ["theirs"])
+
+
+def test_commands_say_which_machine_a_file_is_on(shelf: Shelf) -> None:
+    shelf.write(session_file("S1", writing("mine", "a"))).update()
+    where = ("--home", str(shelf.home), "--library", str(shelf.folder))
+    assert "[on " not in run_command("blame", APP, *where).stdout
+    bring(shelf, session_file("S2", writing("theirs", "x")))
+    told = run_command("file", APP, *where)
+    assert (told.stdout, f"--machine shows it on {DESK}" in told.stderr) == ("mine", True)
+    there = json.loads(run_command("file", APP, "--machine", "desk", "--json", *where).stdout)
+    assert (there["content"], there["machine"], there["other_machines"]) == ("theirs", DESK, [shelf.machine.id])
+    assert f"[on {DESK}] write theirs" in run_command("blame", APP, *where).stdout
 
 
 def test_other_homes_of_this_machine_are_not_asked_about(shelf: Shelf) -> None:

@@ -1,10 +1,15 @@
 """Libraries that are kept open: each is one reader's at a time, and none is left open behind."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from backscroll.files.homes import Home
+from backscroll.library.library import Library
+from backscroll.library.local import local_library
 from backscroll.library.pool import MOST_IDLE, Pool
+from backscroll.settings import Settings
 from tests.library.support import Shelf
 from tests.support.homes import EVERYTHING, session_file
 
@@ -17,7 +22,7 @@ def shelf(tmp_path: Path) -> Shelf:
 
 
 def test_a_library_is_used_again_and_knows_what_came_since(shelf: Shelf) -> None:
-    pool = Pool(shelf.settings, shelf.open().homes)
+    pool = Pool(shelf.settings, shelf.open().homes, local_library)
     with pool.library() as one, pool.library() as other:
         assert one is not other
         before = one.search("quagga").total_chats
@@ -30,7 +35,7 @@ def test_a_library_is_used_again_and_knows_what_came_since(shelf: Shelf) -> None
 
 
 def test_a_reader_that_fails_gives_its_library_back(shelf: Shelf) -> None:
-    pool = Pool(shelf.settings, shelf.open().homes)
+    pool = Pool(shelf.settings, shelf.open().homes, local_library)
     with pytest.raises(ZeroDivisionError), pool.library() as one:
         raise ZeroDivisionError
     with pool.library() as again:
@@ -39,7 +44,7 @@ def test_a_reader_that_fails_gives_its_library_back(shelf: Shelf) -> None:
 
 
 def test_more_than_are_kept_can_be_read_from(shelf: Shelf) -> None:
-    pool = Pool(shelf.settings, shelf.open().homes)
+    pool = Pool(shelf.settings, shelf.open().homes, local_library)
     readers = [pool.library() for _ in range(MOST_IDLE + 2)]
     libraries = [reader.__enter__() for reader in readers]
     assert len(set(map(id, libraries))) == MOST_IDLE + 2
@@ -51,10 +56,23 @@ def test_more_than_are_kept_can_be_read_from(shelf: Shelf) -> None:
 
 
 def test_what_is_read_from_while_it_closes_is_not_kept(shelf: Shelf) -> None:
-    pool = Pool(shelf.settings, shelf.open().homes)
+    pool = Pool(shelf.settings, shelf.open().homes, local_library)
     with pool.library() as one:
         pool.close()
         assert one.chats()
     with pool.library() as other:
         assert other is not one
+    pool.close()
+
+
+def test_libraries_are_opened_as_the_pool_was_told(shelf: Shelf) -> None:
+    opened: list[Library] = []
+
+    def opener(settings: Settings, homes: Sequence[Home]) -> Library:
+        opened.append(local_library(settings, homes))
+        return opened[-1]
+
+    pool = Pool(shelf.settings, shelf.open().homes, opener)
+    with pool.library() as one, pool.open() as other:
+        assert opened == [one, other]
     pool.close()

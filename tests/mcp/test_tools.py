@@ -10,7 +10,7 @@ from backscroll.errors import BackscrollError, NothingFound, UsageError
 from backscroll.library.memory.asking_session import AskingSession
 from backscroll.mcp.server import folder_of
 from backscroll.mcp.tools import TOOLS
-from tests.library.support import Shelf
+from tests.library.support import DESK, Shelf, bring
 from tests.mcp.support import ASHOP, CALLS, SHOP, answer, story
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import EVERYTHING, session_file, session_path
@@ -278,3 +278,16 @@ def test_before_the_first_update_it_says_so(tmp_path: Path) -> None:
 def test_a_root_is_a_folder_if_it_is_a_file() -> None:
     assert folder_of("file:///home/ada/my%20shop") == "/home/ada/my shop"
     assert folder_of("https://example.org/x") is None
+
+
+def test_machines_are_named_where_there_is_more_than_one(shelf: Shelf) -> None:
+    def told() -> list[set[str | None]]:
+        lists = (answer(shelf, "timeline", project="*")["chats"], answer(shelf, "search", query="zebra")["chats"])
+        chats = [{" ".join(chat.get("machines") or ()) or None for chat in found} for found in lists]
+        return [*chats, {turn.get("machine") for turn in answer(shelf, "file_history", path="zebra.py")["turns"]}]
+
+    assert told() == [{None}, {None}, {None}]
+    bring(shelf, session_file("S9", "z1 <- - user: a zebra there"))
+    shelf.update()
+    mine = shelf.machine.id
+    assert told() == [{mine, DESK}, {mine, DESK}, {mine}]

@@ -42,7 +42,7 @@ def command(path: str, reads: bool, since: str | None, until: str | None, limit:
     if request.json:
         write_json({"turns": [_as_json(row) for row in shown], "total": len(rows)})
         return
-    for line in _lines(shown):
+    for line in _lines(shown, with_machine=library.has_other_machines):
         write(line)
     if not request.quiet:
         if len(shown) < len(rows):
@@ -53,7 +53,7 @@ def command(path: str, reads: bool, since: str | None, until: str | None, limit:
         write_note("\n".join(clean_line(file) for file in files[:10]))
 
 
-def _lines(rows: "list[TurnEdits]") -> "list[str]":
+def _lines(rows: "list[TurnEdits]", *, with_machine: bool) -> "list[str]":
     from backscroll.render.tables import table
 
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
@@ -69,6 +69,7 @@ def _lines(rows: "list[TurnEdits]") -> "list[str]":
             " ".join(
                 word
                 for word in (
+                    f"[on {row.machine}]" if with_machine else "",
                     f"[agent {row.agent[:8]}]" if row.agent else "",
                     "[rewound]" if row.abandoned else "",
                     row.prompt or row.title,

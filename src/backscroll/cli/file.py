@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 @click.option("--at", metavar="MESSAGE|TIME", help="The start of a message id, or a time. Default: the latest version.")
 @click.option("--diff", is_flag=True, help="Show only what changed from the previous version.")
 @click.option("--list", "as_list", is_flag=True, help="List every known version.")
+@click.option(
+    "--machine", metavar="NAME", help="Part of the name of the machine, if several have the file. Default: this one."
+)
 @global_options
-def command(path: str, at: str | None, diff: bool, as_list: bool) -> None:
+def command(path: str, at: str | None, diff: bool, as_list: bool, machine: str | None) -> None:
     """Show what a file looked like at some time, rebuilt from what Claude Code read, wrote and changed.
 
     PATH is the end of its path. A line on stderr says what the result is based on and whether it is certain: changes by
@@ -42,13 +45,16 @@ def command(path: str, at: str | None, diff: bool, as_list: bool) -> None:
         raise UsageError("--list shows every version", "leave out --at and --diff")
     request = current_request()
     library = open_library(request)
-    found = history(library, path)
+    found = history(library, path, machine=machine)
+    if found.others and not request.quiet:
+        others = ", ".join(map(clean_line, found.others))
+        write_note(f"this is the file on {clean_line(found.machine)}; --machine shows it on {others}")
     if as_list:
         _write_list(found, as_json=request.json)
         return
     seen = seen_at(library, found, at, datetime.now().astimezone())
     if request.json:
-        write_json(_as_json(seen, diff=diff))
+        write_json({**_as_json(seen, diff=diff), "machine": found.machine, "other_machines": found.others})
         return
     if seen.version.content is None:
         raise NothingFound(
@@ -108,7 +114,7 @@ def _write_list(found: "History", *, as_json: bool) -> None:
         for number, (version, call) in enumerate(found.versions, start=1)
     ]
     if as_json:
-        write_json({"file": found.file, "versions": rows})
+        write_json({"file": found.file, "machine": found.machine, "other_machines": found.others, "versions": rows})
         return
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     names = ("VERSION", "TIME", "TOOL", "CHAT", "CHARACTERS", "LINES", "CERTAIN", "BASIS")

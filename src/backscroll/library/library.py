@@ -158,7 +158,7 @@ class Library:
 
     def renew(self) -> None:
         """Reload marks, live sessions and the archive, for long-lived libraries."""
-        for name in ("marks", "scope", "reader", "live", "_has_others"):
+        for name in ("marks", "scope", "reader", "live", "has_other_machines"):
             self.__dict__.pop(name, None)
         self.machine = read_machine(self.settings.library)
         self.__dict__.pop("_sources", None)
@@ -223,10 +223,11 @@ class Library:
 
     def machines_of(self, chat: StoredChat) -> tuple[str, ...]:
         """The machines to name for a chat: none while everything is from this one."""
-        return chat.machines if self._has_others else ()
+        return chat.machines if self.has_other_machines else ()
 
     @cached_property
-    def _has_others(self) -> bool:
+    def has_other_machines(self) -> bool:
+        """Whether it shows anything of another machine than this."""
         return any(not self.machine.is_own(machine) for machine, _ in self.reader.homes())
 
     def missing_from(self, chat: StoredChat) -> list[Path]:

@@ -1,13 +1,12 @@
 """Open libraries, reused from one request to the next: each serves one reader at a time."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
 from backscroll.files.homes import Home
 from backscroll.library.library import Library
-from backscroll.library.local import local_library
 from backscroll.settings import Settings
 
 MOST_IDLE: Final = 2
@@ -16,12 +15,17 @@ rows and 55,000 captures. Opening one takes 12 ms.
 """
 
 
+LibraryOpener = Callable[[Settings, Sequence[Home]], Library]
+"""Opens a library, with the store that it has: `local_library` for one on this machine."""
+
+
 class Pool:
     """Lends a library to each thread that needs one."""
 
-    def __init__(self, settings: Settings, homes: Sequence[Home]) -> None:
+    def __init__(self, settings: Settings, homes: Sequence[Home], opener: LibraryOpener) -> None:
         self.settings = settings
         self.homes = list(homes)
+        self._opener = opener
         self._idle: list[Library] = []
         self._lock = threading.Lock()
         self._is_closed = False
@@ -31,7 +35,7 @@ class Pool:
         """A library for exclusive use, with a fresh view of marks and live sessions."""
         with self._lock:
             library = self._idle.pop() if self._idle else None
-        library = library or local_library(self.settings, self.homes)
+        library = library or self.open()
         try:
             library.renew()
             yield library
@@ -42,6 +46,10 @@ class Pool:
                     self._idle.append(library)
             if not is_kept:
                 library.close()
+
+    def open(self) -> Library:
+        """A library that the caller closes, for threads that keep one."""
+        return self._opener(self.settings, self.homes)
 
     def close(self) -> None:
         """Close all libraries; those in use are closed when their reader is done."""

@@ -10,7 +10,7 @@ from backscroll.library.library import Library
 from backscroll.library.memory.asking_session import AskingSession
 from backscroll.library.memory.citations import times
 from backscroll.mcp.pool import RefreshedPool
-from backscroll.mcp.quoting import Frame, one_line
+from backscroll.mcp.quoting import Frame, name_of, one_line
 from backscroll.query.times import parse_moment
 from backscroll.query.tree import All, Field, Not, Part, Query
 
@@ -65,6 +65,10 @@ class CallContext(NamedTuple):
             except (NothingFound, UsageError):
                 continue
         return frozenset(found)
+
+    def machines_of(self, chat: StoredChat) -> list[str]:
+        """The machines to name for a chat: none while everything is from this one."""
+        return [name for machine in self.library.machines_of(chat) if (name := name_of(machine))]
 
     def pending(self) -> str:
         """What is not indexed yet, if anything, and why."""

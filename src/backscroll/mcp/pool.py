@@ -12,7 +12,7 @@ from backscroll.library import Home, StoredChat
 from backscroll.library.chats.chat_reader import ChatReader
 from backscroll.library.library import Library
 from backscroll.library.local import local_library
-from backscroll.library.pool import Pool
+from backscroll.library.pool import LibraryOpener, Pool
 from backscroll.settings import Settings
 
 PAUSE: Final = 3.0
@@ -30,8 +30,8 @@ class Stopped(Exception):  # noqa: N818 - it never leaves this module
 class RefreshedPool(Pool):
     """Open libraries, one per concurrent call, and the thread that updates them."""
 
-    def __init__(self, settings: Settings, homes: Sequence[Home]) -> None:
-        super().__init__(settings, homes)
+    def __init__(self, settings: Settings, homes: Sequence[Home], opener: LibraryOpener = local_library) -> None:
+        super().__init__(settings, homes, opener)
         self._read: ChatReader | None = None
         self._wanted = threading.Event()
         self._fresh = threading.Event()
@@ -83,7 +83,7 @@ class RefreshedPool(Pool):
         """Update whenever a call wants it. A failure does not end the thread: the next update may succeed."""
         while self._next_look():
             try:
-                with local_library(self.settings, self.homes) as library:
+                with self.open() as library:
                     library.refresh(with_text=True, progress=StopCheck(self._stopped))
             except Stopped:
                 return

@@ -222,6 +222,8 @@ class FileCallRow(NamedTuple):
     number: int
     is_abandoned: bool
     project: str | None
+    machine: str
+    """Where the file is: the same path on another machine is another file."""
 
     @property
     def changes(self) -> bool:

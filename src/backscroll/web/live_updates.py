@@ -13,7 +13,6 @@ from typing import Final
 from backscroll.errors import BackscrollError, Busy
 from backscroll.httpd.connections import Connections
 from backscroll.library.indexing.follow import WATCHING, follow, observe
-from backscroll.library.local import local_library
 from backscroll.web.events import ChangeFeed, FollowFailure
 from backscroll.web.state import ViewerState
 
@@ -66,7 +65,7 @@ class LiveUpdates:
 
     def _follow_or_observe(self) -> None:
         try:
-            with local_library(self._state.settings, self._state.homes) as library:
+            with self._state.open() as library:
                 for followed in follow(library, self._stop, _ProgressEvents(self.feed, self._catch_up)):
                     self._tell(followed.sources)
         except Busy:  # another process updates the library: only watch
@@ -79,7 +78,7 @@ class LiveUpdates:
         timer = threading.Timer(TRY_AGAIN_SECONDS, self._pause.set)
         timer.start()
         try:
-            with local_library(self._state.settings, self._state.homes) as library:
+            with self._state.open() as library:
                 self._catch_up()
                 for followed in observe(library, self._pause):
                     self._tell(followed.sources)

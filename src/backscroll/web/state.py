@@ -8,7 +8,8 @@ from anyio import CapacityLimiter, to_thread
 from backscroll.errors import Busy
 from backscroll.library import Home
 from backscroll.library.chats.open_chats import OpenChats
-from backscroll.library.pool import Pool
+from backscroll.library.local import local_library
+from backscroll.library.pool import LibraryOpener, Pool
 from backscroll.settings import Settings
 
 MOST_CHANGES: Final = 4
@@ -40,7 +41,7 @@ class WriteThreads:
 class ViewerState(Pool):
     """The pool of libraries, and the chats that pages have open."""
 
-    def __init__(self, settings: Settings, homes: Sequence[Home]) -> None:
-        super().__init__(settings, homes)
+    def __init__(self, settings: Settings, homes: Sequence[Home], opener: LibraryOpener = local_library) -> None:
+        super().__init__(settings, homes, opener)
         self.open_chats = OpenChats()
         self.changes = WriteThreads()

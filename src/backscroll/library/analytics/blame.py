@@ -14,6 +14,8 @@ class TurnEdits(NamedTuple):
     """What one turn did to a file."""
 
     file: str
+    machine: str
+    """The machine that the file is on."""
     chat: str | None
     title: str
     project: str | None
@@ -41,26 +43,27 @@ def blame(library: Library, path: str, asked: ReportRequest, *, reads: bool = Fa
         raise NothingFound(f"no chat read or changed {path}", "see backscroll stats files")
     titles = library.titles()
     prompts = PromptFinder(library)
-    groups: dict[tuple[str, str | None, str | None, str | None], list[FileCallRow]] = {}
+    groups: dict[tuple[str, str, str | None, str | None, str | None], list[FileCallRow]] = {}
     typed = {}
     for call in calls:
         if not call.changes and not reads:
             continue
         prompt = prompts.of(call)
-        key = (call.file, call.chat, call.agent, prompt.uuid if prompt else None)
+        key = (call.file, call.machine, call.chat, call.agent, prompt.uuid if prompt else None)
         groups.setdefault(key, []).append(call)
         typed[key] = prompt.text if prompt else None
     rows = []
     with reading(library) as texts:
         for key, group in groups.items():
-            file, chat, agent, uuid = key
+            file, machine, chat, agent, uuid = key
             done = [call for call in group if call.is_done]
             results = [result_of(texts, call) for call in done if call.changes]
             times = [call.when for call in group if call.when]
             rows.append(
                 TurnEdits(
-                    file, chat, titles.get(chat, "") if chat else "", group[0].project, agent, typed[key], uuid,
-                    min(times, default=None), max(times, default=None), len(results), len(done) - len(results),
+                    file, machine, chat, titles.get(chat, "") if chat else "", group[0].project, agent,
+                    typed[key], uuid, min(times, default=None), max(times, default=None), len(results),
+                    len(done) - len(results),
                     len(group) - len(done), sum(result.added for result in results),
                     sum(result.removed for result in results), tuple(dict.fromkeys(call.tool for call in group)),
                     tuple(dict.fromkeys(call.uuid for call in group if call.uuid)),

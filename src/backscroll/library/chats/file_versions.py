@@ -35,6 +35,10 @@ class History(NamedTuple):
 
     file: str
     versions: list[tuple[FileVersion, FileCallRow | None]]
+    machine: str
+    """The machine that the file is on."""
+    others: tuple[str, ...] = ()
+    """Other machines with a file at the same path."""
 
 
 class FileState(NamedTuple):
@@ -51,8 +55,12 @@ class FileState(NamedTuple):
     """The version before, for a diff."""
 
 
-def history(library: Library, path: str, asked: ReportRequest | None = None) -> History:
-    """The versions of the one file whose path ends with this."""
+def history(library: Library, path: str, asked: ReportRequest | None = None, *, machine: str | None = None) -> History:
+    """The versions of the one file whose path ends with this.
+
+    If several machines have it: on the machine whose id contains `machine`, else on this one, else where it was last
+    read or changed.
+    """
     calls = file_calls(library, asked or ReportRequest(), path)
     names = list(dict.fromkeys(call.file for call in calls))
     if not names:
@@ -64,14 +72,36 @@ def history(library: Library, path: str, asked: ReportRequest | None = None) -> 
                 f"{path} is the end of {len(names)} paths: {', '.join(sorted(names)[:4])}", "write more of it"
             )
         names = exact
-    done = {call.call or call.uuid or "": call for call in calls if call.file == names[0] and call.is_done}
+    calls = [call for call in calls if call.file == names[0]]
+    here, others = _machine(library, calls, machine)
+    calls = [call for call in calls if _owner(library, call.machine) == here]
+    done = {call.call or call.uuid or "": call for call in calls if call.is_done}
     touches = []
     with reading(library) as texts:
         for key, call in done.items():
             touches.append(FileAccess(call.when, call.tool, input_of(texts, call), result_of(texts, call), key))
-    touches += _copies(library, names[0], list(done.values()))
+    touches += _copies(library, names[0], list(done.values()), here)
     touches.sort(key=lambda touch: touch.when or START)
-    return History(names[0], [(version, done.get(version.touch.source)) for version in versions(touches)])
+    found = [(version, done.get(version.touch.source)) for version in versions(touches)]
+    return History(names[0], found, here, others)
+
+
+def _machine(library: Library, calls: list[FileCallRow], wanted: str | None) -> tuple[str, tuple[str, ...]]:
+    """The machine to show a file of, and the others that have it."""
+    machines = list(dict.fromkeys(_owner(library, call.machine) for call in reversed(calls)))
+    chosen = [one for one in machines if wanted.lower() in one.lower()] if wanted is not None else machines
+    if wanted is not None and len(chosen) != 1:
+        raise UsageError(
+            f"{wanted} is the name of {len(chosen)} machines that have {calls[0].file}",
+            f"the machines are {', '.join(sorted(machines))}",
+        )
+    here = library.machine.id if library.machine.id in chosen else chosen[0]
+    return here, tuple(sorted(one for one in machines if one != here))
+
+
+def _owner(library: Library, machine: str) -> str:
+    """The id of a machine; this one may have had others before."""
+    return library.machine.id if library.machine.is_own(machine) else machine
 
 
 def seen_at(library: Library, found: History, at: str | None, now: datetime) -> FileState:
@@ -123,8 +153,8 @@ def _moment(library: Library, found: History, at: str, now: datetime) -> datetim
     return moment_of(max([*later, *(times[uuid] for uuid in uuids)])) or START
 
 
-def _copies(library: Library, file: str, calls: list[FileCallRow]) -> Iterator[FileAccess]:
-    """The copies that the client made of a file before changing it, with their times."""
+def _copies(library: Library, file: str, calls: list[FileCallRow], machine: str) -> Iterator[FileAccess]:
+    """The copies that the client on a machine made of a file before changing it, with their times."""
     claimed = {PurePosixPath(SourceKey.parse(call.source).path).stem for call in calls} | {
         call.chat for call in calls if call.chat
     }
@@ -135,7 +165,7 @@ def _copies(library: Library, file: str, calls: list[FileCallRow]) -> Iterator[F
         if call.project and file.startswith(call.project.rstrip("/") + "/"):
             names.add(_copy_name(file[len(call.project.rstrip("/")) + 1 :]))
     read = set()
-    for home in library.homes:
+    for home in library.homes if library.machine.is_own(machine) else ():
         for session in sorted(sessions):
             folder = home.path / "file-history" / session
             for name, copy in _live_copies(folder, names):
@@ -144,6 +174,8 @@ def _copies(library: Library, file: str, calls: list[FileCallRow]) -> Iterator[F
     archive = library.archive
     for kept in archive.files.values() if archive is not None and names else ():
         path = kept.source
+        if _owner(library, kept.machine) != machine:
+            continue
         if kept.kind is FileKind.FILE_HISTORY and path not in read and path.parent.name in sessions:
             version = kept.latest
             if path.name.partition("@")[0] in names and archive and version and version.size <= LONGEST_COPY:

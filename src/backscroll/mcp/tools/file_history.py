@@ -36,6 +36,7 @@ class FileHistoryTurn(Struct, kw_only=True, omit_defaults=True):
     message: Annotated[str | None, Meta(description="The first message that touched the file.")] = None
     when: Time | None
     file: Quoted | None = None
+    machine: Annotated[str | None, Meta(description="Where the file is, if there are several machines.")] = None
     edits: int = 0
     added: int = 0
     removed: int = 0
@@ -96,6 +97,7 @@ def _turn(context: CallContext, row: TurnEdits, *, with_file: bool, with_title: 
         message=name_of(next(iter(row.messages), None)),
         when=utc_minutes(row.last),
         file=context.frame.line(row.file, 60) if with_file else None,
+        machine=name_of(row.machine) if context.library.has_other_machines else None,
         edits=row.edits,
         added=row.added,
         removed=row.removed,

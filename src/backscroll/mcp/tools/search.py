@@ -59,6 +59,7 @@ class MatchedChat(Struct, kw_only=True, omit_defaults=True):
     title: Quoted
     project: Quoted | None
     last_active: Time | None
+    machines: Annotated[list[str], Meta(description="The machines that have a part of it, if there are several.")] = []
     found: Annotated[int, Meta(description="Number of matching passages.")]
     passages: list[SearchMatch]
 
@@ -133,6 +134,7 @@ def _chat(context: CallContext, found: FoundChat) -> MatchedChat:
         title=context.frame.line(about.title),
         project=context.frame.line_or_none(about.project),
         last_active=utc_minutes(about.last_active),
+        machines=context.machines_of(found.chat),
         found=found.found,
         passages=[],
     )

@@ -37,6 +37,7 @@ class TimelineChat(Struct, kw_only=True, omit_defaults=True):
     prompts: int = 0
     messages: int = 0
     agents: int = 0
+    machines: Annotated[list[str], Meta(description="The machines that have a part of it, if there are several.")] = []
     archived: bool = False
     live: bool = False
 
@@ -97,6 +98,7 @@ def _chat(context: CallContext, stored: StoredChat, live: frozenset[str], *, wit
         prompts=about.prompts,
         messages=about.messages,
         agents=about.agents,
+        machines=context.machines_of(stored),
         archived=stored.archived,
         live=any(session.lower() in live for session in about.leaves),
     )

@@ -118,13 +118,14 @@ def _steps(file: str, view: str, seen: FileState, found: History, more: dict[str
 
 
 def _told(file: str, seen: FileState, found: History) -> Html:
-    del file, found
+    del file
     where = call_address(seen.call) if seen.call else None
     parts = [
         when(seen.version.when),
         el("a", seen.version.touch.tool or "show in chat", href=where) if where else None,
         el("span", "exact", class_="badge") if seen.certain else el("span", "uncertain", class_="badge warn"),
         f"based on {seen.basis}",
+        f"the file on {found.machine}; others are on {', '.join(found.others)}" if found.others else None,
     ]
     return el("p", join([part for part in parts if part], " · "), class_="muted")
 

@@ -13,7 +13,8 @@ with {given} calls as (
     and (:files is null or r.file in (select value from json_each(:files)))
 )
 select i.call, i.tool, i.touched, coalesce(ro.time, i.time), c.name, f.agent, i.uuid, f.source, i.start, i.length,
-  i.block, o.state, fo.source, ro.start, ro.length, ro.uuid, i.number, i.abandoned, f.project
+  i.block, o.state, fo.source, ro.start, ro.length, ro.uuid, i.number, i.abandoned, f.project,
+  f.machine
 from calls i join files f on f.id = i.file left join chats c on c.id = f.chat
 left join blocks o on o.id = (
   select x.id from blocks x join records y on y.id = x.record join files z on z.id = y.file
