@@ -53,6 +53,8 @@ class Redactor:
         self._masks: dict[tuple[str, bytes], str] = {}
         self._numbers: Counter[str] = Counter()
         self._names: set[str] = set()
+        self._clean: set[str] = set()
+        """Short texts that have no secrets: most fields of a record say the same as those of the one before."""
         self.places: Counter[str] = Counter()
         """How many places were hidden, by rule."""
 
@@ -67,7 +69,16 @@ class Redactor:
             return text
         # Invisible characters, such as colours, can be in the middle of a secret. A viewer leaves them out, and
         # what is before it alone may look like a whole one. So where there are secrets, it goes.
+        if text in self._clean:
+            return text
         data = text.encode("utf-8", "surrogatepass")
+        if text.isascii() and text.isprintable() and "\\" not in text:
+            hidden = self._hide(text, data)
+            if hidden is text and len(text) <= LONGEST_NAME:
+                if len(self._clean) >= MOST_NAMES:
+                    self._clean.clear()
+                self._clean.add(text)
+            return hidden
         if compiled(MAYBE_UNSEEN).search(data) is not None and UNSEEN.search(text):
             plain = UNSEEN.sub("", text)
             hidden = self._hide(plain, plain.encode("utf-8", "surrogatepass"))

@@ -34,39 +34,58 @@ def trusted(markup: str) -> Html:
 
 def text(value: object) -> Html:
     """A text as markup: escaped, and without what could reorder or hide what stands around it."""
-    return value if isinstance(value, Html) else Html(escape(clean(str(value)), quote=True))
+    return value if isinstance(value, Html) else Html(_escaped(str(value)))
 
 
 def el(name: str, /, *children: object, **attributes: Attribute) -> Html:
     """An element. `class_` is `class`, `data_id` is `data-id`; True is an attribute without a value, None is none."""
-    start = f"<{name}{''.join(_attribute(key, value) for key, value in attributes.items())}>"
+    start = f"<{name}"
+    for key, value in attributes.items():
+        if value is not None and value is not False:
+            start += _class(value) if key == "class_" and type(value) is str else _attribute(key, value)
     if name in VOID:
-        return Html(start)
-    return Html(f"{start}{join(children)}</{name}>")
+        return Html(f"{start}>")
+    return Html(f"{start}>{_joined(children)}</{name}>")
 
 
 def join(children: Iterable[object], between: str = "") -> Html:
     """Several things behind one another; None is nothing."""
-    pieces = []
+    return Html(_joined(children, text(between) if between else ""))
+
+
+def _joined(children: Iterable[object], between: str = "") -> str:
+    pieces: list[str] = []
     for child in children:
-        if child is None:
+        if isinstance(child, Html):
+            pieces.append(child)
+        elif child is None:
             continue
-        if isinstance(child, str) or not isinstance(child, Iterable):
-            pieces.append(text(child))
+        elif isinstance(child, str) or not isinstance(child, Iterable):
+            pieces.append(_escaped(str(child)))
         else:
-            pieces.append(join(child))
-    return Html(text(between).join(pieces))
+            pieces.append(_joined(child))
+    return between.join(pieces)
 
 
-def _attribute(key: str, value: Attribute) -> str:
-    if value is None or value is False:
-        return ""
+def _escaped(value: str) -> str:
+    # Most texts are short and need no change, and one look tells so.
+    if len(value) < SHORT and PLAIN.fullmatch(value):
+        return value
+    return escape(clean(value), quote=True)
+
+
+def _attribute(key: str, value: str | int) -> str:
     name = _name(key)
     if value is True:
         return f" {name}"
     if name in ADDRESSES and not SAFE_ADDRESS.match(str(value)):
         return ""  # a link that leads where it must not is no link
-    return f' {name}="{escape(clean(str(value)), quote=True)}"'
+    return f' {name}="{_escaped(str(value))}"'
+
+
+@lru_cache(512)
+def _class(value: str) -> str:
+    return _attribute("class_", value)
 
 
 @lru_cache(512)
@@ -82,5 +101,8 @@ ADDRESSES: Final = frozenset({"href", "src", "action", "formaction"})
 SAFE_ADDRESS: Final = re.compile(
     r"(?:https?:|mailto:|data:image/(?:png|jpeg|gif|webp);base64,|[/?#.]|[\w-]+(?:[/?#.]|$)|$)", re.IGNORECASE
 )
+SHORT: Final = 200
+PLAIN: Final = re.compile(r"[ !#-%(-;=?-~]*")
+"""Printable ASCII without what HTML escapes."""
 VOID: Final = frozenset("br hr img input link meta".split())
 NAME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9-]*")
