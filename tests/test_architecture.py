@@ -162,8 +162,16 @@ OWNERS = {
     "LocalStore": {"store/local", "library/local.py"},
     "rows.sqlite": {"store/local", "cli/status.py"},
     "catalogue.jsonl": {"archive"},
+    # Who may ask about all homes: the indexer, the checkup, `sql`, and what decides which homes a library shows.
+    "EVERYTHING": {
+        "store",
+        "library/indexing/words.py",
+        "library/library.py",
+        "library/scope.py",
+        "library/setup/checkup.py",
+    },
 }
-"""Names of classes and files, and who may know them."""
+"""Names of classes, files and scopes, and who may know them."""
 STATUS_LINE = "cli/status.py"
 """The documented exception: it has no time to open a store."""
 
