@@ -88,7 +88,6 @@ def test_json_tells_all_of_a_hit(home: Path) -> None:
             "pinned": False,
             "tags": [],
             "found": 1,
-            "words": 1,
         }
     ]
     (hit,) = found["hits"]

@@ -116,7 +116,7 @@ def _search(reader: StoreReader) -> object:
     answers = []
     for text, sort in product(WORDS, ("relevance", "newest", "oldest")):
         page = reader.search(query(text), sort=sort, limit=20, offset=0, hits=20)
-        chats = sorted((chat.chat.key, chat.chat, chat.found, chat.words, _hits(chat.hits)) for chat in page.chats)
+        chats = sorted((chat.chat.key, chat.chat, chat.found, _hits(chat.hits)) for chat in page.chats)
         answers.append((page.total_chats, page.total, chats))
     return answers
 

@@ -186,16 +186,48 @@ def test_only_the_homes_that_are_asked_about(world: Desk) -> None:
 # The order.
 
 
-def test_a_chat_with_all_the_words_comes_first_wherever_they_stand(desk: Desk) -> None:
+def test_a_chat_with_more_of_the_words_comes_first_wherever_they_stand(desk: Desk) -> None:
     desk.draw({
-        "S1": "a <- - user: apples apples apples\nb <- a assistant: apples apples",
-        "S2": "c <- - user: something about apples\nd <- c assistant: it is long, and somewhere it has pears in it",
-        "S3": "e <- - user: pears pears",
+        "S1": "a <- - user: we want apples\nb <- a assistant: here are apples",
+        "S2": "c <- - user: we want apples\nd <- c assistant: here are pears",
+        "S3": "e <- - user: we want pears\nf <- e assistant: here are pears",
     })  # fmt: skip
     assert desk.ranks("apples pears").startswith("S2: ")
-    assert {chat.chat.overview.id: chat.words for chat in desk.ask("apples pears").chats} == {
-        session_uuid("S1"): 1, session_uuid("S2"): 2, session_uuid("S3"): 1,
-    }  # fmt: skip
+
+
+def test_a_rare_word_decides_and_frequent_words_do_not(desk: Desk) -> None:
+    desk.draw(
+        {f"S{n}": f"a{n} <- - user: it is not found after that\nb{n} <- a{n} assistant: the command" for n in range(60)}
+        | {"S99": "x <- - user: opencode does nothing\ny <- x assistant: install the command again"}
+    )
+    assert desk.ranks("opencode command not found after install").startswith("S99: ")
+
+
+def test_words_side_by_side_come_before_words_far_apart(desk: Desk) -> None:
+    apart = "the reset of the page, and after much else in between, and more of it, a good connection"
+    desk.draw({
+        "S1": f"a <- - user: {apart}",
+        "S2": f"b <- - user: {apart.replace('reset', 'end').replace('good connection', 'connection reset')}",
+        "S3": f"c <- - user: {apart}",
+    })  # fmt: skip
+    assert desk.ranks("connection reset").startswith("S2: ")
+
+
+def test_other_forms_of_a_word_count_for_the_order_but_are_no_match(desk: Desk) -> None:
+    desk.draw({
+        "S1": "a <- - user: about the logs of a session\nb <- a assistant: nothing to see",
+        "S2": "c <- - user: about the logs of a session\nd <- c assistant: something leaks",
+        "S3": "e <- - user: it leaks",
+    })  # fmt: skip
+    assert desk.ranks("leak logs") == "S2: title c | S1: title a"
+
+
+def test_what_the_client_wrote_counts_least(desk: Desk) -> None:
+    desk.draw({
+        "S1": "a <- - user: hello\nb <- a meta: skill deploy, which can deploy everything",
+        "S2": "c <- - user: how do we deploy the shop, and what do we do before and after it?",
+    })  # fmt: skip
+    assert desk.ranks("deploy").startswith("S2: ")
 
 
 def test_what_was_taken_back_stands_below_what_was_not(desk: Desk) -> None:

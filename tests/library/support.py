@@ -140,7 +140,7 @@ class Shelf:
                 answers[query] = (
                     found.total,
                     found.total_chats,
-                    sorted((chat.chat.overview.id, chat.found, chat.words) for chat in found.chats),
+                    sorted((chat.chat.overview.id, chat.found) for chat in found.chats),
                     sorted(
                         (chat.chat.overview.id, hit.role, hit.uuid or "", hit.number, hit.kind, hit.tool or "",
                          hit.is_error, hit.is_abandoned, library.text(hit))

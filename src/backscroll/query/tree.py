@@ -19,6 +19,8 @@ class Word:
     prefix: bool = False
     start: int = field(default=0, compare=False)
     end: int = field(default=0, compare=False)
+    is_required: bool = False
+    """Whether a chat must have it: after `+`, beside `AND`, or in parentheses."""
 
 
 @dataclass(frozen=True, slots=True)

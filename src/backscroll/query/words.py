@@ -27,6 +27,15 @@ def pairs_of(run: str) -> list[str]:
     return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
 
 
+def unspaced_words(run: str) -> list[str]:
+    """What a run without spaces is looked for by: its words as far as the script shows them, without particles.
+
+    A word ends where the script changes. One of four characters or more may be several words: it becomes its pairs.
+    """
+    words = [word for word in SCRIPT_RUN.findall(run) if not PARTICLE.fullmatch(word)]
+    return [part for word in words or [run] for part in (pairs_of(word) if len(word) >= LONG_RUN else [word])]
+
+
 def split_scripts(word: str) -> list[tuple[str, bool]]:
     """The word cut where its script changes, each piece with whether it is written without spaces."""
     pieces = []
@@ -138,6 +147,14 @@ LETTERS: Final = (
     "\U00020000-\U0003ffff\uac00-\ud7af\u1100-\u11ff\u0e00-\u0e7f\u0e80-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff"
 )
 UNSPACED: Final = re.compile(f"[{LETTERS}]+")
+HAN_PARTICLES: Final = "的了吗嗎呢吧啊"
+SCRIPT_RUN: Final = re.compile(
+    rf"[{HAN_PARTICLES}]|[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+?(?=[{HAN_PARTICLES}]|\Z|[^\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])"
+    r"|[\u30a0-\u30ff\u31f0-\u31ff]+|[\u3040-\u309f]+|[^\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+"
+)
+PARTICLE: Final = re.compile(rf"[{HAN_PARTICLES}]|[\u3040-\u309f]{{1,2}}")
+"""What joins words: single Chinese characters, and up to two characters of hiragana."""
+LONG_RUN: Final = 4
 # [^\W_]: a letter or digit
 WORD_BEFORE: Final = re.compile(r"[^\W_]+\Z")
 WORD_AFTER: Final = re.compile(rf"[^\W_{LETTERS}]+")

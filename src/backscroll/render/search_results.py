@@ -50,7 +50,6 @@ def found_as_json(
                 "machines": list(one.chat.machines),
                 "tags": [*one.chat.overview.tags, *mark.tags],
                 "found": one.found,
-                "words": one.words,
             }
             for one, mark in zip(found.chats, marks, strict=True)
         ],

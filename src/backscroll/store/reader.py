@@ -4,6 +4,7 @@ Every question goes through a `StoreReader`, and a reader comes from `Store.with
 no question can be asked without saying so.
 """
 
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -101,18 +102,34 @@ class ChatHits(NamedTuple):
     found: int
     """Number of passages; a lower bound if the query has to be checked text by text."""
     score: float
-    words: int
-    """How many of the query's words are in the chat."""
     hits: list[Hit]
 
 
 class SearchPage(NamedTuple):
-    """One page of results."""
+    """One page of results. The totals count everything that matches, whatever part of it is on the page."""
 
     chats: list[ChatHits]
     total_chats: int
     total: int
     """Number of passages."""
+    newest: int
+    """The id of the newest passage that was searched."""
+    left: int
+    """Number of chats after this page."""
+
+
+class PagePosition(NamedTuple):
+    """Where the next page of results begins: it shows what matched at the first page and was not shown yet."""
+
+    newest: int
+    """The id of the newest passage at the time of the first page."""
+    seen: frozenset[int]
+    """The digests of the chats on the pages before."""
+
+
+def chat_digest(name: str) -> int:
+    """A short number for the id of a chat."""
+    return zlib.crc32(name.encode("utf-8", "surrogatepass"))
 
 
 class ChatShape(NamedTuple):
@@ -183,8 +200,10 @@ class StoreReader(Protocol):
     def pending(self) -> PendingCounts:
         """What is not searchable yet."""
 
-    def search(self, query: Query, *, sort: str, limit: int, offset: int, hits: int) -> SearchPage:
-        """The chats that match a query, with their best passages."""
+    def search(
+        self, query: Query, *, sort: str, limit: int, offset: int, hits: int, after: PagePosition | None = None
+    ) -> SearchPage:
+        """The chats that match a query, with their best passages: after so many, or after a position."""
 
     def chats(self, query: Query | None, *, sort: str, limit: int | None, offset: int) -> list[StoredChat]:
         """The chats that match the fields of a query and have its words in their titles."""

@@ -30,7 +30,6 @@ class FoundChat(NamedTuple):
     chat: StoredChat
     found: int
     """Number of passages."""
-    words: int
     score: float
     passages: list[FoundPassage]
 
@@ -79,7 +78,6 @@ def search(
         FoundChat(
             found.chat,
             found.found,
-            found.words,
             found.score,
             [FoundPassage(hit, highlighter.snippet(text_of(texts, hit) or UNREADABLE, width)) for hit in found.hits],
         )
@@ -127,9 +125,9 @@ def _by_regex(
     page = list(chats)[offset : offset + limit]
     stored = reader.chats_by_key(page)
     found = [
-        ChatHits(stored[chat], len(chats[chat]), 0.0, 0, _once(chats[chat])[:hits]) for chat in page if chat in stored
+        ChatHits(stored[chat], len(chats[chat]), 0.0, _once(chats[chat])[:hits]) for chat in page if chat in stored
     ]
-    return SearchPage(found, len(chats), total), is_whole
+    return SearchPage(found, len(chats), total, 0, max(0, len(chats) - offset - limit)), is_whole
 
 
 def _once(hits: list[Hit]) -> list[Hit]:

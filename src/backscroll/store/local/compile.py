@@ -1,6 +1,7 @@
 """Turn the tree of a query into what the text index understands. Nothing that a user typed is parsed by the engine."""
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
@@ -10,10 +11,11 @@ from tantivy import Query as Engine
 
 from backscroll.query.fields import BY_NAME
 from backscroll.query.tree import All, Either, Field, Not, Part, Phrase, Query, Regex, Word, leaves
-from backscroll.query.words import normal, pairs_of, split_scripts
+from backscroll.query.words import normal, pairs_of, split_scripts, unspaced_words
 from backscroll.store.batches import microseconds
 from backscroll.store.local.chats import ChatRows
 from backscroll.store.local.database import select
+from backscroll.store.local.forms import forms_of
 from backscroll.store.local.text import SCHEMA, any_fact, fact, in_files, words_of
 from backscroll.store.local.visible import VisibleRows
 
@@ -23,32 +25,53 @@ FEW_FILES: Final = 300
 """How many files the engine is asked about one by one."""
 MOST_ENDINGS: Final = 60
 """How many words a prefix stands for when it comes to rank; all of them count as found."""
+FREQUENT: Final = 20
+"""A word is frequent if more than one passage of so many has it."""
+FEW: Final = 100
+"""A word in no more passages than this is never frequent."""
 
 
-class QueryWord(NamedTuple):
-    """A word that is looked for: how to ask for it, and in how many passages it is at most."""
+class QueryTerm(NamedTuple):
+    """A word, a phrase or a group that is looked for."""
 
     query: Engine
-    frequency: int
+    """The passages that have it."""
+    words: tuple[str, ...] = ()
+    """Its words in their order; empty for a prefix or a group."""
+    is_required: bool = False
+    """Whether a chat must have it."""
+    forms: tuple[tuple[str, int], ...] = ()
+    """Other forms of the word, each with its number of passages; they count for the rank only."""
+    frequency: int = 0
+    """In how many passages it is at most."""
+    is_frequent: bool = False
+    """Whether it is in so many passages that it says little about a chat."""
 
 
 class CompiledQuery(NamedTuple):
     """What to ask the engine."""
 
-    words: list[QueryWord]
-    """Any of these must be there, and the more the better."""
+    terms: list[QueryTerm]
+    """A passage must have one of these, and its chat every one that is required."""
     must: list[Engine]
     must_not: list[Engine]
     files: set[int] | None
     """The files that are asked about, where they are so many that the engine is better not asked; None for all."""
-    is_ranked: bool
-    """Whether there are words in it anywhere, so that one passage can be better than another."""
+
+    @property
+    def has_demands(self) -> bool:
+        """Whether a chat with a matching passage may lack a term that it must have."""
+        return len(self.terms) > 1 and any(term.is_required for term in self.terms)
 
     def whole(self) -> Engine:
-        """All of it as one question."""
+        """The passages that match."""
+        return self.among([term.query for term in self.terms])
+
+    def among(self, any_of: Sequence[Engine]) -> Engine:
+        """The passages with one of these that are not excluded by the rest of the query."""
         clauses = [(Occur.Must, part) for part in self.must] + [(Occur.MustNot, part) for part in self.must_not]
-        if self.words:
-            clauses.append((Occur.Must, _either([word.query for word in self.words])))
+        if any_of:
+            clauses.append((Occur.Must, either(any_of)))
         elif not self.must:
             clauses.append((Occur.Must, Engine.all_query()))
         return clauses[0][1] if len(clauses) == 1 else Engine.boolean_query(clauses)
@@ -63,26 +86,53 @@ class Compiler:
         self._chats = ChatRows(rows)
 
     def compile(self, query: Query) -> CompiledQuery:
-        """Words at the top are wishes; everything else at the top is a demand. Regular expressions are not seen to."""
-        is_ranked = any(isinstance(part, (Word, Phrase)) for part in leaves(query.root))
-        words: list[QueryWord] = []
+        """Words, phrases and groups at the top are terms, fields are conditions; regular expressions are left out."""
+        terms: list[QueryTerm] = []
         must: list[Engine] = []
         must_not: list[Engine] = []
         accepted = [set(files)] if (files := self._chats.visible_files()) is not None else []
         for part in query.root.parts:
             if isinstance(part, Word):
-                words.append(self._word(part))
+                terms += self._words(part)
             elif isinstance(part, Field) and _is_about_chats(part):
                 accepted.append(set(self._chats.files(part)))
             elif isinstance(part, Not) and not isinstance(part.part, Regex):
                 must_not.append(self._part(part.part))
-            elif not isinstance(part, (Not, Regex)):
+            elif isinstance(part, (Not, Regex)):
+                continue
+            elif any(isinstance(leaf, (Word, Phrase)) for leaf in leaves(part)):
+                terms.append(self._required(part))
+            else:
                 must.append(self._part(part))
         together = set.intersection(*accepted) if accepted else None
         if together is not None and len(together) <= FEW_FILES:
             must.append(in_files(sorted(together)))
             together = None
-        return CompiledQuery(words, must, must_not, together, is_ranked)
+        return CompiledQuery(terms, must, must_not, together)
+
+    def _required(self, part: Part) -> QueryTerm:
+        """A phrase or a group: a chat must have it."""
+        words = tuple(words_of(part.text)) if isinstance(part, Phrase) else ()
+        frequency = min((self._searcher.doc_freq("text", word) for word in words), default=self._searcher.num_docs)
+        return self._weighed(QueryTerm(self._part(part), words, is_required=True, frequency=frequency))
+
+    def _words(self, word: Word) -> list[QueryTerm]:
+        """The terms of a word at the top of a query: more than one for a long run of a script without spaces."""
+        pieces = split_scripts(normal(word.text))
+        if word.is_required or word.prefix or not any(is_unspaced for _, is_unspaced in pieces):
+            return [self._weighed(self._word(word))._replace(is_required=word.is_required)]
+        parts = [part for run, is_unspaced in pieces for part in (unspaced_words(run) if is_unspaced else [run])]
+        return [self._weighed(term) for term in (self._word(Word(part)) for part in parts) if term.words]
+
+    def _weighed(self, term: QueryTerm) -> QueryTerm:
+        """With the other forms of the word. A frequent word tells so little that they are not worth their time."""
+        most = max(FEW, self._searcher.num_docs // FREQUENT)
+        if term.frequency > most:
+            return term._replace(is_frequent=True)
+        if len(term.words) != 1:
+            return term
+        found = ((form, self._searcher.doc_freq("text", form)) for form in forms_of(term.words[0]))
+        return term._replace(forms=tuple((form, count) for form, count in found if 0 < count <= most))
 
     def _part(self, part: Part) -> Engine:
         if isinstance(part, Word):
@@ -98,50 +148,50 @@ class Compiler:
             return Engine.boolean_query([(occur, self._part(inner)) for inner in part.parts])
         raise TypeError(part)  # the parser lets a regular expression stand at the top only
 
-    def _word(self, word: Word) -> QueryWord:
+    def _word(self, word: Word) -> QueryTerm:
         text = normal(word.text)
         pieces = split_scripts(text)
         if not any(is_unspaced for _, is_unspaced in pieces):
             return self._spaced(text, prefix=word.prefix)
-        wishes = [
+        terms = [
             self._unspaced(piece) if is_unspaced else self._spaced(piece, prefix=word.prefix)
             for piece, is_unspaced in pieces
         ]
-        return QueryWord(_all([wish.query for wish in wishes]), min(wish.frequency for wish in wishes))
+        if len(terms) == 1:
+            return terms[0]
+        return QueryTerm(_all([term.query for term in terms]), frequency=min(term.frequency for term in terms))
 
-    def _spaced(self, text: str, *, prefix: bool = False) -> QueryWord:
+    def _spaced(self, text: str, *, prefix: bool = False) -> QueryTerm:
         words = words_of(text)
         if not words:
-            return QueryWord(Engine.empty_query(), 0)
+            return QueryTerm(Engine.empty_query())
         if prefix:
             return self._prefix(words)
-        if len(words) > 1:
-            frequency = min(self._searcher.doc_freq("text", word) for word in words)
-            return QueryWord(Engine.phrase_query(SCHEMA, "text", list(words)), frequency)
-        word = words[0]
-        return QueryWord(_term(word), self._searcher.doc_freq("text", word))
+        return self._in_order(words)
 
-    def _prefix(self, words: list[str]) -> QueryWord:
+    def _in_order(self, words: list[str]) -> QueryTerm:
+        frequency = min(self._searcher.doc_freq("text", word) for word in words)
+        query = term_query(words[0]) if len(words) == 1 else Engine.phrase_query(SCHEMA, "text", list(words))
+        return QueryTerm(query, tuple(words), frequency=frequency)
+
+    def _prefix(self, words: list[str]) -> QueryTerm:
         if len(words) > 1:
             frequency = min(self._searcher.doc_freq("text", word) for word in words[:-1])
-            return QueryWord(Engine.phrase_prefix_query(SCHEMA, "text", list(words)), frequency)
+            return QueryTerm(Engine.phrase_prefix_query(SCHEMA, "text", list(words)), frequency=frequency)
         prefix = words[0]
         endings = self._searcher.terms_with_prefix("text", prefix, limit=MOST_ENDINGS)
         frequency = sum(count for _, count in endings)
         if not endings:
-            return QueryWord(Engine.empty_query(), 0)
+            return QueryTerm(Engine.empty_query())
         if len(endings) < MOST_ENDINGS:
-            return QueryWord(_either([_term(word) for word, _ in endings]), frequency)
+            return QueryTerm(either([term_query(word) for word, _ in endings]), frequency=frequency)
         everything = Engine.fuzzy_term_query(SCHEMA, "text", prefix, distance=0, prefix=True)
-        return QueryWord(Engine.const_score_query(everything, 1.0), frequency)
+        return QueryTerm(Engine.const_score_query(everything, 1.0), frequency=frequency)
 
-    def _unspaced(self, run: str) -> QueryWord:
+    def _unspaced(self, run: str) -> QueryTerm:
         """A run of characters written without spaces: its pairs, one after the other."""
         pairs = [word for pair in pairs_of(run) for word in words_of(pair)]
-        frequency = min((self._searcher.doc_freq("text", pair) for pair in pairs), default=0)
-        if len(pairs) < 2:
-            return QueryWord(_all([_term(pair) for pair in pairs]) if pairs else Engine.empty_query(), frequency)
-        return QueryWord(Engine.phrase_query(SCHEMA, "text", list(pairs)), frequency)
+        return self._in_order(pairs) if pairs else QueryTerm(Engine.empty_query())
 
     def _phrase(self, text: str) -> Engine:
         text = normal(text)
@@ -216,13 +266,15 @@ def required_words(pattern: str) -> list[str]:
     return words
 
 
-def _term(word: str) -> Engine:
+def term_query(word: str) -> Engine:
+    """The passages with this word."""
     return Engine.term_query(SCHEMA, "text", word)
 
 
-def _all(parts: list[Engine]) -> Engine:
-    return parts[0] if len(parts) == 1 else Engine.boolean_query([(Occur.Must, part) for part in parts])
-
-
-def _either(parts: list[Engine]) -> Engine:
+def either(parts: Sequence[Engine]) -> Engine:
+    """The passages that any of these finds."""
     return parts[0] if len(parts) == 1 else Engine.boolean_query([(Occur.Should, part) for part in parts])
+
+
+def _all(parts: Sequence[Engine]) -> Engine:
+    return parts[0] if len(parts) == 1 else Engine.boolean_query([(Occur.Must, part) for part in parts])

@@ -12,12 +12,13 @@ from backscroll.store.batches import readable
 from backscroll.store.local.chats import ChatRows
 from backscroll.store.local.database import array, select
 from backscroll.store.local.faults import guarded, guarded_items
+from backscroll.store.local.matches import ChatSizes
 from backscroll.store.local.reports import LocalReports
-from backscroll.store.local.search import ChatSizes, Search
+from backscroll.store.local.search import Search
 from backscroll.store.local.shapes import ChatPieces
 from backscroll.store.local.text import STAGES, TextIndex, quoted
 from backscroll.store.local.visible import VisibleRows
-from backscroll.store.reader import Hit, PendingCounts, Scope, SearchPage, StoredChat, Table
+from backscroll.store.reader import Hit, PagePosition, PendingCounts, Scope, SearchPage, StoredChat, Table
 
 
 class OpenStore(Protocol):
@@ -69,9 +70,11 @@ class LocalReader(ChatPieces):
         return PendingCounts(total, tuple(roles))
 
     @guarded
-    def search(self, query: Query, *, sort: str, limit: int, offset: int, hits: int) -> SearchPage:
-        """The chats that match a query, with their best passages."""
-        return self._search().run(query, sort=sort, limit=limit, offset=offset, hits=hits)
+    def search(
+        self, query: Query, *, sort: str, limit: int, offset: int, hits: int, after: PagePosition | None = None
+    ) -> SearchPage:
+        """The chats that match a query, with their best passages: after so many, or after a position."""
+        return self._search().run(query, sort=sort, limit=limit, offset=offset, hits=hits, after=after)
 
     @guarded
     def chats(self, query: Query | None, *, sort: str, limit: int | None, offset: int) -> list[StoredChat]:

@@ -1,16 +1,13 @@
-"""Answer a query: candidates from the text index, grouped by chat and ranked, with their rows.
+"""Answer a query: all chats that match, in their order, and of one page of them the rows.
 
-The best passages determine the candidate chats. These are then ranked as a whole: a chat that contains all the words,
-anywhere, comes before one that contains only some.
+Which chats match, and how they are ranked, is decided over all matches: a limit only limits what is shown.
 """
 
-import math
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-import apsw
 import tantivy
+from tantivy import FieldType
 from tantivy import Query as Engine
 
 from backscroll.conversation.passages import Role
@@ -19,208 +16,227 @@ from backscroll.store.batches import readable
 from backscroll.store.local.chats import ChatRows
 from backscroll.store.local.compile import CompiledQuery, Compiler, literals
 from backscroll.store.local.database import array, select
-from backscroll.store.local.text import in_files
+from backscroll.store.local.matches import ChatSizes, count_by_chat, times_by_chat
+from backscroll.store.local.ranking import Ranking, by_matches
+from backscroll.store.local.text import SCHEMA, in_files
 from backscroll.store.local.visible import VisibleRows
-from backscroll.store.reader import ChatHits, Hit, SearchPage
+from backscroll.store.reader import ChatHits, Hit, PagePosition, SearchPage, chat_digest
 
-CANDIDATES: Final = 400
-"""How many passages are considered for candidate chats."""
-PROMISING: Final = 60
-"""How many chats are ranked as a whole."""
-# Chosen with bench/recall.py, on its tuning half.
-CHAT_WEIGHT: Final = 3.0
-"""The weight of the whole chat relative to its best passage."""
-K1: Final = 1.2
-B: Final = 0.75
 ABANDONED_WEIGHT: Final = 0.7
-MOST_BY_TIME: Final = 20_000
-MOST_FILES: Final = 60_000
-"""How many files are counted; the limit of the engine."""
 PAGE: Final = 500
-
-
-class ChatSizes(NamedTuple):
-    """How a library is divided into chats; computed once for many queries."""
-
-    chat_of: Mapping[int, int]
-    """The chat that each file is part of."""
-    sizes: Mapping[int, int]
-    """How many passages each chat has."""
-
-    @classmethod
-    def of(cls, connection: apsw.Connection, searcher: tantivy.Searcher) -> "ChatSizes":
-        """The current state."""
-        chat_of = dict(select(connection, "select id, chat from files where chat is not null"))
-        return cls(chat_of, count_by_chat(searcher, Engine.all_query(), chat_of))
-
-
-def count_by_chat(
-    searcher: tantivy.Searcher, query: Engine, chat_of: Mapping[int, int], allowed: set[int] | None = None
-) -> dict[int, int]:
-    """The number of matching passages by chat, only in the allowed files."""
-    asked = {"files": {"terms": {"field": "file", "size": MOST_FILES}}}
-    counts: dict[int, int] = defaultdict(int)
-    for bucket in searcher.aggregate(query, asked)["files"]["buckets"]:
-        file = int(bucket["key"])
-        if file in chat_of and (allowed is None or file in allowed):
-            counts[chat_of[file]] += int(bucket["doc_count"])
-    return counts
+"""How many passages are read at once."""
+MOST_BY_TIME: Final = (500, 2_000, 8_000)
+"""How many passages are read for an order by time, step by step; beyond, the engine finds the time of every chat."""
+SPARE: Final = 4
+"""How many times more passages are fetched than are shown: resumed sessions repeat them."""
 
 
 class Search:
     """One query to a store."""
 
-    def __init__(self, rows: VisibleRows, searcher: tantivy.Searcher, shape: "ChatSizes") -> None:
+    def __init__(self, rows: VisibleRows, searcher: tantivy.Searcher, shape: ChatSizes) -> None:
         self._visible = rows
         self._searcher = searcher
-        self._chat_of = shape.chat_of
-        self._sizes = shape.sizes
+        self._shape = shape
         self._rows = ChatRows(rows)
 
-    def run(self, query: Query, *, sort: str, limit: int, offset: int, hits: int) -> SearchPage:
-        """One page of results."""
+    def run(
+        self, query: Query, *, sort: str, limit: int, offset: int, hits: int, after: PagePosition | None = None
+    ) -> SearchPage:
+        """One page of results: after the first `offset` chats, or after a position."""
         compiled = Compiler(self._visible, self._searcher).compile(query)
-        if sort == "relevance" and compiled.is_ranked:
-            return self._by_worth(compiled, limit=limit, offset=offset, hits=hits)
-        return self._by_time(compiled, oldest_first=sort == "oldest", limit=limit, offset=offset, hits=hits)
+        newest = self._shape.newest
+        if after is not None and after.newest < newest:
+            newest = after.newest
+            compiled.must.append(_up_to(newest))
+        order = sort if sort != "relevance" or compiled.terms else "newest"
+        matches, scores, known = self._ranked(compiled) if order == "relevance" else (self._matching(compiled), {}, {})
+        seen = self._seen(matches, after)
+        wanted = (len(seen) if after is not None else offset) + limit
+        if order != "relevance":
+            known = self._by_time(compiled, matches, order, wanted)
+        ordered = list(scores if order == "relevance" else known)
+        if order == "relevance" and len(ordered) < wanted:
+            ordered += by_matches(self._shape, matches, scores)
+        left = [chat for chat in ordered if chat not in seen][0 if after is not None else offset :]
+        page = left[:limit]
+        rows = self._rows.of(page)
+        shown = self._shown(compiled, matches, {chat: known.get(chat, {}) for chat in page}, hits, order)
+        return SearchPage(
+            [ChatHits(rows[chat], matches[chat], scores.get(chat, 0.0), shown[chat]) for chat in page if chat in rows],
+            len(matches),
+            sum(matches.values()),
+            newest,
+            max(0, len(matches) - wanted),
+        )
 
     def passages(self, query: Query, *, oldest_first: bool) -> Iterator[Hit]:
         """Every passage that may match a query, by time."""
         compiled = Compiler(self._visible, self._searcher).compile(query)
+        matches = self._matching(compiled)
         compiled.must.extend(literals(query))
         whole = compiled.whole()
         order = tantivy.Order.Asc if oldest_first else tantivy.Order.Desc
         offset = 0
         while True:
             found = self._searcher.search(whole, limit=PAGE, offset=offset, order_by_field="time", order=order)
-            blocks = [block for _, _, block in self._placed(found, compiled)]
+            blocks = [block for chat, block in self._placed(found, compiled) if chat in matches]
             rows = self._hits(blocks)
             yield from (rows[block] for block in blocks if block in rows)
             offset += PAGE
             if len(found.hits) < PAGE:
                 return
 
-    def _by_worth(self, compiled: CompiledQuery, *, limit: int, offset: int, hits: int) -> SearchPage:
-        whole = compiled.whole()
-        wanted = max(CANDIDATES, 10 * (limit + offset))
-        if compiled.files is not None:
-            wanted *= 2  # some of them are filtered out
-        found = self._searcher.search(whole, limit=wanted, count=False, weight_by_field="weight")
-        best: dict[int, dict[int, float]] = defaultdict(dict)
-        for score, chat, block in self._placed(found, compiled):
-            best[chat][block] = score
-        counts = self._counts(compiled, whole, best, is_all=len(found.hits) < wanted)
-        promising = sorted(best, key=lambda chat: -max(best[chat].values()))[: max(PROMISING, 2 * (limit + offset))]
-        worth = self._worth(compiled, promising, best, counts)
-        ranked = sorted(promising, key=lambda chat: worth[chat], reverse=True)
-        return self._page(ranked[offset : offset + limit], worth, best, hits, counts)
+    def _ranked(
+        self, compiled: CompiledQuery
+    ) -> tuple[Mapping[int, int], Mapping[int, float], Mapping[int, Mapping[int, float]]]:
+        """The chats that match; the best of them with their scores, in their order; and their best passages."""
+        ranking = Ranking(self._searcher, self._shape, compiled)
+        candidates = ranking.candidates()
+        is_known = candidates.are_all and not (
+            len(compiled.terms) > 1 and any(term.is_required for term in compiled.terms)
+        )
+        known = {chat: len(blocks) for chat, blocks in candidates.best.items()}
+        matches = known if is_known else self._matching(compiled)
+        return matches, ranking.rank(matches, candidates), candidates.best
 
-    def _counts(
-        self, compiled: CompiledQuery, whole: Engine, best: dict[int, dict[int, float]], *, is_all: bool
-    ) -> dict[int, int]:
-        """The number of passages of each chat; `is_all` if every match was found."""
-        if is_all:
-            return {chat: len(blocks) for chat, blocks in best.items()}
-        return count_by_chat(self._searcher, whole, self._chat_of, compiled.files)
+    def _matching(self, compiled: CompiledQuery) -> dict[int, int]:
+        """The chats that match, with their number of matches: they have every term that is required."""
 
-    def _worth(
-        self, compiled: CompiledQuery, chats: list[int], best: dict[int, dict[int, float]], counts: dict[int, int]
-    ) -> dict[int, tuple[int, float]]:
-        """For each chat, how many of the words it has, and its score: its best passage, and bm25 of the whole."""
-        tops = {chat: max(best[chat].values()) for chat in chats}
-        if not compiled.words:
-            return {chat: (0, top) for chat, top in tops.items()}
-        inside = in_files(self._files_of(chats))
-        usual = sum(self._sizes.values()) / max(1, len(self._sizes))
-        words = dict.fromkeys(chats, 0)
-        sums = dict.fromkeys(chats, 0.0)
-        for wish in compiled.words:
-            rarity = _rarity(wish.frequency, self._searcher.num_docs)
-            asked = Engine.boolean_query([(tantivy.Occur.Must, wish.query), (tantivy.Occur.Must, inside)])
-            alone = len(compiled.words) == 1
-            said = counts if alone else count_by_chat(self._searcher, asked, self._chat_of)
-            for chat in words.keys() & said.keys():
-                count = said[chat]
-                words[chat] += 1
-                length = self._sizes.get(chat, 1) / usual
-                sums[chat] += rarity * count * (K1 + 1) / (count + K1 * (1 - B + B * length))
-        return {chat: (words[chat], CHAT_WEIGHT * sums[chat] + tops[chat]) for chat in chats}
+        def counted(query: Engine) -> dict[int, int]:
+            return count_by_chat(self._searcher, query, self._shape.chat_of, compiled.files)
+
+        matches = counted(compiled.whole())
+        for term in compiled.terms if compiled.has_demands else ():
+            if term.is_required:
+                found = counted(compiled.among([term.query]))
+                matches = {chat: count for chat, count in matches.items() if chat in found}
+        return matches
+
+    def _by_time(
+        self, compiled: CompiledQuery, matches: Mapping[int, int], order: str, wanted: int
+    ) -> dict[int, dict[int, float]]:
+        """The chats by their newest match, or by their oldest: at least so many, if there are as many. Each with its
+        first passages, as far as they are known.
+        """
+        whole, sign = compiled.whole(), 1 if order == "oldest" else -1
+        direction = tantivy.Order.Asc if order == "oldest" else tantivy.Order.Desc
+        ages = self._shape.ages
+        for most in MOST_BY_TIME:
+            found = self._searcher.search(whole, limit=most, count=False, order_by_field="time", order=direction)
+            is_all = len(found.hits) < most
+            last = found.hits[-1][0] if found.hits else 0
+            best: dict[int, dict[int, float]] = {}
+            for (time, _), (chat, block) in zip(found.hits, self._placed(found, compiled), strict=True):
+                # A match that was cut off may have the time of the last one.
+                if chat in matches and (is_all or time != last):
+                    best.setdefault(chat, {})[block] = -sign * time
+            if is_all or len(best) >= wanted:
+                times = {chat: -max(blocks.values()) for chat, blocks in best.items()}
+                return {chat: best[chat] for chat in sorted(best, key=lambda chat: (times[chat], ages[chat]))}
+        chat_of, files = self._shape.chat_of, compiled.files
+        times = times_by_chat(self._searcher, whole, chat_of, files, oldest=order == "oldest")
+        return {
+            chat: {}
+            for chat in sorted(times.keys() & matches.keys(), key=lambda chat: (sign * times[chat], ages[chat]))
+        }
+
+    def _seen(self, matches: Mapping[int, int], after: PagePosition | None) -> set[int]:
+        """The chats of the pages before."""
+        if after is None:
+            return set()
+        names = select(self._visible, NAMES, (array(matches),))
+        return {chat for chat, name in names if chat_digest(name) in after.seen}
 
     def _files_of(self, chats: list[int]) -> list[int]:
         statement = "select id from files where chat in (select value from json_each(?))"
         return [number for (number,) in select(self._visible, statement, (array(chats),))]
 
-    def _placed(self, found: Any, compiled: CompiledQuery) -> list[tuple[float, int, int]]:  # noqa: ANN401
-        """Score, chat and passage of a match."""
+    def _placed(self, found: Any, compiled: CompiledQuery) -> list[tuple[int, int]]:  # noqa: ANN401
+        """Chat and passage of every match; chat 0 for what is not asked about."""
         addresses = [address for _, address in found.hits]
         if not addresses:
             return []
         files = self._searcher.fast_field_values("file", addresses)
         blocks = self._searcher.fast_field_values("block", addresses)
+        chat_of, allowed = self._shape.chat_of, compiled.files
         return [
-            (score, self._chat_of[file], int(block or 0))
-            for (score, _), file, block in zip(found.hits, files, blocks, strict=True)
-            if isinstance(file, int) and file in self._chat_of and (compiled.files is None or file in compiled.files)
+            (
+                chat_of.get(file, 0) if isinstance(file, int) and (allowed is None or file in allowed) else 0,
+                int(block or 0),
+            )
+            for file, block in zip(files, blocks, strict=True)
         ]
 
-    def _by_time(
-        self, compiled: CompiledQuery, *, oldest_first: bool, limit: int, offset: int, hits: int
-    ) -> SearchPage:
-        whole = compiled.whole()
-        order = tantivy.Order.Asc if oldest_first else tantivy.Order.Desc
-        wanted = max(CANDIDATES, 20 * (limit + offset))
-        while True:
-            found = self._searcher.search(whole, limit=wanted, count=False, order_by_field="time", order=order)
-            best: dict[int, dict[int, float]] = {}
-            for rank, (_, chat, block) in enumerate(self._placed(found, compiled)):
-                best.setdefault(chat, {})[block] = float(-rank)
-            if len(best) >= offset + limit or len(found.hits) < wanted or wanted > MOST_BY_TIME:
-                break
-            wanted *= 4
-        page = list(best)[offset : offset + limit]
-        counts = self._counts(compiled, whole, best, is_all=len(found.hits) < wanted)
-        return self._page(page, {chat: (len(compiled.words), 0.0) for chat in page}, best, hits, counts)
-
-    def _page(
+    def _shown(
         self,
-        page: list[int],
-        worth: dict[int, tuple[int, float]],
-        best: dict[int, dict[int, float]],
+        compiled: CompiledQuery,
+        matches: Mapping[int, int],
+        best: Mapping[int, Mapping[int, float]],
         hits: int,
-        counts: dict[int, int],
-    ) -> SearchPage:
-        chats = self._rows.of(page)
-        shown = self._shown({chat: best[chat] for chat in page}, hits)
-        answer = []
-        for chat in page:
-            if chat in chats:
-                words, score = worth[chat]
-                answer.append(ChatHits(chats[chat], counts[chat], score, words, shown[chat]))
-        return SearchPage(answer, len(counts), sum(counts.values()))
+        order: str,
+    ) -> dict[int, list[Hit]]:
+        """The best passages of each chat on the page, or its newest or oldest: each once, although resumed sessions
+        repeat them. `best` are the chats with those that are known.
+        """
+        known = {chat: dict(blocks) for chat, blocks in best.items()}
+        shown: dict[int, list[Hit]] = {}
+        lacking, most = list(best), 0
+        while lacking:
+            first = {chat: _first(known[chat], max(most, hits + 1)) for chat in lacking}
+            rows = self._hits([block for blocks in first.values() for block in blocks])
+            shown |= {chat: _once(first[chat], rows, is_ranked=order == "relevance")[:hits] for chat in lacking}
+            lacking = [chat for chat in lacking if len(shown[chat]) < hits and len(first[chat]) < matches[chat]]
+            if not most:  # first all of them at once
+                most = hits * SPARE
+                self._find(compiled, known, lacking, most * len(lacking), order)
+                continue
+            most *= SPARE
+            for chat in lacking:
+                self._find(compiled, known, [chat], most, order)
+        return shown
 
-    def _shown(self, best: dict[int, dict[int, float]], hits: int) -> dict[int, list[Hit]]:
-        """The best passages of each chat, each once, although resumed sessions repeat them."""
-        once: dict[int, dict[tuple[Any, ...], Hit]] = {chat: {} for chat in best}
-        waiting = {chat: sorted(blocks, key=lambda block: -blocks[block]) for chat, blocks in best.items()}
-        while waiting:
-            taken = {chat: blocks[: hits * 4] for chat, blocks in waiting.items()}
-            rows = self._hits([block for blocks in taken.values() for block in blocks])
-            for chat, blocks in taken.items():
-                for hit in (rows[block] for block in blocks if block in rows):
-                    score = best[chat][hit.block]
-                    weighed = score * ABANDONED_WEIGHT if hit.is_abandoned and score > 0 else score
-                    key = (hit.uuid or hit.block, hit.number, hit.role)
-                    once[chat].setdefault(key, hit._replace(score=weighed))
-            waiting = {
-                chat: blocks[hits * 4 :]
-                for chat, blocks in waiting.items()
-                if len(blocks) > hits * 4 and len(once[chat]) < hits
-            }
-        return {chat: sorted(found.values(), key=lambda hit: -hit.score)[:hits] for chat, found in once.items()}
+    def _find(
+        self, compiled: CompiledQuery, known: dict[int, dict[int, float]], chats: list[int], most: int, order: str
+    ) -> None:
+        """Add the best passages of these chats, or the newest or oldest."""
+        if not chats:
+            return
+        inside = compiled._replace(must=[*compiled.must, in_files(self._files_of(chats))]).whole()
+        if order == "relevance":
+            found = self._searcher.search(inside, limit=most, count=False, weight_by_field="weight")
+        else:
+            direction = tantivy.Order.Asc if order == "oldest" else tantivy.Order.Desc
+            found = self._searcher.search(inside, limit=most, count=False, order_by_field="time", order=direction)
+        sign = -1 if order == "oldest" else 1
+        for (score, _), (chat, block) in zip(found.hits, self._placed(found, compiled), strict=True):
+            if chat in known:
+                known[chat].setdefault(block, sign * score)
 
     def _hits(self, blocks: list[int]) -> dict[int, Hit]:
         found = select(self._visible, HITS, (array(blocks),))
         return {row[0]: _hit(row) for row in found}
+
+
+def _first(blocks: Mapping[int, float], most: int) -> dict[int, float]:
+    """The best passages, in their order."""
+    return {block: blocks[block] for block in sorted(blocks, key=lambda block: (-blocks[block], block))[:most]}
+
+
+def _once(blocks: Mapping[int, float], rows: Mapping[int, Hit], *, is_ranked: bool) -> list[Hit]:
+    """The passages without copies, the best first; what was taken back counts less."""
+    once: dict[tuple[Any, ...], Hit] = {}
+    for hit in (rows[block] for block in blocks if block in rows):
+        score = blocks[hit.block] if is_ranked else 0.0
+        weighed = score * ABANDONED_WEIGHT if hit.is_abandoned else score
+        once.setdefault((hit.uuid or hit.block, hit.number, hit.role), hit._replace(score=weighed))
+    return sorted(once.values(), key=lambda hit: -hit.score)
+
+
+def _up_to(newest: int) -> Engine:
+    """The passages that were there when the first page was asked for."""
+    older = Engine.range_query(SCHEMA, "block", FieldType.Unsigned, upper_bound=newest)
+    return Engine.const_score_query(older, 0.0)
 
 
 def _hit(row: tuple[Any, ...]) -> Hit:
@@ -231,11 +247,6 @@ def _hit(row: tuple[Any, ...]) -> Hit:
         block, number, Role(role), kind or "title", time, tool, bool(error), bool(abandoned), start or 0, length or 0,
         0.0, title,
     )  # fmt: skip
-
-
-def _rarity(frequency: int, documents: int) -> float:
-    """The weight of a word: the rarer, the higher."""
-    return math.log(1 + (max(0, documents - frequency) + 0.5) / (frequency + 0.5))
 
 
 HITS: Final = """
@@ -250,3 +261,4 @@ left join files f on f.id = r.file
 left join chats c on c.id = b.chat
 where b.id in (select value from json_each(?))
 """
+NAMES: Final = "select id, name from chats where id in (select value from json_each(?))"

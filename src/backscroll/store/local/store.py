@@ -15,10 +15,10 @@ from backscroll.store.local.counting import Counting, unpriced
 from backscroll.store.local.database import array, select, transaction, views
 from backscroll.store.local.faults import guarded
 from backscroll.store.local.generations import has_any, size_of
+from backscroll.store.local.matches import ChatSizes
 from backscroll.store.local.opening import OpenIndex
 from backscroll.store.local.reader import LocalReader
 from backscroll.store.local.rows import WAITING, RowTables
-from backscroll.store.local.search import ChatSizes
 from backscroll.store.local.sql import StatementRunner
 from backscroll.store.local.text import STAGES, quoted
 from backscroll.store.prices import AnswerPrice

@@ -26,17 +26,16 @@ STAGES: Final = (
 )
 """The stages of indexing, in order."""
 WEIGHTS: Final = {
-    Role.TITLE: 3.0,
-    Role.PROMPT: 2.0,
-    Role.ANSWER: 1.4,
-    Role.THINKING: 0.9,
-    Role.INPUT: 0.7,
-    Role.OUTPUT: 0.5,
-    Role.OTHER: 0.4,
+    Role.TITLE: 2.6,
+    Role.PROMPT: 2.2,
+    Role.ANSWER: 1.9,
+    Role.THINKING: 1.5,
+    Role.INPUT: 1.3,
+    Role.OUTPUT: 1.15,
+    Role.OTHER: 1.05,
 }
-AGENT_WEIGHT: Final = 0.8
-HALF_LIFE_DAYS: Final = 365.0
-"""Half-life of a passage's weight. Weights are relative, so they do not age."""
+"""How much a match counts, by who said it: what the client itself wrote (reminders, lists of skills, hooks) least."""
+AGENT_WEIGHT: Final = 0.9
 SEGMENT_FILES: Final = ("fast", "fieldnorm", "idx", "pos", "store", "term")
 MOST_LOOKED_AT: Final = 50_000
 HEAP: Final = 48_000_000
@@ -172,7 +171,7 @@ class TextIndex:
             document.add_unsigned("block", spot.block)
             document.add_unsigned("file", spot.file)
             document.add_integer("time", (spot.time or 0) // 1000)
-            document.add_float("weight", weight_of(spot.role, spot.time, is_agent=spot.is_agent))
+            document.add_float("weight", weight_of(spot.role, is_agent=spot.is_agent))
             writer.add_document(document)
 
     def delete(self, blocks: Sequence[int]) -> None:
@@ -241,11 +240,10 @@ def _prepared(index: tantivy.Index) -> tantivy.Index:
     return index
 
 
-def weight_of(role: Role, time: int | None, *, is_agent: bool) -> float:
-    """The weight of a match by role and age."""
-    years = ((time or 0) / 1_000_000 - BASE_TIME) / 86_400 / HALF_LIFE_DAYS
-    recency = 2.0 ** max(-20.0, min(20.0, years))
-    return float(WEIGHTS[role] * recency * (AGENT_WEIGHT if is_agent else 1.0))
+def weight_of(role: Role, *, is_agent: bool) -> float:
+    """The value of the field `weight`. The engine multiplies a score by log2(2 + value), which is the weight again."""
+    weight = max(1.0, WEIGHTS[role] * (AGENT_WEIGHT if is_agent else 1.0))
+    return float(2.0**weight - 2.0)
 
 
 def any_fact(facts: Iterable[str]) -> Query:
@@ -288,7 +286,7 @@ def words_of(text: str) -> list[str]:
 def _schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("text", tokenizer_name="words")
-    builder.add_text_field("facts", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("facts", tokenizer_name="raw", index_option="basic", fast=True)
     builder.add_unsigned_field("block", indexed=True, fast=True)
     builder.add_unsigned_field("file", indexed=True, fast=True)
     builder.add_integer_field("time", indexed=True, fast=True)
@@ -304,4 +302,3 @@ def _analyzer() -> tantivy.TextAnalyzer:
 SCHEMA: Final = _schema()
 WORDS: Final = _analyzer()
 THREADS: Final = 1
-BASE_TIME: Final = 1_735_689_600  # 2025-01-01

@@ -266,7 +266,7 @@ def _is_of_one(query: Query) -> bool:
 NOT_WHOLE: Final = "The regular expression was not tried on everything: narrow the search with words or fields."
 ROLES: Final = {"prompt": "You", "answer": "Claude", "thinking": "Thinking", "title": "Title", "other": "Client"}
 BASICS: Final = (
-    ("flaky test", "both words, anywhere in a chat; the chats with both come first"),
+    ("flaky test", "either word; chats with both, and with the rarer one, come first"),
     ('"connection reset"', "a phrase"),
     ("migrat*", "words that start with this"),
     ("timeout OR deadlock", "either word"),

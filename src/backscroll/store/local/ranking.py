@@ -1,0 +1,208 @@
+"""The order of the chats that match a query: docs/why/search.md explains it and has the measurements.
+
+The best passages are the candidates, and name the chats that come first. The score of such a chat has three parts:
+
+- its best passages: bm25 of the engine, by who said it, and more where words that are next to each other in the query
+  are near each other in the passage;
+- the chat as a whole: bm25 over all its passages for every word that is not frequent;
+- which share of these words it has.
+
+A rare word weighs more than a frequent one everywhere, so words such as "the" and "not" decide nothing. Other forms of
+a word (`leaks` for `leak`) count a little less than the word itself. Other chats follow by their number of matches.
+Nothing here knows which part of the results is asked for, so the order is the same on every page.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+import tantivy
+from tantivy import Occur
+from tantivy import Query as Engine
+
+from backscroll.conversation.passages import Role
+from backscroll.store.local.compile import CompiledQuery, QueryTerm, either, term_query
+from backscroll.store.local.matches import ChatSizes, count_by_chat
+from backscroll.store.local.text import SCHEMA, any_fact
+
+CANDIDATES: Final = 500
+"""How many passages compete for the best."""
+NEAR_CANDIDATES: Final = 50
+"""How many of them are looked at for words that are near each other."""
+# Chosen with bench/relevance, on its half to tune.
+BEST: Final = 3
+"""How many of its best passages count for a chat."""
+FURTHER_WEIGHT: Final = 0.3
+"""What the second and third best passage count, relative to the best."""
+FORM_WEIGHT: Final = 0.7
+"""What another form of a word counts, relative to the word."""
+SIDE_BY_SIDE: Final = 0.7
+NEAR: Final = 0.3
+"""What two neighbouring words add if they are next to each other, and if they are near, relative to the rarer one."""
+NEAR_WORDS: Final = 5
+"""How many words may be between words that are near each other."""
+SAID: Final = 2.0
+NOT_SAID: Final = 0.2
+"""How much a passage counts in its chat: title, prompt and answer, and the rest."""
+COVERAGE: Final = 0.25
+"""How much the share of the words counts that a chat has."""
+K1: Final = 1.2
+B: Final = 0.75
+"""The usual constants of bm25, here for a chat: how soon more matches add no more, and how much its size counts."""
+MOST_PAIRS: Final = 4
+"""How many pairs of words are looked at, those of the rarest words."""
+
+
+class Candidates(NamedTuple):
+    """The best passages."""
+
+    best: Mapping[int, Mapping[int, float]]
+    """By chat, with their scores."""
+    floor: float
+    """The score that no other passage exceeds."""
+    are_all: bool
+    """Whether no other passage matches."""
+
+
+class _Weighed(NamedTuple):
+    """A term with its weight, and how much of it each chat has."""
+
+    term: QueryTerm
+    rarity: float
+    counts: Mapping[int, float]
+    """Empty for a frequent word."""
+
+
+class Ranking:
+    """Ranks the chats of one query."""
+
+    def __init__(self, searcher: tantivy.Searcher, shape: ChatSizes, compiled: CompiledQuery) -> None:
+        self._searcher = searcher
+        self._shape = shape
+        self._compiled = compiled
+        self._weighed = [self._weigh(term) for term in compiled.terms]
+
+    def candidates(self) -> Candidates:
+        """The best passages, by chat."""
+        query = self._passages()
+        found = self._searcher.search(query, limit=CANDIDATES, count=False, weight_by_field="weight").hits
+        addresses = [address for _, address in found]
+        if not addresses:
+            return Candidates({}, 0.0, are_all=True)
+        files = self._searcher.fast_field_values("file", addresses)
+        blocks = [int(block or 0) for block in self._searcher.fast_field_values("block", addresses)]
+        near = self._nearness(blocks[:NEAR_CANDIDATES])
+        best: dict[int, dict[int, float]] = defaultdict(dict)
+        chat_of, allowed = self._shape.chat_of, self._compiled.files
+        for (score, _), file, block in zip(found, files, blocks, strict=True):
+            if isinstance(file, int) and file in chat_of and (allowed is None or file in allowed):
+                best[chat_of[file]][block] = score + near.get(block, 0.0)
+        are_all = len(addresses) < CANDIDATES
+        return Candidates(best, 0.0 if are_all else found[-1][0], are_all)
+
+    def rank(self, matches: Mapping[int, int], candidates: Candidates) -> dict[int, float]:
+        """The chats with candidates, in their order, with their scores; `matches` are the chats that match."""
+        scores = {}
+        for chat in candidates.best.keys() & matches.keys():
+            best = sorted(candidates.best[chat].values(), reverse=True)[:BEST]
+            # The matches of a chat that are not among the candidates are no better than the last of them.
+            best += [candidates.floor] * (min(BEST, matches[chat]) - len(best))
+            whole, share = self._as_a_whole(chat)
+            scores[chat] = round(share**COVERAGE * (whole + best[0] + FURTHER_WEIGHT * sum(best[1:])), 6)
+        ages = self._shape.ages
+        return {chat: scores[chat] for chat in sorted(scores, key=lambda chat: (-scores[chat], ages[chat]))}
+
+    def _as_a_whole(self, chat: int) -> tuple[float, float]:
+        """bm25 of a chat, and the share of the words that it has, by their weight; frequent words do not count."""
+        length = self._shape.sizes.get(chat, 1) / self._shape.usual_size
+        score = has = asked = 0.0
+        for _, weight, counts in self._weighed:
+            if counts:
+                asked += weight
+            if count := counts.get(chat, 0.0):
+                has += weight
+                score += weight * count * (K1 + 1) / (count + K1 * (1 - B + B * length))
+        return score, has / asked if asked else 1.0
+
+    def _weigh(self, term: QueryTerm) -> _Weighed:
+        frequency = term.frequency + sum(count for _, count in term.forms)
+        weight = self._rarity(frequency)
+        if term.is_frequent:
+            return _Weighed(term, weight, {})
+        counts: dict[int, float] = defaultdict(float)
+        self._add(counts, term.query, 1.0)
+        if term.forms:
+            self._add(counts, either([term_query(form) for form, _ in term.forms]), FORM_WEIGHT)
+        return _Weighed(term, weight, counts)
+
+    def _add(self, counts: dict[int, float], query: Engine, worth: float) -> None:
+        """Add how much a chat has of this: what was said counts more."""
+        said = Engine.boolean_query([(Occur.Must, query), (Occur.Must, WAS_SAID)])
+        for asked, weight in ((query, NOT_SAID), (said, SAID - NOT_SAID)):
+            for chat, count in count_by_chat(self._searcher, asked, self._shape.chat_of).items():
+                counts[chat] += worth * weight * count
+
+    def _passages(self) -> Engine:
+        """The matching passages, those with the rarer words first."""
+        terms, forms = [], []
+        for term, weight, _ in self._weighed:
+            if not term.forms:
+                terms.append(term.query)
+                continue
+            # The engine knows how rare one form is; the word is as rare as all of them together.
+            terms.append(Engine.boost_query(term.query, weight / self._rarity(term.frequency)))
+            forms += [
+                Engine.boost_query(term_query(form), FORM_WEIGHT * weight / self._rarity(count))
+                for form, count in term.forms
+            ]
+        matching = self._compiled.among(terms)
+        if not forms:
+            return matching
+        return Engine.boolean_query([(Occur.Must, matching), *((Occur.Should, form) for form in forms)])
+
+    def _nearness(self, blocks: list[int]) -> dict[int, float]:
+        """What passages gain by words that stand as they do in the query."""
+        gains: dict[int, float] = defaultdict(float)
+        among = Engine.const_score_query(Engine.term_set_query(SCHEMA, "block", blocks), 0.0)
+        for worth, pair in self._pairs()[:MOST_PAIRS]:
+            near, beside = (Engine.phrase_query(SCHEMA, "text", list(pair), slop=slop) for slop in (NEAR_WORDS, 0))
+            clauses = [
+                (Occur.Must, among),
+                (Occur.Must, Engine.const_score_query(near, NEAR * worth)),
+                (Occur.Should, Engine.const_score_query(beside, SIDE_BY_SIDE * worth)),
+            ]
+            query = Engine.boolean_query(clauses)
+            found = self._searcher.search(query, limit=len(blocks), count=False, weight_by_field="weight").hits
+            kept = self._searcher.fast_field_values("block", [address for _, address in found]) if found else []
+            for (score, _), block in zip(found, kept, strict=True):
+                gains[int(block or 0)] += score
+        return gains
+
+    def _pairs(self) -> list[tuple[float, tuple[str, str]]]:
+        """The neighbouring words of the query, each pair with the weight of its more frequent word, best first."""
+        pairs = {}
+        for one, other in pairwise(self._compiled.terms):
+            # Two frequent words tell little, and take the longest; but they may be all that is asked for.
+            is_worth = len(self._compiled.terms) == 2 or not (one.is_frequent and other.is_frequent)
+            if is_worth and one.words and other.words and one.words[-1] != other.words[0]:
+                pair = (one.words[-1], other.words[0])
+                pairs[pair] = min(self._rarity(self._searcher.doc_freq("text", word)) for word in pair)
+        return sorted(((weight, pair) for pair, weight in pairs.items()), reverse=True)
+
+    def _rarity(self, frequency: int) -> float:
+        """The weight of a word: the rarer, the higher."""
+        documents = self._searcher.num_docs
+        return math.log(1 + (max(0, documents - frequency) + 0.5) / (frequency + 0.5))
+
+
+def by_matches(shape: ChatSizes, matches: Mapping[int, int], ranked: Mapping[int, float]) -> list[int]:
+    """The chats that are not ranked, because none of their passages is a candidate: by their number of matches."""
+    rest = sorted((-count, shape.ages[chat], chat) for chat, count in matches.items() if chat not in ranked)
+    return [chat for _, _, chat in rest]
+
+
+WAS_SAID: Final = Engine.const_score_query(
+    any_fact(f"role:{role}" for role in (Role.TITLE, Role.PROMPT, Role.ANSWER)), 0.0
+)
