@@ -67,8 +67,8 @@ def command(
     """Search everything that was said, thought, run and returned, including chats that Claude Code has deleted.
 
     Words match whole words and parts of names (user in getUserName, snake_case, paths). Chats with more of them, and
-    with the rarer ones, come first. Use "quotes" for a phrase, pre* for a prefix, OR, -not, parentheses, /regex/, and fields such as
-    project:shop, tool:Bash, role:prompt, is:error, since:7d; `--fields` lists them all.
+    with the rarer ones, come first. Use "quotes" for a phrase, pre* for a prefix, OR, -not, parentheses, /regex/, and
+    fields such as project:shop, tool:Bash, role:prompt, is:error, since:7d; `--fields` lists them all.
 
     If there is no history yet, it searches sample conversations and says so on stderr, but not with --json, --quiet or
     --home.
