@@ -70,7 +70,7 @@ COMMON: Final = (
     '"in the"',
     "tool:bash error",
     "role:prompt file",
-    "after:1h the",
+    "after:30d the",  # a time that nothing passes between asking one library and the other
     "cach*",
 )
 BACKUP_SECONDS: Final = 60.0

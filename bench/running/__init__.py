@@ -26,7 +26,7 @@ from backscroll.library.machine import read_machine
 
 PAUSE: Final = 0.5
 STREAM_SECONDS: Final = 5.0
-PATIENCE: Final = 60.0
+PATIENCE: Final = 120
 Fail = Callable[[str], None]
 
 

@@ -15,6 +15,7 @@ from backscroll.archive.rewriting import Writer
 from backscroll.conversation.transcripts import TranscriptPlace
 from backscroll.files import reading
 from backscroll.files.discovery import discover
+from backscroll.files.homes import Home
 from backscroll.library.archives import archive_folder, find_archive
 from backscroll.library.indexing import ingest as ingest_module
 from backscroll.library.indexing import tasks as tasks_module
@@ -24,6 +25,7 @@ from backscroll.library.indexing.update import Updated
 from backscroll.library.keeping.forget import forget
 from backscroll.library.keeping.keep import keep
 from backscroll.library.keeping.kept_versions import find_kept
+from backscroll.library.local import local_library
 from tests.conversation.test_incremental import Author
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
@@ -620,3 +622,16 @@ def test_letting_go_of_chats_between_batches_changes_nothing(tmp_path: Path, mon
     assert len(held) >= 6  # from the second file on, after each
     monkeypatch.undo()
     assert shelf.answers(QUERIES) == shelf.rebuilt().answers(QUERIES)
+
+
+def test_a_result_whose_call_is_gone_is_found_by_its_tool_no_longer(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path)
+    called = 'a <- - user: go\nb <- a call(m1) t1 Bash {"command": "ls"}'
+    shelf.write(session_file("S1", called) | session_file("S2", "x <- - user: on\ny <- x result t1: zebra"))
+    with local_library(shelf.settings, [Home(shelf.home)], keeps=False) as library:
+        library.update()
+        assert library.search("tool:bash zebra").total == 1
+        (shelf.home / session_path("S1")).write_bytes(jsonl(draw("a <- - user: go", session="S1")))
+        library.update()
+        assert library.search("zebra").total == 1
+        assert library.search("tool:bash zebra").total == 0

@@ -38,15 +38,15 @@ class RowTables(SavedFiles):
             ids = NewIds(self._connection, batch)
             counting = Counting(self._connection, self._price)
             counting.note_files([*batch.emptied, *batch.removed])
-            self._empty([*batch.emptied, *batch.removed])
+            lost = self._empty([*batch.emptied, *batch.removed])
             self._many("delete from files where id = ?", [(number,) for number in batch.removed])
             self._many("update files set archived = 1 where id = ?", [(number,) for number in batch.archived])
             self._many(INSERT_FILE.format(**ids.terms), batch.files)
             self._many(INSERT_RECORD.format(**ids.terms), batch.records)
             self._many(INSERT_BLOCK.format(**ids.terms), batch.blocks)
             self._many(INSERT_USAGE.format(**ids.terms), batch.usage)
-            self._withdraw(batch, ids)
-            self._renew_results(batch, ids)
+            lost |= self._withdraw(batch, ids)
+            self._renew_results(batch, ids, lost)
             self._many(INSERT_PROBLEM.format(**ids.terms), batch.problems)
             self._many(INSERT_LINK.format(**ids.terms), batch.links)
             self._many(INSERT_TITLE.format(**ids.terms), batch.titles)
@@ -99,8 +99,17 @@ class RowTables(SavedFiles):
         )
         return set(self._column(statement, file))
 
-    def _empty(self, files: list[int]) -> None:
+    def _empty(self, files: list[int]) -> set[str]:
+        """Delete the rows of these files; returns the calls in them."""
+        calls: set[str] = set()
         for number in files:
+            calls |= set(
+                self._column(
+                    "select b.call from blocks b join records r on r.id = b.record"
+                    " where r.file = ? and b.role = 'input' and b.call is not null",
+                    number,
+                )
+            )
             self._connection.execute(
                 "insert into deleted select b.id from blocks b join records r on r.id = b.record where r.file = ?1",
                 (number,),
@@ -115,11 +124,12 @@ class RowTables(SavedFiles):
                 "update files set has_image = 0, has_thinking = 0, has_diff = 0 where id = ?1",
             ):
                 self._connection.execute(statement, (number,))
+        return calls
 
-    def _renew_results(self, batch: Batch, ids: NewIds) -> None:
-        """A result that came before its call was indexed without its tool: have it indexed again."""
+    def _renew_results(self, batch: Batch, ids: NewIds, lost: set[str]) -> None:
+        """Have results indexed again whose tool has become known, because their call came after them, or unknown."""
         calls = [block.call for block in batch.blocks if block.call and block.role == Role.INPUT]
-        for some in parts(calls):
+        for some in parts([*calls, *lost]):
             early = self._column(
                 "select id from blocks where role = 'output' and id < ? and call in (select value from json_each(?))",
                 ids.first_block,
@@ -133,12 +143,20 @@ class RowTables(SavedFiles):
             "update sqlite_sequence set seq = max(seq, ?) where name = 'blocks'", (ids.last_block,)
         )
 
-    def _withdraw(self, batch: Batch, ids: NewIds) -> None:
+    def _withdraw(self, batch: Batch, ids: NewIds) -> set[str]:
+        """Delete the rows that are no longer there; returns the calls in them."""
+        calls: set[str] = set()
         for file, uuid in batch.withdrawn:
             for (record,) in self._all("select id from records where file = ? and uuid = ?", ids.file(file), uuid):
+                calls |= set(
+                    self._column(
+                        "select call from blocks where record = ? and role = 'input' and call is not null", record
+                    )
+                )
                 self._connection.execute("insert into deleted select id from blocks where record = ?", (record,))
                 self._connection.execute("delete from blocks where record = ?", (record,))
                 self._connection.execute("delete from records where id = ?", (record,))
+        return calls
 
     def _many(self, statement: str, rows: Iterable[Any]) -> None:
         self._connection.executemany(statement, rows)
