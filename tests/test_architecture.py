@@ -24,13 +24,13 @@ IMPORTS: dict[str, set[str]] = {
     "store": {"records", "conversation", "query"},
     "library": {"records", "files", "conversation", "pricing", "query", "redaction", "archive", "store"},
     "render": {"records", "conversation"},
-    "api": {"conversation", "library", "render"},
+    "api": {"conversation", "library", "records", "render"},
     "httpd": set(),
-    "web": {"conversation", "library", "render", "query", "httpd"},
-    "mcp": {"conversation", "library", "render", "query", "httpd"},
+    "web": {"conversation", "library", "records", "render", "query", "httpd"},
+    "mcp": {"conversation", "library", "records", "render", "query", "httpd"},
     "plugin": set(),
     "demo": {"library"},
-    "cli": {"conversation", "library", "render", "query", "httpd", "web", "mcp", "demo"},
+    "cli": {"conversation", "library", "records", "render", "query", "httpd", "web", "mcp", "demo"},
 }
 ROOMS: dict[str, dict[str, set[str]]] = {
     "library": {
@@ -59,7 +59,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "prices": set(),
         "report_rows": {"batches"},
         "reports": {"report_rows"},
-        "reader": {"report_rows", "reports"},
+        "reader": set(),
         "base": {"batches", "prices", "reader"},
         "columns": {"batches", "detail"},
         "local": {"base", "batches", "detail", "prices", "reader", "report_rows"},

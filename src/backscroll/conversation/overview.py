@@ -1,12 +1,15 @@
 """The summary of a chat that lists show without reading it: computed once and stored."""
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from backscroll.conversation.chat import Chat
 from backscroll.records.outside import PrLink
 from backscroll.records.tools import Todo
+
+if TYPE_CHECKING:
+    from backscroll.conversation.chat import Chat
 
 
 class Overview(Struct, frozen=True, kw_only=True):
@@ -37,7 +40,7 @@ class Overview(Struct, frozen=True, kw_only=True):
     todos: list[Todo]
 
 
-def overview_of(chat: Chat, title: str | None = None) -> Overview:
+def overview_of(chat: "Chat", title: str | None = None) -> Overview:
     """All of it, from the chat itself; `title` is what other files call it."""
     return Overview(
         id=chat.id,

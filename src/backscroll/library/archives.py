@@ -1,18 +1,25 @@
-"""The archive of a library: where it lies, and how it is opened."""
+"""The archive of a library: where it lies, and how it is opened.
+
+Every command loads this module, and few open the archive, so its code is imported where it is opened.
+"""
+
+from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from backscroll.archive.archive import Archive
-from backscroll.archive.rewriting import Writer
 from backscroll.archive.stamp import disk_state
 from backscroll.disk import private_folder
 from backscroll.errors import NothingFound, storage_error
 from backscroll.files.homes import Home
 from backscroll.files.layout import FileKind
 from backscroll.settings import Settings
+
+if TYPE_CHECKING:
+    from backscroll.archive.archive import Archive
+    from backscroll.archive.rewriting import Writer
 
 
 def archive_folder(settings: Settings) -> Path:
@@ -22,6 +29,8 @@ def archive_folder(settings: Settings) -> Path:
 
 def open_writer(settings: Settings, *, accepts_loss: bool = False) -> Writer:
     """The archive of a library, open for writing; creates the library with private permissions."""
+    from backscroll.archive.rewriting import Writer
+
     private_folder(settings.library)
     return Writer(archive_folder(settings), accepts_loss=accepts_loss)
 
@@ -55,6 +64,8 @@ class SharedArchive:
 
     def open(self, folder: Path) -> Archive:
         """The current state of the archive in this folder."""
+        from backscroll.archive.archive import Archive
+
         with self._lock:
             stamp = (folder, disk_state(folder))
             if self._archive is None or stamp != self._stamp:
@@ -68,6 +79,8 @@ SHARED: Final = SharedArchive()
 
 def open_archive(settings: Settings) -> Archive:
     """The archive; an error if there is none."""
+    from backscroll.archive.archive import Archive
+
     archive = Archive(archive_folder(settings))
     if not archive.exists:
         raise NothingFound(f"nothing is kept yet in {archive.folder}", "run backscroll keep")

@@ -1,14 +1,18 @@
 """Which homes a request is about, and what their settings say."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from backscroll.errors import NothingFound
 from backscroll.files.homes import Home, find_homes
 from backscroll.files.live import is_running
 from backscroll.files.opening import read_small
-from backscroll.records.sidecars import LiveSession, cleanup_period, live_session
 from backscroll.settings import Settings
+
+if TYPE_CHECKING:
+    from backscroll.records.sidecars import LiveSession
 
 
 def open_homes(settings: Settings) -> list[Home]:
@@ -35,6 +39,8 @@ TRY_THE_DEMO: Final = "or try it on sample conversations: backscroll --demo list
 
 def cleanup_days(home: Home) -> int | None:
     """After how many days sessions are deleted, by the home's settings; None if not set or not readable."""
+    from backscroll.records.sidecars import cleanup_period
+
     try:
         return cleanup_period(read_small(home.path / "settings.json"))
     except OSError:
@@ -46,6 +52,8 @@ def live_sessions(homes: Iterable[Home]) -> dict[str, LiveSession]:
     live = {}
     for home in homes:
         for path in sorted((home.path / "sessions").glob("*.json")) if home.exists else ():
+            from backscroll.records.sidecars import live_session
+
             try:
                 session = live_session(read_small(path))
             except OSError:

@@ -1,43 +1,42 @@
-"""A library that is open: its chats, what was said in them, and how to find it."""
+"""A library that is open: its chats, what was said in them, and how to find it.
+
+Every command loads this module, so what only some of them need is imported where it is used.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from backscroll.archive.archive import Archive
-from backscroll.conversation.chats import Chats
-from backscroll.errors import BackscrollError, Busy, NothingFound, UsageError
+from backscroll.errors import Busy, NothingFound, UsageError
 from backscroll.files.discovery import Discovery, discover
 from backscroll.files.homes import Home
-from backscroll.files.layout import TRANSCRIPTS
 from backscroll.files.source_key import SourceKey
 from backscroll.library.archives import find_archive
 from backscroll.library.homes import live_sessions
-from backscroll.library.indexing.sources import (
-    Source,
-    Sources,
-    conversation_place,
-    records_in,
-    take_beside,
-)
-from backscroll.library.indexing.texts import Texts
-from backscroll.library.indexing.update import ForgottenRowsError, Updated, catalogue_stamp, look, update
-from backscroll.library.indexing.words import IsEnough, Progress, never
+from backscroll.library.indexing.changes import catalogue_stamp, look
+from backscroll.library.indexing.progress import IsEnough, Progress, never
 from backscroll.library.machine import ensure_machine, read_machine
 from backscroll.library.marks import Marks, read_marks
-from backscroll.library.opened_chat import OpenedChat
 from backscroll.library.scope import scope_of
-from backscroll.library.searching.search import SearchResults, around, search, text_of
 from backscroll.query.parse import parse
-from backscroll.query.snippets import Highlighter
 from backscroll.query.tree import Query
 from backscroll.records.sidecars import LiveSession
 from backscroll.settings import Settings
 from backscroll.store.base import DamagedStoreError, SqlView, Store
 from backscroll.store.reader import EVERYTHING, Hit, Scope, StoredChat, StoreReader, Table, Totals
+
+if TYPE_CHECKING:
+    from backscroll.archive.archive import Archive
+    from backscroll.library.indexing.sources import Source, Sources
+    from backscroll.library.indexing.texts import Texts
+    from backscroll.library.indexing.update import Updated
+    from backscroll.library.opened_chat import OpenedChat
+    from backscroll.library.searching.search import SearchResults
 
 SORTS = ("relevance", "newest", "oldest")
 CHAT_SORTS = ("newest", "oldest", "title", "messages", "cost")
@@ -79,7 +78,7 @@ class Library:
         """Close it and delete its index, for a library in a temporary folder."""
         self.store.discard()
 
-    def clone(self) -> "Library":
+    def clone(self) -> Library:
         """The same library opened once more, for another thread."""
         return Library(self.settings, self.homes, self.store.clone(), keeps=self._keeps)
 
@@ -126,6 +125,8 @@ class Library:
     def _update(
         self, *, with_text: bool, progress: Progress | None, rebuild: bool = False, is_enough: IsEnough = never
     ) -> Updated:
+        from backscroll.library.indexing.update import ForgottenRowsError, update
+
         notices = []
         try:
             self._settle_machine()
@@ -177,6 +178,8 @@ class Library:
         width: int = 240,
     ) -> SearchResults:
         """The chats that match a query, with their matching passages."""
+        from backscroll.library.searching.search import search
+
         texts = self.texts()
         try:
             return search(
@@ -209,17 +212,12 @@ class Library:
 
     def open(self, chat: str | StoredChat, *, with_records: bool = True) -> OpenedChat:
         """A chat with all its messages, or without its records, only its structure."""
+        from backscroll.library.opened_chat import open_chat
+
         stored = self.find(chat) if isinstance(chat, str) else chat
-        chats = Chats(keep=with_records)
         sources = self._sources_of(stored)
-        for source in sources.values():
-            if source.kind in TRANSCRIPTS:
-                self._add(chats, source)
-        opened = next((found for found in chats.chats() if found.id == stored.overview.id), None)
-        opened = opened or next(iter(chats.chats()), None)
-        if opened is None:
-            raise BackscrollError("the files of this chat cannot be read", "run backscroll archive verify")
-        return OpenedChat(opened, stored.overview.title, self.scope.live, sources, self.machine)
+        title, live = stored.overview.title, self.scope.live
+        return open_chat(stored.overview.id, title, live, sources, self.beside, self.machine, with_records=with_records)
 
     def machines_of(self, chat: StoredChat) -> tuple[str, ...]:
         """The machines to name for a chat: none while everything is from this one."""
@@ -245,6 +243,9 @@ class Library:
 
     def context(self, hit: Hit, query: Query, lines: int) -> str:
         """The lines of a passage around the first match."""
+        from backscroll.library.searching.search import around, text_of
+        from backscroll.query.snippets import Highlighter
+
         texts = self.texts()
         try:
             return around(text_of(texts, hit), Highlighter(query), lines)
@@ -253,6 +254,8 @@ class Library:
 
     def text(self, hit: Hit) -> str:
         """The full text of a passage."""
+        from backscroll.library.searching.search import text_of
+
         texts = self.texts()
         try:
             return text_of(texts, hit)
@@ -379,17 +382,15 @@ class Library:
 
     def texts(self) -> Texts:
         """Reads the texts of passages from the open homes and the archive."""
+        from backscroll.library.indexing.texts import Texts
+
         return Texts(self.source)
 
     @cached_property
     def _sources(self) -> Sources:
-        return Sources(self.homes, self.archive)
+        from backscroll.library.indexing.sources import Sources
 
-    def _add(self, chats: Chats, source: Source) -> None:
-        place = conversation_place(source)
-        take_beside(chats, place, self.beside(source))
-        with source.open() as reading:
-            chats.add(place, [record for record, _, _ in records_in(reading)])
+        return Sources(self.homes, self.archive)
 
 
 def _sort(name: str, orders: Sequence[str] = SORTS) -> str:

@@ -7,15 +7,16 @@ older than this file takes over the names under which it kept its files: all of 
 import hashlib
 import platform
 import re
-import secrets
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from backscroll.archive.archive import Archive
 from backscroll.disk import FileLock, private_folder, write_private
 from backscroll.errors import storage_error
+
+if TYPE_CHECKING:
+    from backscroll.archive.archive import Archive
 
 FILE: Final = "machine.json"
 LOCK_SECONDS: Final = 10.0
@@ -68,7 +69,7 @@ def write_machine(library: Path, machine: Machine) -> None:
         write_private(library / FILE, msgspec.json.format(msgspec.json.encode(written), indent=2) + b"\n")
 
 
-def machine_of_backup(backup: Archive) -> Machine:
+def machine_of_backup(backup: "Archive") -> Machine:
     """The machine that a backup is restored on: the one that it is from, if that has the same name, else a new one."""
     said = _read(backup.folder)
     name = host_name()
@@ -101,6 +102,8 @@ def _proposed(library: Path) -> Machine:
         return PROPOSED[library]
     name = host_name()
     try:
+        from backscroll.archive.archive import Archive
+
         archive = Archive(library / "archive")
     except NotADirectoryError:
         return PROPOSED.setdefault(library, _new())
@@ -128,6 +131,8 @@ def _host_in(machine: str) -> str | None:
 
 def _new() -> Machine:
     name = host_name()
+    import secrets
+
     return Machine(f"{name}-{secrets.token_hex(4)}", name)
 
 

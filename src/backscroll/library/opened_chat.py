@@ -1,15 +1,17 @@
 """A chat that was opened to be read: what was said in it, and where it was read from."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 
 from backscroll.conversation.agents import Agent
 from backscroll.conversation.chat import Branch, Chat
+from backscroll.conversation.chats import Chats
 from backscroll.conversation.messages import CallResult, Message, messages_of, results_of
 from backscroll.conversation.tree import walk
-from backscroll.files.layout import FileKind
+from backscroll.errors import BackscrollError
+from backscroll.files.layout import TRANSCRIPTS, FileKind
 from backscroll.files.source_key import SourceKey
-from backscroll.library.indexing.sources import Source
+from backscroll.library.indexing.sources import Source, conversation_place, records_in, take_beside
 from backscroll.library.machine import Machine
 
 
@@ -65,3 +67,28 @@ class OpenedChat:
         results = results_of(agent.rows)
         turns = sorted(walk(agent.tree.roots), key=lambda turn: min(node.position for node in turn.nodes))
         return [message for turn in turns for message in messages_of(turn, results)]
+
+
+def open_chat(
+    chat: str,
+    title: str,
+    live_sessions: frozenset[str],
+    sources: Mapping[str, Source],
+    beside: Callable[[Source], list[Source]],
+    machine: Machine,
+    *,
+    with_records: bool,
+) -> OpenedChat:
+    """Read the chat with this id from its files; `beside` gives the small files that say something of one."""
+    chats = Chats(keep=with_records)
+    for source in sources.values():
+        if source.kind in TRANSCRIPTS:
+            place = conversation_place(source)
+            take_beside(chats, place, beside(source))
+            with source.open() as reading:
+                chats.add(place, [record for record, _, _ in records_in(reading)])
+    found = chats.chats()
+    opened = next((one for one in found if one.id == chat), None) or next(iter(found), None)
+    if opened is None:
+        raise BackscrollError("the files of this chat cannot be read", "run backscroll archive verify")
+    return OpenedChat(opened, title, live_sessions, sources, machine)

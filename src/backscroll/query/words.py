@@ -9,6 +9,7 @@ import re
 import string
 import unicodedata
 from collections.abc import Iterator
+from functools import cache
 from typing import Final
 
 LONGEST_WORD: Final = 200
@@ -32,15 +33,17 @@ def unspaced_words(run: str) -> list[str]:
 
     A word ends where the script changes. One of four characters or more may be several words: it becomes its pairs.
     """
-    words = [word for word in SCRIPT_RUN.findall(run) if not PARTICLE.fullmatch(word)]
+    words = [word for word in _script_run().findall(run) if not PARTICLE.fullmatch(word)]
     return [part for word in words or [run] for part in (pairs_of(word) if len(word) >= LONG_RUN else [word])]
 
 
 def split_scripts(word: str) -> list[tuple[str, bool]]:
     """The word cut where its script changes, each piece with whether it is written without spaces."""
+    if word.isascii():
+        return [(word, False)] if word else []
     pieces = []
     at = 0
-    for run in UNSPACED.finditer(word):
+    for run in _unspaced().finditer(word):
         if run.start() > at:
             pieces.append((word[at : run.start()], False))
         pieces.append((run[0], True))
@@ -106,7 +109,7 @@ def _may_have_blob(text: str) -> bool:
 
 def _unspaced_parts(text: str) -> Iterator[str]:
     beside = 0
-    for run in UNSPACED.finditer(text):
+    for run in _unspaced().finditer(text):
         characters = run[0]
         if len(characters) > 1:
             # In one piece, so that their order counts.
@@ -115,9 +118,30 @@ def _unspaced_parts(text: str) -> Iterator[str]:
         # The engine takes text between such characters, without a space, as part of one long word.
         if (before := WORD_BEFORE.search(text, beside, run.start())) is not None:
             yield before[0]
-        if (after := WORD_AFTER.match(text, run.end())) is not None:
+        if (after := _word_after().match(text, run.end())) is not None:
             yield after[0]
         beside = run.end()
+
+
+# These take milliseconds to compile, and most commands need none of them.
+
+
+@cache
+def _unspaced() -> re.Pattern[str]:
+    return re.compile(f"[{LETTERS}]+")
+
+
+@cache
+def _word_after() -> re.Pattern[str]:
+    return re.compile(rf"[^\W_{LETTERS}]+")
+
+
+@cache
+def _script_run() -> re.Pattern[str]:
+    return re.compile(
+        rf"[{HAN_PARTICLES}]|[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+?(?=[{HAN_PARTICLES}]|\Z|[^\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])"
+        r"|[\u30a0-\u30ff\u31f0-\u31ff]+|[\u3040-\u309f]+|[^\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+"
+    )
 
 
 def _classes() -> bytes:
@@ -146,18 +170,12 @@ LETTERS: Final = (
     "\u3005-\u3007\u3040-\u30ff\u3100-\u312f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff\uac00-\ud7af\u1100-\u11ff\u0e00-\u0e7f\u0e80-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff"
 )
-UNSPACED: Final = re.compile(f"[{LETTERS}]+")
 HAN_PARTICLES: Final = "的了吗嗎呢吧啊"
-SCRIPT_RUN: Final = re.compile(
-    rf"[{HAN_PARTICLES}]|[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+?(?=[{HAN_PARTICLES}]|\Z|[^\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])"
-    r"|[\u30a0-\u30ff\u31f0-\u31ff]+|[\u3040-\u309f]+|[^\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+"
-)
 PARTICLE: Final = re.compile(rf"[{HAN_PARTICLES}]|[\u3040-\u309f]{{1,2}}")
 """What joins words: single Chinese characters, and up to two characters of hiragana."""
 LONG_RUN: Final = 4
 # [^\W_]: a letter or digit
 WORD_BEFORE: Final = re.compile(r"[^\W_]+\Z")
-WORD_AFTER: Final = re.compile(rf"[^\W_{LETTERS}]+")
 SHORTEST_BLOB: Final = 400
 MOST_SPACES: Final = 20
 BLOB_LETTERS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=_-")

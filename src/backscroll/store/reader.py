@@ -4,16 +4,20 @@ Every question goes through a `StoreReader`, and a reader comes from `Store.with
 no question can be asked without saying so.
 """
 
+from __future__ import annotations
+
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from backscroll.conversation.overview import Overview
 from backscroll.conversation.passages import Role
-from backscroll.conversation.transcripts import Transcript
-from backscroll.query.tree import Query
-from backscroll.store.report_rows import FollowingStep, TurnPassage
-from backscroll.store.reports import Reports
+
+if TYPE_CHECKING:
+    from backscroll.conversation.transcripts import Transcript
+    from backscroll.query.tree import Query
+    from backscroll.store.report_rows import FollowingStep, TurnPassage
+    from backscroll.store.reports import Reports
 
 
 class Scope(NamedTuple):

@@ -9,12 +9,14 @@ from typing import Final, Literal
 from backscroll.conversation.agents import Agent
 from backscroll.conversation.messages import Message
 from backscroll.errors import BackscrollError, NothingFound
-from backscroll.library import AGENT_TOOLS, LiveSession, Record
 from backscroll.library.chats.chat_reader import CHUNK, ChatReader
 from backscroll.library.chats.outline import crossings_of, outline_of
 from backscroll.library.chats.resume import resume_in
 from backscroll.library.library import Library
 from backscroll.library.marked_chats import marked_chat
+from backscroll.records.record import Record
+from backscroll.records.sidecars import LiveSession
+from backscroll.records.tools import AGENT_TOOLS
 from backscroll.render.html.element import Html
 from backscroll.render.html.messages import messages_html
 from backscroll.render.html.page_data import ChatPageData, Fork, MessageChunk, OutlineItem, View

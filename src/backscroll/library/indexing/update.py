@@ -2,29 +2,30 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-from backscroll import __version__
 from backscroll.archive.archive import Archive
 from backscroll.archive.capture import capture
 from backscroll.archive.rewriting import Writer
-from backscroll.archive.stamp import has_catalogue, stamp_of
+from backscroll.archive.stamp import has_catalogue
 from backscroll.errors import Busy, StorageError
-from backscroll.files.discovery import Discovery, HomeFile, Unreadable, discover
+from backscroll.files.discovery import Discovery, Unreadable, discover
 from backscroll.files.homes import Home
 from backscroll.files.source_key import SourceKey
 from backscroll.library.archives import archive_folder
+from backscroll.library.indexing.changes import catalogue_stamp, price_table, without_forgotten
 from backscroll.library.indexing.costs import cost_with
 from backscroll.library.indexing.ingest import Ingest
 from backscroll.library.indexing.plan import Plan, plan
 from backscroll.library.indexing.prices import load_prices
+from backscroll.library.indexing.progress import IsEnough, NoProgress, Progress, never
 from backscroll.library.indexing.recent_texts import MOST_BYTES, RecentTexts
 from backscroll.library.indexing.sources import Sources
 from backscroll.library.indexing.tasks import Work
-from backscroll.library.indexing.words import IsEnough, NoProgress, Progress, WordIndexing, never
+from backscroll.library.indexing.words import WordIndexing
 from backscroll.library.machine import Machine
 from backscroll.settings import Settings
 from backscroll.store.base import Store
@@ -51,20 +52,6 @@ class Updated:
     def is_nothing(self) -> bool:
         """Whether everything was up to date."""
         return not (self.work.records or self.passages or self.removed or self.archived)
-
-
-def look(store: Store, settings: Settings, homes: Sequence[Home], machine: Machine) -> tuple[list[Discovery], bool]:
-    """What is in the homes, and whether a store has anything to do."""
-    discoveries = [discover(home) for home in homes if home.exists]
-    if not store.exists:
-        return discoveries, True
-    if store.noted("catalogue") != catalogue_stamp(settings) or store.noted("price table") != price_table(settings):
-        return discoveries, True
-    if store.noted("overdue"):
-        return discoveries, True
-    left_out = set(json.loads(store.noted("forgotten") or "[]"))
-    shown = [_without(found, lambda file: file.name in left_out) for found in discoveries] if left_out else None
-    return discoveries, not plan(store.indexed_files(), shown or discoveries, None, machine).is_empty
 
 
 def update(
@@ -156,28 +143,9 @@ class ForgottenRowsError(Exception):
     """The index contains something the user forgot. Deleted rows leave bytes behind, so it must be rebuilt."""
 
 
-def without_forgotten(discoveries: Sequence[Discovery], archive: Archive | None) -> list[Discovery]:
-    """The discovered files without those that the user forgot and Claude Code still has."""
-    if archive is None or not archive.forgotten:
-        return list(discoveries)
-    return [_without(found, lambda file: is_forgotten(archive, file)) for found in discoveries]
-
-
-def is_forgotten(archive: Archive, file: HomeFile) -> bool:
-    """Whether the user forgot this file: the index must not contain it either."""
-    return archive.is_forgotten(file.home, file.relative, file.machine)
-
-
 def _was_forgotten(archive: Archive, known: IndexedFile) -> bool:
     key = SourceKey.parse(known.source)
     return archive.is_forgotten(key.home, key.path, key.machine)
-
-
-def _without(found: Discovery, is_left_out: Callable[[HomeFile], bool]) -> Discovery:
-    rest = Discovery(found.home)
-    rest.left_out, rest.unreadable = found.left_out, found.unreadable
-    rest.files = [file for file in found.files if not is_left_out(file)]
-    return rest
 
 
 def _note_forgotten(store: Store, found: Sequence[Discovery], shown: Sequence[Discovery]) -> None:
@@ -189,16 +157,6 @@ def _note_forgotten(store: Store, found: Sequence[Discovery], shown: Sequence[Di
     said = json.dumps(sorted(left_out)) if left_out else ""
     if said != (store.noted("forgotten") or ""):
         store.note("forgotten", said)
-
-
-def price_table(settings: Settings) -> str:
-    """Changes whenever prices may have changed: with the version or the settings. Cheap to compute."""
-    return f"{__version__} {sorted((model, sorted(rates.items())) for model, rates in settings.prices.items())}"
-
-
-def catalogue_stamp(settings: Settings) -> str:
-    """Changes whenever something was kept."""
-    return stamp_of(archive_folder(settings))
 
 
 @contextmanager

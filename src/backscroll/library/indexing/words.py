@@ -1,11 +1,11 @@
 """Index the words of what was read into rows."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Final, Protocol, Self
+from typing import Final, Self
 
 from backscroll.files.discovery import Unreadable
 from backscroll.files.source_key import SourceKey
+from backscroll.library.indexing.progress import Progress
 from backscroll.library.indexing.recent_texts import RecentTexts
 from backscroll.library.indexing.sources import Sources
 from backscroll.library.indexing.texts import Texts
@@ -19,34 +19,6 @@ FIRST_COMMIT: Final = 6_000_000
 """After how many characters the first words can be searched for."""
 TEXT_PER_COMMIT: Final = 48_000_000
 """How many characters are indexed before a commit; commits cost time, and so does waiting for one."""
-
-IsEnough = Callable[[], bool]
-"""Asked between two batches: whether an update may stop, and leave the rest to the next one."""
-
-
-def never() -> bool:
-    """Do not stop before everything is read."""
-    return False
-
-
-class Progress(Protocol):
-    """Receives progress."""
-
-    def begin(self, what: str, total: int, unit: str = "bytes") -> None:
-        """Start a task with this many units."""
-
-    def add(self, count: int) -> None:
-        """Report more units done."""
-
-
-class NoProgress:
-    """Ignores progress."""
-
-    def begin(self, what: str, total: int, unit: str = "bytes") -> None:
-        """Ignore progress."""
-
-    def add(self, count: int) -> None:
-        """Ignore progress."""
 
 
 class WordIndexing:

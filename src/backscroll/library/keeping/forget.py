@@ -6,7 +6,7 @@ from pathlib import Path
 from backscroll.archive.forgetting import keys_to_forget
 from backscroll.errors import Busy
 from backscroll.library.archives import open_writer
-from backscroll.library.indexing.words import Progress
+from backscroll.library.indexing.progress import Progress
 from backscroll.library.keeping.kept_versions import KeptChat
 from backscroll.library.library import Library
 from backscroll.library.marks import Marks, change_marks, read_marks

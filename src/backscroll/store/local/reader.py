@@ -1,7 +1,7 @@
 """Answers questions to a local store, within a scope."""
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import apsw
 import tantivy
@@ -13,12 +13,14 @@ from backscroll.store.local.chats import ChatRows
 from backscroll.store.local.database import array, select
 from backscroll.store.local.faults import guarded, guarded_items
 from backscroll.store.local.matches import ChatSizes
-from backscroll.store.local.reports import LocalReports
 from backscroll.store.local.search import Search
 from backscroll.store.local.shapes import ChatPieces
 from backscroll.store.local.text import STAGES, TextIndex, quoted
 from backscroll.store.local.visible import VisibleRows
 from backscroll.store.reader import Hit, PagePosition, PendingCounts, Scope, SearchPage, StoredChat, Table
+
+if TYPE_CHECKING:
+    from backscroll.store.local.reports import LocalReports
 
 
 class OpenStore(Protocol):
@@ -92,12 +94,14 @@ class LocalReader(ChatPieces):
         return ChatRows(self.rows).of(chats)
 
     @guarded
-    def reports(self, query: Query | None, *, since: int | None = None, until: int | None = None) -> LocalReports:
+    def reports(self, query: Query | None, *, since: int | None = None, until: int | None = None) -> "LocalReports":
         """The data for reports, for the chats that match a query and a period in microseconds."""
         rows = self.rows
         chats = ChatRows(rows)
         # The files are named even if all visible ones are meant: then an index finds their rows.
         files = chats.files(query.root) if query and not query.is_empty else chats.visible_files()
+        from backscroll.store.local.reports import LocalReports
+
         return LocalReports(rows, array(files) if files is not None else None, since, until)
 
     @guarded

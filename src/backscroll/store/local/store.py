@@ -1,7 +1,9 @@
 """The store of one machine: rows in a SQLite file, words in a text index beside it."""
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import tantivy
 
@@ -10,7 +12,6 @@ from backscroll.conversation.transcripts import Transcript
 from backscroll.errors import NothingFound
 from backscroll.store.base import PassageText, PendingPassage, SqlView
 from backscroll.store.batches import Batch, ChatKeys, readable
-from backscroll.store.local.checking import problems_of
 from backscroll.store.local.counting import Counting, unpriced
 from backscroll.store.local.database import array, select, transaction, views
 from backscroll.store.local.faults import guarded
@@ -19,10 +20,12 @@ from backscroll.store.local.matches import ChatSizes
 from backscroll.store.local.opening import OpenIndex
 from backscroll.store.local.reader import LocalReader
 from backscroll.store.local.rows import WAITING, RowTables
-from backscroll.store.local.sql import StatementRunner
 from backscroll.store.local.text import STAGES, quoted
 from backscroll.store.prices import AnswerPrice
 from backscroll.store.reader import IndexedFile, Scope, Table
+
+if TYPE_CHECKING:
+    from backscroll.store.local.sql import StatementRunner
 
 
 class LocalStore(OpenIndex):
@@ -30,7 +33,6 @@ class LocalStore(OpenIndex):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self._statements = StatementRunner()
         self._price: AnswerPrice = unpriced
         self._marks: list[int] | None = None
         self._is_unflushed = False
@@ -38,8 +40,15 @@ class LocalStore(OpenIndex):
 
     def close(self) -> None:
         """Let go of everything."""
-        self._statements.close()
+        if "_statements" in self.__dict__:
+            self._statements.close()
         super().close()
+
+    @cached_property
+    def _statements(self) -> "StatementRunner":
+        from backscroll.store.local.sql import StatementRunner
+
+        return StatementRunner()
 
     def clone(self) -> "LocalStore":
         """The same store opened once more, for another thread."""
@@ -55,6 +64,8 @@ class LocalStore(OpenIndex):
             if not has_any(self.folder):
                 raise NothingFound("there is no index yet", "run backscroll update")
             return ["it cannot be opened"]
+        from backscroll.store.local.checking import problems_of
+
         return problems_of(self)
 
     def _let_go(self) -> None:
