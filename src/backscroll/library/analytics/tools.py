@@ -32,6 +32,7 @@ MEASURES: Final = (
     "output_characters",
 )
 """The measures of each row. The share is of the calls that ran."""
+SUMS: Final = ("calls", "input", "output", "copies", "backwards", "too_long", "untimed")
 
 
 class ToolTotals:
@@ -62,6 +63,14 @@ class ToolTotals:
         else:
             self.seconds.append(seconds)
 
+    def merge(self, other: "ToolTotals") -> None:
+        """Add all of another."""
+        for name in SUMS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for state, count in other.states.items():
+            self.states[state] += count
+        self.seconds += other.seconds
+
     def row(self) -> tuple[Any, ...]:
         """The measures."""
         errors = self.states[CallState.ERROR]
@@ -86,8 +95,9 @@ def tools(library: Library, asked: ReportRequest, by: str = "tool") -> Report:
     total, name_of, live = ToolTotals(), DIMENSIONS[by], 0
     for call in calls_of(library, asked):
         groups[name_of(call) or "-"].add(call)
-        total.add(call)
         live += call.state is None and call.session in library.live
+    for group in groups.values():
+        total.merge(group)
     rows = top(((name, *sums.row()) for name, sums in groups.items()), 1)
     facts = {
         "total": dict(zip(MEASURES, total.row(), strict=True)),

@@ -10,10 +10,13 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final
 
+import msgspec
+
 from backscroll.store import report_rows
-from backscroll.store.local.database import Row, RowReader, array, select, typed
+from backscroll.store.local.database import Row, array, select, typed
 from backscroll.store.local.faults import guarded
 from backscroll.store.local.reports import cache, context, files, time, tools, usage
+from backscroll.store.local.visible import VisibleRows
 
 STATEMENTS: Final[dict[str, str]] = {
     **usage.STATEMENTS,
@@ -31,8 +34,9 @@ CONDITION: Final = re.compile(rf"\(:(?P<value>\w+) is null or (?P<condition>{NES
 class LocalReports:
     """Runs the statements about some files and a time."""
 
-    def __init__(self, rows: RowReader, files: str | None, since: int | None, until: int | None) -> None:
+    def __init__(self, rows: VisibleRows, files: str | None, since: int | None, until: int | None) -> None:
         self._visible = rows
+        self._files, self._since, self._until = files, since, until
         self._values = {"files": files, "since": since, "until": until}
 
     def usage_by(self, dimension: report_rows.UsageDimension) -> list[report_rows.UsageByName]:
@@ -82,7 +86,18 @@ class LocalReports:
 
     def tool_calls(self) -> list[report_rows.ToolCallRow]:
         """Every call."""
-        return self._rows("calls", report_rows.ToolCallRow)
+        since, until = self._since, self._until
+        files = None if self._files is None else frozenset(msgspec.json.decode(self._files, type=list[int]))
+
+        def is_asked(file: int, time: int | None) -> bool:
+            is_late_enough = since is None or (time is not None and time >= since)
+            is_early_enough = until is None or (time is not None and time < until)
+            return is_late_enough and is_early_enough and (files is None or file in files)
+
+        with self._visible.transaction():  # all three of the same state
+            inputs, outputs, every = map(self._select, ("call inputs", "call outputs", "files of calls"))
+        is_all = since is None and until is None and files is None
+        return tools.paired_calls(inputs, outputs, every, None if is_all else is_asked)
 
     def turn_starts(self) -> list[report_rows.TurnStart]:
         """Where turns begin."""
