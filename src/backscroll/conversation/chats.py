@@ -142,15 +142,20 @@ class Chats:
         for row in answers if transcript.first_typed else ():
             if row.message_id and not row.is_sidechain:
                 group = self._link_message(group, transcript, row.message_id)
+        owners = self._owners
         for row in rows:
-            group.tree.stale |= group.copies is not None and group.copies.change_with(row)
-            if not row.is_sidechain:
-                # A row that represents another may be withdrawn, so nothing may be linked by it.
-                if not row.uuid.startswith("queued "):
-                    group = self._link(group, row.uuid)
-                if row.parent and not row.parent.startswith("queued "):
-                    group = self._link(group, row.parent)
-                group.tree.add(row)
+            if group.copies is not None:
+                group.tree.stale |= group.copies.change_with(row)
+            if row.is_sidechain:
+                continue
+            # A row that represents another may be withdrawn, so nothing may be linked by it. The parent of a row is
+            # nearly always the row before it, whose owner is known.
+            uuid, parent = row.uuid, row.parent
+            if not uuid.startswith("queued "):
+                group = self._link(group, uuid)
+            if parent and (owners.get(parent) is not group or self._summaries) and not parent.startswith("queued "):
+                group = self._link(group, parent)
+            group.tree.add(row)
         if known is None and group.sessions > 1:
             group.tree.stale = True  # which of its rows are copies is found out when the tree is built
 

@@ -114,7 +114,11 @@ class Tree:
             self._note_fork(row)
         node, is_new = self._fold(row)
         if is_new and not self.stale:
-            self._place(node, self._parent_of(node, self._last.get(row.transcript)))
+            # Nearly always its parent is there, under its own name.
+            parent = self.nodes.get(row.parent) if row.parent is not None and not self.aliases else None
+            if parent is None or parent is node:
+                parent = self._parent_of(node, self._last.get(row.transcript))
+            self._place(node, parent)
         self._last[row.transcript] = node
 
     def _note_fork(self, row: Row) -> None:
@@ -125,7 +129,7 @@ class Tree:
                 self.stale = True
 
     def _fold(self, row: Row) -> tuple[Node, bool]:
-        key = self.key_of(row.uuid)
+        key = self.key_of(row.uuid) if self.aliases else row.uuid
         node = self.nodes.get(key)
         if node is None:
             node = self.nodes[key] = Node(row)
@@ -159,13 +163,14 @@ class Tree:
     def _place(self, node: Node, parent: Node | None) -> None:
         node.parent = parent
         turn = parent.turn if parent else None
-        if turn is None or node.row.kind in TURNS:
-            turn = Turn(node.row.uuid, node if node.row.kind in TURNS else None, parent)
+        kind = node.row.kind
+        if turn is None or kind in TURNS:
+            turn = Turn(node.row.uuid, node if kind in TURNS else None, parent)
             if turn.parent is None:
                 self.roots.append(turn)
             if not self.stale and parent and parent.turn and answered_past(parent, parent.turn):
                 self.stale = True  # the turn before it has to be cut
-        elif turn.children and node.row.kind is RowKind.ANSWER:
+        elif turn.children and kind is RowKind.ANSWER:
             self.stale = True  # perhaps this goes on past where a prompt hangs
         turn.take(node)
 

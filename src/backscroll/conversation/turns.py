@@ -64,7 +64,8 @@ class Turn:
         """Make the node part of this turn."""
         node.turn = self
         self.nodes.append(node)
-        self.has_answer |= node.row.kind is RowKind.ANSWER
+        if not self.has_answer:
+            self.has_answer = node.row.kind is RowKind.ANSWER
 
     def path(self) -> list["Turn"]:
         """All turns from the first one to this one."""

@@ -9,16 +9,16 @@ from typing import Any, Final
 import msgspec
 
 from backscroll.conversation.overview import Overview
-from backscroll.conversation.passages import Role
 from backscroll.conversation.rows import Row, RowCall
 from backscroll.conversation.saved import restore, saved_row
 from backscroll.conversation.transcripts import Transcript, TranscriptPlace
 from backscroll.records.tools import FILE_TOOLS
 from backscroll.store.batches import EPOCH, readable
-from backscroll.store.detail import decode_detail
+from backscroll.store.detail import CallDetail, decode_detail
 from backscroll.store.local.database import RowReader, array
 from backscroll.store.reader import IndexedFile
 
+PLAIN: Final = CallDetail()
 AT_ONCE: Final = 10_000
 """How many keys are looked up in one statement."""
 
@@ -83,37 +83,26 @@ class SavedFiles:
             " where r.file = ? and b.role in ('input', 'output') order by b.id",
             (file,),
         ):
-            if role == Role.INPUT:
-                known = decode_detail(detail)
+            if role == "input":
+                known = decode_detail(detail) if detail else PLAIN
                 changed = touched if tool in FILE_TOOLS else None
                 calls[record].append(RowCall(call or "", tool or "", changed, known.agent, known.todo))
             elif call:
                 results[record].append(call)
         for (
-            record,
-            number,
-            uuid,
-            parent,
-            kind,
-            time,
-            sidechain,
-            message,
-            model,
-            text,
-            session,
-            origin,
+            record, number, uuid, parent, kind, time, sidechain, message, model, text, session, origin,
         ) in self._readable.execute(
             "select id, number, uuid, parent, kind, time, sidechain, message, model, text, forked_session,"
             " forked_uuid from records where file = ? and kind <> 'outside' order by number",
             (file,),
-        ):
+        ):  # fmt: skip
             yield saved_row(
                 source,
                 number,
                 readable(uuid),
                 readable(parent) if parent else None,
                 kind,
-                EPOCH + timedelta(microseconds=time) if time is not None else None,
+                EPOCH + timedelta(0, 0, time) if time is not None else None,
                 bool(sidechain),
                 message,
                 model,
