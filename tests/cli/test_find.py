@@ -19,7 +19,8 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from backscroll.cli.picker_queries import LatestAnswer, while_typing
+from backscroll.cli.picker_queries import LatestAnswer
+from backscroll.query.as_you_type import while_typing
 from backscroll.query.parse import parse
 from backscroll.query.tree import Word
 from backscroll.render.cells import cells

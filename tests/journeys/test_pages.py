@@ -1,6 +1,7 @@
 """Finding one's way: the first page, lists, the palette, keys and themes, in a real browser."""
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -114,6 +115,32 @@ def test_the_palette_goes_to_chats_and_pages(page: Page, site: str) -> None:
     expect(page.get_by_role("option").first).to_have_text("Go to Settings")
     page.keyboard.press("Enter")
     expect(page).to_have_url(f"{site}/settings")
+
+
+def test_results_appear_under_the_search_field_while_one_types(page: Page, site: str) -> None:
+    field = page.locator("#search")
+    field.press_sequentially("comm")
+    first = page.locator(".suggestions [role=option]").first
+    expect(first.locator("mark")).to_have_text("comma")
+    page.keyboard.press("ArrowDown")
+    expect(first).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"/chats/[0-9a-f-]{36}\?at=.*#m-"))
+    page.goto(site)
+    page.locator("#search").press_sequentially("comm")
+    expect(page.locator(".suggestions")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".suggestions")).to_be_hidden()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{site}/search?q=comm")
+
+
+def test_the_palette_finds_what_was_said(page: Page) -> None:
+    page.keyboard.press("Control+k")
+    page.keyboard.type("comm")
+    expect(page.get_by_role("option").locator("mark").first).to_have_text("comma")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"/chats/[0-9a-f-]{36}\?at=.*#m-"))
 
 
 def test_the_palette_goes_to_what_was_typed_however_soon_enter_is_pressed(page: Page, site: str) -> None:

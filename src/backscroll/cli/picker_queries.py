@@ -136,6 +136,8 @@ class PickerQueries:
 
     def found(self, request: ListRequest) -> ChatList:
         """The chats that match the query; for an empty query, all chats by time."""
+        from backscroll.query.as_you_type import while_typing
+
         library = self._fresh(request.round)
         now = datetime.now().astimezone()
         query = while_typing(library.parse(request.text))
@@ -160,6 +162,7 @@ class PickerQueries:
     def preview(self, looked: PreviewRequest) -> list[Line]:
         """The lines that show a chat."""
         from backscroll.library.marked_chats import marked_chat
+        from backscroll.query.as_you_type import while_typing
         from backscroll.query.tree import All, Field, Query
         from backscroll.render.preview import PreviewMessage, preview_of
 
@@ -206,16 +209,6 @@ class PickerQueries:
         when += " · archived" if stored.archived else ""
         pinned = not library.scope.pinned.isdisjoint(sessions_of(stored))
         return PickerEntry(chat.id, clean_line(chat.title), cut(name, 20), when, snippet, is_pinned=pinned)
-
-
-def while_typing(query: "Query") -> "Query":
-    """The same query with its last word as a prefix: it may be half typed."""
-    from backscroll.query.tree import All, Query, Word
-
-    *before, last = query.root.parts or (None,)
-    if isinstance(last, Word) and last.end == len(query.text) and len(last.text) > 1 and last.text[-1].isalnum():
-        return Query(query.text, All((*before, Word(last.text, True, last.start, last.end))))
-    return query
 
 
 def _passages(library: "Library", query: "Query", count: int, sort: str) -> "list[FoundPassage]":

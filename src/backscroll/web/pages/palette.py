@@ -1,33 +1,62 @@
-"""What the command palette offers besides commands: chats, and a search for the typed text."""
+"""What the command palette offers besides commands: chats by title, matches in what was said, and a full search."""
 
 from typing import Final
 
 from backscroll.errors import BackscrollError
 from backscroll.library import StoredChat
+from backscroll.library.searching.search import FoundChat
+from backscroll.query.as_you_type import while_typing
 from backscroll.render.html.element import NOTHING, Html, el, join
-from backscroll.web.addresses import chat_address, search_address
+from backscroll.web.addresses import agent_address, chat_address, search_address
 from backscroll.web.pages.chat_rows import project_name, title_of, when
+from backscroll.web.pages.search import highlighted_snippet
 from backscroll.web.requests import PageRequest
 
-MOST: Final = 8
+MOST_TITLES: Final = 5
+MOST_MATCHES: Final = 6
+WIDTH: Final = 110
 
 
 def show(request: PageRequest) -> Html:
     """The options, as a fragment."""
     text = request.get("q").strip()
-    chats = [_option(stored) for stored in _chats(request, text)]
+    titles = _titles(request, text)
+    shown = {stored.overview.id for stored in titles}
+    matches = [_match(found) for found in _matches(request, text) if found.chat.overview.id not in shown]
     search = el("a", f"Search everything for “{text}”", href=search_address(text), role="option") if text else NOTHING
-    return join([*chats, search])
+    return join([*map(_title, titles), *matches, search])
 
 
-def _chats(request: PageRequest, text: str) -> list[StoredChat]:
+def _titles(request: PageRequest, text: str) -> list[StoredChat]:
     try:
-        return request.library.chats(text, limit=MOST)
+        return request.library.chats(text, limit=MOST_TITLES if text else MOST_TITLES + MOST_MATCHES)
     except BackscrollError:
         return []  # an unfinished query, or nothing is indexed yet
 
 
-def _option(stored: StoredChat) -> Html:
+def _matches(request: PageRequest, text: str) -> list[FoundChat]:
+    """The best passage of each of the best chats."""
+    try:
+        query = while_typing(request.library.parse(text))
+        found = request.library.search(query, limit=MOST_MATCHES, hits=1, width=WIDTH) if not query.is_empty else None
+    except BackscrollError:
+        return []
+    return [chat for chat in found.chats if chat.passages] if found else []
+
+
+def _title(stored: StoredChat) -> Html:
     chat = stored.overview
-    about = el("span", project_name(chat.project), " · ", when(chat.last_active), class_="muted")
-    return el("a", el("span", title_of(chat)), about, href=chat_address(chat.id), role="option")
+    return el("a", el("span", title_of(chat)), _about(stored), href=chat_address(chat.id), role="option")
+
+
+def _match(found: FoundChat) -> Html:
+    hit, snippet = found.passages[0]
+    chat = found.chat.overview
+    where = agent_address(chat.id, hit.agent, hit.uuid) if hit.agent else chat_address(chat.id, hit.uuid)
+    text = el("span", title_of(chat), el("span", highlighted_snippet(snippet), class_="snippet"))
+    return el("a", text, _about(found.chat), href=where, role="option")
+
+
+def _about(stored: StoredChat) -> Html:
+    chat = stored.overview
+    return el("span", project_name(chat.project), " · ", when(chat.last_active), class_="muted")

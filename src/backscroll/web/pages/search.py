@@ -168,17 +168,18 @@ def _passage(chat: str, passage: FoundPassage) -> Html:
             [el("span", mark, class_="badge") for mark in marks],
             el("span", "failed", class_="badge error") if hit.is_error else NOTHING,
             when(moment_of(hit.time)) if hit.time is not None else NOTHING,
-            el("span", _highlighted(passage.snippet), class_="snippet"),
+            el("span", highlighted_snippet(passage.snippet), class_="snippet"),
             href=where,
         ),
     )
 
 
 def _marked(title: str, query: Query) -> Html:
-    return _highlighted(Snippet(title, tuple(Highlighter(query).spans(title))))
+    return highlighted_snippet(Snippet(title, tuple(Highlighter(query).spans(title))))
 
 
-def _highlighted(snippet: Snippet) -> Html:
+def highlighted_snippet(snippet: Snippet) -> Html:
+    """A snippet with its matches marked."""
     return join([el("mark", part) if kind == "match" else part for kind, part in highlighted(snippet)])
 
 

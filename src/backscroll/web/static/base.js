@@ -3,6 +3,7 @@
 
 // Loaded with the page, not when it is first used: text typed right after Ctrl-K must reach the palette.
 import { openHelp, openPalette } from "./palette.js";
+import { suggestFor } from "./suggestions.js";
 
 /** @typedef {{keys: string[], help: string, run: (event: KeyboardEvent) => unknown}} Key */
 /** @typedef {{name: string, run: () => unknown}} Command */
@@ -260,6 +261,9 @@ for (const name of ["Chats", "Projects", "Search", "Stats", "Files", "Settings"]
 }
 command("Switch theme: system, light, dark", nextTheme);
 command("Show keyboard shortcuts", openHelp);
+
+const searchField = document.getElementById("search");
+if (searchField instanceof HTMLInputElement) suggestFor(searchField);
 
 times(document);
 setInterval(() => {

@@ -4,7 +4,7 @@
 import { commands, keys, times } from "./base.js";
 
 const MOST_COMMANDS = 8;
-const WAIT = 120;
+const WAIT = 40;
 /** @type {Record<string, number>} */
 const STEPS = { ArrowDown: 1, ArrowUp: -1, "Ctrl+n": 1, "Ctrl+p": -1 };
 
@@ -72,10 +72,10 @@ function makePalette() {
   dialog.setAttribute("aria-label", "Command palette");
   const field = document.createElement("input");
   field.type = "search";
-  field.placeholder = "Go to a page or a chat, or run a command";
+  field.placeholder = "Search chats, go to a page, or run a command";
   field.autocomplete = "off";
   field.setAttribute("role", "combobox");
-  field.setAttribute("aria-label", "Go to a page or a chat, or run a command");
+  field.setAttribute("aria-label", "Search chats, go to a page, or run a command");
   field.setAttribute("aria-controls", "palette-list");
   field.setAttribute("aria-expanded", "true");
   field.setAttribute("aria-autocomplete", "list");
