@@ -1,7 +1,6 @@
 """A home with its library, and everything that can be asked of it as plain values to be compared."""
 
 import shutil
-import sqlite3
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -21,6 +20,8 @@ from backscroll.library.library import Library
 from backscroll.library.local import local_library
 from backscroll.library.machine import Machine, read_machine
 from backscroll.settings import Settings
+from backscroll.store.local.database import connect, select
+from backscroll.store.local.faults import told_apart
 from backscroll.store.local.store import LocalStore
 from tests.support.homes import session_path, write_home
 
@@ -114,9 +115,9 @@ class Shelf:
             return library.sql(statement).rows
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
-        """The answer to a statement, without the process that `Library.sql` starts for it."""
-        with closing(sqlite3.connect(f"file:{self.generation / 'rows.sqlite'}?mode=ro", uri=True)) as connection:
-            return connection.execute(statement).fetchall()
+        """The answer to a statement, checked as for a user, without the process that `Library.sql` starts for it."""
+        with told_apart(), closing(connect(self.generation / "rows.sqlite", write=False)) as connection:
+            return select(connection, statement)
 
     def rebuilt(self) -> "Shelf":
         """The same home and archive, with an index that was made from them at once."""

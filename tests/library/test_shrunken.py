@@ -201,6 +201,18 @@ def test_a_title_beside_an_emptied_session_counts_whenever_it_comes(shelf: Shelf
     shelf.check_rebuilt(QUERIES)
 
 
+def test_what_was_kept_of_a_session_that_shrank_moves_with_it(shelf: Shelf) -> None:
+    shelf.write(SESSION).update()
+    (shelf.home / NAME).write_bytes(SESSION[NAME].splitlines(keepends=True)[0])
+    shelf.update()
+    moved = shelf.home / "projects" / "-elsewhere" / Path(NAME).name
+    moved.parent.mkdir()
+    (shelf.home / NAME).rename(moved)
+    shelf.update()
+    assert shelf.total("zebra") == 1
+    shelf.check_rebuilt(QUERIES)
+
+
 def test_an_emptied_session_can_be_forgotten(shelf: Shelf) -> None:
     shelf.write(SESSION).update()
     shelf.write({NAME: b""}).update()

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from backscroll.conversation.overview import Overview
 
@@ -36,6 +36,9 @@ class FileColumns(NamedTuple):
     has_diff: bool = False
 
 
+ROW_BEFORE: Final = ""
+
+
 class RecordColumns(NamedTuple):
     """A record and its position in its file. Times are in microseconds since 1970."""
 
@@ -46,6 +49,7 @@ class RecordColumns(NamedTuple):
     length: int
     uuid: str | None
     parent: str | None
+    """The row that it answers; `ROW_BEFORE` if that is the row just before it in the file, as nearly always."""
     kind: str
     time: int | None
     is_sidechain: bool
@@ -167,6 +171,8 @@ class Batch:
     chats: list[ChatChange] = field(default_factory=list)
     overdue: list[int] = field(default_factory=list)
     """A file of each chat whose written overview is out of date."""
+    last_row: tuple[int, str | None] = (0, None)
+    """The row that was added last: its file and uuid."""
 
     def new_file(self) -> int:
         """The number of one more file; no id of a store is negative."""

@@ -16,7 +16,15 @@ from backscroll.records.kinds import Assistant, ProgressRecord
 from backscroll.records.outside import Summary
 from backscroll.records.record import Record
 from backscroll.records.tools import READING_TOOLS, AgentAnswer, agent_answer, file_of_call
-from backscroll.store.batches import Batch, BlockColumns, ChatChange, RecordColumns, UsageColumns, microseconds
+from backscroll.store.batches import (
+    ROW_BEFORE,
+    Batch,
+    BlockColumns,
+    ChatChange,
+    RecordColumns,
+    UsageColumns,
+    microseconds,
+)
 from backscroll.store.detail import detail_of
 
 OUTSIDE: Final = "outside"
@@ -49,8 +57,10 @@ def add_record(
         )  # fmt: skip
     else:
         origin = row.forked_from
+        parent = ROW_BEFORE if batch.last_row == (file, row.parent) else row.parent or None
+        batch.last_row = (file, row.uuid)
         columns = RecordColumns(
-            name, file, number, start, length, row.uuid, row.parent, str(row.kind), microseconds(row.when),
+            name, file, number, start, length, row.uuid, parent, str(row.kind), microseconds(row.when),
             row.is_sidechain, row.message_id, row.model, row.text or None,
             origin.session_id if origin else None, origin.message_uuid if origin else None,
         )  # fmt: skip

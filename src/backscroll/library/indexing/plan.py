@@ -91,14 +91,15 @@ def _not_shown(
     machine: Machine,
     discoveries: Sequence[Discovery],
 ) -> Iterator[IndexedFile]:
-    """What was read from the archive and does not count any more: it was forgotten, or the file holds as much again."""
+    """What was read from the archive and does not count any more: it was forgotten or moved, or the file grew again."""
     homes = {str(discovery.home.path) for discovery in discoveries}
     for name, entry in known.items():
         if name in present or not (entry.archived or not machine.is_own(entry.machine)):
             continue
         key = SourceKey.parse(name)
         if key.home in homes or not machine.is_own(key.machine):
-            was_hidden = key.version is not None and key.current in archive.sources and archive.is_complete
+            # An earlier version: what the file holds now hides it, or it has moved with its file.
+            was_hidden = key.version is not None and archive.is_complete
             if was_hidden or archive.is_forgotten(key.home, key.path, key.machine):
                 yield entry
 

@@ -1,21 +1,32 @@
 """Count tokens and money: each answer once over the whole library, whatever rows and files repeat it.
 
-`counted` has one row for each answer, `spent` the sums by quarter of an hour, file and model. Both follow the rows in
-the same transaction, at a cost that follows what changed.
+`counted` has one row for each answer, `spent` the sums by quarter of an hour, file and model. Nearly every answer is in
+one file only, and then `counted` says all there is; `shared_answers` has the others as each of their files has them,
+so that they can be counted again without one of them. All follow the rows in the same transaction, at a cost that
+follows what changed.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import apsw
 
+from backscroll.store.batches import Batch, UsageColumns
 from backscroll.store.local.database import array, select
+from backscroll.store.local.new_ids import NewIds
 from backscroll.store.prices import AnswerPrice, CountedAnswer
 
+Answers = dict[str, dict[int, CountedAnswer]]
+"""Answers by message and file."""
+Deltas = dict[tuple[Any, ...], list[int]]
+"""What changes in `spent`: sums by their key."""
 AT_ONCE: Final = 5_000
 QUARTER: Final = 900 * 1_000_000
 """A quarter of an hour: every time zone's days begin with one."""
+
+MOST_DOLLARS: Final = 10**6
+"""No answer costs so much."""
 
 
 def unpriced(_: CountedAnswer) -> int | None:
@@ -29,30 +40,42 @@ class Counting:
     def __init__(self, connection: apsw.Connection, price: AnswerPrice) -> None:
         self._connection = connection
         self._price = price
+        self._dropped: set[int] = set()
         self._touched: set[str] = set()
+        self._added: Answers = {}
 
-    def note_files(self, files: Iterable[int]) -> None:
-        """What these files say is going to be dropped."""
+    def drop(self, files: Iterable[int]) -> None:
+        """Leave out what these files said so far."""
         for file in files:
-            self._note("r.file = ?", file)
+            self._dropped.add(file)
+            self._touched.update(name for (name,) in select(self._connection, MESSAGES, (file, file)))
 
-    def note_records(self, records: Iterable[int]) -> None:
-        """These records say something new."""
-        listed = list(records)
-        for at in range(0, len(listed), AT_ONCE):
-            self._note("r.id in (select value from json_each(?))", array(listed[at : at + AT_ONCE]))
+    def add(self, batch: Batch, ids: NewIds) -> None:
+        """Take what the records of a batch say."""
+        agents = {columns.id for columns in batch.files if columns.agent is not None}
+        for usage in batch.usage:
+            record = batch.records[usage.record]
+            file = ids.file(record.file)
+            answer = _answer(usage, file, record.time, is_agent=usage.agent or record.file in agents)
+            answers = self._added.setdefault(usage.message, {})
+            answers[file] = _joined(answers[file], answer, 1) if file in answers else answer
 
     def count(self) -> None:
-        """Count what was noted."""
-        touched = sorted(self._touched)
-        deltas: dict[tuple[Any, ...], list[int]] = defaultdict(lambda: [0] * SUMS)
+        """Count what changed."""
+        touched = sorted(self._touched | self._added.keys())
+        deltas: Deltas = defaultdict(lambda: [0] * SUMS)
         for at in range(0, len(touched), AT_ONCE):
-            keys = array(touched[at : at + AT_ONCE])
-            for row in select(self._connection, f"select * from counted where message in ({LISTED})", (keys,)):  # noqa: S608
-                _add(deltas, CountedAnswer(*row), -1)
-            self._connection.execute(f"delete from counted where message in ({LISTED})", (keys,))  # noqa: S608
-            fresh = [self._priced(CountedAnswer(*row)) for row in select(self._connection, COUNT, (keys,))]
+            some = touched[at : at + AT_ONCE]
+            answers = self._take(some, deltas)
+            for message in some:
+                files = answers.setdefault(message, {})
+                for file, answer in self._added.get(message, {}).items():
+                    files[file] = _joined(files[file], answer, 1) if file in files else answer
+            shared = [files for message in some if len(files := answers[message]) > 1]
+            places = self._places({file for files in shared for file in files})
+            fresh = [self._priced(_merged(answers[message], places)) for message in some if answers[message]]
             self._connection.executemany(INSERT, fresh)
+            self._connection.executemany(INSERT_SHARED, [answer for files in shared for answer in files.values()])
             for counted in fresh:
                 _add(deltas, counted, 1)
         self._connection.executemany(ADD, [(*key, *sums) for key, sums in deltas.items() if any(sums)])
@@ -66,7 +89,7 @@ class Counting:
     def recount(self) -> None:
         """Count everything anew, as after prices have changed."""
         self._connection.execute("delete from spent")
-        deltas: dict[tuple[Any, ...], list[int]] = defaultdict(lambda: [0] * SUMS)
+        deltas: Deltas = defaultdict(lambda: [0] * SUMS)
         rows = [self._priced(CountedAnswer(*row)) for row in select(self._connection, "select * from counted")]
         self._connection.executemany(
             "update counted set cost = ? where message = ?", [(row.cost, row.message) for row in rows]
@@ -75,15 +98,92 @@ class Counting:
             _add(deltas, row, 1)
         self._connection.executemany(ADD, [(*key, *sums) for key, sums in deltas.items()])
 
+    def _take(self, messages: list[str], deltas: Deltas) -> Answers:
+        """Take out what was counted of these messages; gives it by file, without the files that are dropped."""
+        keys = array(messages)
+        answers: Answers = {}
+        shared = []
+        for row in select(self._connection, f"select * from counted where message in ({LISTED})", (keys,)):  # noqa: S608
+            counted = CountedAnswer(*row)
+            _add(deltas, counted, -1)
+            answers[counted.message] = {counted.file: counted} if counted.files == 1 else {}
+            if counted.files > 1:
+                shared.append(counted.message)
+        if answers:
+            self._connection.execute(f"delete from counted where message in ({LISTED})", (keys,))  # noqa: S608
+        if shared:
+            keys = array(shared)
+            for row in select(self._connection, f"select * from shared_answers where message in ({LISTED})", (keys,)):  # noqa: S608
+                answers[row[0]][row[1]] = CountedAnswer(*row)
+            self._connection.execute(f"delete from shared_answers where message in ({LISTED})", (keys,))  # noqa: S608
+        for files in answers.values():
+            for file in self._dropped & files.keys():
+                del files[file]
+        return answers
+
+    def _places(self, files: set[int]) -> dict[int, tuple[bool, str]]:
+        """What decides between files that have an answer of the same time: whether an agent wrote it, and its name."""
+        statement = f"select id, agent is not null, source from files where id in ({LISTED})"  # noqa: S608
+        found = select(self._connection, statement, (array(files),)) if files else []
+        return {file: (bool(is_agent), source) for file, is_agent, source in found}
+
     def _priced(self, row: CountedAnswer) -> CountedAnswer:
         return row._replace(cost=self._price(row))
 
-    def _note(self, where: str, value: Any) -> None:  # noqa: ANN401
-        statement = f"select distinct {NAME} from usage u join records r on r.id = u.record where {where}"  # noqa: S608
-        self._touched.update(name for (name,) in select(self._connection, statement, (value,)))
+
+def _answer(usage: UsageColumns, file: int, time: int | None, *, is_agent: bool) -> CountedAnswer:
+    return CountedAnswer(
+        usage.message, file, int(is_agent), time, usage.model, usage.input, usage.output, usage.cache_write,
+        usage.cache_read, usage.cache_write_5m, usage.cache_write_1h, usage.web_searches, usage.web_fetches, usage.tier,
+        usage.speed, usage.geo, int(usage.is_final), _nanodollars(usage.reported_cost), usage.version,
+        usage.git_branch, None, 1, 1,
+    )  # fmt: skip
 
 
-def _add(deltas: dict[tuple[Any, ...], list[int]], row: CountedAnswer, sign: int) -> None:
+def _nanodollars(reported: float | None) -> int | None:
+    """A valid amount; 0 for anything else, which would spoil every sum."""
+    if reported is None:
+        return None
+    return int(reported * 1e9 + 0.5) if 0 <= reported <= MOST_DOLLARS else 0
+
+
+def _moment(answer: CountedAnswer) -> tuple[bool, int]:
+    """What orders rows by time; those without one come last."""
+    return answer.time is None, answer.time or 0
+
+
+def _joined(one: CountedAnswer, other: CountedAnswer, files: int) -> CountedAnswer:
+    """Two rows of an answer as one: the first by time tells where and when, and of every field the most counts."""
+    first = other if _moment(other) < _moment(one) else one
+    return CountedAnswer(
+        one.message, first.file, first.agent, first.time, first.model,
+        max(one.input, other.input), max(one.output, other.output), max(one.cache_write, other.cache_write),
+        max(one.cache_read, other.cache_read), max(one.cache_write_5m, other.cache_write_5m),
+        max(one.cache_write_1h, other.cache_write_1h), max(one.web_searches, other.web_searches),
+        max(one.web_fetches, other.web_fetches),
+        _most(one.tier, other.tier), _most(one.speed, other.speed), _most(one.geo, other.geo),
+        max(one.final, other.final), _most(one.reported_cost, other.reported_cost),
+        first.version, first.git_branch, None, one.records + other.records, files,
+    )  # fmt: skip
+
+
+def _merged(answers: Mapping[int, CountedAnswer], places: Mapping[int, tuple[bool, str]]) -> CountedAnswer:
+    """An answer as all files have it; of files with the same time, always the same one comes first."""
+    if len(answers) == 1:
+        return next(iter(answers.values()))
+    first, *others = sorted(answers.values(), key=lambda answer: (*_moment(answer), places[answer.file]))
+    for answer in others:
+        first = _joined(first, answer, len(answers))
+    return first
+
+
+def _most(one: Any, other: Any) -> Any:  # noqa: ANN401 - two texts or two numbers, or none
+    if one is None or other is None:
+        return other if one is None else one
+    return max(one, other)
+
+
+def _add(deltas: Deltas, row: CountedAnswer, sign: int) -> None:
     key = (
         (row.time or 0) // QUARTER, row.file, row.agent, row.model or "", row.speed or "", row.version or "",
         row.git_branch or "",
@@ -98,25 +198,12 @@ def _add(deltas: dict[tuple[Any, ...], list[int]], row: CountedAnswer, sign: int
         sums[number] += sign * value
 
 
-NAME: Final = "u.message"
 SUMS: Final = 15
 LISTED: Final = "select value from json_each(?)"
-# The first row by time tells where and when; of rows of the same time, always the same one.
-COUNT: Final = """
-with rows as (
-  select u.*, r.file, f.agent is not null or u.agent as by_agent, r.time,
-    row_number() over (partition by u.message order by r.time, f.agent is not null, f.source, r.number) as place
-  from usage u indexed by usage_message join records r on r.id = u.record join files f on f.id = r.file
-  where u.message in (select value from json_each(?))
-)
-select message, max(case when place = 1 then file end), max(case when place = 1 then by_agent end), min(time),
-  max(case when place = 1 then model end), max(input), max(output), max(cache_write), max(cache_read),
-  max(cache_write_5m), max(cache_write_1h), max(web_searches), max(web_fetches), max(tier), max(speed), max(geo),
-  max(final), cast(round(max(reported_cost) * 1e9) as integer), max(case when place = 1 then version end),
-  max(case when place = 1 then git_branch end), null, count(*), count(distinct file)
-from rows group by message
-"""
-INSERT: Final = f"insert into counted values ({', '.join('?' * len(CountedAnswer._fields))})"  # noqa: S608
+MESSAGES: Final = "select message from counted where file = ? union select message from shared_answers where file = ?"
+VALUES: Final = f"values ({', '.join('?' * len(CountedAnswer._fields))})"
+INSERT: Final = f"insert into counted {VALUES}"
+INSERT_SHARED: Final = f"insert into shared_answers {VALUES}"
 SUM_COLUMNS: Final = (
     "messages", "input", "output", "cache_write", "cache_read", "cache_write_5m", "cache_write_1h", "web_searches",
     "web_fetches", "placeholders", "cost", "unpriced", "reported_cost", "records", "copies",

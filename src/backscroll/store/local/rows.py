@@ -37,20 +37,19 @@ class RowTables(SavedFiles):
         with transaction(self._connection):
             ids = NewIds(self._connection, batch)
             counting = Counting(self._connection, self._price)
-            counting.note_files([*batch.emptied, *batch.removed])
+            counting.drop([*batch.emptied, *batch.removed])
             lost = self._empty([*batch.emptied, *batch.removed])
             self._many("delete from files where id = ?", [(number,) for number in batch.removed])
             self._many("update files set archived = 1 where id = ?", [(number,) for number in batch.archived])
             self._many(INSERT_FILE.format(**ids.terms), batch.files)
             self._many(INSERT_RECORD.format(**ids.terms), batch.records)
             self._many(INSERT_BLOCK.format(**ids.terms), batch.blocks)
-            self._many(INSERT_USAGE.format(**ids.terms), batch.usage)
             lost |= self._withdraw(batch, ids)
             self._renew_results(batch, ids, lost)
             self._many(INSERT_PROBLEM.format(**ids.terms), batch.problems)
             self._many(INSERT_LINK.format(**ids.terms), batch.links)
             self._many(INSERT_TITLE.format(**ids.terms), batch.titles)
-            counting.note_records(ids.first_record + columns.record for columns in batch.usage)
+            counting.add(batch, ids)
             counting.count()
             write_chats(self._connection, batch, ids)
             self._connection.execute(
@@ -116,7 +115,6 @@ class RowTables(SavedFiles):
             )
             for statement in (
                 "delete from blocks where record in (select id from records where file = ?1)",
-                "delete from usage where record in (select id from records where file = ?1)",
                 "delete from records where file = ?1",
                 "delete from problems where file = ?1",
                 "delete from links where file = ?1",
@@ -200,7 +198,6 @@ where kind = 'tool-result' and chat is null
 INSERT_PROBLEM: Final = "insert into problems values ({file1}, ?, ?, ?, ?)"
 INSERT_LINK: Final = "insert or ignore into links values (?, {file2})"
 INSERT_TITLE: Final = "insert or replace into titles values (?, {file2}, ?)"
-INSERT_USAGE: Final = "insert into usage values ({record1}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 WAITING: Final = """
 select b.id, b.role, f.source, r.start, r.length, b.number,
   coalesce(f.id, c.title_file),

@@ -13,7 +13,7 @@ from backscroll.conversation.rows import Row, RowCall
 from backscroll.conversation.saved import restore, saved_row
 from backscroll.conversation.transcripts import Transcript, TranscriptPlace
 from backscroll.records.tools import FILE_TOOLS
-from backscroll.store.batches import EPOCH, readable
+from backscroll.store.batches import EPOCH, ROW_BEFORE, readable
 from backscroll.store.detail import CallDetail, decode_detail
 from backscroll.store.local.database import RowReader, array
 from backscroll.store.reader import IndexedFile
@@ -89,6 +89,7 @@ class SavedFiles:
                 calls[record].append(RowCall(call or "", tool or "", changed, known.agent, known.todo))
             elif call:
                 results[record].append(call)
+        before: str | None = None
         for (
             record, number, uuid, parent, kind, time, sidechain, message, model, text, session, origin,
         ) in self._readable.execute(
@@ -96,10 +97,12 @@ class SavedFiles:
             " forked_uuid from records where file = ? and kind <> 'outside' order by number",
             (file,),
         ):  # fmt: skip
+            uuid, parent = readable(uuid), before if parent == ROW_BEFORE else parent
+            before = uuid
             yield saved_row(
                 source,
                 number,
-                readable(uuid),
+                uuid,
                 readable(parent) if parent else None,
                 kind,
                 EPOCH + timedelta(0, 0, time) if time is not None else None,

@@ -8,7 +8,7 @@ from typing import Final
 
 from backscroll.records.tools import FILE_TOOLS
 
-VERSION: Final = 9
+VERSION: Final = 10
 """Increased with every change to the tables or their content."""
 APPLICATION: Final = 0x6273_6372  # "bscr"
 
@@ -112,29 +112,6 @@ create index blocks_record on blocks (record);
 create index blocks_call on blocks (call) where call is not null;
 create index blocks_file on blocks (file) where file is not null;
 
-create table usage (
-  record integer primary key,
-  message text not null,
-  model text,
-  agent integer not null,
-  input integer not null,
-  output integer not null,
-  cache_write integer not null,
-  cache_read integer not null,
-  cache_write_5m integer not null,
-  cache_write_1h integer not null,
-  web_searches integer not null,
-  web_fetches integer not null,
-  tier text,
-  speed text,
-  geo text,
-  final integer not null,
-  reported_cost real,
-  version text,
-  git_branch text
-);
-create index usage_message on usage (message);
-
 create table counted (
   message text primary key,
   file integer not null,
@@ -160,6 +137,35 @@ create table counted (
   records integer not null,
   files integer not null
 ) without rowid;
+create index counted_file on counted (file);
+
+create table shared_answers (
+  message text not null,
+  file integer not null,
+  agent integer not null,
+  time integer,
+  model text,
+  input integer not null,
+  output integer not null,
+  cache_write integer not null,
+  cache_read integer not null,
+  cache_write_5m integer not null,
+  cache_write_1h integer not null,
+  web_searches integer not null,
+  web_fetches integer not null,
+  tier text,
+  speed text,
+  geo text,
+  final integer not null,
+  reported_cost integer,
+  version text,
+  git_branch text,
+  cost integer,
+  records integer not null,
+  files integer not null,
+  primary key (message, file)
+) without rowid;
+create index shared_answers_file on shared_answers (file);
 
 create table spent (
   quarter integer not null,
@@ -211,6 +217,9 @@ def _moment(column: str) -> str:
     return MOMENT.format(column)
 
 
+# ROW_BEFORE of `batches`: most rows answer the row before them, and its uuid need not be stored twice.
+PARENT: Final = """case when r.parent = '' then (select p.uuid from records p where p.file = r.file
+  and p.number < r.number and p.kind <> 'outside' order by p.number desc limit 1) else r.parent end"""
 VIEWS: Final = f"""
 create view v_chats as
 select id as chat, name as id, title, project, {_moment("started")} as started,
@@ -228,8 +237,9 @@ from files f left join chats c on c.id = f.chat
 where f.kind in ('session', 'agent');
 
 create view v_messages as
-select r.id as record, coalesce(r.message, r.uuid) as message, r.uuid, r.parent, c.name as chat_id, f.session, f.agent,
-  f.project, r.kind, {_moment("r.time")} as time, r.model, r.sidechain, r.abandoned, f.path, r.start, r.length
+select r.id as record, coalesce(r.message, r.uuid) as message, r.uuid, {PARENT} as parent,
+  c.name as chat_id, f.session, f.agent, f.project, r.kind, {_moment("r.time")} as time, r.model, r.sidechain,
+  r.abandoned, f.path, r.start, r.length
 from records r join files f on f.id = r.file left join chats c on c.id = f.chat;
 
 create view v_tool_calls as

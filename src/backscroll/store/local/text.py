@@ -35,6 +35,7 @@ WEIGHTS: Final = {
     Role.OTHER: 1.05,
 }
 """How much a match counts, by who said it: what the client itself wrote (reminders, lists of skills, hooks) least."""
+ROLE_FACTS: Final = {role: f"role:{role}" for role in Role}
 AGENT_WEIGHT: Final = 0.9
 SEGMENT_FILES: Final = ("fast", "fieldnorm", "idx", "pos", "store", "term")
 MOST_LOOKED_AT: Final = 50_000
@@ -161,7 +162,7 @@ class TextIndex:
                 document.add_text("text", words.encode("utf-8", "replace").decode())
             if parts:
                 document.add_text("text", parts)  # as a separate value: no phrase matches across both
-            document.add_text("facts", f"role:{spot.role}")
+            document.add_text("facts", ROLE_FACTS[spot.role])
             if spot.tool:
                 document.add_text("facts", f"tool:{spot.tool.lower()}")
             if spot.is_error:
@@ -289,7 +290,7 @@ def _schema() -> tantivy.Schema:
     builder.add_text_field("facts", tokenizer_name="raw", index_option="basic", fast=True)
     builder.add_unsigned_field("block", indexed=True, fast=True)
     builder.add_unsigned_field("file", indexed=True, fast=True)
-    builder.add_integer_field("time", indexed=True, fast=True)
+    builder.add_integer_field("time", fast=True)
     builder.add_float_field("weight", fast=True)
     return builder.build()
 

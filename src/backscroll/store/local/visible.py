@@ -68,10 +68,9 @@ SHADOWS: Final = {
     " (select json_extract(value, '$[0]'), json_extract(value, '$[1]') from json_each({homes}))",
     "chats": "select * from main.chats where +id in (select chat from files)",
     "blocks": f"select * from main.blocks t where {WITH_RECORD} or {IS_TITLE}",  # noqa: S608 - no values in it
-    "usage": f"select * from main.usage t where {WITH_RECORD}",  # noqa: S608
     **{
         table: f"select * from main.{table} where +file in (select id from files)"  # noqa: S608
-        for table in ("records", "counted", "spent", "problems", "links", "titles")
+        for table in ("records", "counted", "shared_answers", "spent", "problems", "links", "titles")
     },
 }
 """The visible rows of each table."""
