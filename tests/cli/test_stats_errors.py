@@ -49,7 +49,7 @@ def test_people_see_what_goes_wrong_most(home: Path) -> None:
     assert "CHAT" in done.stdout
     assert "\x1b" not in done.stdout
     assert "\x07" not in done.stdout
-    assert "3 errors of" in done.stderr
+    assert "3 errors in" in done.stderr
 
 
 def test_csv_has_every_column(home: Path) -> None:

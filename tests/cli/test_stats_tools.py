@@ -53,7 +53,7 @@ def test_people_see_a_clean_table_with_bars(home: Path) -> None:
     assert first.split()[:5] == ["Bash", "2", "1", "50.0", "%"]
     assert "█" in first
     assert "\x1b" not in done.stdout
-    assert "4 calls counted, each once; 0 copies left out" in done.stderr
+    assert "4 calls, each counted once; 0 copies not counted again" in done.stderr
 
 
 def test_csv_by_server(home: Path) -> None:

@@ -52,8 +52,8 @@ def test_a_table_for_people_is_clean_and_says_what_was_counted(home: Path) -> No
     assert done.returncode == 0
     assert done.stdout.startswith("MODEL")
     assert "\x1b" not in done.stdout + done.stderr
-    assert "8 answers counted, each once; 6 copies in other files left out" in done.stderr
-    assert "no price is known for unheard" in done.stderr
+    assert "8 answers, each counted once; 6 copies in other files not counted again" in done.stderr
+    assert "no known price for unheard" in done.stderr
 
 
 def test_the_explanation_has_every_answer_and_adds_up(home: Path) -> None:

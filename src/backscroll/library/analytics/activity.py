@@ -11,6 +11,7 @@ from typing import Any, Final
 from backscroll.library.analytics.moments import local
 from backscroll.library.analytics.prompts import typed
 from backscroll.library.analytics.reports import Report, ReportRequest
+from backscroll.library.analytics.wording import count
 from backscroll.library.library import Library
 
 WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -28,9 +29,14 @@ def activity(library: Library, asked: ReportRequest, today: date) -> Report:
         counts = [cells[weekday, hour] for hour in range(24)]
         rows.append((name, *counts, sum(counts)))
     facts = {"prompts": len(whens), "active_days": len(days), **streaks(days, today), "copies": found.copies}
-    notes = [f"{len(whens):,} prompts, each once; {found.copies:,} copies left out; hours are those of your time zone"]
+    notes = [
+        (
+            f"{count(len(whens), 'prompt')}, each counted once; "
+            f"{count(found.copies, 'copy', 'copies')} not counted again; hours are in your time zone"
+        )
+    ]
     if found.without_time:
-        notes.append(f"{found.without_time:,} prompts have no time, and are left out")
+        notes.append(f"{count(found.without_time, 'prompt')} without a time not included")
     return Report(("weekday", *HOURS, "prompts"), rows, facts, notes)
 
 

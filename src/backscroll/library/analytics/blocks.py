@@ -13,6 +13,7 @@ from typing import Any, Final
 from backscroll.conversation.usage import SYNTHETIC
 from backscroll.library.analytics.reports import QUARTER, Report, ReportRequest, reports_about
 from backscroll.library.analytics.usage import MEASURES, UsageTotals
+from backscroll.library.analytics.wording import count
 from backscroll.library.library import Library
 from backscroll.pricing.money import microdollars
 from backscroll.store.batches import EPOCH, microseconds
@@ -60,14 +61,17 @@ def blocks(library: Library, asked: ReportRequest, now: datetime, *, active: boo
         "synthetic": synthetic,
     }
     notes = [
-        f"{total.messages:,} answers counted, each once; {total.sums.copies:,} copies in other files left out",
+        (
+            f"{count(total.messages, 'answer')}, each counted once; "
+            f"{count(total.sums.copies, 'copy', 'copies')} in other files not counted again"
+        ),
         "a window begins with the first answer after the last one ended, at the full hour",
         "what other machines and claude.ai used is not known here",
     ]
     if untimed:
-        notes.append(f"{untimed:,} answers have no time, and are in no window")
+        notes.append(f"{count(untimed, 'answer')} without a time not in any window")
     if total.sums.unpriced:
-        notes.append(f"no price is known for {total.sums.unpriced:,} answers: their tokens count, their cost does not")
+        notes.append(f"no known price for {count(total.sums.unpriced, 'answer')}: tokens are included, cost is not")
     rows = [
         (_told(asked, window.start), _told(asked, window.end), *window.sums.row(), ", ".join(sorted(window.models)))
         for window in shown

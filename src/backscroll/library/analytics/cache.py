@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from backscroll.library.analytics.periods import PERIODS
 from backscroll.library.analytics.reports import QUARTER, Report, ReportRequest, reports_about, share
+from backscroll.library.analytics.wording import count
 from backscroll.library.indexing.prices import load_prices
 from backscroll.library.library import Library
 from backscroll.pricing.money import microdollars
@@ -133,12 +134,12 @@ def _notes(total: CacheTotals) -> list[str]:
     whole = total.input + total.write + total.read
     part = 100 * total.read / whole if whole else 0
     notes = [
-        f"{total.answers:,} answers counted, each once, those of agents too",
-        f"of {whole:,} tokens of input {part:.1f} % came from the cache; saved is against the same without any cache",
+        f"{count(total.answers, 'answer')}, each counted once, including those of agents",
+        f"{part:.1f} % of {whole:,} input tokens came from the cache; savings are compared with no cache at all",
         "a miss read nothing from the cache though its conversation went on; its cost is against reading what it wrote",
     ]
     if total.answers > total.priced:
-        notes.append(f"{total.answers - total.priced:,} answers have no price, and are not in the money")
+        notes.append(f"no known price for {count(total.answers - total.priced, 'answer')}: not included in amounts")
     return notes
 
 

@@ -33,12 +33,12 @@ def compare(library: Library, asked: ReportRequest, first: str, second: str, now
         for name, value in measures[0].items()
     ]
     facts = {"sides": [_described(text, one) for text, one in zip((first, second), sides, strict=True)]}
-    notes = ["each answer and prompt is counted once; a query chooses whole chats"]
+    notes = ["each answer and prompt is counted once; a query selects whole chats"]
     if any(model_of(one.query) for one in sides):
-        notes.append("of model: only answers, costs and time of that model count; prompts and calls are of whole chats")
+        notes.append("by model: answers, costs and time are of that model only; prompts and calls are of whole chats")
     unpriced = [one["answers_without_price"] for one in measures]
     if any(unpriced):
-        notes.append(f"answers without a known price: {unpriced[0]:,} and {unpriced[1]:,}; their cost is not in it")
+        notes.append(f"answers without a known price: {unpriced[0]:,} and {unpriced[1]:,}; their cost is not included")
     return Report(("measure", "first", "second", "difference", "change_share"), rows, facts, notes)
 
 

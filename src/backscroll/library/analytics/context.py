@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 from backscroll.errors import UsageError
 from backscroll.library.analytics.reports import Report, ReportRequest, reports_about, share, top
 from backscroll.library.analytics.touched import of_chat, reading, told
+from backscroll.library.analytics.wording import count
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.library import Library
 from backscroll.records.kinds import System
@@ -194,15 +195,19 @@ def _compactions(
 
 def _notes(facts: dict[str, Any]) -> list[str]:
     notes = [
-        f"shares are of {facts['characters']:,} characters that are written down: no system prompt, tools or pictures",
-        "tokens are what the answers really had before them: input, cache reads and cache writes",
+        (
+            f"shares of {facts['characters']:,} characters in the transcripts, which do not contain the system prompt, "
+            "tool definitions and pictures"
+        ),
+        "tokens are the real size of the context: input, cache reads and cache writes of an answer",
     ]
     if facts["compactions"]:
         notes.append(
-            f"{facts['compactions']:,} compactions took {facts['lost_tokens']:,} tokens out of contexts; what was left "
-            f"is that of the next answer for {facts['measured']:,}, and not known for {facts['unknown']:,}"
+            f"{count(facts['compactions'], 'compaction')} removed {facts['lost_tokens']:,} tokens from contexts; for "
+            f"{facts['measured']:,} of them the size afterwards is that of the next answer, for {facts['unknown']:,} "
+            "it is unknown"
         )
     return notes
 
 
-AGENTS: Final = "agents have contexts of their own, which are left out"
+AGENTS: Final = "agents have their own contexts, which are not included"

@@ -13,6 +13,7 @@ from backscroll.conversation.messages import CallState
 from backscroll.conversation.signatures import command_kind
 from backscroll.library.analytics.calls import calls_of, threads_of, told
 from backscroll.library.analytics.reports import Report, ReportRequest, share
+from backscroll.library.analytics.wording import count
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.library import Library
 from backscroll.records.content import ToolUse
@@ -144,14 +145,17 @@ def errors(library: Library, asked: ReportRequest, limit: int | None = None, too
 
 def _notes(facts: dict[str, int], rows: list[tuple[object, ...]]) -> list[str]:
     notes = [
-        f"{facts['counted']:,} errors of {facts['patterns']:,} patterns; {facts['copies']:,} copies left out",
-        f"solved: the next call of the same tool on the same file or command went well, within {WITHIN} calls",
+        (
+            f"{count(facts['counted'], 'error')} in {count(facts['patterns'], 'pattern')}; "
+            f"{count(facts['copies'], 'copy', 'copies')} not counted again"
+        ),
+        f"solved: the next call of the same tool on the same file or command succeeded, within {WITHIN} calls",
     ]
     if len(rows) < facts["patterns"]:
-        notes.append(f"{facts['patterns'] - len(rows):,} more patterns: --limit")
+        notes.append(f"{count(facts['patterns'] - len(rows), 'more pattern')}: --limit")
     if facts["denied"] or facts["interrupted"]:
         notes.append(
-            f"{facts['denied']:,} calls were denied and {facts['interrupted']:,} interrupted: these are no errors"
+            f"{facts['denied']:,} denied and {facts['interrupted']:,} interrupted calls are not counted as errors"
         )
     return notes
 

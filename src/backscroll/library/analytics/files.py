@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from backscroll.library.analytics.reports import Report, ReportRequest
 from backscroll.library.analytics.touched import file_calls, reading, result_of, told
+from backscroll.library.analytics.wording import count
 from backscroll.library.library import Library
 from backscroll.store.report_rows import FileCallRow
 
@@ -53,11 +54,14 @@ def _row(asked: ReportRequest, file: str, calls: list[FileCallRow]) -> tuple[Any
 
 def _notes(facts: dict[str, int]) -> list[str]:
     notes = [
-        f"{facts['edits']:,} edits and {facts['reads']:,} reads of {facts['files']:,} files, each once, agents' too",
+        (
+            f"{count(facts['edits'], 'edit')} and {count(facts['reads'], 'read')} of {count(facts['files'], 'file')}, "
+            "each counted once, including those of agents"
+        ),
         "what shell commands do to files is not known",
     ]
     if facts["failed"]:
-        notes.append(f"{facts['failed']:,} calls failed, were denied or have no result, and are neither")
+        notes.append(f"{count(facts['failed'], 'call')} that failed, were denied or have no result not counted")
     if facts["without_lines"]:
-        notes.append(f"of {facts['without_lines']:,} edits the result does not tell the lines")
+        notes.append(f"{count(facts['without_lines'], 'edit')} without line counts in the result")
     return notes

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from backscroll.library.analytics.moments import by_chat, moments, names_by, time_of, within
 from backscroll.library.analytics.reports import Report, ReportRequest, percentile, reports_about, share
+from backscroll.library.analytics.wording import count
 from backscroll.library.library import Library
 
 DIMENSIONS: Final = ("project", "day", "chat")
@@ -66,12 +67,15 @@ def prompts(library: Library, asked: ReportRequest, by: str = "project") -> Repo
         "without_time": found.without_time,
     }
     notes = [
-        f"{len(found.total.lengths):,} prompts of {len(found.chats):,} chats; {found.copies:,} copies left out",
+        (
+            f"{count(len(found.total.lengths), 'prompt')} in {count(len(found.chats), 'chat')}; "
+            f"{count(found.copies, 'copy', 'copies')} not counted again"
+        ),
         "what agents were told, and slash commands, are not counted",
-        f"rework: taken back by a rewind, or the same text again in a chat (of {SHORTEST} characters or more)",
+        f"rework: undone by a rewind, or the same text again in a chat ({SHORTEST} characters or more)",
     ]
     if found.without_time:
-        notes.append(f"{found.without_time:,} rows have no time, and are left out")
+        notes.append(f"{count(found.without_time, 'row')} without a time not included")
     rows = [(name, *found.groups[name].row()) for name in names]
     return Report((by, *COLUMNS), rows, facts, notes, bar="prompts")
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from backscroll.library.analytics.calls import FAILED, calls_of, threads_of, told
 from backscroll.library.analytics.reports import Report, ReportRequest
+from backscroll.library.analytics.wording import count
 from backscroll.library.library import Library
 from backscroll.store.report_rows import ToolCallRow
 
@@ -56,7 +57,10 @@ def sequences(
         "folded": fold,
     }
     notes = [
-        f"{len(calls):,} calls in {number:,} turns, each once; {copies:,} copies left out",
+        (
+            f"{count(len(calls), 'call')} in {count(number, 'turn')}, each counted once; "
+            f"{count(copies, 'copy', 'copies')} not counted again"
+        ),
         "calls that the model made at once count as one after the other; sequences may overlap",
     ]
     if facts["loops"]:
@@ -77,7 +81,7 @@ def loops(library: Library, asked: ReportRequest) -> Report:
     columns = ("tool", "count", "first", "last", "chat", "agent", "message", "file", "signature")
     facts = {"counted": len(calls), "copies": sum(call.copies - 1 for call in calls), "at_least": LOOP}
     notes = [
-        f"{len(calls):,} calls looked at, each once; {len(rows):,} loops",
+        f"{count(len(calls), 'call')}, each counted once; {count(len(rows), 'loop')}",
         f"a loop: a tool with the same input failed or was denied {LOOP} times or more, with no other call between",
     ]
     return Report(columns, rows, facts, notes, bar="count")

@@ -13,6 +13,7 @@ from typing import Any, Final
 from backscroll.conversation.usage import SYNTHETIC
 from backscroll.library.analytics.moments import SECOND, by_chat, moments, names_by, time_of, within
 from backscroll.library.analytics.reports import Report, ReportRequest, percentile, reports_about
+from backscroll.library.analytics.wording import count
 from backscroll.library.library import Library
 from backscroll.store.report_rows import ChatMoment
 
@@ -97,14 +98,17 @@ def time_spent(library: Library, asked: ReportRequest, by: str = "project") -> R
         "copies": timed.copies,
     }
     notes = [
-        f"{len(total.turns):,} turns with an answer; {timed.copies:,} copies of rows left out",
+        (
+            f"{count(len(total.turns), 'turn')} with an answer; "
+            f"{count(timed.copies, 'copy', 'copies')} of rows not counted again"
+        ),
         "more than 5 minutes before something typed are away; permissions that were given count as waiting on tools",
         "agents work while their call is waited for, and are not added",
     ]
     if timed.cut_waits:
-        notes.append(f"{timed.cut_waits:,} waits for the model or a tool took more than an hour, and count as away")
+        notes.append(f"{count(timed.cut_waits, 'wait')} for the model or a tool of over an hour counted as time away")
     if timed.without_time:
-        notes.append(f"{timed.without_time:,} rows have no time, and are left out")
+        notes.append(f"{count(timed.without_time, 'row')} without a time not included")
     rows = [(name, *timed.groups[name].row()) for name in names]
     return Report((by, *COLUMNS), rows, facts, notes, bar="active_seconds")
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 from backscroll.conversation.messages import CallState
 from backscroll.library.analytics.calls import ANSWERED, calls_of, server_of
 from backscroll.library.analytics.reports import Report, ReportRequest, percentile, share, top
+from backscroll.library.analytics.wording import count
 from backscroll.library.library import Library
 from backscroll.store.report_rows import ToolCallRow
 
@@ -67,8 +68,8 @@ class ToolTotals:
         """Add all of another."""
         for name in SUMS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        for state, count in other.states.items():
-            self.states[state] += count
+        for state, number in other.states.items():
+            self.states[state] += number
         self.seconds += other.seconds
 
     def row(self) -> tuple[Any, ...]:
@@ -116,8 +117,8 @@ def tools(library: Library, asked: ReportRequest, by: str = "tool") -> Report:
 
 def _notes(total: ToolTotals, by: str, live: int) -> list[str]:
     notes = [
-        f"{total.calls:,} calls counted, each once; {total.copies:,} copies left out",
-        f"durations of {len(total.seconds):,} calls carried out, from call to result: waits for a yes included",
+        f"{count(total.calls, 'call')}, each counted once; {count(total.copies, 'copy', 'copies')} not counted again",
+        f"{count(len(total.seconds), 'duration')}, from call to result, including waits for permission",
     ]
     left_out = [
         f"{count:,} {what}"

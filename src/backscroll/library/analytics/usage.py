@@ -8,6 +8,7 @@ from backscroll.conversation.usage import SYNTHETIC
 from backscroll.library.analytics.periods import PERIODS as PERIODS
 from backscroll.library.analytics.periods import usage_by_period
 from backscroll.library.analytics.reports import Report, ReportRequest, reports_about
+from backscroll.library.analytics.wording import count
 from backscroll.library.library import Library
 from backscroll.pricing.money import microdollars
 from backscroll.store.report_rows import ReportedCosts, UsageDimension, UsageSums, moment_of
@@ -140,15 +141,20 @@ def _add_reported(report: Report, costs: ReportedCosts) -> None:
         "reported_cost_microdollars": microdollars(costs.reported),
         "cost_microdollars": ours,
     }
-    counted = "no price is known to us" if ours is None else f"counted here as ${ours / 1e6:,.2f}"
+    counted = "we know no price" if ours is None else f"counted here as ${ours / 1e6:,.2f}"
     report.notes.append(
-        f"of {costs.answers:,} answers the client wrote down a cost itself, ${costs.reported / 1e9:,.2f} together;"
+        f"the client recorded a cost for {count(costs.answers, 'answer')}, ${costs.reported / 1e9:,.2f} in total;"
         f" {counted}"
     )
 
 
 def _notes(total: UsageTotals, synthetic: UsageTotals, unknown: dict[str, int]) -> list[str]:
-    notes = [f"{total.messages:,} answers counted, each once; {total.sums.copies:,} copies in other files left out"]
+    notes = [
+        (
+            f"{count(total.messages, 'answer')}, each counted once; "
+            f"{count(total.sums.copies, 'copy', 'copies')} in other files not counted again"
+        )
+    ]
     if total.sums.placeholders:
         one = total.sums.placeholders == 1
         notes.append(
@@ -157,9 +163,9 @@ def _notes(total: UsageTotals, synthetic: UsageTotals, unknown: dict[str, int]) 
         )
     if unknown:
         models = ", ".join(f"{model} ({count:,})" for model, count in sorted(unknown.items()))
-        notes.append(f"no price is known for {models}: their tokens count, their cost does not")
+        notes.append(f"no known price for {models}: tokens are included, cost is not")
     if synthetic.messages:
-        notes.append(f"not counted: {synthetic.messages:,} that the client itself made up")
+        notes.append(f"{count(synthetic.messages, 'synthetic answer')} written by the client itself not counted")
     return notes
 
 
