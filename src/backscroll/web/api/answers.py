@@ -207,7 +207,6 @@ class FoundChat(Answer):
     machines: list[str]
     tags: list[str]
     found: int
-    words: int
 
 
 class Found(Answer):
