@@ -22,6 +22,10 @@ def word(text: str) -> Word:
     return Word(text)
 
 
+def must(text: str) -> Word:
+    return Word(text, is_required=True)
+
+
 def field(name: str, value: str) -> Field:
     return Field(name, "=", value)
 
@@ -88,10 +92,17 @@ def test_a_mark_means_something_at_the_beginning_of_a_term(text: str, expected: 
         ("a OR b OR c", [either("a", "b", "c")]),
         ("a OR (b OR c)", [either("a", "b", "c")]),
         ("x a OR b y", [word("x"), either("a", "b"), word("y")]),
-        ("a AND b", [word("a"), word("b")]),
+        ("a AND b", [must("a"), must("b")]),
+        ("+a b", [must("a"), word("b")]),
+        ("+a +b", [must("a"), must("b")]),
+        ("(a) (b)", [must("a"), must("b")]),
+        ("+(a OR b) c", [either("a", "b"), word("c")]),
+        ('+"a b" +is:error', [Phrase("a b"), field("is", "error")]),
+        ("-+a", [Not(word("a"))]),
+        ("+1 ++ \\+c c++", [word("+1"), word("++"), word("+c"), word("c++")]),
         ("a AND b OR c AND d", [Either((both("a", "b"), both("c", "d")))]),
         ("(a b) OR c", [Either((both("a", "b"), word("c")))]),
-        ("(a (b)) c", [word("a"), word("b"), word("c")]),
+        ("(a (b)) c", [must("a"), must("b"), word("c")]),
         ("a OR -b", [Either((word("a"), Not(word("b"))))]),
         ("(a OR f(x))", [either("a", "f(x)")]),
         ("a\tOR\nb\u3000c", [either("a", "b"), word("c")]),
@@ -240,7 +251,7 @@ def assert_flat(part: Part) -> None:
 
 
 def test_parentheses_may_be_nested_up_to_the_limit() -> None:
-    check("(" * MAX_DEPTH + "a" + ")" * MAX_DEPTH, word("a"))
+    check("(" * MAX_DEPTH + "a" + ")" * MAX_DEPTH, must("a"))
     deepest = "(x a OR -" * MAX_DEPTH + "b" + ")" * MAX_DEPTH
     assert len(list(leaves(parse(deepest, NOW).root, negated=True))) == 2 * MAX_DEPTH + 1
 
@@ -274,3 +285,34 @@ def test_a_long_and_nasty_text_is_no_danger(piece: str) -> None:
         parse(text, NOW)
     except QueryError as error:
         assert len(error.message) < 400
+
+
+@pytest.mark.parametrize(
+    ("text", "flags"),
+    [
+        ("rm -rf", "rf"),
+        ("ls -la src", "la"),
+        ("tail -f prices.txt", "f"),
+        ("sudo tar -xzf a.tgz", "xzf"),
+        ("go build -ldflags key", "ldflags"),
+        ("find . -name x -type f", "name type"),
+        ("docker run -i -t x", "i t"),
+        ("-1.234,56", "1.234,56"),
+        ("kill -9", "9"),
+        ("docker -compose", ""),
+        ("timeout -test", ""),
+        ("cache -redis -is:agent", ""),
+        ("style -css", ""),
+        ("a -b", ""),
+        ("-draft", ""),
+        ("rm NOT rf", ""),
+        ('rm -"rf"', ""),
+    ],
+)
+def test_a_dash_excludes_unless_it_begins_an_option_and_then_it_is_said(text: str, flags: str) -> None:
+    query = parse(text, NOW)
+    words = [leaf.text for leaf in leaves(query.root) if isinstance(leaf, Word)]
+    assert [name for name in words if name.startswith("-")] == [f"-{name}" for name in flags.split()]
+    assert list(query.notes) == [
+        f"searching for -{name} as text; write NOT {name} to leave it out" for name in flags.split()
+    ]

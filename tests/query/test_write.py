@@ -19,7 +19,10 @@ NOW = datetime(2026, 3, 10, 15, 30, tzinfo=timezone(timedelta(hours=2)))
     ("text", "expected"),
     [
         ("  a   b ", "a b"),
-        ("a AND (b)", "a b"),
+        ("a AND (b)", "+a +b"),
+        ("(a b) +c d", "+a +b +c d"),
+        ("+(a OR b) +x:y \\+c ++ +1", "a OR b +x:y \\+c ++ +1"),
+        ("rm -rf x", "rm \\-rf x"),
         ("x (a OR b)", "x a OR b"),
         ("(a b) OR c", "a AND b OR c"),
         ("(a (b OR c)) OR d", "(a b OR c) OR d"),

@@ -1,13 +1,14 @@
 """From the text of a query to its tree.
 
-    query  = { either }                               side by side: all of them
+    query  = { either }                               side by side: words are optional, all else is required
     either = both { "OR" both }                       closer than side by side: `a b OR c` is a, and b or c
     both   = term { "AND" term }                      closer still: `a AND b OR c` is a and b, or c
-    term   = { "-" | "NOT" } ( "(" query ")" | "phrase" | /pattern/ | name:value | word )
+    term   = { "+" | "-" | "NOT" } ( "(" query ")" | "phrase" | /pattern/ | name:value | word )
     value  = one { "|" one },  one = "quoted" | bare | "(" query of values ")"
 
 Marks mean something only at the beginning of a term: `foo()`, `5"` and `a/b` are words. There, a backslash before `-`,
-`/`, `"` or `(` takes its meaning away. Nothing but QueryError is ever raised.
+`+`, `/`, `"` or `(` takes its meaning away. A `-` does not exclude where it rather begins an option of a command
+(`flags`): the query has a note then. Nothing but QueryError is ever raised.
 """
 
 import re
@@ -16,6 +17,7 @@ from typing import Final
 
 from backscroll.query.errors import QueryError
 from backscroll.query.fields import BY_NAME, FieldInfo, meant_field
+from backscroll.query.flags import flag_at
 from backscroll.query.patterns import find_fault, pattern_end, unescaped
 from backscroll.query.tree import (
     All,
@@ -30,6 +32,8 @@ from backscroll.query.tree import (
     either_of,
     leaves,
     not_,
+    plain,
+    required,
 )
 from backscroll.query.values import InvalidValue, meaning
 
@@ -43,8 +47,11 @@ def parse(text: str, now: datetime) -> Query:
         raise QueryError("this query is too long", text, MAX_LENGTH, f"use at most {MAX_LENGTH:,} characters")
     if broken := SURROGATE.search(text):
         raise QueryError("this is not text", text, broken.start(), "write the query in UTF-8")
-    root = all_of(_Parser(text, now).everything())
-    query = Query(text, root if isinstance(root, All) else All((root,)))
+    parser = _Parser(text, now)
+    root = all_of(parser.everything())
+    parts = root.parts if isinstance(root, All) else (root,)
+    top = All(tuple(part if isinstance(part, Word) else plain(part) for part in parts))
+    query = Query(text, top, tuple(parser.notes))
     _check_patterns(query)
     return query
 
@@ -55,6 +62,7 @@ class _Parser:
         self.now = now
         self.position = 0
         self.depth = 0
+        self.notes: list[str] = []
 
     def everything(self) -> list[Part]:
         parts = self.side_by_side(None)
@@ -79,14 +87,15 @@ class _Parser:
         parts = [self.term(info, operator)]
         while operator := self.take("AND"):
             parts.append(self.term(info, operator))
-        return all_of(parts)
+        return required(all_of(parts)) if len(parts) > 1 else parts[0]
 
     def term(self, info: FieldInfo | None, operator: re.Match[str] | None) -> Part:
         """Parse what follows `operator`; an error if there is nothing."""
-        negated = False
+        negated = must = False
         # A loop, for a thousand times NOT is no nesting.
-        while sign := self.take("NOT") or self.take("-"):
-            negated, operator = not negated, sign
+        while sign := self.take("NOT") or self.take("+") or self.take_minus():
+            must = must or sign["operator"] == "+"
+            negated, operator = negated != (sign["operator"] != "+"), sign
         more = self.skip_space() and self.text[self.position] != ")"
         if operator and not more:
             name = operator["operator"]
@@ -97,7 +106,9 @@ class _Parser:
             hint = f'remove it, or put it in quotation marks to search for it as text: "{name}"'
             raise self.error(f"there is nothing before {name}", stray.start("operator"), hint)
         part = self.leaf(info)
-        return not_(part) if negated else part
+        if negated:
+            return not_(part)
+        return required(part) if must else part
 
     def leaf(self, info: FieldInfo | None) -> Part:
         start = self.position
@@ -129,7 +140,7 @@ class _Parser:
             raise self.error("there is nothing in these parentheses", opening, QUOTE_HINT)
         self.position += 1
         self.depth -= 1
-        return all_of(parts)
+        return required(all_of(parts))
 
     def phrase(self) -> Phrase:
         start = self.position
@@ -222,6 +233,17 @@ class _Parser:
             self.position = match.end()
         return match
 
+    def take_minus(self) -> re.Match[str] | None:
+        """Skip a minus that excludes what follows."""
+        minus = OPERATORS["-"].match(self.text, self.position)
+        if minus is None:
+            return None
+        if name := flag_at(self.text, minus.start("operator")):
+            self.notes.append(f"searching for -{name} as text; write NOT {name} to leave it out")
+            return None
+        self.position = minus.end()
+        return minus
+
     def error(self, problem: str, spot: int, hint: str) -> QueryError:
         return QueryError(problem, self.text, spot, hint)
 
@@ -246,6 +268,7 @@ KEYWORD: Final = re.compile(r"(?P<operator>OR|AND|NOT)(?=[\s()]|\Z)")
 OPERATORS: Final = {
     **{name: re.compile(rf"\s*(?P<operator>{name})(?=[\s()]|\Z)") for name in ("OR", "AND", "NOT")},
     "|": re.compile(r"\s*(?P<operator>\|)"),
+    "+": re.compile(r"\s*(?P<operator>\+)(?=[^\s)+0-9])"),
     # `--color` is a word that one looks for, and so is a dash by itself.
     "-": re.compile(r"\s*(?P<operator>-)(?=[^\s)-])"),
 }
@@ -253,7 +276,7 @@ FIELD: Final = re.compile(r"([A-Za-z]{1,20}):(?!:|//)")
 """A name that may be a field's. `std::vector` and `file:///x` never are."""
 QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
 ESCAPED: Final = re.compile(r'\\(["\\])')
-LITERAL: Final = re.compile(r'\\[-/"(]')
+LITERAL: Final = re.compile(r'\\[-+/"(]')
 WORD_END: Final = re.compile(r"[\s()]")
 VALUE_END: Final = re.compile(r"[\s()|]")
 QUOTE_HINT: Final = 'to search for a parenthesis as text, put it in quotation marks: "f(x)"'

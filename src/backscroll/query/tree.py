@@ -4,7 +4,7 @@ Parts are equal when they ask the same: where they stood in the text, and how a 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, TypeAlias
 
@@ -20,7 +20,7 @@ class Word:
     start: int = field(default=0, compare=False)
     end: int = field(default=0, compare=False)
     is_required: bool = False
-    """Whether a chat must have it: after `+`, beside `AND`, or in parentheses."""
+    """Whether a chat must have it: after `+`, beside `AND`, or in parentheses. Only at the top of a query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,8 @@ class Query:
 
     text: str = field(compare=False)
     root: All
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    """How the text was read where it could have meant something else, for the user."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -124,6 +126,24 @@ def either_of(parts: list[Part]) -> Part:
     """One part that asks for any of these."""
     flat = [inner for part in parts for inner in (part.parts if isinstance(part, Either) else (part,))]
     return flat[0] if len(flat) == 1 else Either(tuple(flat))
+
+
+def required(part: Part, *, is_required: bool = True) -> Part:
+    """The part with its words required, or not; those in other parts than All are as they are anyway."""
+    if isinstance(part, Word):
+        return replace(part, is_required=is_required)
+    if isinstance(part, All):
+        return All(tuple(required(inner, is_required=is_required) for inner in part.parts))
+    return part
+
+
+def plain(part: Part) -> Part:
+    """The part without what only says something at the top of a query: that a word is required."""
+    if isinstance(part, Not):
+        return Not(plain(part.part))
+    if isinstance(part, Either):
+        return Either(tuple(map(plain, part.parts)))
+    return All(tuple(map(plain, part.parts))) if isinstance(part, All) else required(part, is_required=False)
 
 
 def not_(part: Part) -> Part:

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
+from backscroll.query.signs import signed_words
+
 LONGEST_WORD: Final = 200
 """A longer run of letters and digits is not a word to search for."""
 
@@ -66,8 +68,10 @@ class Preparation:
             text = BLOB.sub(" ", text)
         data = text.encode("utf-8", "surrogatepass")
         classes = data.translate(CLASSES)
-        parts = self._parts_of(data, classes)
-        return text, " ".join([parts, *_unspaced_parts(text)]).strip() if b"U" in classes else parts
+        parts = [self._parts_of(data, classes), *sorted(signed_words(text))]
+        if b"U" in classes:
+            parts += _unspaced_parts(text)
+        return text, " ".join(parts).strip()
 
     def _parts_of(self, data: bytes, classes: bytes) -> str:
         """The parts of the `camelCase` names in a text, which are found by the classes of its characters."""

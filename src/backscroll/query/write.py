@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from backscroll.query.fields import BY_NAME
-from backscroll.query.parse import parse
+from backscroll.query.parse import OPERATORS, parse
 from backscroll.query.patterns import escaped, stays_a_word
 from backscroll.query.tree import All, Either, Field, Not, Part, Phrase, Query, Regex, Word
 from backscroll.query.values import number_text
@@ -13,7 +13,7 @@ from backscroll.query.values import number_text
 
 def write(query: Query) -> str:
     """Text that is parsed to the same tree, with as few parentheses as can be. It may be longer than a query may be."""
-    return " ".join(_side_by_side(part) for part in query.root.parts)
+    return " ".join(_at_the_top(part) for part in query.root.parts)
 
 
 def field_text(name: str, value: str) -> str:
@@ -29,6 +29,11 @@ def with_field(text: str, name: str, value: str) -> str:
     longer = f"{field_text(name, value)} {text}".rstrip()
     parse(longer, SOME_TIME)
     return longer
+
+
+def _at_the_top(part: Part) -> str:
+    # Anywhere else its place says that a word is required.
+    return f"+{_term(part)}" if isinstance(part, Word) and part.is_required else _side_by_side(part)
 
 
 def _side_by_side(part: Part) -> str:
@@ -72,6 +77,8 @@ def _word(word: Word, *, negated: bool) -> str:
         plain = not negated and (text == "-" or text.startswith("--"))
     elif text.startswith("/"):
         plain = stays_a_word(text)
+    elif text.startswith("+"):
+        plain = OPERATORS["+"].match(text) is None
     else:
         plain = not text.startswith(('"', "("))
     return text if plain else f"\\{text}"

@@ -10,6 +10,7 @@ from tantivy import FieldType, Occur
 from tantivy import Query as Engine
 
 from backscroll.query.fields import BY_NAME
+from backscroll.query.signs import signed_word
 from backscroll.query.tree import All, Either, Field, Not, Part, Phrase, Query, Regex, Word, leaves
 from backscroll.query.words import normal, pairs_of, split_scripts, unspaced_words
 from backscroll.store.batches import microseconds
@@ -162,6 +163,9 @@ class Compiler:
         return QueryTerm(_all([term.query for term in terms]), frequency=min(term.frequency for term in terms))
 
     def _spaced(self, text: str, *, prefix: bool = False) -> QueryTerm:
+        signed = None if prefix else signed_word(text)
+        if signed is not None and (name := words_of(signed)) and self._searcher.doc_freq("text", name[0]):
+            return self._in_order(name)
         words = words_of(text)
         if not words:
             return QueryTerm(Engine.empty_query())

@@ -1,0 +1,40 @@
+"""Whether a `-` in a query excludes a word, or begins an option of a command that one looks for, as in `rm -rf`.
+
+It is a guess: a dash excludes, unless a word cannot be meant: one letter, a number, or a short option after a command.
+Where it does not exclude, the answer says so.
+"""
+
+import re
+from typing import Final
+
+NAME: Final = re.compile(r"-(?P<name>[A-Za-z0-9][\w.,=+-]*)(?=[\s)]|\Z)", re.ASCII)
+WORD_BEFORE: Final = re.compile(r"(?:^|\s)(?!(?:OR|AND|NOT)\s)[\w.+-]{2,}\s+\Z")
+LONGEST: Final = 200
+"""How far to look back for a word."""
+SHORT: Final = 3
+"""The most letters of an option that may have vowels, such as `-la`."""
+VOWELS: Final = re.compile("[aeiou]", re.IGNORECASE)
+COMMANDS: Final = frozenset(
+    "apt awk aws bash brew cargo cat chmod chown cmake cp curl cut date df diff dig docker du echo env export gcloud "
+    "git grep head helm journalctl kill kubectl ln ls lsof make mkdir mount mv mysql nc netstat node npm npx patch "
+    "ping pip pkill pnpm printf ps psql pytest python python3 redis-cli rg rm rsync scp sed sh sort sqlite3 ssh sudo "
+    "systemctl tail tar tee touch tr uniq unzip uv wc wget xargs yarn zip zsh".split()
+)
+"""Commands with short options, such as `-rf`."""
+LONG: Final = frozenset("clang ffmpeg find g++ gcc go java javac openssl terraform".split())
+"""Commands with long options after one dash, such as `-name`."""
+
+
+def flag_at(text: str, start: int) -> str | None:
+    """The name of the option that begins with the dash at `start`; None if the dash excludes what follows."""
+    found = NAME.match(text, start)
+    if found is None:
+        return None
+    name = found["name"]
+    if name[0].isdigit():
+        return name
+    if len(name) == 1:
+        return name if WORD_BEFORE.search(text, max(0, start - LONGEST), start) else None
+    before = set(text[:start].lower().split())
+    is_short = len(name) <= SHORT or VOWELS.search(name) is None
+    return name if before & LONG or (is_short and before & COMMANDS) else None

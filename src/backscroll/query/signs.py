@@ -1,0 +1,41 @@
+"""Names whose signs matter: `c++`, `C#`, `.env`, `$HOME`, `__dir__`, `--no-verify`, `-rf`.
+
+The engine takes signs for spaces. So such a name is also indexed as one word, in which rare letters stand for signs.
+Both sides use what is here: a text when it is indexed, a word when it is searched for.
+"""
+
+import re
+from typing import Final
+
+LETTERS: Final = str.maketrans("+#.-$_", "\ua500\ua501\ua502\ua503\ua504\ua505")
+"""Letters of the Vai script, which nobody searches for beside Latin ones."""
+# It begins with the sign itself, and looks back from there: so the engine skips all other characters at once.
+SIGN_FIRST: Final = re.compile(
+    r"[-.$_](?<![\w.+#$-].)(?:"
+    r"(?<=-)-?[A-Za-z][A-Za-z0-9]*+(?:-[A-Za-z0-9]++)*+"  # --no-verify, -rf
+    r"|(?<=\$)[A-Za-z_]\w*+"  # $HOME
+    r"|(?<=\.)[A-Za-z][\w-]*+"  # .env
+    r"|(?<=_)_[A-Za-z]\w*?__(?!\w)"  # __dir__
+    r")",
+    re.ASCII,
+)
+SIGN_LAST: Final = re.compile(r"(?<![\w.+#$-])[A-Za-z]\w{0,15}(?:\+\+|#)(?![\w#+])", re.ASCII)
+"""`c++`, `C#`."""
+LONGEST: Final = 18
+
+
+def signed_word(word: str) -> str | None:
+    """The word that stands for a name with signs; None if the word is not such a name."""
+    return word.translate(LETTERS) if SIGN_FIRST.fullmatch(word) or SIGN_LAST.fullmatch(word) else None
+
+
+def signed_words(text: str) -> set[str]:
+    """The words that stand for the names with signs in a text."""
+    names = set(SIGN_FIRST.findall(text))
+    for sign in ("++", "#"):
+        at = text.find(sign)
+        while at >= 0:
+            if at and text[at - 1].isalnum():
+                names.update(SIGN_LAST.findall(text[max(0, at - LONGEST) : at + 3]))
+            at = text.find(sign, at + len(sign))
+    return {name.translate(LETTERS) for name in names}
