@@ -75,7 +75,10 @@ def test_every_kind_of_passage_is_found(home: Path) -> None:
 
 def test_json_tells_all_of_a_hit(home: Path) -> None:
     found = answer(home, "peer")
-    assert found.keys() == {"hits", "chats", "total", "total_chats", "pending", "complete"}
+    assert found.keys() == {
+        "hits", "chats", "total", "total_chats", "notes", "corrections", "cursor", "pending", "complete",
+    }  # fmt: skip
+    assert (found["notes"], found["corrections"], found["cursor"]) == ([], [], None)
     assert (found["total"], found["total_chats"], found["pending"], found["complete"]) == (1, 1, 0, True)
     (machine,) = found["chats"][0].pop("machines")
     assert machine.startswith(platform.node())
@@ -103,12 +106,34 @@ def test_json_tells_all_of_a_hit(home: Path) -> None:
     }  # fmt: skip
 
 
-def test_nothing_found_is_exit_code_3_with_a_suggestion(home: Path) -> None:
+def test_a_misspelt_word_is_corrected_and_said(home: Path) -> None:
     done = run(home, "tokeniser")
-    assert (done.returncode, done.stdout) == (3, "")
-    assert "nothing found for tokeniser" in done.stderr
-    assert "did you mean tokenizer?" in done.stderr
+    assert done.returncode == 0
+    assert 'searching also for tokenizer; to search only for tokeniser, write "tokeniser"' in done.stderr
+    found = answer(home, "tokeniser")
+    assert found["corrections"] == [{"typed": "tokeniser", "also": ["tokenizer"]}]
+    assert found["notes"] == ['searching also for tokenizer; to search only for tokeniser, write "tokeniser"']
+    assert run(home, '"tokeniser"').returncode == 3
+
+
+def test_an_option_of_a_command_is_text_and_it_is_said(home: Path) -> None:
+    done = run(home, "rm -rf parser")
+    assert "searching for -rf as text; write NOT rf to leave it out" in done.stderr
+
+
+@pytest.mark.parametrize("words", [["--force parser"], ["--", "--force", "parser"], ["--json", "-x parser"]])
+def test_words_may_begin_with_dashes(home: Path, words: list[str]) -> None:
+    assert run(home, *words).returncode == 0
+
+
+def test_a_misspelt_option_is_still_an_error(home: Path) -> None:
+    assert run(home, "--limitt", "parser").returncode == 2
+
+
+def test_nothing_found_is_exit_code_3_with_a_suggestion(home: Path) -> None:
     done = run(home, "xyzzy")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "nothing found for xyzzy" in done.stderr
     assert "next: try fewer or other words" in done.stderr
     assert answer(home, "xyzzy", exit_code=3)["hits"] == []
     assert run(home).returncode == 2

@@ -61,7 +61,7 @@ WORDS: Final = {
     "zebra": "S3: k n",
     "ZEBRA": "S3: k n",
     "nowhere": "",
-    "gruen": "",
+    "gruen": "S2: x",  # one letter away
     "grun": "S2: x",
     "grün": "S2: x",
     # parts of names, and scripts without spaces
@@ -82,6 +82,19 @@ WORDS: Final = {
     '"crossing zebra"': "S3: n",
     '"fix the parser"': "S1: a",
     '"parser the fix"': "",
+    # required words: in the chat, not in the same message
+    "parser AND lexer": "S1: a b c d",
+    "+parser +lexer": "S1: a b c d",
+    "(parser) (lexer)": "S1: a b c d",
+    "+lexer parser": "S1: a b c d",
+    "parser AND nowhere": "",
+    '"fix the parser" zebra': "S1: a",
+    # misspelt words
+    "zebr": "S3: k n",
+    "crosssing": "S3: k n",
+    '"zebr"': "",
+    # signs
+    "fixed AND --parser": "S1: a d e | S2: h i",
     # OR, NOT, parentheses
     "zebra OR lexer": "S1: b c | S3: k n",
     "parser -such": "S1: a | S2: h i",
@@ -218,8 +231,11 @@ def test_other_forms_of_a_word_count_for_the_order_but_are_no_match(desk: Desk) 
         "S1": "a <- - user: about the logs of a session\nb <- a assistant: nothing to see",
         "S2": "c <- - user: about the logs of a session\nd <- c assistant: something leaks",
         "S3": "e <- - user: it leaks",
+        "S4": "f <- - user: a leak\ng <- f assistant: no leak\nh <- g user: really no leak",
     })  # fmt: skip
-    assert desk.ranks("leak logs") == "S2: title c | S1: title a"
+    found = desk.ranks("leak logs")
+    assert found.startswith("S2: title c | S1: title a")
+    assert "S3" not in found
 
 
 def test_what_the_client_wrote_counts_least(desk: Desk) -> None:

@@ -103,8 +103,9 @@ def test_orders(viewer: Viewer) -> None:
 
 def test_a_word_that_is_not_there_is_answered_with_one_that_is(viewer: Viewer) -> None:
     page = viewer.get("/search?q=coma role:prompt")
-    assert "Did you mean" in page.text
-    assert "2 passages in 2 chats" in viewer.get(page.link("comma")).text
+    assert 'Searching also for comma; to search only for coma, write "coma"' in page.text
+    assert "2 passages in 2 chats" in page.text
+    assert "Did you mean" in viewer.get('/search?q="coma" role:prompt').text
 
 
 def test_a_query_that_is_not_understood_is_shown_with_its_place(viewer: Viewer) -> None:

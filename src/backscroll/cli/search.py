@@ -19,9 +19,26 @@ if TYPE_CHECKING:
 
 FIELDS = ("project", "branch", "model", "title", "tool", "file", "role", "since", "before")
 SHOWN = 20
+QUERY_MARK = "\N{NULL}"
+"""Keeps an argument with spaces from being read as an option; no argument can contain it."""
 
 
-@click.command("search")
+class QueryCommand(click.Command):
+    """A command whose words may begin with dashes: `search '--force flag'` has no option of this name."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments. No option has a space in its name, so such an argument is a query."""
+        is_query = [" " in argument.split("=", 1)[0] for argument in args]
+        marked = [f"{QUERY_MARK}{one}" if found else one for one, found in zip(args, is_query, strict=True)]
+        rest = super().parse_args(ctx, marked)
+        for name, value in ctx.params.items():
+            if isinstance(value, str):
+                ctx.params[name] = value.removeprefix(QUERY_MARK)
+        ctx.params["words"] = tuple(word.removeprefix(QUERY_MARK) for word in ctx.params.get("words", ()))
+        return rest
+
+
+@click.command("search", cls=QueryCommand)
 @click.argument("words", metavar="QUERY...", nargs=-1)
 @click.option("--project", metavar="TEXT", help="The same as project:TEXT.")
 @click.option("--branch", metavar="TEXT", help="The same as branch:TEXT.")
@@ -42,6 +59,7 @@ SHOWN = 20
     "-n", "--limit", type=click.IntRange(1, 1000), default=SHOWN, metavar="NUMBER", help="Show at most this many chats."
 )
 @click.option("--offset", type=click.IntRange(min=0), default=0, metavar="NUMBER", help="Skip this many chats.")
+@click.option("--cursor", default="", metavar="CURSOR", help="Go on after a page: the cursor in its JSON.")
 @click.option(
     "--hits", type=click.IntRange(1, 100), default=3, metavar="NUMBER", help="Show this many passages per chat."
 )
@@ -57,6 +75,7 @@ def command(
     sort: str,
     limit: int,
     offset: int,
+    cursor: str,
     hits: int,
     context: int | None,
     save: str | None,
@@ -98,7 +117,7 @@ def command(
             query = with_field(query, name, value)
     if not query.strip():
         raise UsageError("nothing to search for", "backscroll search WORDS; see --help for the query language")
-    found = library.search(query, limit=limit, offset=offset, sort=sort, hits=hits)
+    found = library.search(query, limit=limit, offset=offset, sort=sort, hits=hits, cursor=cursor)
     if save is not None:
         _remember(library, save, query)
     if request.json:
@@ -109,7 +128,7 @@ def command(
     if missing and _may_answer_from_sample(request, remembers=bool(save or saved)):
         request.answer_from_sample()
         library = open_library(request, with_text=True)
-        found = library.search(query, limit=limit, offset=offset, sort=sort, hits=hits)
+        found = library.search(query, limit=limit, offset=offset, sort=sort, hits=hits, cursor=cursor)
         if not found.chats:
             raise missing
         write_note(f"{clean_line(missing.message)}: showing sample conversations (use --home DIR for another folder)")
@@ -117,9 +136,8 @@ def command(
     if not found.chats:
         raise NothingFound(f"nothing found for {clean_line(query)}", _suggestion(library, found))
     _write(library, found, context)
-    left = found.total_chats - offset - len(found.chats)
-    if left > 0 and not request.quiet:
-        write_note(f"{plural(left, 'more chat')}: --offset {offset + len(found.chats)}")
+    if found.left and not request.quiet:
+        write_note(f"{plural(found.left, 'more chat')}: --offset {found.total_chats - found.left}")
 
 
 def _may_answer_from_sample(request: "Request", *, remembers: bool) -> bool:
@@ -194,6 +212,9 @@ def _write_json(library: "Library", found: "SearchResults", context: int | None)
 
 
 def _write_missing(found: "SearchResults", *, quiet: bool) -> None:
+    if not quiet:
+        for note in found.notes:
+            write_note(clean_line(note))
     if found.pending and not quiet:
         what = ", ".join(found.pending_roles)
         write_note(warning(f"{plural(found.pending, 'passage')} not yet indexed ({what}): run backscroll update"))

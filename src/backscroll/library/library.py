@@ -176,15 +176,20 @@ class Library:
         sort: str = "relevance",
         hits: int = 3,
         width: int = 240,
+        cursor: str = "",
+        project: str = "",
     ) -> SearchResults:
-        """The chats that match a query, with their matching passages."""
+        """The chats that match a query, with their matching passages: after `offset` chats, or where a cursor points.
+
+        By relevance, chats of `project` rank a little higher.
+        """
         from backscroll.library.searching.search import search
 
         texts = self.texts()
         try:
             return search(
                 self.reader, texts, self.parse(query),
-                sort=_sort(sort), limit=limit, offset=offset, hits=hits, width=width,
+                sort=_sort(sort), limit=limit, offset=offset, hits=hits, width=width, cursor=cursor, project=project,
             )  # fmt: skip
         finally:
             texts.close()

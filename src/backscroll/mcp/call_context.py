@@ -35,7 +35,7 @@ class CallContext(NamedTuple):
         if project and project not in EVERYWHERE:
             parts.append(Field("project", "=", project))
         parts += times(*window_of(since, until))
-        return Query(asked.text, All(tuple(parts)))
+        return Query(asked.text, All(tuple(parts)), asked.notes)
 
     def asked(self, query: str = "", since: str = "", until: str = "") -> ReportRequest:
         """The scope of a report."""

@@ -55,6 +55,9 @@ def found_as_json(
         ],
         "total": found.total,
         "total_chats": found.total_chats,
+        "notes": found.notes,
+        "corrections": [{"typed": one.typed, "also": list(one.also)} for one in found.corrections],
+        "cursor": found.cursor(),
         "pending": found.pending,
         "complete": found.is_whole,
     }

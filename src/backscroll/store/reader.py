@@ -109,6 +109,13 @@ class ChatHits(NamedTuple):
     hits: list[Hit]
 
 
+class Correction(NamedTuple):
+    """A word that is not in the store, or almost never, and what is searched for as well."""
+
+    typed: str
+    also: tuple[str, ...]
+
+
 class SearchPage(NamedTuple):
     """One page of results. The totals count everything that matches, whatever part of it is on the page."""
 
@@ -120,6 +127,9 @@ class SearchPage(NamedTuple):
     """The id of the newest passage that was searched."""
     left: int
     """Number of chats after this page."""
+    skipped: frozenset[int] = frozenset()
+    """The digests of the chats before this page that an offset skipped."""
+    corrections: tuple[Correction, ...] = ()
 
 
 class PagePosition(NamedTuple):
@@ -205,9 +215,20 @@ class StoreReader(Protocol):
         """What is not searchable yet."""
 
     def search(
-        self, query: Query, *, sort: str, limit: int, offset: int, hits: int, after: PagePosition | None = None
+        self,
+        query: Query,
+        *,
+        sort: str,
+        limit: int,
+        offset: int,
+        hits: int,
+        after: PagePosition | None = None,
+        project: str = "",
     ) -> SearchPage:
-        """The chats that match a query, with their best passages: after so many, or after a position."""
+        """The chats that match a query, with their best passages: after so many, or after a position.
+
+        By relevance, chats of `project` rank a little higher.
+        """
 
     def chats(self, query: Query | None, *, sort: str, limit: int | None, offset: int) -> list[StoredChat]:
         """The chats that match the fields of a query and have its words in their titles."""

@@ -22,9 +22,10 @@ def agent_address(chat: str, agent: str, message: str | None = None) -> str:
     return f"{where}#m-{part(message)}" if message else where
 
 
-def search_address(query: str = "", sort: str = "", page: int = 1) -> str:
-    """What a query finds."""
-    return address("/search", q=query, sort="" if sort == "relevance" else sort, page=page if page > 1 else None)
+def search_address(query: str = "", sort: str = "", page: int = 1, cursor: str | None = None) -> str:
+    """What a query finds; with a cursor the page does not shift when something new is found meanwhile."""
+    order = "" if sort == "relevance" else sort
+    return address("/search", q=query, sort=order, page=page if page > 1 else None, after=cursor)
 
 
 def chats_address(query: str = "", **fields: str | int | None) -> str:

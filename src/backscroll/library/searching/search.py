@@ -1,14 +1,25 @@
 """Answer a query with texts: each matching passage with a snippet that shows why."""
 
 import time
+from collections.abc import Collection, Iterable
 from typing import Any, Final, NamedTuple
 
 from backscroll.conversation.passages import Role
 from backscroll.errors import UsageError
 from backscroll.library.indexing.texts import Texts
+from backscroll.library.searching.cursors import cursor_of, position_of
 from backscroll.query.snippets import Highlighter, Snippet
-from backscroll.query.tree import Not, Query, Regex
-from backscroll.store.reader import ChatHits, Hit, SearchPage, StoredChat, StoreReader
+from backscroll.query.tree import All, Not, Query, Regex, Word
+from backscroll.store.reader import (
+    ChatHits,
+    Correction,
+    Hit,
+    PagePosition,
+    SearchPage,
+    StoredChat,
+    StoreReader,
+    chat_digest,
+)
 
 REGEX_SECONDS: Final = 5.0
 """How long to search texts for a regular expression."""
@@ -46,6 +57,31 @@ class SearchResults(NamedTuple):
     pending_roles: tuple[str, ...]
     is_whole: bool
     """False if a search for a regular expression ran out of time."""
+    left: int
+    """Number of chats after this page."""
+    corrections: tuple[Correction, ...]
+    """The words that were taken for misspelt, with what was searched for as well."""
+    sort: str
+    before: PagePosition
+    """Where this page begins."""
+
+    @property
+    def notes(self) -> list[str]:
+        """How the query was read where it could have meant something else, as sentences for the user."""
+        return [*self.query.notes, *map(_told, self.corrections)]
+
+    def cursor(self, shown: int | None = None) -> str | None:
+        """Where to go on after this page, or after its first `shown` chats; None at the end."""
+        names = [chat.chat.overview.id for chat in self.chats[:shown]]
+        if not self.left and len(names) == len(self.chats) and self.is_whole:
+            return None
+        seen = self.before.seen.union(map(chat_digest, names))
+        return cursor_of(self.before._replace(seen=seen), self.query, self.sort)
+
+
+def _told(correction: Correction) -> str:
+    also = ", ".join(correction.also)
+    return f'searching also for {also}; to search only for {correction.typed}, write "{correction.typed}"'
 
 
 def search(
@@ -58,9 +94,12 @@ def search(
     offset: int,
     hits: int,
     width: int,
+    cursor: str = "",
+    project: str = "",
     seconds: float = REGEX_SECONDS,
 ) -> SearchResults:
-    """One page of the results of a query."""
+    """One page of the results of a query: after `offset` chats, or where a cursor points."""
+    after = position_of(cursor, query, sort) if cursor else None
     regexes = [part for part in query.root.parts if isinstance(part, Regex)]
     forbidden = [part.part for part in query.root.parts if isinstance(part, Not) and isinstance(part.part, Regex)]
     patterns = [_compile(part) for part in regexes]
@@ -68,11 +107,12 @@ def search(
     if patterns or forbidden:
         answer, is_whole = _by_regex(
             reader, texts, query, patterns, [_compile(part) for part in forbidden],
-            sort=sort, limit=limit, offset=offset, hits=hits, seconds=seconds,
+            sort=sort, limit=limit, offset=0 if after else offset, hits=hits, seconds=seconds,
+            seen=after.seen if after else frozenset(),
         )  # fmt: skip
     else:
-        answer = reader.search(query, sort=sort, limit=limit, offset=offset, hits=hits)
-    highlighter = Highlighter(query, patterns)
+        answer = reader.search(query, sort=sort, limit=limit, offset=offset, hits=hits, after=after, project=project)
+    highlighter = Highlighter(with_corrections(query, answer.corrections), patterns)
     pending = reader.pending()
     chats = [
         FoundChat(
@@ -83,7 +123,17 @@ def search(
         )
         for found in answer.chats
     ]
-    return SearchResults(query, chats, answer.total_chats, answer.total, pending.passages, pending.roles, is_whole)
+    before = after or PagePosition(answer.newest, answer.skipped)
+    return SearchResults(
+        query, chats, answer.total_chats, answer.total, pending.passages, pending.roles, is_whole, answer.left,
+        answer.corrections, sort, before,
+    )  # fmt: skip
+
+
+def with_corrections(query: Query, corrections: Iterable[Correction]) -> Query:
+    """The query with the words that were searched for as well, to highlight them."""
+    also = (Word(word) for correction in corrections for word in correction.also)
+    return Query(query.text, All((*query.root.parts, *also)))
 
 
 def text_of(texts: Texts, hit: Hit) -> str:
@@ -104,7 +154,7 @@ def around(text: str, highlighter: Highlighter, lines: int) -> str:
 
 def _by_regex(
     reader: StoreReader, texts: Texts, query: Query, wanted: list[Any], forbidden: list[Any], *,
-    sort: str, limit: int, offset: int, hits: int, seconds: float,
+    sort: str, limit: int, offset: int, hits: int, seconds: float, seen: Collection[int],
 ) -> tuple[SearchPage, bool]:  # fmt: skip
     """Search the texts that match the rest of the query, the newest first, until the page is full."""
     until = time.monotonic() + seconds
@@ -119,15 +169,16 @@ def _by_regex(
         if all(pattern.search(text) for pattern in wanted) and not any(pattern.search(text) for pattern in forbidden):
             total += 1
             chats.setdefault(hit.chat, []).append(hit)
-            if len(chats) > offset + limit:
+            if len(chats) > len(seen) + offset + limit:
                 is_whole = False
                 break
-    page = list(chats)[offset : offset + limit]
-    stored = reader.chats_by_key(page)
-    found = [
-        ChatHits(stored[chat], len(chats[chat]), 0.0, _once(chats[chat])[:hits]) for chat in page if chat in stored
-    ]
-    return SearchPage(found, len(chats), total, 0, max(0, len(chats) - offset - limit)), is_whole
+    stored = reader.chats_by_key(list(chats))
+    digests = {chat: chat_digest(found.overview.id) for chat, found in stored.items()}
+    left = [chat for chat in chats if chat in stored and digests[chat] not in seen]
+    page = left[offset : offset + limit]
+    found = [ChatHits(stored[chat], len(chats[chat]), 0.0, _once(chats[chat])[:hits]) for chat in page]
+    skipped = frozenset(digests[chat] for chat in left[:offset])
+    return SearchPage(found, len(chats), total, 0, max(0, len(left) - offset - limit), skipped), is_whole
 
 
 def _once(hits: list[Hit]) -> list[Hit]:

@@ -13,9 +13,6 @@ from backscroll.mcp.call_context import CallContext, utc_minutes
 from backscroll.mcp.quoting import name_of
 from backscroll.render.search_results import moment_of
 
-NEARNESS = 1.25
-"""Boost for chats of the caller's project."""
-
 
 class SearchArguments(ToolArguments, frozen=True, kw_only=True):
     """What to look for."""
@@ -24,7 +21,8 @@ class SearchArguments(ToolArguments, frozen=True, kw_only=True):
         Query,
         Meta(
             min_length=1,
-            description='Words that must all be there, "a phrase", word*, -not, OR, /regex/, and fields: project: '
+            description="Words, all optional, the rarer the more important; +word or AND requires it; "
+            '"a phrase", word*, -not, OR, /regex/, and fields: project: '
             "file: tool: role:(title|prompt|answer|thinking|input|output) is:(error|agent|abandoned|archived|live) "
             "has:(diff|image) title: branch: model: machine: tag: after: before: cost: chat: session:",
         ),
@@ -36,6 +34,7 @@ class SearchArguments(ToolArguments, frozen=True, kw_only=True):
     sort: Literal["relevance", "newest", "oldest"] = "relevance"
     limit: Annotated[int, Meta(ge=1, le=50, description="Maximum number of chats.")] = 8
     offset: Offset = 0
+    cursor: Annotated[str, Meta(description="The cursor of the page before, to go on after it.")] = ""
     include_current: IncludeCurrent = False
 
 
@@ -69,6 +68,8 @@ class SearchAnswer(ToolAnswer, kw_only=True):
 
     total_chats: int
     chats: list[MatchedChat]
+    notes: Annotated[tuple[str, ...], Meta(description="How the query was read: corrected words, options.")] = ()
+    cursor: Annotated[str, Meta(description="Where the next page begins.")] = ""
 
 
 def search(context: CallContext, wanted: SearchArguments) -> SearchAnswer:
@@ -79,11 +80,16 @@ def search(context: CallContext, wanted: SearchArguments) -> SearchAnswer:
     is_ids = wanted.detail == "ids"
     query = context.query(wanted.query, include_current=wanted.include_current)
     found = context.library.search(
-        query, limit=wanted.limit, offset=wanted.offset, sort=wanted.sort, hits=1 if is_ids else 3, width=280
+        query,
+        limit=wanted.limit,
+        offset=wanted.offset,
+        sort=wanted.sort,
+        hits=1 if is_ids else 3,
+        width=280,
+        cursor=wanted.cursor,
+        project=context.caller.project or "",
     )
     chats = [chat._replace(passages=_telling(chat.passages)) for chat in found.chats]
-    if wanted.sort == "relevance":  # prefer the caller's project
-        chats.sort(key=lambda one: -one.score * (NEARNESS if context.caller.is_at(one.chat.overview.project) else 1))
     texts = [[_text(context, passage, wanted) for passage in chat.passages] for chat in chats]
     flat = [(number, place) for number, chat in enumerate(chats) for place in range(len(chat.passages))]
     pending = context.pending()
@@ -100,14 +106,17 @@ def search(context: CallContext, wanted: SearchArguments) -> SearchAnswer:
         whole_chats = (
             len(chats) if count == len(flat) else flat[count][0] if flat[count][1] == 0 else flat[count][0] + 1
         )
-        reached = wanted.offset + whole_chats
-        is_more = count < len(flat) or last is not None or reached < found.total_chats or not found.is_whole
+        is_more = count < len(flat) or last is not None or found.left > 0 or not found.is_whole
+        cursor = found.cursor(whole_chats) if is_more else None
+        reached = found.total_chats - found.left - len(chats) + whole_chats
         return SearchAnswer(
             note=context.frame.note,
             total_chats=found.total_chats,
             chats=made,
             cut=is_more,
-            rest=f"search again with offset={reached}; read a message with read" if is_more else "",
+            notes=tuple(map(context.frame.line, found.notes)),
+            cursor=cursor or "",
+            rest=f"search again with this cursor, or offset={reached}; read a message with read" if is_more else "",
             pending=pending,
         )
 

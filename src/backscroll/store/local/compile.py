@@ -17,8 +17,10 @@ from backscroll.store.batches import microseconds
 from backscroll.store.local.chats import ChatRows
 from backscroll.store.local.database import select
 from backscroll.store.local.forms import forms_of
+from backscroll.store.local.spelling import corrections
 from backscroll.store.local.text import SCHEMA, any_fact, fact, in_files, words_of
 from backscroll.store.local.visible import VisibleRows
+from backscroll.store.reader import Correction
 
 PLAIN: Final = re.compile(r"(?:\(\?i\))?(?:[\w\s/:.'\"=,;<>@#%&~`!+*?-]|\\[dDwWsSbB.()*+?$^/{}|\[\]-])+", re.ASCII)
 RUN: Final = re.compile("[A-Za-z0-9]+")
@@ -26,6 +28,8 @@ FEW_FILES: Final = 300
 """How many files the engine is asked about one by one."""
 MOST_ENDINGS: Final = 60
 """How many words a prefix stands for when it comes to rank; all of them count as found."""
+CORRECTED_WEIGHT: Final = 0.8
+"""What a word counts that was probably meant, relative to one that was typed."""
 FREQUENT: Final = 20
 """A word is frequent if more than one passage of so many has it."""
 FEW: Final = 100
@@ -58,6 +62,7 @@ class CompiledQuery(NamedTuple):
     must_not: list[Engine]
     files: set[int] | None
     """The files that are asked about, where they are so many that the engine is better not asked; None for all."""
+    corrections: tuple[Correction, ...] = ()
 
     @property
     def has_demands(self) -> bool:
@@ -85,6 +90,7 @@ class Compiler:
         self._visible = rows
         self._searcher = searcher
         self._chats = ChatRows(rows)
+        self._corrections: list[Correction] = []
 
     def compile(self, query: Query) -> CompiledQuery:
         """Words, phrases and groups at the top are terms, fields are conditions; regular expressions are left out."""
@@ -109,7 +115,7 @@ class Compiler:
         if together is not None and len(together) <= FEW_FILES:
             must.append(in_files(sorted(together)))
             together = None
-        return CompiledQuery(terms, must, must_not, together)
+        return CompiledQuery(terms, must, must_not, together, tuple(self._corrections))
 
     def _required(self, part: Part) -> QueryTerm:
         """A phrase or a group: a chat must have it."""
@@ -121,9 +127,21 @@ class Compiler:
         """The terms of a word at the top of a query: more than one for a long run of a script without spaces."""
         pieces = split_scripts(normal(word.text))
         if word.is_required or word.prefix or not any(is_unspaced for _, is_unspaced in pieces):
-            return [self._weighed(self._word(word))._replace(is_required=word.is_required)]
+            term = self._weighed(self._corrected(word.text, self._word(word)))
+            return [term._replace(is_required=word.is_required)]
         parts = [part for run, is_unspaced in pieces for part in (unspaced_words(run) if is_unspaced else [run])]
         return [self._weighed(term) for term in (self._word(Word(part)) for part in parts) if term.words]
+
+    def _corrected(self, typed: str, term: QueryTerm) -> QueryTerm:
+        """With the words that were probably meant, if it is misspelt."""
+        also = corrections(self._searcher, term.words[0]) if len(term.words) == 1 else []
+        if not also:
+            return term
+        self._corrections.append(Correction(typed, tuple(also)))
+        frequency = sum(self._searcher.doc_freq("text", word) for word in also)
+        queries = [Engine.boost_query(term_query(word), CORRECTED_WEIGHT) for word in also]
+        words = term.words if term.frequency else (also[0],)
+        return QueryTerm(either([term.query, *queries]), words, frequency=term.frequency + frequency)
 
     def _weighed(self, term: QueryTerm) -> QueryTerm:
         """With the other forms of the word. A frequent word tells so little that they are not worth their time."""

@@ -14,7 +14,7 @@ Nothing here knows which part of the results is asked for, so the order is the s
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -48,6 +48,8 @@ NOT_SAID: Final = 0.2
 """How much a passage counts in its chat: title, prompt and answer, and the rest."""
 COVERAGE: Final = 0.25
 """How much the share of the words counts that a chat has."""
+PREFERRED: Final = 1.25
+"""What a chat of the preferred project counts more."""
 K1: Final = 1.2
 B: Final = 0.75
 """The usual constants of bm25, here for a chat: how soon more matches add no more, and how much its size counts."""
@@ -102,7 +104,7 @@ class Ranking:
         are_all = len(addresses) < CANDIDATES
         return Candidates(best, 0.0 if are_all else found[-1][0], are_all)
 
-    def rank(self, matches: Mapping[int, int], candidates: Candidates) -> dict[int, float]:
+    def rank(self, matches: Mapping[int, int], candidates: Candidates, preferred: Collection[int]) -> dict[int, float]:
         """The chats with candidates, in their order, with their scores; `matches` are the chats that match."""
         scores = {}
         for chat in candidates.best.keys() & matches.keys():
@@ -110,7 +112,8 @@ class Ranking:
             # The matches of a chat that are not among the candidates are no better than the last of them.
             best += [candidates.floor] * (min(BEST, matches[chat]) - len(best))
             whole, share = self._as_a_whole(chat)
-            scores[chat] = round(share**COVERAGE * (whole + best[0] + FURTHER_WEIGHT * sum(best[1:])), 6)
+            score = share**COVERAGE * (whole + best[0] + FURTHER_WEIGHT * sum(best[1:]))
+            scores[chat] = round(score * (PREFERRED if chat in preferred else 1.0), 6)
         ages = self._shape.ages
         return {chat: scores[chat] for chat in sorted(scores, key=lambda chat: (-scores[chat], ages[chat]))}
 

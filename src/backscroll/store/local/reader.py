@@ -73,10 +73,18 @@ class LocalReader(ChatPieces):
 
     @guarded
     def search(
-        self, query: Query, *, sort: str, limit: int, offset: int, hits: int, after: PagePosition | None = None
+        self,
+        query: Query,
+        *,
+        sort: str,
+        limit: int,
+        offset: int,
+        hits: int,
+        after: PagePosition | None = None,
+        project: str = "",
     ) -> SearchPage:
         """The chats that match a query, with their best passages: after so many, or after a position."""
-        return self._search().run(query, sort=sort, limit=limit, offset=offset, hits=hits, after=after)
+        return self._search().run(query, sort=sort, limit=limit, offset=offset, hits=hits, after=after, project=project)
 
     @guarded
     def chats(self, query: Query | None, *, sort: str, limit: int | None, offset: int) -> list[StoredChat]:

@@ -3,7 +3,7 @@
 Which chats match, and how they are ranked, is decided over all matches: a limit only limits what is shown.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import tantivy
@@ -41,7 +41,15 @@ class Search:
         self._rows = ChatRows(rows)
 
     def run(
-        self, query: Query, *, sort: str, limit: int, offset: int, hits: int, after: PagePosition | None = None
+        self,
+        query: Query,
+        *,
+        sort: str,
+        limit: int,
+        offset: int,
+        hits: int,
+        after: PagePosition | None = None,
+        project: str = "",
     ) -> SearchPage:
         """One page of results: after the first `offset` chats, or after a position."""
         compiled = Compiler(self._visible, self._searcher).compile(query)
@@ -50,7 +58,10 @@ class Search:
             newest = after.newest
             compiled.must.append(_up_to(newest))
         order = sort if sort != "relevance" or compiled.terms else "newest"
-        matches, scores, known = self._ranked(compiled) if order == "relevance" else (self._matching(compiled), {}, {})
+        if order == "relevance":
+            matches, scores, known = self._ranked(compiled, project)
+        else:
+            matches, scores, known = self._matching(compiled), {}, {}
         seen = self._seen(matches, after)
         wanted = (len(seen) if after is not None else offset) + limit
         if order != "relevance":
@@ -68,6 +79,8 @@ class Search:
             sum(matches.values()),
             newest,
             max(0, len(matches) - wanted),
+            frozenset(map(chat_digest, self._names(ordered[:offset]).values())) if after is None else frozenset(),
+            compiled.corrections,
         )
 
     def passages(self, query: Query, *, oldest_first: bool) -> Iterator[Hit]:
@@ -88,7 +101,7 @@ class Search:
                 return
 
     def _ranked(
-        self, compiled: CompiledQuery
+        self, compiled: CompiledQuery, project: str
     ) -> tuple[Mapping[int, int], Mapping[int, float], Mapping[int, Mapping[int, float]]]:
         """The chats that match; the best of them with their scores, in their order; and their best passages."""
         ranking = Ranking(self._searcher, self._shape, compiled)
@@ -98,7 +111,14 @@ class Search:
         )
         known = {chat: len(blocks) for chat, blocks in candidates.best.items()}
         matches = known if is_known else self._matching(compiled)
-        return matches, ranking.rank(matches, candidates), candidates.best
+        return matches, ranking.rank(matches, candidates, self._chats_at(project)), candidates.best
+
+    def _chats_at(self, project: str) -> set[int]:
+        """The chats of a project, or of a folder in it."""
+        if not project:
+            return set()
+        found = select(self._visible, AT_PROJECT, (project, project.rstrip("/\\") + "/"))
+        return {chat for (chat,) in found}
 
     def _matching(self, compiled: CompiledQuery) -> dict[int, int]:
         """The chats that match, with their number of matches: they have every term that is required."""
@@ -145,8 +165,10 @@ class Search:
         """The chats of the pages before."""
         if after is None:
             return set()
-        names = select(self._visible, NAMES, (array(matches),))
-        return {chat for chat, name in names if chat_digest(name) in after.seen}
+        return {chat for chat, name in self._names(matches).items() if chat_digest(name) in after.seen}
+
+    def _names(self, chats: Iterable[int]) -> dict[int, str]:
+        return dict(select(self._visible, NAMES, (array(chats),)))
 
     def _files_of(self, chats: list[int]) -> list[int]:
         statement = "select id from files where chat in (select value from json_each(?))"
@@ -261,4 +283,5 @@ left join files f on f.id = r.file
 left join chats c on c.id = b.chat
 where b.id in (select value from json_each(?))
 """
+AT_PROJECT: Final = "select id from chats where project = ? or instr(project, ?) = 1"
 NAMES: Final = "select id, name from chats where id in (select value from json_each(?))"

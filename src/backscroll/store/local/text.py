@@ -177,6 +177,8 @@ class TextIndex:
             document.add_text("facts", ROLE_FACTS[spot.role])
             if spot.tool:
                 document.add_text("facts", f"tool:{spot.tool.lower()}")
+                if "__" in spot.tool and spot.role is Role.INPUT:
+                    document.add_text("text", spot.tool)  # such a name is one that people look for
             if spot.is_error:
                 document.add_text("facts", "error")
             if spot.is_agent:

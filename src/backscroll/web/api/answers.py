@@ -209,6 +209,13 @@ class FoundChat(Answer):
     found: int
 
 
+class Correction(Answer):
+    """A word that was taken for misspelt, and what was searched for as well."""
+
+    typed: str
+    also: list[str]
+
+
 class Found(Answer):
     """Search results."""
 
@@ -216,6 +223,9 @@ class Found(Answer):
     chats: list[FoundChat]
     total: int
     total_chats: int
+    notes: list[str]
+    corrections: list[Correction]
+    cursor: str | None
     pending: int
     complete: bool
 

@@ -72,7 +72,9 @@ def search(library: Library, wanted: SearchParameters) -> dict[str, Any]:
     """Search prompts, answers, thinking, tool input and tool output."""
     if not wanted.q.strip():
         raise UsageError("the query is empty", "put words or fields into q")
-    found = library.search(wanted.q, limit=wanted.limit, offset=wanted.offset, sort=wanted.sort, hits=wanted.hits)
+    found = library.search(
+        wanted.q, limit=wanted.limit, offset=wanted.offset, sort=wanted.sort, hits=wanted.hits, cursor=wanted.cursor
+    )
     return found_as_json(found, [marked_chat(library, one.chat).mark for one in found.chats])
 
 

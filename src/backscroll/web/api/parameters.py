@@ -64,6 +64,10 @@ class SearchParameters(Struct, frozen=True, forbid_unknown_fields=True):
     q: Annotated[Query, Meta(min_length=1)]
     limit: Annotated[int, Meta(ge=1, le=100, description="How many chats to return at most.")] = 20
     offset: Offset = 0
+    cursor: Annotated[
+        str,
+        Meta(max_length=100_000, description="The cursor of the page before, to go on after it, not offset."),
+    ] = ""
     sort: Literal["relevance", "newest", "oldest"] = "relevance"
     hits: Annotated[int, Meta(ge=1, le=100, description="How many passages to return per chat.")] = 3
 

@@ -48,7 +48,9 @@ def show(request: PageRequest) -> Html | Response:
         query = request.library.parse(text)
         hits = HITS_OF_ONE if _is_of_one(query) else HITS + 1
         offset = (number - 1) * PAGE
-        found = request.library.search(query, limit=PAGE, offset=offset, sort=sort, hits=hits, width=WIDTH)
+        found = request.library.search(
+            query, limit=PAGE, offset=offset, sort=sort, hits=hits, width=WIDTH, cursor=request.get("after")
+        )
         seconds = time.perf_counter() - started
     except QueryError as error:
         return HTMLResponse(_page(text, sort, error_html(error)), status_code=status_of(error))
@@ -127,7 +129,8 @@ def _warnings(found: SearchResults) -> Html:
         lines.append(f"{plural(found.pending, 'passage')} ({what}) not indexed yet; search again in a moment.")
     if not found.is_whole:
         lines.append(NOT_WHOLE)
-    return join([el("p", line, class_="warn") for line in lines])
+    notes = [el("p", clean_line(note[:1].upper() + note[1:]), ".", class_="muted note") for note in found.notes]
+    return join([*notes, *(el("p", line, class_="warn") for line in lines)])
 
 
 def _chat(library: Library, found: FoundChat, query: Query, sort: str) -> Html:
@@ -193,8 +196,8 @@ def _pages(found: SearchResults, text: str, sort: str, number: int) -> Html:
         if number > 1
         else NOTHING,
         el("span", f"page {number:,} of {max(last, number):,}", class_="muted"),
-        el("a", "Next →", href=search_address(text, sort, number + 1), rel="next", class_="button")
-        if number < last
+        el("a", "Next →", href=search_address(text, sort, number + 1, found.cursor()), rel="next", class_="button")
+        if found.left
         else NOTHING,
         class_="pages",
         aria_label="Pages",

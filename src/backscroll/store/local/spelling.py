@@ -1,0 +1,70 @@
+"""What a misspelt word was probably meant to be: a word that is in the index, one or two slips away."""
+
+import string
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import tantivy
+
+from backscroll.query.fields import distance
+from backscroll.store.local.forms import forms_of
+
+SHORTEST: Final = 4
+"""Shorter words have too many neighbours."""
+SHORTEST_KNOWN: Final = 5
+"""The same for a word that is in the index, but almost never."""
+NEARLY_UNKNOWN: Final = 2
+"""In so many passages a word may be a slip of the person who typed it."""
+MORE_FREQUENT: Final = 50
+"""How many times more frequent the other word must be then."""
+SHORTEST_FAR: Final = 7
+"""The least letters of a word with two slips."""
+MOST: Final = 2
+"""How many words are offered: the most frequent ones."""
+MOST_TERMS: Final = 20_000
+"""How many words of the index are compared for two slips."""
+
+
+def corrections(searcher: tantivy.Searcher, word: str) -> list[str]:
+    """The words that were probably meant; none if the word is known, or nothing is near it."""
+    if len(word) < SHORTEST or not (word.isascii() and word.isalpha()):
+        return []
+    known = searcher.doc_freq("text", word)
+    if known > NEARLY_UNKNOWN or (known and len(word) < SHORTEST_KNOWN):
+        return []
+    least = known * MORE_FREQUENT or 1
+    near = _most_frequent(searcher, _one_slip(word), least)
+    if near or known:
+        return near
+    return _most_frequent(searcher, forms_of(word), least) or _two_slips(searcher, word)
+
+
+def _most_frequent(searcher: tantivy.Searcher, words: Iterable[str], least: int) -> list[str]:
+    found = sorted((-searcher.doc_freq("text", word), word) for word in set(words))[:MOST]
+    return [word for frequency, word in found if -frequency >= least]
+
+
+def _one_slip(word: str) -> Iterator[str]:
+    """Every word that one slip makes of a word: a letter too many, missing, wrong, or changed with its neighbour."""
+    for at in range(len(word) + 1):
+        before, after = word[:at], word[at:]
+        if after:
+            yield before + after[1:]
+            yield from (before + letter + after[1:] for letter in string.ascii_lowercase if letter != after[0])
+        if len(after) > 1 and after[0] != after[1]:
+            yield before + after[1] + after[0] + after[2:]
+        yield from (before + letter + after for letter in string.ascii_lowercase)
+
+
+def _two_slips(searcher: tantivy.Searcher, word: str) -> list[str]:
+    """The nearest words that begin alike."""
+    if len(word) < SHORTEST_FAR:
+        return []
+    letters = set(word)
+    near = [
+        (other, count)
+        for other, count in searcher.terms_with_prefix("text", word[:2], limit=MOST_TERMS)
+        if abs(len(other) - len(word)) <= 2 and len(letters ^ set(other)) <= 4 and other.isalpha()
+    ]
+    likely = sorted((distance(word, other), -count, other) for other, count in near)[:MOST]
+    return [other for slips, _, other in likely if slips <= 2]
