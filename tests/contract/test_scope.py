@@ -146,6 +146,11 @@ Question = Callable[[StoreReader], Any]
 QUESTIONS: Final[Mapping[str, Question]] = {
     "pending": lambda reader: reader.pending(),
     "search": _search,
+    "facets": lambda reader: [
+        sorted((name, sorted(value.items()) if isinstance(value, Mapping) else value) for name, value in
+               reader.facets(query(text), {"ever": 0})._asdict().items())
+        for text in WORDS
+    ],
     "chats": _chats,
     "passages": lambda reader: list(reader.passages(query("parser OR zebra OR mangoes"))),
     "chats_by_key": lambda reader: reader.chats_by_key(EVERY_KEY),

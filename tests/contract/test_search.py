@@ -390,3 +390,27 @@ def test_a_statement_only_reads(world: Desk) -> None:
     assert sorted(store.indexed_files()) == before
     with pytest.raises(UsageError):
         store.within(EVERYTHING).sql("select nonsense", 10, 1.0)
+
+
+# What the matches have in common.
+
+
+@covers("facets")
+def test_facets_count_every_match(world: Desk, many: Desk) -> None:
+    found = world.reader.facets(parse("parser", NOW), {"february": 1_769_904_000_000_000, "ever": 0})
+    assert found.total == world.ask("parser").total == 4
+    assert found.roles == {"prompt": 1, "output": 2, "answer": 1}
+    assert found.tools == {"Read": 1, "Edit": 1}
+    assert found.since == {"february": 2, "ever": 4}
+    assert found.projects == {"/home/ada/shop": 2, "/home/ada/blog": 2}
+    assert sum(found.machines.values()) == 4
+    assert many.reader.facets(parse("apples", NOW), {}).roles == {"prompt": MANY}
+
+
+@covers("facets")
+def test_facets_count_only_chats_with_every_required_word(world: Desk) -> None:
+    found = world.reader.facets(parse("+parser +lexer", NOW), {})
+    assert (found.total, found.projects) == (world.ask("+parser +lexer").total, {"/home/ada/shop": 4})
+    assert sum(found.roles.values()) == 4
+    blog = world.reader.facets(parse("parser project:blog", NOW), {})
+    assert (blog.total, blog.roles) == (2, {"output": 1, "answer": 1})

@@ -5,10 +5,9 @@ Every command loads this module, so what only some of them need is imported wher
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property, partial
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -28,7 +27,8 @@ from backscroll.query.tree import Query
 from backscroll.records.sidecars import LiveSession
 from backscroll.settings import Settings
 from backscroll.store.base import DamagedStoreError, SqlView, Store
-from backscroll.store.reader import EVERYTHING, Hit, Scope, StoredChat, StoreReader, Table, Totals
+from backscroll.store.batches import microseconds
+from backscroll.store.reader import EVERYTHING, Facets, Hit, Scope, StoredChat, StoreReader, Table, Totals
 
 if TYPE_CHECKING:
     from backscroll.archive.archive import Archive
@@ -316,13 +316,9 @@ class Library:
         """The costs of these answers in nanodollars, by message id; None if no price is known."""
         return {message: answer.cost for message, answer in self.reader.answer_costs(messages).items()}
 
-    def newest_hits(self, query: Query, limit: int) -> list[Hit]:
-        """The newest passages that match a query, without their texts."""
-        return list(islice(self.reader.passages(query), limit))
-
-    def chats_of_hits(self, hits: Iterable[Hit]) -> dict[int, StoredChat]:
-        """The chats of some passages, by their key."""
-        return self.reader.chats_by_key(sorted({hit.chat for hit in hits}))
+    def facets(self, query: Query, since: Mapping[str, datetime]) -> Facets:
+        """What the matches of a query have in common; `since` are times to count from, by name."""
+        return self.reader.facets(query, {name: microseconds(time) or 0 for name, time in since.items()})
 
     def parse(self, query: str | Query) -> Query:
         """The parsed query."""

@@ -132,6 +132,20 @@ class SearchPage(NamedTuple):
     corrections: tuple[Correction, ...] = ()
 
 
+class Facets(NamedTuple):
+    """The matching passages by what they have in common: all of them, whatever is shown."""
+
+    total: int
+    roles: Mapping[str, int]
+    tools: Mapping[str, int]
+    """The most frequent ones."""
+    since: Mapping[str, int]
+    """By the names of the times that were asked for."""
+    projects: Mapping[str, int]
+    models: Mapping[str, int]
+    machines: Mapping[str, int]
+
+
 class PagePosition(NamedTuple):
     """Where the next page of results begins: it shows what matched at the first page and was not shown yet."""
 
@@ -229,6 +243,9 @@ class StoreReader(Protocol):
 
         By relevance, chats of `project` rank a little higher.
         """
+
+    def facets(self, query: Query, since: Mapping[str, int]) -> Facets:
+        """What the matches of a query have in common; `since` are times in microseconds to count from, by name."""
 
     def chats(self, query: Query | None, *, sort: str, limit: int | None, offset: int) -> list[StoredChat]:
         """The chats that match the fields of a query and have its words in their titles."""

@@ -95,14 +95,11 @@ def _by_chat(
         answers[answer.chat or "-"].add(answer)
     with reading(library) as texts:
         compacted = _compactions(library, texts, asked, answers)
-        ordered = sorted(parts, key=lambda chat: (-sum(parts[chat].values()), chat))
-        shown = set(ordered[:limit])
-        # The index lacks the size of attachments: those of the shown chats are read.
+        # The index lacks the size of attachments. All are read, whatever is shown: they decide totals and the order.
         for one in reports.unsized_passages():
-            if (one.chat or "-") in shown:
-                parts[one.chat or "-"]["other"] += len(texts.text(one.source, one.start, one.length, one.block))
+            parts[one.chat or "-"]["other"] += len(texts.text(one.source, one.start, one.length, one.block))
     rows = []
-    for chat in sorted(parts, key=lambda chat: (chat not in shown, -sum(parts[chat].values()), chat)):
+    for chat in sorted(parts, key=lambda chat: (-sum(parts[chat].values()), chat)):
         size, whole = parts[chat], sum(parts[chat].values())
         lost = compacted.get(chat, [])
         rows.append((

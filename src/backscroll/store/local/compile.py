@@ -26,6 +26,7 @@ PLAIN: Final = re.compile(r"(?:\(\?i\))?(?:[\w\s/:.'\"=,;<>@#%&~`!+*?-]|\\[dDwWs
 RUN: Final = re.compile("[A-Za-z0-9]+")
 FEW_FILES: Final = 300
 """How many files the engine is asked about one by one."""
+MOST_FILES: Final = 60_000
 MOST_ENDINGS: Final = 60
 """How many words a prefix stands for when it comes to rank; all of them count as found."""
 CORRECTED_WEIGHT: Final = 0.8
@@ -91,13 +92,16 @@ class Compiler:
         self._searcher = searcher
         self._chats = ChatRows(rows)
         self._corrections: list[Correction] = []
+        self._files: set[int] | None = None
 
     def compile(self, query: Query) -> CompiledQuery:
         """Words, phrases and groups at the top are terms, fields are conditions; regular expressions are left out."""
         terms: list[QueryTerm] = []
         must: list[Engine] = []
         must_not: list[Engine] = []
-        accepted = [set(files)] if (files := self._chats.visible_files()) is not None else []
+        files = self._chats.visible_files()
+        self._files = set(files) if files is not None else None
+        accepted = [self._files] if self._files is not None else []
         for part in query.root.parts:
             if isinstance(part, Word):
                 terms += self._words(part)
@@ -134,7 +138,7 @@ class Compiler:
 
     def _corrected(self, typed: str, term: QueryTerm) -> QueryTerm:
         """With the words that were probably meant, if it is misspelt."""
-        also = corrections(self._searcher, term.words[0]) if len(term.words) == 1 else []
+        also = corrections(self._searcher, term.words[0], self._visible_count) if len(term.words) == 1 else []
         if not also:
             return term
         self._corrections.append(Correction(typed, tuple(also)))
@@ -142,6 +146,14 @@ class Compiler:
         queries = [Engine.boost_query(term_query(word), CORRECTED_WEIGHT) for word in also]
         words = term.words if term.frequency else (also[0],)
         return QueryTerm(either([term.query, *queries]), words, frequency=term.frequency + frequency)
+
+    def _visible_count(self, word: str) -> int:
+        """In how many passages a word is that the asker may see."""
+        if self._files is None:
+            return self._searcher.doc_freq("text", word)
+        asked = {"files": {"terms": {"field": "file", "size": MOST_FILES}}}
+        buckets = self._searcher.aggregate(term_query(word), asked)["files"]["buckets"]
+        return sum(int(bucket["doc_count"]) for bucket in buckets if bucket["key"] in self._files)
 
     def _weighed(self, term: QueryTerm) -> QueryTerm:
         """With the other forms of the word. A frequent word tells so little that they are not worth their time."""

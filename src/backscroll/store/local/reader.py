@@ -1,6 +1,6 @@
 """Answers questions to a local store, within a scope."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 import apsw
@@ -11,13 +11,14 @@ from backscroll.query.tree import Query
 from backscroll.store.batches import readable
 from backscroll.store.local.chats import ChatRows
 from backscroll.store.local.database import array, select
+from backscroll.store.local.facets import count_facets
 from backscroll.store.local.faults import guarded, guarded_items
 from backscroll.store.local.matches import ChatSizes
 from backscroll.store.local.search import Search
 from backscroll.store.local.shapes import ChatPieces
 from backscroll.store.local.text import STAGES, TextIndex, quoted
 from backscroll.store.local.visible import VisibleRows
-from backscroll.store.reader import Hit, PagePosition, PendingCounts, Scope, SearchPage, StoredChat, Table
+from backscroll.store.reader import Facets, Hit, PagePosition, PendingCounts, Scope, SearchPage, StoredChat, Table
 
 if TYPE_CHECKING:
     from backscroll.store.local.reports import LocalReports
@@ -85,6 +86,12 @@ class LocalReader(ChatPieces):
     ) -> SearchPage:
         """The chats that match a query, with their best passages: after so many, or after a position."""
         return self._search().run(query, sort=sort, limit=limit, offset=offset, hits=hits, after=after, project=project)
+
+    @guarded
+    def facets(self, query: Query, since: Mapping[str, int]) -> Facets:
+        """What the matches of a query have in common."""
+        searcher = self._store.text.searcher()
+        return count_facets(self.rows, searcher, self._store.chat_sizes(searcher), query, since)
 
     @guarded
     def chats(self, query: Query | None, *, sort: str, limit: int | None, offset: int) -> list[StoredChat]:

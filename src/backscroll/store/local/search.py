@@ -121,17 +121,7 @@ class Search:
         return {chat for (chat,) in found}
 
     def _matching(self, compiled: CompiledQuery) -> dict[int, int]:
-        """The chats that match, with their number of matches: they have every term that is required."""
-
-        def counted(query: Engine) -> dict[int, int]:
-            return count_by_chat(self._searcher, query, self._shape.chat_of, compiled.files)
-
-        matches = counted(compiled.whole())
-        for term in compiled.terms if compiled.has_demands else ():
-            if term.is_required:
-                found = counted(compiled.among([term.query]))
-                matches = {chat: count for chat, count in matches.items() if chat in found}
-        return matches
+        return matching_chats(self._searcher, self._shape, compiled)
 
     def _by_time(
         self, compiled: CompiledQuery, matches: Mapping[int, int], order: str, wanted: int
@@ -238,6 +228,20 @@ class Search:
     def _hits(self, blocks: list[int]) -> dict[int, Hit]:
         found = select(self._visible, HITS, (array(blocks),))
         return {row[0]: _hit(row) for row in found}
+
+
+def matching_chats(searcher: tantivy.Searcher, shape: ChatSizes, compiled: CompiledQuery) -> dict[int, int]:
+    """The chats that match, with their number of matches: they have every term that is required."""
+
+    def counted(query: Engine) -> dict[int, int]:
+        return count_by_chat(searcher, query, shape.chat_of, compiled.files)
+
+    matches = counted(compiled.whole())
+    for term in compiled.terms if compiled.has_demands else ():
+        if term.is_required:
+            found = counted(compiled.among([term.query]))
+            matches = {chat: count for chat, count in matches.items() if chat in found}
+    return matches
 
 
 def _first(blocks: Mapping[int, float], most: int) -> dict[int, float]:

@@ -1,7 +1,7 @@
 """What a misspelt word was probably meant to be: a word that is in the index, one or two slips away."""
 
 import string
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 import tantivy
@@ -25,23 +25,26 @@ MOST_TERMS: Final = 20_000
 """How many words of the index are compared for two slips."""
 
 
-def corrections(searcher: tantivy.Searcher, word: str) -> list[str]:
-    """The words that were probably meant; none if the word is known, or nothing is near it."""
+def corrections(searcher: tantivy.Searcher, word: str, frequency: Callable[[str], int]) -> list[str]:
+    """The words that were probably meant; none if the word is known, or nothing is near it.
+
+    `frequency` is in how many passages a word is that the asker may see.
+    """
     if len(word) < SHORTEST or not (word.isascii() and word.isalpha()):
         return []
-    known = searcher.doc_freq("text", word)
+    known = frequency(word) if searcher.doc_freq("text", word) else 0
     if known > NEARLY_UNKNOWN or (known and len(word) < SHORTEST_KNOWN):
         return []
     least = known * MORE_FREQUENT or 1
-    near = _most_frequent(searcher, _one_slip(word), least)
+
+    def most_frequent(words: Iterable[str]) -> list[str]:
+        found = sorted((-frequency(one), one) for one in set(words) if searcher.doc_freq("text", one))
+        return [one for count, one in found[:MOST] if -count >= least]
+
+    near = most_frequent(_one_slip(word))
     if near or known:
         return near
-    return _most_frequent(searcher, forms_of(word), least) or _two_slips(searcher, word)
-
-
-def _most_frequent(searcher: tantivy.Searcher, words: Iterable[str], least: int) -> list[str]:
-    found = sorted((-searcher.doc_freq("text", word), word) for word in set(words))[:MOST]
-    return [word for frequency, word in found if -frequency >= least]
+    return most_frequent(forms_of(word)) or [one for one in _two_slips(searcher, word) if frequency(one)][:MOST]
 
 
 def _one_slip(word: str) -> Iterator[str]:
@@ -66,5 +69,5 @@ def _two_slips(searcher: tantivy.Searcher, word: str) -> list[str]:
         for other, count in searcher.terms_with_prefix("text", word[:2], limit=MOST_TERMS)
         if abs(len(other) - len(word)) <= 2 and len(letters ^ set(other)) <= 4 and other.isalpha()
     ]
-    likely = sorted((distance(word, other), -count, other) for other, count in near)[:MOST]
+    likely = sorted((distance(word, other), -count, other) for other, count in near)
     return [other for slips, _, other in likely if slips <= 2]
