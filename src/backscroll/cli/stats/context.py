@@ -35,4 +35,4 @@ def command(query: str, since: str | None, until: str | None, as_csv: bool, by: 
 
     _, library, asked = begin(query, since, until)
     limit = 20 if by == "chat" and limit is None else limit
-    finish(context(library, asked, by, limit), as_csv=as_csv, limit=limit)
+    finish(context(library, asked, by), as_csv=as_csv, limit=limit)

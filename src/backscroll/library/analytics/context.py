@@ -55,7 +55,7 @@ class ContextSizes:
         return self.context[at] if at < len(self.context) else None
 
 
-def context(library: Library, asked: ReportRequest, by: str = "chat", limit: int | None = 20) -> Report:
+def context(library: Library, asked: ReportRequest, by: str = "chat") -> Report:
     """What filled the context by chat, by tool, or by the turns of one chat."""
     if by == "turn":
         return _by_turn(library, asked)
@@ -73,7 +73,7 @@ def context(library: Library, asked: ReportRequest, by: str = "chat", limit: int
             calls[part.tool or "-"] += part.passages
     if by == "tool":
         return _by_tool(parts, tools, calls, in_agents)
-    return _by_chat(library, asked, parts, in_agents, limit)
+    return _by_chat(library, asked, parts, in_agents)
 
 
 def _by_tool(parts: dict[str, Counter[str]], tools: Counter[str], calls: Counter[str], in_agents: int) -> Report:
@@ -85,9 +85,7 @@ def _by_tool(parts: dict[str, Counter[str]], tools: Counter[str], calls: Counter
     return Report(columns, rows, facts, [f"of {whole:,} characters, outputs of tools; {AGENTS}"], bar="characters")
 
 
-def _by_chat(
-    library: Library, asked: ReportRequest, parts: dict[str, Counter[str]], in_agents: int, limit: int | None
-) -> Report:
+def _by_chat(library: Library, asked: ReportRequest, parts: dict[str, Counter[str]], in_agents: int) -> Report:
     titles = library.titles()
     answers: dict[str, ContextSizes] = defaultdict(ContextSizes)
     reports = reports_about(library, asked)

@@ -45,7 +45,7 @@ KINDS: Final = {
     "sequences": ReportKind(lambda library, asked, _, __: sequences(library, asked)),
     "files": ReportKind(lambda library, asked, by, limit: files(library, asked, by, limit), SORTS, "edits"),
     "context": ReportKind(
-        lambda library, asked, by, limit: context.context(library, asked, by, limit), context.DIMENSIONS, "chat"
+        lambda library, asked, by, _: context.context(library, asked, by), context.DIMENSIONS, "chat"
     ),
     "cache": ReportKind(lambda library, asked, by, _: cache.cache(library, asked, by), cache.DIMENSIONS, "day"),
 }

@@ -129,7 +129,7 @@ def variants_of(terms: list[Term], frequency: Callable[[Term], int], fields: tup
         add("said", WEIGHTS["said"], any_of, said)
         for number, share in (("all", 1.0), ("rare", 0.5)):
             rare = there[: max(2, round(len(there) * share))][:MOST_DEMANDED]
-            add(number, WEIGHTS[number], *(term.demand for term in rare))
+            add(number, WEIGHTS[number], All(tuple(term.demand for term in rare)))  # all in one passage
     if names:
         add("names", WEIGHTS["names"], names[0].demand, *(term.part for term in there if term is not names[0]))
     stems = [Word(stem, prefix=True) if (stem := stem_of(term)) else term.part for term in terms[:MOST_WISHES]]

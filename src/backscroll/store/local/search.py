@@ -27,6 +27,8 @@ PAGE: Final = 500
 """How many passages are read at once."""
 MOST_BY_TIME: Final = (500, 2_000, 8_000)
 """How many passages are read for an order by time, step by step; beyond, the engine finds the time of every chat."""
+FEW_HITS: Final = 4
+"""With so many passages per chat at most, those among the candidates are enough, if there is one."""
 SPARE: Final = 4
 """How many times more passages are fetched than are shown: resumed sessions repeat them."""
 
@@ -198,7 +200,8 @@ class Search:
             first = {chat: _first(known[chat], max(most, hits + 1)) for chat in lacking}
             rows = self._hits([block for blocks in first.values() for block in blocks])
             shown |= {chat: _once(first[chat], rows, is_ranked=order == "relevance")[:hits] for chat in lacking}
-            lacking = [chat for chat in lacking if len(shown[chat]) < hits and len(first[chat]) < matches[chat]]
+            least = hits if hits > FEW_HITS else 1
+            lacking = [chat for chat in lacking if len(shown[chat]) < least and len(first[chat]) < matches[chat]]
             if not most:  # first all of them at once
                 most = hits * SPARE
                 self._find(compiled, known, lacking, most * len(lacking), order)

@@ -155,7 +155,7 @@ def _context(library: Library, about: About, chosen: Chosen, now: datetime) -> R
     del now
     if chosen["by"] == "turn" and (about.query is None or len(library.chats(about.query, limit=2)) != 1):
         raise UsageError("a report by turn needs one chat", "add chat: and its id to the query")
-    return context(library, about, chosen["by"], chosen["limit"] or None)
+    return context(library, about, chosen["by"])
 
 
 def _by(run: Callable[[Library, About, str], Report]) -> Run:
