@@ -35,6 +35,6 @@ def flag_at(text: str, start: int) -> str | None:
         return name
     if len(name) == 1:
         return name if WORD_BEFORE.search(text, max(0, start - LONGEST), start) else None
-    before = set(text[:start].lower().split())
+    before = {word.lstrip("+(") for word in text[:start].lower().split()}
     is_short = len(name) <= SHORT or VOWELS.search(name) is None
     return name if before & LONG or (is_short and before & COMMANDS) else None

@@ -30,7 +30,8 @@ MOST_FILES: Final = 60_000
 MOST_ENDINGS: Final = 60
 """How many words a prefix stands for when it comes to rank; all of them count as found."""
 CORRECTED_WEIGHT: Final = 0.8
-"""What a word counts that was probably meant, relative to one that was typed."""
+BESIDE_WEIGHT: Final = 0.2
+"""What a word counts that was probably meant, relative to one that was typed; and if that one is in a passage."""
 FREQUENT: Final = 20
 """A word is frequent if more than one passage of so many has it."""
 FEW: Final = 100
@@ -131,21 +132,25 @@ class Compiler:
         """The terms of a word at the top of a query: more than one for a long run of a script without spaces."""
         pieces = split_scripts(normal(word.text))
         if word.is_required or word.prefix or not any(is_unspaced for _, is_unspaced in pieces):
-            term = self._weighed(self._corrected(word.text, self._word(word)))
-            return [term._replace(is_required=word.is_required)]
+            first, *more = self._corrected(word.text, self._word(word))
+            first = first if more else self._weighed(first)  # what was meant includes its other forms
+            return [first._replace(is_required=word.is_required), *more]
         parts = [part for run, is_unspaced in pieces for part in (unspaced_words(run) if is_unspaced else [run])]
         return [self._weighed(term) for term in (self._word(Word(part)) for part in parts) if term.words]
 
-    def _corrected(self, typed: str, term: QueryTerm) -> QueryTerm:
-        """With the words that were probably meant, if it is misspelt."""
+    def _corrected(self, typed: str, term: QueryTerm) -> list[QueryTerm]:
+        """With the words that were probably meant, if it is misspelt: instead of a word that is in no passage, and
+        beside one that is in very few.
+        """
         also = corrections(self._searcher, term.words[0], self._visible_count) if len(term.words) == 1 else []
         if not also:
-            return term
+            return [term]
         self._corrections.append(Correction(typed, tuple(also)))
         frequency = sum(self._searcher.doc_freq("text", word) for word in also)
-        queries = [Engine.boost_query(term_query(word), CORRECTED_WEIGHT) for word in also]
-        words = term.words if term.frequency else (also[0],)
-        return QueryTerm(either([term.query, *queries]), words, frequency=term.frequency + frequency)
+        meant = either([term_query(word) for word in also])
+        if not term.frequency:
+            return [QueryTerm(Engine.boost_query(meant, CORRECTED_WEIGHT), (also[0],), frequency=frequency)]
+        return [term, QueryTerm(Engine.boost_query(meant, BESIDE_WEIGHT), frequency=frequency, is_frequent=True)]
 
     def _visible_count(self, word: str) -> int:
         """In how many passages a word is that the asker may see."""

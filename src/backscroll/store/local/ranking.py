@@ -46,6 +46,7 @@ NEAR_WORDS: Final = 5
 SAID: Final = 2.0
 NOT_SAID: Final = 0.2
 """How much a passage counts in its chat: title, prompt and answer, and the rest."""
+LEAST_SHARE: Final = 0.01
 COVERAGE: Final = 0.25
 """How much the share of the words counts that a chat has."""
 PREFERRED: Final = 1.25
@@ -127,7 +128,7 @@ class Ranking:
             if count := counts.get(chat, 0.0):
                 has += weight
                 score += weight * count * (K1 + 1) / (count + K1 * (1 - B + B * length))
-        return score, has / asked if asked else 1.0
+        return score, max(LEAST_SHARE, has / asked) if asked else 1.0
 
     def _weigh(self, term: QueryTerm) -> _Weighed:
         frequency = term.frequency + sum(count for _, count in term.forms)

@@ -201,7 +201,12 @@ class Search:
             rows = self._hits([block for blocks in first.values() for block in blocks])
             shown |= {chat: _once(first[chat], rows, is_ranked=order == "relevance")[:hits] for chat in lacking}
             least = hits if hits > FEW_HITS else 1
-            lacking = [chat for chat in lacking if len(shown[chat]) < least and len(first[chat]) < matches[chat]]
+            lacking = [
+                chat
+                for chat in lacking
+                if (len(shown[chat]) < hits and len(first[chat]) < len(known[chat]))
+                or (len(shown[chat]) < least and max(most, len(first[chat])) < matches[chat])
+            ]
             if not most:  # first all of them at once
                 most = hits * SPARE
                 self._find(compiled, known, lacking, most * len(lacking), order)
