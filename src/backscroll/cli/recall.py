@@ -1,11 +1,10 @@
 """`backscroll recall`: answer a question from earlier chats, within a token budget."""
 
-import json
 import os
 import sys
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
@@ -24,7 +23,7 @@ LONGEST_PIPED: Final = 100_000
     type=click.IntRange(200, 100_000),
     default=2000,
     metavar="NUMBER",
-    help="Maximum length of the answer; estimated so that it is never exceeded.",
+    help="Maximum length of the answer as text; estimated so that it is never exceeded.",
 )
 @click.option(
     "--project", metavar="DIR", help="Prefer this project: a folder, or part of its name. Default: the current folder."
@@ -81,7 +80,7 @@ def command(
         until=parse_moment(until, now, end=True) if until else None,
     )
     if request.json:
-        write_json(_fitting(recall_as_json(found), max_tokens))
+        write_json(recall_as_json(found))
         if not found.passages:
             raise click.exceptions.Exit(NothingFound.exit_code)
         return
@@ -90,13 +89,3 @@ def command(
     write(recalled_text(found))
     if not request.quiet:
         write_note(f"{len(found.passages)} of {found.found} passages, {found.tokens:,} tokens at most")
-
-
-def _fitting(answer: dict[str, Any], tokens: int) -> dict[str, Any]:
-    """The same without its last passages, so that it fits the budget as JSON with full ids."""
-    from backscroll.library.memory.budget import tokens_of
-
-    while answer["passages"] and tokens_of(json.dumps(answer, ensure_ascii=False, indent=2)) > tokens:
-        answer["passages"].pop()
-        answer |= {"is_cut": True, "hint": "ask for more tokens"}
-    return answer

@@ -82,6 +82,7 @@ def recall_as_json(recall: Any) -> dict[str, Any]:  # noqa: ANN401
         "tokens": recall.tokens,
         "is_cut": recall.is_cut,
         "hint": recall.hint,
+        "looked_for": dict(recall.looked_for),
     }
 
 

@@ -164,7 +164,7 @@ QUOTED: Final = re.compile(
 EDGES: Final = re.compile(r"^[^\w/~@.$#]+|[^\w/]+$")
 WORDS: Final = re.compile(r"[^\W_]+")
 NAME: Final = re.compile(
-    r"\w[/\\]\w|^[/~.]+\w|\w\.[A-Za-z]\w{0,5}$|\w::?\w|\w_\w|[a-z][A-Z]|[A-Z]{2,}[a-z]|[A-Za-z]\d|\d[A-Za-z]"
+    r"\w[/\\]\w|^[/~.]+\w|\w\.[A-Za-z]\w{0,5}$|\w::?\w|\w_\w|[a-z][A-Z]|[A-Z]{2,}[a-z]|[A-Za-z]\d|\d[A-Za-z]|\d\.\d"
     r"|\w-\w+-\w|(?:Error|Exception)$|^E[A-Z]{3,}$|^[A-Z]+-\d+$|^@\w|\(\)$|^--\w|^#\d"
 )
 ENDINGS: Final = ("ations", "ation", "ings", "ing", "ions", "ion", "ies", "ied", "ers", "ed", "er", "es", "s", "e", "y")

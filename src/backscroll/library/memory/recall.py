@@ -8,8 +8,8 @@ question, an error with its solution. Passages that repeat a better one are left
 import math
 import re
 from collections import defaultdict
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
@@ -30,6 +30,7 @@ from backscroll.library.memory.citations import (
     source_of,
     times,
 )
+from backscroll.library.memory.evidence import Evidence, forms_of
 from backscroll.library.memory.questions import MOST_TERMS, Term, Variant, parts_of, terms_of, variants_of
 from backscroll.library.memory.saved_recalls import passages_of_recalls
 from backscroll.library.memory.similar_errors import pieces_of, worth_of
@@ -37,7 +38,7 @@ from backscroll.library.memory.solved_errors import errors_like, ways_out
 from backscroll.library.memory.surroundings import TurnContext, around
 from backscroll.library.searching.search import text_of
 from backscroll.query.snippets import Highlighter, fold
-from backscroll.query.tree import All, Field, Query, Word
+from backscroll.query.tree import All, Either, Field, Phrase, Query, Word
 from backscroll.store.reader import Hit, StoredChat
 
 __all__ = ["Citation", "Recall", "RecalledPassage", "recall"]
@@ -59,6 +60,8 @@ class Recall:
     """Whether there was more than fits."""
     hint: str
     """How to get the rest, or what to try if nothing was found."""
+    looked_for: Mapping[str, int] = field(default_factory=dict)
+    """The words that were looked for, each with the number of chats that have it."""
 
 
 def recall(
@@ -140,16 +143,24 @@ class _Asked:
         self._terms = list(dict.fromkeys(kept))[:MOST_TERMS]
         candidates = self._candidates(variants_of(self._terms, self._frequency, self._fields))
         self._weigh(candidates)
-        chosen = self._different(candidates)
         errors = self._errors()
+        chats = {term: self._chats_with(term) for term in self._terms}
+        evidence = Evidence(chats, self._library.totals().chats)
+        is_answered = False
+        for candidate in candidates:
+            if evidence.supports(candidate.text[:LONGEST_WEIGHED], candidate.chat.overview.title):
+                is_answered = True
+                candidate.score *= SUPPORTS
+        chosen = self._different(candidates) if is_answered or errors else []
         tellings = [*errors, *self._tellings(chosen, {telling.source.message for telling in errors})]
         passages = tell(tellings, tokens - HEADING, max(A_PASSAGE, int(tokens * SHARE)), self._words())
         is_cut = len(passages) < len(tellings) or any(passage.is_cut for passage in passages)
         hint = "read one with its chat and message id, or ask for more tokens" if is_cut else ""
         if not tellings:
-            hint = cut_to(self._similar(), MOST_OFFERED) or "try other words, or backscroll search"
+            hint = cut_to(self._what_is_missing(evidence), MOST_OFFERED)
         cost = HEADING + sum(map(cost_of, passages))
-        return Recall(self._question, passages, self._chats, len(candidates), cost, is_cut, hint)
+        looked_for = {term.text: count for term, count in chats.items()}
+        return Recall(self._question, passages, self._chats, len(candidates), cost, is_cut, hint, looked_for)
 
     # Finding
 
@@ -198,9 +209,21 @@ class _Asked:
         """
         return (hit.session or "").lower() not in self._without and OURSELVES not in (hit.tool or "").lower()
 
-    def _similar(self) -> str:
-        words = self._library.similar(Query("", All(tuple(Word(term.text) for term in self._terms[:6]))))
-        return f"did you mean {', '.join(words[:4])}?" if words else ""
+    def _chats_with(self, term: Term) -> int:
+        """How many chats have a word, in any of its forms."""
+        query = Query("", All((Either(tuple(map(Phrase, forms_of(term)))),)))
+        return self._library.reader.search(query, sort="relevance", limit=1, offset=0, hits=1).total_chats
+
+    def _what_is_missing(self, evidence: Evidence) -> str:
+        """Why there is no answer, and what to try."""
+        absent = [term.text for term in self._terms if term.text in evidence.missing]
+        if not absent:
+            telling = [term.text for term in self._terms if term.text in evidence.telling]
+            together = " and ".join(telling if len(telling) > 1 else [term.text for term in self._terms][:6])
+            return f"no passage has {together} together; search for fewer words with backscroll search"
+        similar = self._library.similar(Query("", All(tuple(Word(word) for word in absent[:6]))))
+        offer = f"did you mean {', '.join(similar[:4])}?" if similar else "try other words, or backscroll search"
+        return f"no chat has {' or '.join(absent[:6])}; {offer}"
 
     # Weighing
 
@@ -313,6 +336,8 @@ TITLE_SHARE: Final = 0.5
 COVERAGE: Final = 0.8
 """The weight of how much of the question a passage contains."""
 NAMED: Final = 1.5
+SUPPORTS: Final = 2.0
+"""The factor for a passage that can be the answer by itself."""
 PROJECT: Final = 1.3
 SAME_CHAT: Final = 0.75
 """The factor for each further passage of a chat."""
