@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from backscroll.errors import NothingFound
 from backscroll.library.memory.budget import tokens_of
+from backscroll.render.terminal import clean
 from tests.support.command import run_command
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path, write_home
@@ -75,9 +77,28 @@ def test_the_answer_keeps_to_its_budget(home: Path) -> None:
     for tokens in (200, 300, 1000):
         done = run(home, "parser", "lark", "--max-tokens", str(tokens))
         assert 0 < tokens_of(done.stdout) <= tokens
-        found = run(home, "parser", "lark", "--max-tokens", str(tokens), "--json").stdout
-        assert tokens_of(found) <= tokens
-        assert json.loads(found)["is_cut"] or tokens == 1000
+        found = answer(home, "parser", "lark", "--max-tokens", str(tokens))
+        assert found["is_cut"] or tokens == 1000
+
+
+def test_a_budget_holds_the_same_passages_in_every_format(home: Path) -> None:
+    for tokens in (200, 300, 1000):
+        text = run(home, "parser", "lark", "--max-tokens", str(tokens)).stdout
+        passages = answer(home, "parser", "lark", "--max-tokens", str(tokens))["passages"]
+        assert sum(line.startswith("[") for line in text.splitlines()) == len(passages) > 0
+        for passage in passages:
+            assert f"{passage['chat'][:8]}/{passage['message'][:8]}" in text
+            assert all(clean(line) in text for line in passage["text"].splitlines())
+
+
+def test_what_was_not_found_is_said_with_what_was_looked_for(home: Path) -> None:
+    done = run(home, "which parser reads Kubernetes?")
+    assert done.returncode == NothingFound.exit_code and not done.stdout
+    assert "found nothing about which parser reads Kubernetes?" in done.stderr
+    assert "no chat has Kubernetes" in done.stderr
+    found = answer(home, "which parser reads Kubernetes?", exit_code=NothingFound.exit_code)
+    assert found["passages"] == []
+    assert found["looked_for"] == {"parser": 1, "reads": 0, "Kubernetes": 0}
 
 
 def test_what_a_transcript_says_stays_inside_its_quotation(home: Path) -> None:
@@ -110,3 +131,11 @@ def test_without_a_question_there_is_a_hint(home: Path) -> None:
     done = run(home)
     assert done.returncode == 2
     assert "no question was given" in done.stderr
+
+
+def test_an_answer_that_was_not_found_is_not_saved(home: Path) -> None:
+    arguments = ("recalls", "--save", "which parser reads Kubernetes?", "--home", home)
+    done = run_command(*arguments, given="")
+    assert done.returncode == NothingFound.exit_code
+    assert "found nothing about" in done.stderr
+    assert "there are no saved recalls" in run_command("recalls", "--home", home).stderr

@@ -242,6 +242,31 @@ def test_a_question_is_no_query(library: Library) -> None:
         assert recall(library, question).passages, question
 
 
+@pytest.mark.parametrize(
+    ("question", "missing"),
+    [
+        ("How do I bake sourdough bread?", "sourdough"),
+        ("Which parser reads the Kubernetes manifests?", "Kubernetes"),
+        ("What did we decide about the retry budget?", "retry"),
+    ],
+)
+def test_what_never_came_up_is_answered_with_nothing(library: Library, question: str, missing: str) -> None:
+    found = recall(library, question)
+    assert not found.passages
+    assert missing in found.hint
+    assert found.looked_for[missing] == 0
+
+
+def test_words_of_two_chats_are_no_answer_together(library: Library) -> None:
+    found = recall(library, "why does the handwritten parser need left-pad?")
+    assert not found.passages
+    assert "together" in found.hint
+
+
+def test_everyday_words_of_a_question_need_not_have_been_said(library: Library) -> None:
+    assert "handwritten parser" in told(recall(library, "which silly parser did we finally settle on for price lists?"))
+
+
 LONG: Final = [
     "parser " * 50,
     "x" * 5000,

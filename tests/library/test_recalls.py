@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import NothingFound, UsageError
-from backscroll.library.memory.citations import Citation, cost_of
+from backscroll.library.memory.citations import Citation, RecalledPassage, cost_of
+from backscroll.library.memory.evidence import Evidence
 from backscroll.library.memory.questions import terms_of
 from backscroll.library.memory.recall import recall
 from backscroll.library.memory.saved_recalls import (
@@ -45,8 +46,16 @@ def shelf(tmp_path: Path) -> Shelf:
     return shelf
 
 
+def recalled(
+    library: Path, question: str, *, max_tokens: int, since: datetime | None = None, until: datetime | None = None
+) -> list[RecalledPassage]:
+    terms = terms_of(question)
+    evidence = Evidence(question, dict.fromkeys(terms, 0), 10)
+    return passages_of_recalls(library, terms, evidence, max_tokens=max_tokens, since=since, until=until)
+
+
 def told(library: Path, question: str, max_tokens: int = 500) -> list[str]:
-    return [one.text for one in passages_of_recalls(library, terms_of(question), max_tokens=max_tokens)]
+    return [one.text for one in recalled(library, question, max_tokens=max_tokens)]
 
 
 def test_what_is_saved_is_read_again(tmp_path: Path) -> None:
@@ -183,23 +192,24 @@ def test_no_id_in_a_transcript_passes_a_message_off_as_another_chats(tmp_path: P
 def test_a_saved_recall_answers_a_question_and_cites_what_it_rests_on(tmp_path: Path) -> None:
     save_recall(tmp_path, "What is the retry budget?", "Five tries.", [SOURCE], now=NOW)
     save_recall(tmp_path, "Why is the parser lenient?", "Old files.", [], now=NOW)
-    (passage,) = passages_of_recalls(tmp_path, terms_of("how large is the retry budget"), max_tokens=500)
+    (passage,) = recalled(tmp_path, "how large is the retry budget", max_tokens=500)
     assert passage.text.endswith("What is the retry budget?\nFive tries.")
     assert (passage.source.chat, passage.source.message, passage.source.role) == ("chat-1", "message-1", ROLE)
     assert set(passage.why) == {"retry", "budget"}
-    (passage,) = passages_of_recalls(tmp_path, terms_of("lenient parser"), max_tokens=500)
+    (passage,) = recalled(tmp_path, "lenient parser", max_tokens=500)
     assert (passage.source.chat, passage.source.message) == ("", "")
     assert told(tmp_path, "the weather of tomorrow") == []
+    assert told(tmp_path, "what is the retry budget of the payment gateway?") == []
+    assert told(tmp_path, "why is the retry parser lenient?") == []
     assert told(tmp_path, "") == []
 
 
 def test_saved_recalls_are_told_by_when_they_were_saved(tmp_path: Path) -> None:
     save_recall(tmp_path, "retry budget", "Five.", [], now=NOW)
-    terms = terms_of("retry budget")
     later = datetime(2026, 2, 1, tzinfo=UTC)
-    assert passages_of_recalls(tmp_path, terms, max_tokens=500, since=later) == []
-    assert passages_of_recalls(tmp_path, terms, max_tokens=500, until=NOW) == []
-    assert len(passages_of_recalls(tmp_path, terms, max_tokens=500, since=NOW, until=later)) == 1
+    assert recalled(tmp_path, "retry budget", max_tokens=500, since=later) == []
+    assert recalled(tmp_path, "retry budget", max_tokens=500, until=NOW) == []
+    assert len(recalled(tmp_path, "retry budget", max_tokens=500, since=NOW, until=later)) == 1
 
 
 @given(max_tokens=st.integers(0, 400), texts=st.lists(st.text(min_size=1, max_size=2000), min_size=1, max_size=4))
@@ -211,7 +221,7 @@ def test_the_budget_is_never_exceeded(
     for number, text in enumerate(texts):
         one = SavedRecall(f"retry-{number}", "retry budget", text, NOW)
         (recalls_folder(library) / f"{one.name}.md").write_text(as_markdown(one), "utf-8", errors="replace")
-    passages = passages_of_recalls(library, terms_of("retry budget"), max_tokens=max_tokens)
+    passages = recalled(library, "retry budget", max_tokens=max_tokens)
     assert sum(map(cost_of, passages)) <= max_tokens
 
 

@@ -162,6 +162,13 @@ def test_similar_errors_tells_what_solved_them(shelf: Shelf) -> None:
     assert "recall" in nothing["hint"]
 
 
+def test_recall_says_that_nothing_was_found_and_what_is_missing(shelf: Shelf) -> None:
+    nothing = answer(shelf, "recall", question="How do we deploy to Kubernetes?")
+    assert nothing["passages"] == []
+    assert "nothing found about How do we deploy to Kubernetes?" in nothing["hint"]
+    assert "no chat has deploy or Kubernetes" in nothing["hint"]
+
+
 def test_similar_errors_says_where_room_was_short(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path)
     for name in ("one", "two", "three", "four"):

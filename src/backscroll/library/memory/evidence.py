@@ -1,96 +1,177 @@
 """Whether a passage can answer a question: the words that tell what it is about must stand together in it. Pure.
 
 Any question finds something, for common words are everywhere. A word counts by how few chats have it; the rare ones are
-the telling ones, and a passage without one of them is about something else.
+the telling ones, and a passage without one of them is about something else. Everyday words do not count: people ask
+"why did it choke on this?" about what was said to fail.
 """
 
 import math
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from backscroll.library.memory.questions import Term, stem_of
+from backscroll.conversation.passages import Role
+from backscroll.library.memory.everyday import is_everyday
+from backscroll.library.memory.questions import PARTICLES, STOP_WORDS, Term
 from backscroll.query.snippets import fold
 
-TOGETHER: Final = 400
+TOGETHER: Final = 300
 """Words stand together within this many characters: a few sentences."""
-TELLING: Final = 1 / 3
+TOGETHER_IN_CALL: Final = 2_000
+"""The same in the input of a tool, such as an edit: all of it was written at once."""
+TELLING: Final = 0.4
 """A word is telling from this share of the weight of a word that no chat has."""
 ENOUGH: Final = 0.7
-"""The share of the weight of a question's words that a passage must have."""
-FORMS: Final = ("", "s", "es", "e", "d", "ed", "ing", "ings", "er", "ers", "ion", "ions", "ation", "ations", "y",
-                "ies", "ied")  # fmt: skip
-"""The endings that a word may have instead of its own."""
+"""The share of the weight of a question's words that must stand together in what was said."""
+PLENTY: Final = 3.0
+"""So many times the weight of a word that no chat has are no chance, whatever else is missing."""
+PASTED: Final = 8
+"""A text with so many words that is no question was pasted: a name or half of the words is enough."""
+PASTED_ENOUGH: Final = 0.5
+EVERYDAY: Final = 0.2
+"""What an everyday word counts, where only the best place is looked for."""
 
 
 class Evidence:
     """The words of a question, each with the number of chats that have it."""
 
-    def __init__(self, chats: Mapping[Term, int], total: int) -> None:
-        counted = {term: count for term, count in chats.items() if not is_ordinary(term)} or dict(chats)
+    def __init__(self, question: str, chats: Mapping[Term, int], total: int) -> None:
+        about = _counted(question, chats)
+        counted = about or dict(chats)
         self._weights = {term.text: _weight(count, total) for term, count in counted.items()}
-        most = _weight(0, total)
-        self.telling = {text for text, weight in self._weights.items() if weight >= TELLING * most}
+        self._total = sum(self._weights.values())
+        self._most = _weight(0, total)
+        # Pairs of characters are parts of words, or cross from one word into the next.
+        telling = [term for term in about if not _is_unspaced(term.text)]
+        telling = [term for term in telling if self._weights[term.text] >= TELLING * self._most]
+        self.telling = {term.text for term in telling}
         """The words that a passage must have to be an answer."""
         self.missing = {term.text for term, count in counted.items() if not count}
         """The words that no chat has."""
-        self._forms = {term.text: (stem_of(term) or fold(term.text), forms_of(term)) for term in counted}
-        self._parts = {term.text for term in counted if term.is_name or not term.text.isascii()}
+        self._forms = {term.text: Forms(term) for term in counted}
+        others = {term: EVERYDAY * _weight(count, total) for term, count in chats.items() if term not in counted}
+        self.roots = {Forms(term).root: weight for term, weight in others.items()}
+        """What the words of the question begin with, folded, and their weights."""
+        self.roots |= {forms.root: self._weights[word] for word, forms in self._forms.items()}
+        self._is_pasted = len(chats) >= PASTED and not QUESTION.search(question)
+        self._names = {term.text for term in about if term.is_name}
 
-    def supports(self, text: str, title: str = "") -> bool:
+    def supports(self, text: str, title: str = "", role: Role = Role.ANSWER) -> bool:
         """Whether a passage can be the answer, in a chat with this title."""
-        titled = {word for _, word in self._places(title)}
+        # The input of a tool must have all words. Its output has listings, where words stand together by chance.
+        enough = ENOUGH if role in SAID else 1.0 if role is Role.INPUT else math.inf
         folded = fold(text)
-        anywhere = {word for word, (begin, _) in self._forms.items() if begin in folded}
-        if not self._is_enough(anywhere | titled):  # cheap, and true of most passages
+        titled = {word for _, word in self._places(title)}
+        anywhere = {word for word, forms in self._forms.items() if forms.begin in folded} | titled
+        if not self._is_enough(anywhere, enough) and not self._is_plenty(anywhere):  # cheap, and true of most passages
             return False
-        return any(self._is_enough(words | titled) for words in self._together(text))
-
-    def _is_enough(self, words: set[str]) -> bool:
-        total = sum(self._weights.values())
-        return self.telling <= words and sum(self._weights[word] for word in words) >= ENOUGH * total
-
-    def _together(self, text: str) -> Iterator[set[str]]:
-        """The sets of words that stand together somewhere in a text."""
         places = sorted(self._places(text))
-        inside: Counter[str] = Counter()
-        first = 0
-        for place, word in places:
-            inside[word] += 1
-            while places[first][0] < place - TOGETHER:
-                inside[places[first][1]] -= 1
-                first += 1
-            yield {word for word, count in inside.items() if count}
+        if self._is_plenty({word for _, word in places} | titled):
+            return True
+        reach = TOGETHER_IN_CALL if role is Role.INPUT else TOGETHER
+        return any(self._is_enough(words | titled, enough) for words in _together(places, reach))
+
+    def _is_enough(self, words: set[str], enough: float) -> bool:
+        has = sum(self._weights[word] for word in words)
+        return self.telling <= words and has > 0 and has >= enough * self._total - ROUNDING
+
+    def _is_plenty(self, words: set[str]) -> bool:
+        """Whether these are so many that they need not be together, nor all."""
+        has = sum(self._weights[word] for word in words)
+        is_pasted_text = self._is_pasted and (bool(self._names & words) or has >= PASTED_ENOUGH * self._total)
+        return has >= PLENTY * self._most or is_pasted_text
 
     def _places(self, text: str) -> Iterator[tuple[int, str]]:
         folded = fold(text)
-        for word, (begin, forms) in self._forms.items():
-            at = folded.find(begin)
-            while at >= 0:
-                # A name may be part of a longer one, and a script without spaces has no boundaries.
-                if word in self._parts or (
-                    _is_boundary(text, at)
-                    and any(folded.startswith(form, at) and _is_boundary(text, at + len(form)) for form in forms)
-                ):
-                    yield at, word
-                at = folded.find(begin, at + 1)
+        for word, forms in self._forms.items():
+            yield from ((place, word) for place in forms.places(text, folded))
 
 
-def forms_of(term: Term) -> list[str]:
-    """How a word may be written in an answer, folded."""
-    own = fold(term.text)
-    stem = stem_of(term)
-    return sorted({own, *(stem + ending for ending in FORMS)}) if stem else [own]
+def _together(places: Sequence[tuple[int, str]], reach: int) -> Iterator[set[str]]:
+    """The sets of words that stand together somewhere in a text; first the empty one."""
+    yield set()
+    inside: Counter[str] = Counter()
+    first = 0
+    for place, word in places:
+        inside[word] += 1
+        while places[first][0] < place - reach:
+            inside[places[first][1]] -= 1
+            first += 1
+        yield {word for word, count in inside.items() if count}
 
 
-def is_ordinary(term: Term) -> bool:
-    """Whether a word says nothing of what a question is about, however rare it is."""
-    word = term.text.lower()
-    return not term.is_name and (word in ORDINARY or stem_of(term) in ORDINARY or any(map(_is_hiragana, word)))
+class Forms:
+    """The forms of a word in which it may stand in an answer."""
+
+    def __init__(self, term: Term) -> None:
+        own = fold(term.text)
+        # A name may be part of a longer one, and a script without spaces has no boundaries.
+        self._is_part = term.is_name or not own.isascii()
+        self.root, made = (own, {own}) if self._is_part or not own.isalpha() else _forms(own)
+        """What all forms begin with."""
+        self.all = sorted({own, *(form for form in made if form not in STOP_WORDS and not is_everyday(form))})
+        """All forms, folded."""
+        parts = WORDS.findall(own) if term.is_name else []
+        self._name = re.compile(r"[\W_]*".join(map(re.escape, parts))) if parts else None
+        self.begin = parts[0] if self._name else self.root
+        """What a text must have to have one of them."""
+
+    def places(self, text: str, folded: str) -> Iterator[int]:
+        """Where the word stands in a text."""
+        if self._name:
+            yield from (found.start() for found in self._name.finditer(folded))
+            return
+        at = folded.find(self.root)
+        while at >= 0:
+            if self._is_part or (
+                _is_boundary(text, at)
+                and any(folded.startswith(form, at) and _is_boundary(text, at + len(form)) for form in self.all)
+            ):
+                yield at
+            at = folded.find(self.root, at + 1)
 
 
-def _is_hiragana(character: str) -> bool:
-    return "\u3040" <= character <= "\u309f"
+def _forms(word: str) -> tuple[str, set[str]]:
+    """The part that the forms of a word share, and the forms."""
+    # Who or what does something is another thing than doing it: an installer, a viewer, a server.
+    if AGENT.search(word):
+        one = word.removesuffix("s")
+        return one, {one, f"{one}s"}
+    root = next(filter(None, (_without(word, ending) for ending in (*DERIVED, *INFLECTED))), word)
+    if len(root) < SHORT_ROOT:
+        return word, {word}
+    endings = (*INFLECTED, *DERIVED) if len(root) >= LONG_ROOT else INFLECTED
+    return root, {root, *(root + ending for ending in endings)}
+
+
+def _without(word: str, ending: str) -> str:
+    least = LONG_ROOT if ending in DERIVED else SHORT_ROOT
+    return word.removesuffix(ending) if word.endswith(ending) and len(word) - len(ending) >= least else ""
+
+
+def _counted(question: str, chats: Mapping[Term, int]) -> dict[Term, int]:
+    """The words that say what a question is about, with the number of chats that have them."""
+    named = {word.lower() for word in NAMES.findall(question)}
+    is_german = len({word for word in question.lower().split() if word in GERMAN}) >= LEAST_GERMAN
+
+    def counts(term: Term, count: int) -> bool:
+        if term.is_name or term.text.lower() in named:
+            return True
+        if any(character in PARTICLES or "\u3040" <= character <= "\u309f" for character in term.text):
+            return False
+        # German nouns have capitals; its other words are missing in chats that are in English.
+        return not is_everyday(term.text) and not (is_german and not count and term.text.islower())
+
+    counted = {term: count for term, count in chats.items() if counts(term, count)}
+    # Asked in another script than the chats are written in: the names must do.
+    spaced = {term: count for term, count in counted.items() if not _is_unspaced(term.text)}
+    has_unspaced = any(count for term, count in counted.items() if term not in spaced)
+    return counted if has_unspaced or not any(spaced.values()) else spaced
+
+
+def _is_unspaced(text: str) -> bool:
+    return text[:1] >= "\u2e80"
 
 
 def _weight(count: int, total: int) -> float:
@@ -104,36 +185,31 @@ def _is_boundary(text: str, at: int) -> bool:
     return text[at].isupper() and not text[at - 1].isupper()
 
 
-ORDINARY: Final = frozenset(
+SAID: Final = frozenset({Role.PROMPT, Role.ANSWER, Role.THINKING})
+QUESTION: Final = re.compile(
+    r"[?？]|^\W*(?:what|which|who|whose|when|where|why|how|do|does|did|is|are|was|were|can|could|should|will|would|have|has"
+    r"|had|was|wie|warum|wieso|wann|wer|wo|welche[rs]?)\b",
+    re.IGNORECASE,
+)
+ROUNDING: Final = 1e-9
+SHORT_ROOT: Final = 4
+LONG_ROOT: Final = 5
+INFLECTED: Final = ("ings", "ing", "ies", "ied", "ed", "es", "s", "e", "y", "d")
+DERIVED: Final = (
+    "ations", "ation", "ating", "ators", "ator", "ated", "ates", "ate", "ions", "ion", "izing", "ized", "izes", "ize",
+    "ency", "ence", "ents", "ent", "ancy", "ance", "ants", "ant", "ments", "ment", "able", "ers", "er", "al", "ally",
+    "ly", "ive",
+)  # fmt: skip
+"""Endings that make another word of a longer one."""
+WORDS: Final = re.compile(r"[^\W_]+")
+AGENT: Final = re.compile(r"..[eo]rs?$")
+NAMES: Final = re.compile(r"(?<=[\w,;:] )[A-Z]\w+")
+"""Words with a capital that do not begin a sentence."""
+LEAST_GERMAN: Final = 2
+GERMAN: Final = frozenset(
     """
-    able above accept across actually add affect against agree allow almost alone along already although always among
-    another anything apart apparently appear apply around ask aside avoid aware away back bad base basically bear beat
-    become began begin behind believe belong below best better between beyond big bit both break brief bring broad broke
-    brought buy call came care carry catch cause certain certainly chance cheap check choice choose chose chosen clear
-    clearly close come common complete completely concern consider contain continue correct correctly cover current
-    currently deal decide decision deep depend describe deserve differ different difficult direct directly discuss drop
-    due during early easily easy eight either else end enough entirely equal especially even eventually every everyone
-    everything everywhere exact exactly example except exist expect explain extra face fact fair fall false far fast
-    favour feel fell felt fill final finally fine finish first fit five fix follow force forget forgot forth forward
-    four free fresh full fully further gain gave general generally give given go goes going gone good great grow guess
-    half hand handle happen hard hardly heard heavy held help high hold hope however huge idea ignore imagine implement
-    important improve include indeed instead intend introduce involve item join judge keep kept kind knew lack large
-    late lately later latter lead learn least leave led left less lie like likely little live long look lose lost lot
-    loud low main mainly many matter maybe mean meant meet mention mere met middle mind miss mistake more moment mostly
-    move much must name namely near nearly necessary need neither never new next nice nine none normal normally nothing
-    notice number obvious obviously occur odd offer often okay old one open opinion opposite order ordinary original
-    originally otherwise ought part particular particularly pass past pay per perfect perhaps pick piece place plain
-    plan play plenty point poor possible possibly practice prefer prepare present pretty prevent previous probably
-    problem proper properly propose prove provide pull purpose put question quick quickly quiet quite raise ran rare
-    rather reach ready real really reason receive recent recently regard relate remain remember remove repeat replace
-    require respect rest result return rid right rise rough roughly run safe sat satisfy save saw second see seem seen
-    self send sense separate serious set settle seven several shape share sharp short show shown side similar simple
-    simply since single sit six size slight slightly slow small solve somebody somehow someone something sometimes
-    somewhat somewhere soon sort sound speak special specific spend spent stand start state stay step still stood stop
-    straight strange strong stuff succeed sudden suddenly suggest suit sure surely surprise take taken talk tend term
-    themselves therefore think third thorough though thought three throw thus tiny today together told tomorrow took
-    total touch toward towards track treat tried true trust truth try turn twice two typical unless unlike usual usually
-    value various view visit wait walk want watch weak wear well went whatever whenever wherever whether whole wide wish
-    within without wonder word work worse worst worth write wrong wrote yes yesterday
+    aber alle als auch auf aus bei damit dann das dem der des die dieser doch durch ein eine einem einen einer es fur
+    für habe haben hat hatten ich im ist kann kein keine mit muss nach nicht noch nur ob oder ohne sich sie sind und uns
+    vom von wann warum was welche welcher welches wenn wer wie wir wird wo wurde wurden zu zum zur über um
     """.split()
 )

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
+from backscroll.query.fields import BY_NAME
 from backscroll.query.snippets import fold
 from backscroll.query.tree import All, Either, Field, Part, Phrase, Query, Word
 from backscroll.query.words import pairs_of, split_scripts
@@ -51,7 +52,10 @@ def terms_of(question: str) -> list[Term]:
 
 
 def parts_of(term: Term) -> list[Term]:
-    """The words in a name; a plain word is its own."""
+    """The words in a name; a plain word is its own. A field of a query, such as `role:prompt`, says nothing."""
+    field, colon, value = term.text.partition(":")
+    if colon and field in BY_NAME:
+        return [] if BY_NAME[field].kind == "choice" else parts_of(Term(value, term.is_name))
     words = [word for word in WORDS.findall(term.text) if fold(word) not in STOP_WORDS]
     return [Term(word, is_name=False) for word in words] if term.is_name and len(words) > 1 else [term]
 

@@ -30,7 +30,7 @@ from backscroll.library.memory.citations import (
     source_of,
     times,
 )
-from backscroll.library.memory.evidence import Evidence, forms_of
+from backscroll.library.memory.evidence import Evidence, Forms
 from backscroll.library.memory.questions import MOST_TERMS, Term, Variant, parts_of, terms_of, variants_of
 from backscroll.library.memory.saved_recalls import passages_of_recalls
 from backscroll.library.memory.similar_errors import pieces_of, worth_of
@@ -79,14 +79,20 @@ def recall(
     if not terms:
         return Recall(question, [], 0, 0, HEADING, is_cut=False, hint="ask with a few specific words")
     budget = max(max_tokens, FEWEST_TOKENS)
-    # Saved recalls come first, because the user chose to keep them, but they must leave room for the rest.
-    saved = passages_of_recalls(
-        library.settings.library, terms, max_tokens=(budget - HEADING) // 3, project=project, since=since, until=until
-    )
-    spent = sum(map(cost_of, saved))
     texts = library.texts()
     try:
         asked = _Asked(library, texts, question, terms, project, without, since, until)
+        # Saved recalls come first, because the user chose to keep them, but they must leave room for the rest.
+        saved = passages_of_recalls(
+            library.settings.library,
+            terms,
+            asked.evidence,
+            max_tokens=(budget - HEADING) // 3,
+            project=project,
+            since=since,
+            until=until,
+        )
+        spent = sum(map(cost_of, saved))
         found = asked.answer(budget - spent)
     finally:
         texts.close()
@@ -129,37 +135,32 @@ class _Asked:
         self._library = library
         self._texts = texts
         self._question = question
-        self._terms = terms
         self._project = project
         self._without = {session.lower() for session in without}
         self._fields = times(since, until)
         self._counts: dict[Term, int] = {}
         self._chats = 0
+        # A name that does not occur may have been written differently.
+        kept = (part for term in terms for part in ([term] if self._frequency(term) else parts_of(term)))
+        self._terms = list(dict.fromkeys(kept))[:MOST_TERMS]
+        self._looked_for = {term: self._chats_with(term) for term in self._terms}
+        self.evidence = Evidence(question, self._looked_for, library.totals().chats)
 
     def answer(self, tokens: int) -> Recall:
         """Run all steps."""
-        # A name that does not occur may have been written differently.
-        kept = (part for term in self._terms for part in ([term] if self._frequency(term) else parts_of(term)))
-        self._terms = list(dict.fromkeys(kept))[:MOST_TERMS]
         candidates = self._candidates(variants_of(self._terms, self._frequency, self._fields))
         self._weigh(candidates)
         errors = self._errors()
-        chats = {term: self._chats_with(term) for term in self._terms}
-        evidence = Evidence(chats, self._library.totals().chats)
-        is_answered = False
-        for candidate in candidates:
-            if evidence.supports(candidate.text[:LONGEST_WEIGHED], candidate.chat.overview.title):
-                is_answered = True
-                candidate.score *= SUPPORTS
-        chosen = self._different(candidates) if is_answered or errors else []
+        supporting = [candidate for candidate in candidates if self._support(candidate)]
+        chosen = self._different(candidates) if supporting or errors else []
         tellings = [*errors, *self._tellings(chosen, {telling.source.message for telling in errors})]
-        passages = tell(tellings, tokens - HEADING, max(A_PASSAGE, int(tokens * SHARE)), self._words())
+        passages = tell(tellings, tokens - HEADING, max(A_PASSAGE, int(tokens * SHARE)), _words(self.evidence))
         is_cut = len(passages) < len(tellings) or any(passage.is_cut for passage in passages)
         hint = "read one with its chat and message id, or ask for more tokens" if is_cut else ""
         if not tellings:
-            hint = cut_to(self._what_is_missing(evidence), MOST_OFFERED)
+            hint = cut_to(self._what_is_missing(), MOST_OFFERED)
         cost = HEADING + sum(map(cost_of, passages))
-        looked_for = {term.text: count for term, count in chats.items()}
+        looked_for = {term.text: count for term, count in self._looked_for.items()}
         return Recall(self._question, passages, self._chats, len(candidates), cost, is_cut, hint, looked_for)
 
     # Finding
@@ -211,14 +212,14 @@ class _Asked:
 
     def _chats_with(self, term: Term) -> int:
         """How many chats have a word, in any of its forms."""
-        query = Query("", All((Either(tuple(map(Phrase, forms_of(term)))),)))
+        query = Query("", All((Either(tuple(map(Phrase, Forms(term).all))),)))
         return self._library.reader.search(query, sort="relevance", limit=1, offset=0, hits=1).total_chats
 
-    def _what_is_missing(self, evidence: Evidence) -> str:
+    def _what_is_missing(self) -> str:
         """Why there is no answer, and what to try."""
-        absent = [term.text for term in self._terms if term.text in evidence.missing]
+        absent = [term.text for term in self._terms if term.text in self.evidence.missing]
         if not absent:
-            telling = [term.text for term in self._terms if term.text in evidence.telling]
+            telling = [term.text for term in self._terms if term.text in self.evidence.telling]
             together = " and ".join(telling if len(telling) > 1 else [term.text for term in self._terms][:6])
             return f"no passage has {together} together; search for fewer words with backscroll search"
         similar = self._library.similar(Query("", All(tuple(Word(word) for word in absent[:6]))))
@@ -240,6 +241,13 @@ class _Asked:
             candidate.score *= ROLES.get(candidate.hit.role, 1.0) * min(1.0, SHORT + len(said) / LONG)
             if self._project and is_project(self._project, candidate.chat.overview.project):
                 candidate.score *= PROJECT
+
+    def _support(self, candidate: _Candidate) -> bool:
+        """Whether a passage can be the answer by itself; such a passage counts more."""
+        text, title = candidate.text[:LONGEST_WEIGHED], candidate.chat.overview.title
+        is_support = self.evidence.supports(text, title, candidate.hit.role)
+        candidate.score *= SUPPORTS if is_support else 1.0
+        return is_support
 
     def _rarity(self, term: Term) -> float:
         return (NAMED if term.is_name else 1.0) / math.log(2 + self._frequency(term))
@@ -265,10 +273,6 @@ class _Asked:
         return chosen
 
     # Telling
-
-    def _words(self) -> Words:
-        highlighter = Highlighter(Query("", All(tuple(Word(term.text) for term in self._terms))))
-        return Words(highlighter, {fold(term.text): self._rarity(term) for term in self._terms})
 
     def _errors(self) -> list[RecallItem]:
         """If the question is an error: similar errors with their solutions."""
@@ -317,6 +321,10 @@ class _Asked:
         return pieces
 
 
+def _words(evidence: Evidence) -> Words:
+    return Words(Highlighter(Query("", All(tuple(map(Word, evidence.roots))))), evidence.roots)
+
+
 def _is_title(hit: Hit) -> bool:
     """Whether it is about a chat and not a message: a title, or the record with the title."""
     return hit.role is Role.TITLE or (hit.role is Role.OTHER and hit.uuid is None and hit.path.endswith(".jsonl"))
@@ -336,7 +344,7 @@ TITLE_SHARE: Final = 0.5
 COVERAGE: Final = 0.8
 """The weight of how much of the question a passage contains."""
 NAMED: Final = 1.5
-SUPPORTS: Final = 2.0
+SUPPORTS: Final = 1.4
 """The factor for a passage that can be the answer by itself."""
 PROJECT: Final = 1.3
 SAME_CHAT: Final = 0.75

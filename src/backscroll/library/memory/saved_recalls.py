@@ -19,6 +19,7 @@ from backscroll.errors import BackscrollError, NothingFound, UsageError
 from backscroll.library.library import Library
 from backscroll.library.memory.budget import cut_to, tokens_of
 from backscroll.library.memory.citations import A_LINE, Citation, RecalledPassage, cost_of, is_project
+from backscroll.library.memory.evidence import Evidence
 from backscroll.library.memory.questions import Term, terms_of
 from backscroll.query.snippets import fold
 from backscroll.store.batches import EPOCH
@@ -28,8 +29,6 @@ ROLE: Final = "saved recall"
 LONGEST_TEXT: Final = 100_000
 LONGEST_FILE: Final = 4 * LONGEST_TEXT
 LONGEST_QUESTION: Final = 500
-ENOUGH: Final = 0.6
-"""How much of a question a saved recall must contain to answer it."""
 MOST_TOLD: Final = 2
 SOURCES: Final = "## Sources"
 
@@ -139,6 +138,7 @@ def source_named(library: Library, name: str) -> Citation:
 def passages_of_recalls(
     library: Path,
     terms: Sequence[Term],
+    evidence: Evidence,
     *,
     max_tokens: int,
     project: str | None = None,
@@ -153,7 +153,11 @@ def passages_of_recalls(
         has = tuple(term for term in terms if fold(term.text) in searched)
         share = sum(map(_weight, has)) / total
         when = one.saved or EARLIEST
-        if share < ENOUGH or (since and when < since) or (until and when >= until):
+        if (
+            not evidence.supports(one.text, f"{one.name} {one.question}")
+            or (since and when < since)
+            or (until and when >= until)
+        ):
             continue
         nearness = 1.1 if project and is_project(project, one.project) else 1.0
         told.append((share * nearness, one, tuple(term.text for term in has)))

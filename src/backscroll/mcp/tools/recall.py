@@ -1,6 +1,6 @@
 """`recall`: answer a question in plain words with the most relevant passages."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from msgspec import Meta, Struct
 
@@ -9,6 +9,9 @@ from backscroll.mcp.answers import LARGER, Quoted, Time, ToolAnswer, fit
 from backscroll.mcp.arguments import IncludeCurrent, Since, ToolArguments, Until
 from backscroll.mcp.call_context import CallContext, utc_minutes, window_of
 from backscroll.mcp.quoting import name_of
+
+LONGEST_ASKED: Final = 30
+"""Tokens of the question that are repeated where nothing was found."""
 
 
 class RecallArguments(ToolArguments, frozen=True, kw_only=True):
@@ -43,11 +46,12 @@ class RecallAnswer(ToolAnswer, kw_only=True):
     """Passages, the most relevant first."""
 
     passages: list[RecalledQuote]
-    hint: Quoted = ""
+    hint: Annotated[Quoted, Meta(description="What is missing where nothing was found, or how to get more.")] = ""
 
 
 def recall(context: CallContext, wanted: RecallArguments) -> RecallAnswer:
     """Answer a question."""
+    from backscroll.library.memory.budget import cut_to
     from backscroll.library.memory.recall import recall as recalled
 
     if not wanted.question.strip():
@@ -65,6 +69,7 @@ def recall(context: CallContext, wanted: RecallArguments) -> RecallAnswer:
     )
     pending = context.pending()
     passages = found.passages
+    hint = found.hint if passages else f"nothing found about {cut_to(wanted.question, LONGEST_ASKED)}; {found.hint}"
 
     def make(count: int, last: int | None) -> RecallAnswer:
         made: list[RecalledQuote] = []
@@ -96,7 +101,7 @@ def recall(context: CallContext, wanted: RecallArguments) -> RecallAnswer:
         return RecallAnswer(
             note=context.frame.note,
             passages=made,
-            hint=context.frame.line_or_none(found.hint) or "",
+            hint=context.frame.line_or_none(hint) or "",
             cut=is_more,
             rest=LARGER if is_more else "",
             pending=pending,
