@@ -31,12 +31,12 @@ class Highlighter:
         self._pattern = re.compile("|".join(f"({pattern})" for pattern in patterns)) if patterns else None
         self._regexes = regexes
 
-    def snippet(self, text: str, width: int = WIDTH) -> Snippet:
-        """The best piece of the text, of about this many characters."""
+    def snippet(self, text: str, width: int = WIDTH, *, is_said: bool = False) -> Snippet:
+        """The best piece of the text, of about this many characters; of what was said, without its markup."""
         matches = self._matches(text)
         begin, end = _window(matches, len(text), width)
         begin, end = _to_words(text, begin, end)
-        piece = " ".join(text[begin:end].split())
+        piece = " ".join((without_markup(text[begin:end]) if is_said else text[begin:end]).split())
         before, after = "…" if begin > 0 else "", "…" if end < len(text) else ""
         shown = f"{before}{piece}{after}"
         return Snippet(shown, tuple((start, stop) for start, stop, _ in self._matches(shown)))
@@ -87,7 +87,7 @@ def _pattern(part: Word | Phrase) -> str:
 def _window(matches: Iterable[tuple[int, int, int]], size: int, width: int) -> tuple[int, int]:
     """The stretch with the most different words in it, the first of several."""
     listed = list(matches)
-    if not listed:
+    if not listed or size <= width:
         return 0, min(size, width)
     best = (0, 0, listed[0])
     last = 0
@@ -105,15 +105,27 @@ def _window(matches: Iterable[tuple[int, int, int]], size: int, width: int) -> t
 
 
 def _to_words(text: str, begin: int, end: int) -> tuple[int, int]:
-    """The stretch widened or narrowed a little, so that it cuts no word."""
-    if begin > 0:
-        space = SPACE.search(text, begin, min(begin + 20, end))
+    """The stretch narrowed a little, so that it cuts no word that is not as long as an address."""
+    if begin > 0 and not text[begin - 1].isspace():
+        space = SPACE.search(text, begin, min(begin + LONGEST_UNCUT, end))
         begin = space.end() if space else begin
-    if end < len(text):
-        cut = max(text.rfind(" ", max(begin, end - 20), end), text.rfind("\n", max(begin, end - 20), end))
+    if end < len(text) and not text[end].isspace():
+        least = max(begin, end - LONGEST_UNCUT)
+        cut = max(text.rfind(" ", least, end), text.rfind("\n", least, end))
         end = cut if cut > begin else end
     return begin, end
 
 
+def without_markup(text: str) -> str:
+    """What was said, without the marks of Markdown and the tags that the client puts around commands."""
+    return MARKS.sub("", TAGS.sub(" ", text))
+
+
 WORDS: Final = re.compile(r"[^\W_]+")
 SPACE: Final = re.compile(r"\s+")
+LONGEST_UNCUT: Final = 60
+TAGS: Final = re.compile(
+    r"</?(?:command-|local-command-|bash-|system-reminder|user-prompt-submit-hook|tool_use_error)[\w-]*>"
+)
+MARKS: Final = re.compile(r"\*\*|```\w*|`|^[ \t]*(?:#{1,6}|>)[ \t]+", re.MULTILINE)
+"""Bold, code, headings and quotations."""

@@ -24,6 +24,7 @@ from backscroll.store.reader import (
 REGEX_SECONDS: Final = 5.0
 """How long to search texts for a regular expression."""
 LONGEST_SEARCHED: Final = 2_000_000
+SAID: Final = (Role.PROMPT, Role.ANSWER, Role.THINKING)
 UNREADABLE: Final = "(this text can no longer be read: run backscroll archive verify)"
 """Shown instead of a matching text that cannot be read."""
 
@@ -119,7 +120,7 @@ def search(
             found.chat,
             found.found,
             found.score,
-            [FoundPassage(hit, highlighter.snippet(text_of(texts, hit) or UNREADABLE, width)) for hit in found.hits],
+            [_passage(texts, highlighter, hit, width) for hit in found.hits],
         )
         for found in answer.chats
     ]
@@ -134,6 +135,11 @@ def with_corrections(query: Query, corrections: Iterable[Correction]) -> Query:
     """The query with the words that were searched for as well, to highlight them."""
     also = (Word(word) for correction in corrections for word in correction.also)
     return Query(query.text, All((*query.root.parts, *also)))
+
+
+def _passage(texts: Texts, highlighter: Highlighter, hit: Hit, width: int) -> FoundPassage:
+    text = text_of(texts, hit) or UNREADABLE
+    return FoundPassage(hit, highlighter.snippet(text, width, is_said=hit.role in SAID))
 
 
 def text_of(texts: Texts, hit: Hit) -> str:

@@ -1,0 +1,30 @@
+"""The piece of a text that is shown for a match."""
+
+from datetime import UTC, datetime
+from typing import Final
+
+from backscroll.query.parse import parse
+from backscroll.query.snippets import Highlighter
+
+NOW: Final = datetime(2026, 1, 5, tzinfo=UTC)
+MARKED: Final = (
+    "<command-name>/rename</command-name>\n## Why **the parser** fails\n> use `lark` instead\n```py\nimport lark\n```"
+)
+
+
+def test_a_snippet_of_what_was_said_has_no_markup() -> None:
+    snippet = Highlighter(parse("lark", NOW)).snippet(MARKED, is_said=True)
+    assert snippet.text == "/rename Why the parser fails use lark instead import lark"
+    assert [snippet.text[start:end] for start, end in snippet.highlights] == ["lark", "lark"]
+
+
+def test_a_snippet_of_what_a_tool_returned_is_as_it_was() -> None:
+    assert Highlighter(parse("lark", NOW)).snippet(MARKED).text == " ".join(MARKED.split())
+
+
+def test_a_snippet_cuts_no_word() -> None:
+    text = " ".join(["internationalisation/of/every/message/there/is"] * 40 + ["zebra"] + ["telecommunications"] * 40)
+    for width in range(30, 200, 7):
+        words = Highlighter(parse("zebra", NOW)).snippet(text, width).text.strip("…").split()
+        assert "zebra" in words
+        assert set(words) <= set(text.split()), width
