@@ -36,7 +36,7 @@ def test_files(home: Path) -> None:
     assert found["failed"] == 1
     done = run(home, "stats", "files")
     assert "REMOVED" in done.stdout
-    assert "2 edits and 0 reads of 1 files" in done.stderr
+    assert "2 edits and 0 reads of 1 file," in done.stderr
     assert run(home, "stats", "files", "--csv", "--sort", "last").stdout.startswith("file,edits,reads")
 
 

@@ -69,7 +69,7 @@ def test_the_flaky_test_is_found_and_its_chat_read_with_both_branches(visitor: V
         page.get_by_role("region", name="Recent chats").get_by_text(LONG_CHAT).click()
         be_ready(page)
         expect(page.locator("#messages")).to_contain_text("We have a flaky test")
-        page.locator("header").get_by_role("searchbox").fill("flaky test role:answer")
+        page.locator("header").locator("#search").fill("flaky test role:answer")
         page.keyboard.press("Enter")
         expect(page.locator(".results")).to_contain_text(LONG_CHAT)
         page.locator(".results .passages a", has_text="Twenty runs give a rate").click()

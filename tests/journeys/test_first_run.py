@@ -59,7 +59,7 @@ def test_the_first_run_shows_how_far_it_is_then_chats_and_all_can_be_read(visito
 
     page.goto(site)
     page.wait_for_function(ALL_READ, timeout=120_000)  # the words of the passages come after the chats
-    page.get_by_role("searchbox").fill("error tool:bash")
+    page.locator("#search").fill("error tool:bash")
     page.keyboard.press("Enter")
     found = page.locator(".results .passages a").first
     expect(found).to_be_visible()

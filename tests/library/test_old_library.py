@@ -24,7 +24,7 @@ from tests.support.homes import session_path
 FIXTURES: Final = Path(__file__).parent.parent / "fixtures" / "libraries"
 ROOT: Final = Path("/tmp/backscroll-library-4693d8b")
 ANSWERS: Final[dict[str, Any]] = json.loads((FIXTURES / "4693d8b.json").read_text())
-MAY_CHANGE: Final = ("cost", "score")
+MAY_CHANGE: Final = ("cost", "score", "words")
 """Prices and ranking are not what this is about."""
 
 

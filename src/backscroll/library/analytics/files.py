@@ -61,7 +61,7 @@ def _notes(facts: dict[str, int]) -> list[str]:
         "what shell commands do to files is not known",
     ]
     if facts["failed"]:
-        notes.append(f"{count(facts['failed'], 'call')} that failed, were denied or have no result not counted")
+        notes.append(f"{count(facts['failed'], 'call')} not counted: failed, denied or without a result")
     if facts["without_lines"]:
         notes.append(f"{count(facts['without_lines'], 'edit')} without line counts in the result")
     return notes

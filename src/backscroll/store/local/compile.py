@@ -155,7 +155,8 @@ class Compiler:
     def _visible_count(self, word: str) -> int:
         """In how many passages a word is that the asker may see."""
         if self._files is None:
-            return self._searcher.doc_freq("text", word)
+            # Not the engine's own frequency, which includes deleted passages until segments are merged.
+            return self._searcher.search(term_query(word), limit=1).count or 0  # type: ignore[attr-defined]  # not in its stub
         asked = {"files": {"terms": {"field": "file", "size": MOST_FILES}}}
         buckets = self._searcher.aggregate(term_query(word), asked)["files"]["buckets"]
         return sum(int(bucket["doc_count"]) for bucket in buckets if bucket["key"] in self._files)

@@ -161,6 +161,19 @@ def transaction(connection: apsw.Connection) -> Iterator[None]:
 
 
 @contextmanager
+def snapshot(connection: apsw.Connection) -> Iterator[None]:
+    """All statements in it read the same state."""
+    is_outer = not connection.in_transaction
+    if is_outer:
+        connection.execute("begin")
+    try:
+        yield
+    finally:
+        if is_outer and connection.in_transaction:  # after some errors SQLite has rolled back by itself
+            connection.execute("rollback")
+
+
+@contextmanager
 def limited(connection: apsw.Connection, is_over: Callable[[], bool]) -> Iterator[None]:
     """Stop whatever runs inside once `is_over` says so."""
     connection.set_progress_handler(is_over, 10_000)

@@ -21,6 +21,8 @@ SHORTEST_FAR: Final = 7
 """The least letters of a word with two slips."""
 MOST: Final = 2
 """How many words are offered: the most frequent ones."""
+MOST_NEAR: Final = 100
+"""How many words with two slips are counted."""
 MOST_TERMS: Final = 20_000
 """How many words of the index are compared for two slips."""
 
@@ -44,7 +46,11 @@ def corrections(searcher: tantivy.Searcher, word: str, frequency: Callable[[str]
     near = most_frequent(_one_slip(word))
     if near or known:
         return near
-    return most_frequent(forms_of(word)) or [one for one in _two_slips(searcher, word) if frequency(one)][:MOST]
+    if also := most_frequent(forms_of(word)):
+        return also
+    # The engine still knows the words of deleted passages: only what is there may decide.
+    likely = sorted((slips, -frequency(one), one) for slips, one in _two_slips(searcher, word)[:MOST_NEAR])
+    return [one for _, count, one in likely if count][:MOST]
 
 
 def _one_slip(word: str) -> Iterator[str]:
@@ -59,15 +65,14 @@ def _one_slip(word: str) -> Iterator[str]:
         yield from (before + letter + after for letter in string.ascii_lowercase)
 
 
-def _two_slips(searcher: tantivy.Searcher, word: str) -> list[str]:
-    """The nearest words that begin alike."""
+def _two_slips(searcher: tantivy.Searcher, word: str) -> list[tuple[int, str]]:
+    """The words that begin alike, with the number of slips, the nearest first."""
     if len(word) < SHORTEST_FAR:
         return []
     letters = set(word)
     near = [
-        (other, count)
-        for other, count in searcher.terms_with_prefix("text", word[:2], limit=MOST_TERMS)
+        other
+        for other, _ in searcher.terms_with_prefix("text", word[:2], limit=MOST_TERMS)
         if abs(len(other) - len(word)) <= 2 and len(letters ^ set(other)) <= 4 and other.isalpha()
     ]
-    likely = sorted((distance(word, other), -count, other) for other, count in near)
-    return [other for slips, _, other in likely if slips <= 2]
+    return [found for found in sorted((distance(word, other), other) for other in near) if found[0] <= 2]

@@ -14,6 +14,7 @@ import apsw
 import msgspec
 
 from backscroll.store.batches import storable
+from backscroll.store.local.database import snapshot
 from backscroll.store.reader import Scope
 
 
@@ -35,7 +36,7 @@ class VisibleRows:
 
     def transaction(self) -> AbstractContextManager[object]:
         """All statements in it see the same state."""
-        return self._connection
+        return snapshot(self._connection)
 
     def execute(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = (), /) -> apsw.Cursor:
         """Run a statement that reads. Its parameters are named, or are `?` without numbers."""
