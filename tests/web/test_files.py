@@ -27,7 +27,7 @@ def viewer(tmp_path_factory: pytest.TempPathFactory) -> Viewer:
 def test_files_are_listed_with_what_was_done_to_them(viewer: Viewer) -> None:
     page = viewer.get("/files")
     assert f"/files?path={APP.replace('/', '%2F')}" in page.hrefs()
-    assert "2 edits and 1 reads" in page.text
+    assert "2 edits and 1 read " in page.text
     for sort in ("reads", "chats", "last"):
         assert viewer.get(f"/files?sort={sort}").hrefs("/files?path=")
     assert "use one of" in viewer.get("/files?sort=size", 400).text
