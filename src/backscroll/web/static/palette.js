@@ -1,10 +1,10 @@
 // @ts-check
 // The command palette (Ctrl-K), and the list of keyboard shortcuts (?).
 
-import { commands, keys, times } from "./base.js";
+import { commands, keys } from "./base.js";
+import { connect, fillList, optionsIn, resultsFor, selectOption, WAIT } from "./result_list.js";
 
 const MOST_COMMANDS = 8;
-const WAIT = 40;
 /** @type {Record<string, number>} */
 const STEPS = { ArrowDown: 1, ArrowUp: -1, "Ctrl+n": 1, "Ctrl+p": -1 };
 
@@ -74,15 +74,10 @@ function makePalette() {
   field.type = "search";
   field.placeholder = "Search chats, go to a page, or run a command";
   field.autocomplete = "off";
-  field.setAttribute("role", "combobox");
-  field.setAttribute("aria-label", "Search chats, go to a page, or run a command");
-  field.setAttribute("aria-controls", "palette-list");
+  field.setAttribute("aria-label", field.placeholder);
   field.setAttribute("aria-expanded", "true");
-  field.setAttribute("aria-autocomplete", "list");
   const list = document.createElement("div");
-  list.id = "palette-list";
-  list.setAttribute("role", "listbox");
-  list.setAttribute("aria-label", "Results");
+  connect(field, list, "palette");
   dialog.append(field, list);
   field.addEventListener("input", () => {
     clearTimeout(timer);
@@ -104,11 +99,12 @@ function makePalette() {
  * @param {HTMLInputElement} field
  */
 function onKey(event, dialog, field) {
-  const options = optionsOf(dialog);
+  const list = listOf(dialog);
+  const options = optionsIn(list);
   const at = options.findIndex((option) => option.getAttribute("aria-selected") === "true");
   const step = STEPS[event.ctrlKey ? `Ctrl+${event.key}` : event.key] ?? 0;
   if (step && options.length) {
-    select(field, options, (at + step + options.length) % options.length);
+    selectOption(field, list, (at + step + options.length) % options.length);
     event.preventDefault();
   } else if (event.key === "Enter") {
     event.preventDefault();
@@ -129,23 +125,8 @@ async function chooseSelected(event, dialog, field) {
 }
 
 /** @param {HTMLDialogElement} dialog */
-function optionsOf(dialog) {
-  return /** @type {HTMLElement[]} */ ([...dialog.querySelectorAll("[role=option]")]);
-}
-
-/**
- * @param {HTMLInputElement} field
- * @param {HTMLElement[]} options
- * @param {number} at
- */
-function select(field, options, at) {
-  options.forEach((option, number) => {
-    option.id = `palette-${number}`;
-    option.setAttribute("aria-selected", String(number === at));
-  });
-  options[at]?.scrollIntoView({ block: "nearest" });
-  if (options[at]) field.setAttribute("aria-activedescendant", `palette-${at}`);
-  else field.removeAttribute("aria-activedescendant");
+function listOf(dialog) {
+  return /** @type {HTMLElement} */ (dialog.querySelector("[role=listbox]"));
 }
 
 /** @type {WeakMap<HTMLElement, () => unknown>} */
@@ -175,22 +156,15 @@ function choose(dialog, option, event) {
  */
 async function fill(dialog, query) {
   const number = ++asked;
-  const list = /** @type {HTMLElement} */ (dialog.querySelector("[role=listbox]"));
+  const list = listOf(dialog);
   const field = /** @type {HTMLInputElement} */ (dialog.querySelector("input"));
-  const own = matching(query).map(optionOf);
-  let chats = "";
-  try {
-    const answer = await fetch(`/palette?${new URLSearchParams({ q: query })}`);
-    if (answer.ok) chats = await answer.text();
-  } catch {
-    // Without the server there are still the commands.
-  }
+  const own = matching(query).map(optionOf); // without the server there are still the commands
+  const results = await resultsFor(query);
   if (number !== asked) return;
-  list.innerHTML = chats; // a fragment of our own server, which escapes what came from transcripts
-  times(list);
+  fillList(list, results);
   if (query) list.prepend(...own);
   else list.append(...own);
-  select(field, optionsOf(dialog), 0);
+  selectOption(field, list, 0);
   shown = query;
 }
 

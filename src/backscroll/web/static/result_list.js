@@ -1,0 +1,67 @@
+// @ts-check
+// A list of results under a field: the palette and the search field show the same ones and move through them alike.
+
+import { times } from "./base.js";
+
+export const WAIT = 40;
+
+/**
+ * What the server finds for a text, as options; empty if it cannot be asked.
+ * @param {string} query
+ */
+export async function resultsFor(query) {
+  try {
+    const answer = await fetch(`/palette?${new URLSearchParams({ q: query })}`);
+    return answer.ok ? await answer.text() : "";
+  } catch {
+    return "";
+  }
+}
+
+/**
+ * Show results in a list.
+ * @param {HTMLElement} list
+ * @param {string} results
+ */
+export function fillList(list, results) {
+  list.innerHTML = results; // a fragment of our own server, which escapes what came from transcripts
+  times(list);
+}
+
+/** @param {HTMLElement} list */
+export function optionsIn(list) {
+  return /** @type {HTMLElement[]} */ ([...list.querySelectorAll("[role=option]")]);
+}
+
+/**
+ * Select an option; -1 selects none.
+ * @param {HTMLInputElement} field
+ * @param {HTMLElement} list
+ * @param {number} at
+ */
+export function selectOption(field, list, at) {
+  const options = optionsIn(list);
+  options.forEach((option, number) => {
+    option.id = `${list.id}-${number}`;
+    option.tabIndex = -1;
+    option.setAttribute("aria-selected", String(number === at));
+  });
+  options[at]?.scrollIntoView({ block: "nearest" });
+  if (options[at]) field.setAttribute("aria-activedescendant", options[at].id);
+  else field.removeAttribute("aria-activedescendant");
+}
+
+/**
+ * Make a field control a list.
+ * @param {HTMLInputElement} field
+ * @param {HTMLElement} list
+ * @param {string} id
+ */
+export function connect(field, list, id) {
+  list.id = id;
+  list.setAttribute("role", "listbox");
+  list.setAttribute("aria-label", "Results");
+  field.setAttribute("role", "combobox");
+  field.setAttribute("aria-controls", id);
+  field.setAttribute("aria-autocomplete", "list");
+}
