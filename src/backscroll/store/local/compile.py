@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import tantivy
@@ -18,7 +19,7 @@ from backscroll.store.local.chats import ChatRows
 from backscroll.store.local.database import select
 from backscroll.store.local.forms import forms_of
 from backscroll.store.local.spelling import corrections
-from backscroll.store.local.text import SCHEMA, any_fact, fact, in_files, words_of
+from backscroll.store.local.text import SCHEMA, any_fact, fact, frequency, in_files, words_of
 from backscroll.store.local.visible import VisibleRows
 from backscroll.store.reader import Correction
 
@@ -26,7 +27,6 @@ PLAIN: Final = re.compile(r"(?:\(\?i\))?(?:[\w\s/:.'\"=,;<>@#%&~`!+*?-]|\\[dDwWs
 RUN: Final = re.compile("[A-Za-z0-9]+")
 FEW_FILES: Final = 300
 """How many files the engine is asked about one by one."""
-MOST_FILES: Final = 60_000
 MOST_ENDINGS: Final = 60
 """How many words a prefix stands for when it comes to rank; all of them count as found."""
 CORRECTED_WEIGHT: Final = 0.8
@@ -94,6 +94,7 @@ class Compiler:
         self._chats = ChatRows(rows)
         self._corrections: list[Correction] = []
         self._files: set[int] | None = None
+        self._within: Engine | None = None
 
     def compile(self, query: Query) -> CompiledQuery:
         """Words, phrases and groups at the top are terms, fields are conditions; regular expressions are left out."""
@@ -102,6 +103,7 @@ class Compiler:
         must_not: list[Engine] = []
         files = self._chats.visible_files()
         self._files = set(files) if files is not None else None
+        self._within = in_files(files) if files is not None else None
         accepted = [self._files] if self._files is not None else []
         for part in query.root.parts:
             if isinstance(part, Word):
@@ -142,24 +144,19 @@ class Compiler:
         """With the words that were probably meant, if it is misspelt: instead of a word that is in no passage, and
         beside one that is in very few.
         """
-        also = corrections(self._searcher, term.words[0], self._visible_count) if len(term.words) == 1 else []
+        also = (
+            corrections(self._searcher, term.words[0], partial(frequency, self._searcher, within=self._within))
+            if len(term.words) == 1
+            else []
+        )
         if not also:
             return [term]
         self._corrections.append(Correction(typed, tuple(also)))
-        frequency = sum(self._searcher.doc_freq("text", word) for word in also)
+        found = sum(self._searcher.doc_freq("text", word) for word in also)
         meant = either([term_query(word) for word in also])
         if not term.frequency:
-            return [QueryTerm(Engine.boost_query(meant, CORRECTED_WEIGHT), (also[0],), frequency=frequency)]
-        return [term, QueryTerm(Engine.boost_query(meant, BESIDE_WEIGHT), frequency=frequency, is_frequent=True)]
-
-    def _visible_count(self, word: str) -> int:
-        """In how many passages a word is that the asker may see."""
-        if self._files is None:
-            # Not the engine's own frequency, which includes deleted passages until segments are merged.
-            return self._searcher.search(term_query(word), limit=1).count or 0  # type: ignore[attr-defined]  # not in its stub
-        asked = {"files": {"terms": {"field": "file", "size": MOST_FILES}}}
-        buckets = self._searcher.aggregate(term_query(word), asked)["files"]["buckets"]
-        return sum(int(bucket["doc_count"]) for bucket in buckets if bucket["key"] in self._files)
+            return [QueryTerm(Engine.boost_query(meant, CORRECTED_WEIGHT), (also[0],), frequency=found)]
+        return [term, QueryTerm(Engine.boost_query(meant, BESIDE_WEIGHT), frequency=found, is_frequent=True)]
 
     def _weighed(self, term: QueryTerm) -> QueryTerm:
         """With the other forms of the word. A frequent word tells so little that they are not worth their time."""

@@ -1,7 +1,8 @@
 """Answers questions to a local store, within a scope."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Final, Protocol
 
 import apsw
 import tantivy
@@ -16,12 +17,16 @@ from backscroll.store.local.faults import guarded, guarded_items
 from backscroll.store.local.matches import ChatSizes
 from backscroll.store.local.search import Search
 from backscroll.store.local.shapes import ChatPieces
-from backscroll.store.local.text import STAGES, TextIndex, quoted
+from backscroll.store.local.spelling import corrections
+from backscroll.store.local.text import STAGES, TextIndex, frequency, in_files, quoted, words_of
 from backscroll.store.local.visible import VisibleRows
 from backscroll.store.reader import Facets, Hit, PagePosition, PendingCounts, Scope, SearchPage, StoredChat, Table
 
 if TYPE_CHECKING:
     from backscroll.store.local.reports import LocalReports
+
+MOST_CORRECTED: Final = 5
+"""For how many words of a text similar ones are looked for."""
 
 
 class OpenStore(Protocol):
@@ -122,7 +127,10 @@ class LocalReader(ChatPieces):
     @guarded
     def similar(self, word: str) -> list[str]:
         """Words of visible passages that are similar to one which is in none of them, the most frequent first."""
-        return self._store.text.similar(word, ChatRows(self.rows).visible_files())
+        searcher = self._store.text.searcher()
+        files = ChatRows(self.rows).visible_files()
+        count = partial(frequency, searcher, within=in_files(files) if files is not None else None)
+        return [found for one in words_of(word)[:MOST_CORRECTED] for found in corrections(searcher, one, count)]
 
     @guarded
     def find(self, name: str) -> list[StoredChat]:

@@ -15,7 +15,6 @@ from tantivy import Filter, Occur, Query, TextAnalyzerBuilder, Tokenizer
 
 from backscroll.conversation.passages import Role
 from backscroll.disk import private_folder
-from backscroll.query.fields import distance
 from backscroll.query.words import LONGEST_WORD, normal
 from backscroll.store.base import DamagedStoreError, PassageText, PendingPassage
 from backscroll.store.local.checked import VerifiedFiles, check_sum
@@ -39,7 +38,6 @@ WEIGHTS: Final = {
 ROLE_FACTS: Final = {role: f"role:{role}" for role in Role}
 AGENT_WEIGHT: Final = 0.9
 SEGMENT_FILES: Final = ("fast", "fieldnorm", "idx", "pos", "store", "term")
-MOST_LOOKED_AT: Final = 50_000
 HEAP: Final = 48_000_000
 
 
@@ -203,22 +201,6 @@ class TextIndex:
         self._remember()
         return self.opstamp
 
-    def similar(self, text: str, files: Sequence[int] | None) -> list[str]:
-        """Words within one or two typos of a word that is not in these files, or in any; the most frequent first."""
-        found = []
-        searcher = self.searcher()
-        for word in words_of(text)[:5]:
-            if len(word) < 4 or frequency(searcher, word, files):
-                continue
-            near = searcher.terms_with_prefix("text", word[:2], limit=MOST_LOOKED_AT)
-            slips = {other: distance(word, other) for other, _ in near if abs(len(other) - len(word)) <= 2}
-            most = 1 if len(word) < 6 else 2
-            likely = [(slips[other], -count, other) for other, count in near if slips.get(other, most + 1) <= most]
-            if files is not None:
-                likely = [(number, -frequency(searcher, other, files), other) for number, _, other in likely]
-            found += [other for _, count, other in sorted(likely) if count]
-        return found
-
     def marks(self) -> list[int]:
         """The highest passage id of each stage, from the index itself."""
         searcher = self.searcher()
@@ -283,13 +265,15 @@ def in_files(files: Sequence[int]) -> Query:
     return Query.const_score_query(Query.term_set_query(SCHEMA, "file", files), 0.0)
 
 
-def frequency(searcher: tantivy.Searcher, word: str, files: Sequence[int] | None) -> int:
-    """The number of passages with a word, in these files or in all."""
-    if files is None:
-        return searcher.doc_freq("text", word)
-    has = Query.term_query(SCHEMA, "text", word)
-    both = Query.boolean_query([(Occur.Must, has), (Occur.Must, in_files(files))])
-    return searcher.search(both, limit=1).count or 0  # type: ignore[attr-defined]  # not in its stub
+def frequency(searcher: tantivy.Searcher, word: str, within: Query | None = None) -> int:
+    """The number of passages with a word, of those that another query matches, or of all.
+
+    The engine's own frequency includes deleted passages until segments are merged.
+    """
+    query = Query.term_query(SCHEMA, "text", word)
+    if within is not None:
+        query = Query.boolean_query([(Occur.Must, query), (Occur.Must, within)])
+    return searcher.search(query, limit=1).count or 0  # type: ignore[attr-defined]  # not in its stub
 
 
 def quoted(roles: Iterable[Role]) -> str:
