@@ -178,8 +178,9 @@ def test_links_markdown_code_and_the_command_are_copied(visitor: Visitor, house:
         page.locator(".toasts p").evaluate_all("all => all.forEach(one => one.remove())")
         return str(page.evaluate("navigator.clipboard.readText()"))
 
-    page.get_by_role("button", name="Copy resume").click()
+    page.locator("#resume").click()
     assert copied("Copied resume command") == f"cd /home/ada/shop && claude --resume {LONG}"
+    page.get_by_label("More actions").click()
     page.get_by_role("button", name="Copy Markdown").click()
     chat = copied("Copied chat as Markdown")
     assert "Question 0 about the shop" in chat and f"Question {TURNS - 1} about the shop" in chat
@@ -195,11 +196,13 @@ def test_links_markdown_code_and_the_command_are_copied(visitor: Visitor, house:
 
 def test_a_chat_is_pinned_tagged_and_noted(visitor: Visitor, house: House) -> None:
     page = visitor.page(house.site, f"/chats/{SMALL}")
+    more = page.get_by_label("More actions")
+    more.click()
     page.get_by_role("button", name="Pin").click()
     expect(page.locator("#pinned-badge")).to_be_visible()
-    for name, text in (("Tag", "to keep"), ("Note", "read this again")):
-        page.locator("summary", has_text=re.compile(f"^{name}$")).click()
-        page.get_by_placeholder(f"New {name.lower()}").fill(text)
+    for name, text in (("tag", "to keep"), ("note", "read this again")):
+        more.click()
+        page.get_by_placeholder(f"New {name}").fill(text)
         page.keyboard.press("Enter")
     expect(page.locator(".chat-marks")).to_contain_text("to keep")
     expect(page.locator(".chat-marks")).to_contain_text("read this again")
@@ -208,6 +211,7 @@ def test_a_chat_is_pinned_tagged_and_noted(visitor: Visitor, house: House) -> No
     expect(page.locator(".chat-marks")).to_contain_text("to keep")
     page.get_by_role("button", name="Remove tag to keep").click()
     expect(page.locator(".chat-marks form.tag")).to_have_count(0)
+    page.get_by_label("More actions").click()
     page.get_by_role("button", name="Unpin").click()
     expect(page.locator("#pinned-badge")).to_be_hidden()
 

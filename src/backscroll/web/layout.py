@@ -5,10 +5,17 @@ from typing import Final
 
 from backscroll.errors import BackscrollError, Busy, NothingFound, UsageError
 from backscroll.query.errors import QueryError
-from backscroll.render.html.element import Html, el, join, trusted
+from backscroll.render.html.element import NOTHING, Html, el, join, trusted
+from backscroll.render.html.icons import icon, mark
 
-PLACES: Final = (("/", "Home"), ("/chats", "Chats"), ("/search", "Search"), ("/stats", "Stats"), ("/files", "Files"))
-"""The pages in the navigation bar."""
+PLACES: Final = (
+    ("/", "Home", "home"),
+    ("/chats", "Chats", "chat"),
+    ("/search", "Search", "search"),
+    ("/stats", "Stats", "chart"),
+    ("/files", "Files", "file"),
+)
+"""The pages in the navigation bar, with their icons."""
 TITLES: Final[dict[type[BackscrollError], str]] = {
     NothingFound: "Not found",
     UsageError: "Invalid request",
@@ -106,9 +113,13 @@ def search_box(text: str = "", *more: Html) -> Html:
 
 
 def _bar(here: str, query: str, *, with_search: bool) -> Html:
-    links = [el("a", name, href=address, aria_current="page" if address == here else None) for address, name in PLACES]
+    links = [
+        el("a", icon(drawing), name, href=address, aria_current="page" if address == here else None)
+        for address, name, drawing in PLACES
+    ]
     search = el(
         "form",
+        icon("search"),
         el("input", type="search", name="q", value=query or None, placeholder="Search", id="search",
            aria_label="Search everything", autocomplete="off", enterkeyhint="search"),
         el("kbd", "/", aria_hidden="true"),
@@ -117,17 +128,29 @@ def _bar(here: str, query: str, *, with_search: bool) -> Html:
     tools = join([
         el("button", el("kbd", "Ctrl K"), type="button", class_="quiet keyed", data_action="palette",
            aria_label="Open the command palette", title="Command palette (Ctrl K)", hidden=True),
-        el("button", "?", type="button", class_="quiet keyed", data_action="help", aria_label="Keyboard shortcuts",
-           title="Keyboard shortcuts (?)", hidden=True),
-        el("button", el("span", class_="half", aria_hidden="true"), type="button", class_="quiet", data_action="theme",
+        el("button", icon("keyboard"), type="button", class_="quiet keyed icon-only", data_action="help",
+           aria_label="Keyboard shortcuts", title="Keyboard shortcuts (?)", hidden=True),
+        el("button", icon("theme"), type="button", class_="quiet icon-only", data_action="theme",
            aria_label="Switch the theme", title="Theme: system, light, dark", hidden=True),
-        el("a", "Settings", href="/settings", aria_current="page" if here == "/settings" else None),
+        el("a", icon("settings"), el("span", "Settings", class_="bar-label"), href="/settings", title="Settings",
+           aria_current="page" if here == "/settings" else None),
     ])  # fmt: skip
     return el(
         "header",
-        el("a", "backscroll", href="/", class_="brand"),
+        el("a", mark(), el("span", "backscroll", class_="brand-name"), href="/", class_="brand"),
         el("nav", links, aria_label="Pages"),
         search if with_search else el("div", class_="bar-search"),
         el("div", tools, class_="bar-tools"),
         class_="bar",
+    )
+
+
+def empty_state(drawing: str, title: str, *what_to_do: object) -> Html:
+    """What stands where there is nothing to show: that there is nothing, and what to do about it."""
+    return el(
+        "div",
+        icon(drawing),
+        el("p", title, class_="empty-title"),
+        el("p", what_to_do) if what_to_do else NOTHING,
+        class_="empty",
     )

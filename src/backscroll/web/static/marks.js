@@ -46,7 +46,8 @@ function show(name, value, form) {
     if (badge) badge.hidden = value !== "1";
     if (button instanceof HTMLButtonElement) {
       button.value = value === "1" ? "0" : "1";
-      button.textContent = value === "1" ? "Unpin" : "Pin";
+      const name = button.querySelector("span") ?? button;
+      name.textContent = value === "1" ? "Unpin" : "Pin";
     }
   } else if (name === "untag") {
     form.remove();

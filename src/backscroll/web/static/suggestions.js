@@ -55,6 +55,8 @@ export function suggestFor(field) {
     const step = STEPS[event.key] ?? 0;
     if (frame.hidden) return;
     if (step) {
+      asked += 1; // the list stays as the user sees it
+      clearTimeout(timer);
       const count = optionsIn(list).length + 1; // one place is the field itself
       select(((at + 1 + step + count) % count) - 1);
     } else if (event.key === "Enter" && at >= 0) {

@@ -1,0 +1,167 @@
+"""The head of a chat's page: title, facts and marks, what one can do with the chat, and how its messages are shown."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final
+from urllib.parse import quote
+
+from backscroll.render.html.element import Html, el, join
+from backscroll.render.html.icons import icon
+from backscroll.render.html.outline import first_words, money
+from backscroll.render.html.page_data import ChatPageData
+from backscroll.render.reports import duration, short
+from backscroll.render.terminal import moment, plural
+
+LEVELS: Final = (("everything", "Everything"), ("normal", "Normal"), ("talk", "Prompts and answers"))
+FORMS: Final = (("html", "Web page"), ("md", "Markdown"), ("json", "JSON"), ("jsonl", "Original rows (JSONL)"))
+
+
+def chat_head(shown: ChatPageData, address: str) -> Html:
+    """Which chat it is, and the actions: one primary, the rest in a menu."""
+    badges = [
+        el("span", "live", class_="badge live", id="live-badge", hidden=not shown.is_live),
+        el("span", "archived", class_="badge", title="Deleted by Claude Code; kept in the archive")
+        if shown.is_archived
+        else None,
+        el("span", "pinned", class_="badge", id="pinned-badge", hidden=not shown.is_pinned),
+    ]
+    title = el("h1", el("span", first_words(shown.title, 300), class_="title"), id="chat-title")
+    return el(
+        "header",
+        el("div", title, _actions(shown, address), class_="chat-top"),
+        el("div", el("span", join(badges, " "), class_="badges"), chat_facts(shown), class_="chat-about"),
+        el("div", _tags(shown, address), [el("p", note, class_="note") for note in shown.notes], class_="chat-marks"),
+        class_="chat-head",
+    )
+
+
+def chat_toolbar() -> Html:
+    """How much is shown, and finding in the chat."""
+    levels = el(
+        "fieldset",
+        el("legend", "Detail"),
+        [el("label", el("input", type="radio", name="level", value=level, checked=level == "normal"), el("span", name))
+         for level, name in LEVELS],
+        id="levels", class_="levels", hidden=True,
+    )  # fmt: skip
+    find = el(
+        "form",
+        el("input", type="search", name="q", id="find", placeholder="Find in this chat", autocomplete="off",
+           aria_label="Find in this chat", enterkeyhint="search"),
+        el("span", id="find-count", class_="find-count", role="status"),
+        el("button", "↑", type="button", id="find-previous", class_="quiet", aria_label="Previous match"),
+        el("button", "↓", type="button", id="find-next", class_="quiet", aria_label="Next match"),
+        id="find-form", class_="find-form", role="search", aria_label="Find in this chat", hidden=True,
+    )  # fmt: skip
+    return el("div", levels, find, class_="chat-tools")
+
+
+def chat_facts(shown: ChatPageData) -> Html:
+    """Project, time, size and cost: what changes as a chat goes on."""
+    return el("p", [el("span", fact) for fact in _facts(shown)], class_="chat-facts")
+
+
+def _facts(shown: ChatPageData) -> Iterator[object]:
+    chat = shown.overview
+    if chat.project:
+        yield el("a", chat.project, href=f"/chats?q={quote(_project_query(chat.project), safe='')}", class_="mono")
+    if chat.started:
+        last = chat.last_active or chat.started
+        same_day = moment(last)[:10] == moment(chat.started)[:10]
+        yield when_of(last) if same_day else join([when_of(chat.started), " – ", when_of(last)])
+    if chat.active_seconds:
+        yield f"{duration(chat.active_seconds)} active"
+    if chat.models:
+        yield _several([model.removeprefix("claude-") for model in chat.models])
+    if chat.versions:
+        both = [chat.versions[0], *chat.versions[-1:]] if len(chat.versions) > 1 else chat.versions
+        yield el("span", "version " + " – ".join(both), title=", ".join(chat.versions))
+    if chat.git_branches:
+        yield el("span", "⎇ ", _several(chat.git_branches), class_="mono")
+    if len(chat.sessions) > 1:
+        yield plural(len(chat.sessions), "session")
+    yield plural(chat.messages, "message")
+    if shown.tokens:
+        yield f"{short(shown.tokens)} tokens"
+    if shown.cost is not None:
+        yield money(shown.cost)
+    for link in chat.pull_requests:
+        if link.pr_url and link.pr_url.startswith("https://"):
+            yield el(
+                "a", f"#{link.pr_number}" if link.pr_number else "pull request", href=link.pr_url, rel="noreferrer"
+            )
+
+
+def _project_query(project: str) -> str:
+    return f'project:"{project}"'
+
+
+def _several(names: list[str]) -> Html:
+    more = f" and {len(names) - 2} more" if len(names) > 2 else ""
+    return el("span", ", ".join(names[:2]) + more, title=", ".join(names) if more else None)
+
+
+def when_of(when: datetime) -> Html:
+    """A moment; a script says how long ago it was."""
+    exact = moment(when)
+    return el("time", f"{exact[:10]} {exact[11:16]}", datetime=exact)
+
+
+def _tags(shown: ChatPageData, address: str) -> Html:
+    own = [
+        el("form", el("input", type="hidden", name="untag", value=tag), el("span", tag),
+           el("button", "×", class_="quiet", aria_label=f"Remove tag {tag}"),
+           method="post", action=f"{address}/marks", class_="tag", data_mark=True)
+        for tag in shown.tags
+    ]  # fmt: skip
+    return join([*own, *[el("span", tag, class_="tag") for tag in shown.overview.tags if tag not in shown.tags]])
+
+
+def _actions(shown: ChatPageData, address: str) -> Html:
+    export = f"{address}/export?branch={shown.branch}"
+    resume = el(
+        "button", icon("play"), "Resume", type="button", id="resume", class_="primary", data_action="copy-resume",
+        title=f"Copy: {shown.resume}", hidden=True,
+    )  # fmt: skip
+    share = el(
+        "a", icon("share"), "Share", href=f"{export}&format=html", download=True, id="share", class_="button",
+        title="Save this chat as a web page",
+    )  # fmt: skip
+    return el("div", resume if shown.resume else None, share, _menu(shown, address, export), class_="chat-actions")
+
+
+def _menu(shown: ChatPageData, address: str, export: str) -> Html:
+    marks = f"{address}/marks"
+    pin = el(
+        "form",
+        el("button", icon("pin"), el("span", "Unpin" if shown.is_pinned else "Pin"), name="pin", class_="item",
+           value=0 if shown.is_pinned else 1, id="pin"),
+        method="post", action=marks, data_mark=True,
+    )  # fmt: skip
+    copy = el(
+        "button", icon("copy"), "Copy Markdown", type="button", data_action="copy-markdown", class_="item",
+        title="Copy the chat as Markdown", hidden=True,
+    )  # fmt: skip
+    files = [
+        el("a", icon("download"), name, href=f"{export}&format={form}", download=True, class_="item")
+        for form, name in FORMS
+    ]
+    opener = el(
+        "summary", icon("menu"), class_="button icon-only", aria_label="More actions", title="More actions ( . )"
+    )
+    items = [
+        pin,
+        _field(marks, "tag", "tag", "New tag"),
+        _field(marks, "note", "note", "New note"),
+        el("hr"),
+        copy,
+        el("p", "Export", class_="menu-label"),
+        files,
+    ]
+    return el("details", opener, el("div", items), id="more", class_="menu")
+
+
+def _field(address: str, name: str, drawing: str, what: str) -> Html:
+    """A field in a menu; Enter saves it."""
+    field = el("input", type="text", name=name, required=True, aria_label=what, placeholder=what, autocomplete="off")
+    return el("form", el("label", icon(drawing), field, class_="item"), method="post", action=address, data_mark=True)
