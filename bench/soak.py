@@ -534,7 +534,7 @@ class Soak:
     def _problem(self, name: str, library: Library) -> str | None:
         """What is wrong with what is found for a word."""
         word = self.words[name]
-        found = library.search(name, limit=5, hits=5)
+        found = library.search(f'"{name}"', limit=5, hits=5)  # as it is: a word that is not there would be corrected
         hits = [passage.hit for chat in found.chats for passage in chat.passages]
         expected = (1,) if word.copies else EXPECTED[word.state]  # a copy is there whatever becomes of the first
         # What is left of a file that was cut stands there, and in the version of it that is kept.
@@ -568,7 +568,7 @@ class Soak:
         """How long a word takes to be found."""
         word = self.words[name]
         while time.monotonic() - word.since < SETTLED:
-            if library.search(name, limit=1, hits=1).chats:
+            if library.search(f'"{name}"', limit=1, hits=1).chats:
                 self.delays.append(time.monotonic() - word.since)
                 return
             time.sleep(0.01)

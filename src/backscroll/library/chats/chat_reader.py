@@ -23,6 +23,7 @@ from backscroll.errors import BackscrollError, NothingFound
 from backscroll.files.reading import Bookmark, Change
 from backscroll.library.chats.branch_messages import BranchMessages
 from backscroll.library.chats.branch_paths import path_of, places_of
+from backscroll.library.chats.released_rows import release_rows
 from backscroll.library.chats.row_records import RowRecords
 from backscroll.library.indexing.sources import conversation_place, records_in, take_beside
 from backscroll.library.library import Library
@@ -219,7 +220,9 @@ class ChatReader:
             for path in paths:
                 rows = self._take_file(library, path)
                 if rows is None:
+                    rows_before = self.rows
                     self._load(library)
+                    release_rows(rows_before)
                     return True
                 added += [row for row in rows if row is not None]
                 is_other = is_other or bool(rows)

@@ -8,6 +8,7 @@ from typing import Final
 
 from backscroll.errors import BackscrollError
 from backscroll.library.chats.chat_reader import ChatReader
+from backscroll.library.chats.released_rows import release_rows
 from backscroll.library.library import Library
 from backscroll.store.reader import StoredChat
 
@@ -42,16 +43,25 @@ class OpenChats:
             if (found := self._opened(stored)) is not None:
                 return found
             opened = ChatReader(library, stored)
+            self._release(stored.overview.id)
             with self._lock:
                 self._open[stored.overview.id] = opened
-                self._make_room()
+            self._make_room()
             opened.catch_up(library)  # a change reported meanwhile did not reach it
             return opened
 
+    def _release(self, chat: str) -> None:
+        with self._lock:
+            rows = self._open.pop(chat).rows if chat in self._open else 0
+        release_rows(rows)
+
     def _make_room(self) -> None:
         """Release the least recently used chats while there are too many rows."""
-        while len(self._open) > 1 and sum(one.rows for one in self._open.values()) > MOST_ROWS:
-            self._open.popitem(last=False)
+        released = 0
+        with self._lock:
+            while len(self._open) > 1 and sum(one.rows for one in self._open.values()) > MOST_ROWS:
+                released += self._open.popitem(last=False)[1].rows
+        release_rows(released)
 
     def has(self, chat: StoredChat) -> bool:
         """Whether a chat is already open."""
@@ -91,10 +101,8 @@ class OpenChats:
                 try:
                     opened.take(library, [source for source, name in names.items() if name == chat])
                 except BackscrollError:
-                    with self._lock:
-                        self._open.pop(chat, None)
-        with self._lock:
-            self._make_room()  # open chats grow too
+                    self._release(chat)
+        self._make_room()  # open chats grow too
         return sorted(set(names.values()))
 
     def catch_up(self, library: Library) -> list[str]:
@@ -106,8 +114,7 @@ class OpenChats:
             try:
                 stored = library.find(name)
             except BackscrollError:
-                with self._lock:
-                    self._open.pop(name, None)
+                self._release(name)
             else:
                 sources += (file.source for file in library.reader.files_of(stored.key))
         return self.take(library, sources)
