@@ -19,7 +19,7 @@ from itertools import islice
 from typing import Final
 
 from backscroll.render.html import time_limit
-from backscroll.render.html.code import DELICATE, LANGUAGES, coloured, known, made
+from backscroll.render.html.code import DELICATE, LANGUAGES, highlight_with_note, language_names, load_lexer
 
 SOON: Final = 0.05
 WORTH_TELLING: Final = 1.0
@@ -49,7 +49,7 @@ def _folded(text: str, width: int) -> str:
 
 def word_for(language: str) -> str:
     """What a fence calls the language: one word."""
-    return next(word for word, name in known().aliases.items() if name == language and " " not in word)
+    return next(word for word, name in language_names().aliases.items() if name == language and " " not in word)
 
 
 def attempt(language: str, size: int, skip: int, limit: int, out: int) -> None:
@@ -60,7 +60,7 @@ def attempt(language: str, size: int, skip: int, limit: int, out: int) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (int(used) + limit, resource.RLIM_INFINITY))
         begun = time.process_time()
         with time_limit.timed(time.thread_time):
-            coloured(text, word)
+            highlight_with_note(text, word)
         os.write(out, json.dumps(time.process_time() - begun).encode() + b"\n")
 
 
@@ -95,7 +95,7 @@ def main() -> int:
     time_limit.LONGEST_BLOCK = SOON  # type: ignore[misc]
     is_slow = False
     for language in asked.languages or sorted(LANGUAGES):
-        made(language)  # loaded here, so that loading it is not measured
+        load_lexer(language)  # loaded here, so that loading it is not measured
         large = seconds_of(language, asked.size, asked.limit)
         slow = {unit: seconds for unit, seconds in large.items() if seconds > WORTH_TELLING}
         small = seconds_of(language, asked.size // 2, asked.limit) if slow else {}

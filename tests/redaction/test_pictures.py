@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from backscroll.redaction.pictures import without_metadata
 from backscroll.redaction.redactor import Redactor
-from backscroll.render.html.images import sniffed
+from backscroll.render.html.images import detect_media_type
 
 NOTE = b"made at 47.05,8.30 by ada"
 
@@ -69,7 +69,7 @@ def test_metadata_is_taken_out_and_nothing_else(name: str) -> None:
     assert NOTE in picture
     assert without_metadata(picture) == plain
     assert without_metadata(plain) is plain
-    assert sniffed(plain) == sniffed(picture) != None  # noqa: E711
+    assert detect_media_type(plain) == detect_media_type(picture) != None  # noqa: E711
 
 
 def test_what_is_seen_stays() -> None:
@@ -116,6 +116,6 @@ def test_real_pictures_stay_pictures(corpus: Path) -> None:
             for block in content if isinstance(content, list) else []:
                 if isinstance(block, dict) and block.get("type") == "image":
                     picture = base64.b64decode(block["source"]["data"])
-                    assert sniffed(without_metadata(picture)) == sniffed(picture)
+                    assert detect_media_type(without_metadata(picture)) == detect_media_type(picture)
                     seen += 1
     assert seen

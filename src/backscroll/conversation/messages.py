@@ -106,7 +106,7 @@ class Message:
         return rows
 
     @cached_property
-    def answered_here(self) -> dict[str, list[Block]]:
+    def server_results(self) -> dict[str, list[Block]]:
         """What the API itself answered in the same message, such as a search that it made, by the id of the call."""
         answers: dict[str, list[Block]] = {}
         for block in self.blocks:
@@ -116,7 +116,7 @@ class Message:
         return answers
 
     @cached_property
-    def place_of_picture(self) -> dict[int, tuple[Row, int]]:
+    def picture_positions(self) -> dict[int, tuple[Row, int]]:
         """The place of each picture in it or in a result, by the `id` of its block: its row, and its number there."""
         results = (call.result.row for call in self.calls.values() if call.result)
         rows = {id(row): row for row in (*self.rows, *results)}

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.render.html.ansi import LONGEST, terminal
+from backscroll.render.html.ansi import LONGEST, terminal_html
 from tests.render.html.looked import assert_harmless, look
 
 
 def shown(text: str) -> str:
     """What is in the block."""
-    return terminal(text).removeprefix('<pre class="terminal" tabindex="0">').removesuffix("</pre>")
+    return terminal_html(text).removeprefix('<pre class="terminal" tabindex="0">').removesuffix("</pre>")
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_all_other_sequences_are_dropped(sequence: str) -> None:
 
 
 def test_what_is_very_long_has_no_colours_but_all_its_text() -> None:
-    assert look(terminal("\x1b[31mab\r" * LONGEST)).text == "ab" * LONGEST
+    assert look(terminal_html("\x1b[31mab\r" * LONGEST)).text == "ab" * LONGEST
 
 
 @given(
@@ -81,9 +81,9 @@ def test_what_is_very_long_has_no_colours_but_all_its_text() -> None:
     | st.text(st.characters(codec=None))
 )
 def test_any_output_is_harmless(text: str) -> None:
-    assert_harmless(terminal(text))
+    assert_harmless(terminal_html(text))
 
 
 @given(st.text(st.characters(exclude_categories=["C", "Z"])))
 def test_plain_text_is_shown_as_it_is(text: str) -> None:
-    assert look(terminal(f"\x1b[1m{text}\x1b[0m")).text == text
+    assert look(terminal_html(f"\x1b[1m{text}\x1b[0m")).text == text

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.render.html.axes import shown_names, tick_text, ticks
+from backscroll.render.html.axes import label_positions, tick_text, ticks
 from backscroll.render.html.charts import Axis, Bar, Series, bars, heatmap, hours, lines, sparkline, stacked_bars
 from backscroll.render.html.element import Html
 from backscroll.render.html.heatmaps import level_of
@@ -68,7 +68,7 @@ def test_a_tick_reads_shortly(measure: str, value: float, told: str) -> None:
 
 @given(st.integers(0, 5000), st.integers(1, 12))
 def test_names_below_an_axis_are_few_and_evenly_apart(count: int, most: int) -> None:
-    shown = shown_names(count, most)
+    shown = label_positions(count, most)
     assert len(shown) <= most
     assert len({after - before for before, after in pairwise(shown)}) <= 1
 

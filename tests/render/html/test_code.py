@@ -10,18 +10,18 @@ from backscroll.render.html.code import (
     LONGEST_LINE,
     code,
     highlight,
-    known,
-    language_of,
-    made,
-    pieces,
-    plain,
+    highlight_lines,
+    language_names,
+    load_lexer,
+    normalize_text,
+    parse_language,
 )
 from tests.render.html.looked import assert_harmless, look
 
 
 def test_every_language_has_its_lexer() -> None:
-    assert [name for name in sorted(LANGUAGES) if made(name) is None] == []
-    assert set(known().aliases.values()) | set(known().suffixes.values()) <= LANGUAGES
+    assert [name for name in sorted(LANGUAGES) if load_lexer(name) is None] == []
+    assert set(language_names().aliases.values()) | set(language_names().suffixes.values()) <= LANGUAGES
 
 
 def test_a_language_is_known_by_its_name() -> None:
@@ -55,7 +55,7 @@ def test_what_is_unknown_is_plain(name: str) -> None:
 )
 def test_what_is_long_or_odd_is_plain(text: str) -> None:
     assert "<span" not in highlight(text, "c")
-    assert look(highlight(text, "c")).text == plain(text)
+    assert look(highlight(text, "c")).text == normalize_text(text)
 
 
 def test_what_makes_delicate_lexers_slow_is_plain() -> None:
@@ -76,7 +76,7 @@ def test_a_comment_over_several_lines_is_closed_in_each() -> None:
 
 
 def test_the_language_of_a_fence_is_a_word_or_nothing() -> None:
-    assert [language_of(name) for name in ("Python", "{.js}", " ts file=x", "", "  ", "{}", "x" * 31, "a\x00")] == [
+    assert [parse_language(name) for name in ("Python", "{.js}", " ts file=x", "", "  ", "{}", "x" * 31, "a\x00")] == [
         "python",
         "js",
         "ts",
@@ -90,8 +90,9 @@ def test_the_language_of_a_fence_is_a_word_or_nothing() -> None:
 
 @given(st.text(st.characters(codec=None), max_size=300), st.sampled_from(sorted(LANGUAGES)))
 def test_no_character_is_lost_or_added(text: str, language: str) -> None:
-    assert "\n".join("".join(piece for _, piece in line) for line in pieces(text, language)) == plain(text)
-    assert look(highlight(text, language)).text == plain(text)
+    lines = highlight_lines(text, language)
+    assert "\n".join("".join(piece for _, piece in line) for line in lines) == normalize_text(text)
+    assert look(highlight(text, language)).text == normalize_text(text)
 
 
 @given(st.text(st.characters(codec=None)), st.text(max_size=10), st.text(max_size=10))

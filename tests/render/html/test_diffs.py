@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.render.html.code import plain
-from backscroll.render.html.diffs import MOST_ROWS, DiffHunk, diff, diff_of_texts, differing, hunks_of, lines_of
+from backscroll.render.html.code import normalize_text
+from backscroll.render.html.diffs import MOST_ROWS, DiffHunk, diff, diff_hunks, diff_texts, differing_spans, split_lines
 from tests.render.html.looked import assert_harmless, look
 
 LINES = st.lists(st.sampled_from(["", "a", "b", "c d", "c e", "<x>", "    return 1"]), max_size=30).map("\n".join)
@@ -12,10 +12,10 @@ LINES = st.lists(st.sampled_from(["", "a", "b", "c d", "c e", "<x>", "    return
 
 def applied(old: str, new: str) -> list[str]:
     """What the hunks make of the old text."""
-    lines = lines_of(old)
+    lines = split_lines(old)
     out: list[str] = []
     at = 0
-    for hunk in hunks_of(old, new):
+    for hunk in diff_hunks(old, new):
         out += lines[at : hunk.old_start - 1]
         assert len(out) == hunk.new_start - 1
         at = hunk.old_start - 1
@@ -30,14 +30,14 @@ def applied(old: str, new: str) -> list[str]:
 
 @given(LINES, LINES)
 def test_the_hunks_lead_from_one_text_to_the_other(old: str, new: str) -> None:
-    assert applied(old, new) == lines_of(new)
+    assert applied(old, new) == split_lines(new)
 
 
 def test_what_would_take_long_to_compare_is_replaced_whole() -> None:
     old, new = "a\nb\n" * 500 + "x", "b\na\n" * 500 + "y"
-    (hunk,) = hunks_of(old, new)
+    (hunk,) = diff_hunks(old, new)
     assert [line[0] for line in hunk.lines] == ["-"] * 1001 + ["+"] * 1001
-    assert applied(old, new) == lines_of(new)
+    assert applied(old, new) == split_lines(new)
 
 
 def test_lines_have_the_numbers_of_their_sides_and_a_mark() -> None:
@@ -50,20 +50,20 @@ def test_lines_have_the_numbers_of_their_sides_and_a_mark() -> None:
 
 
 def test_changed_words_are_marked() -> None:
-    shown = diff_of_texts("the quick brown fox", "the slow brown foxes")
+    shown = diff_texts("the quick brown fox", "the slow brown foxes")
     assert "the <del>quick</del> brown <del>fox</del>" in shown
     assert "the <ins>slow</ins> brown <ins>foxes</ins>" in shown
 
 
 def test_words_are_marked_across_colours() -> None:
-    shown = diff_of_texts("x = call(1, 'a')\n", "x = call(2, 'a')\n", "a.py")
+    shown = diff_texts("x = call(1, 'a')\n", "x = call(2, 'a')\n", "a.py")
     assert '<del><span class="c-number">1</span></del>' in shown
     assert '<ins><span class="c-number">2</span></ins>' in shown
 
 
 def test_lines_with_little_in_common_have_no_marked_words() -> None:
-    assert differing("abc def", "something else") == ((), ())
-    assert differing("a " * 400, "b " * 400) == ((), ())
+    assert differing_spans("abc def", "something else") == ((), ())
+    assert differing_spans("a " * 400, "b " * 400) == ((), ())
 
 
 def test_long_stretches_without_a_change_are_folded() -> None:
@@ -75,9 +75,9 @@ def test_long_stretches_without_a_change_are_folded() -> None:
 
 
 def test_a_new_file_is_all_added_and_equal_texts_have_no_hunk() -> None:
-    assert look(diff_of_texts("", "a\nb\n")).text == "+a+b"
-    assert look(diff_of_texts("a\n", "")).text == "-a"
-    assert diff_of_texts("a\n", "a\n") == '<div class="diff"></div>'
+    assert look(diff_texts("", "a\nb\n")).text == "+a+b"
+    assert look(diff_texts("a\n", "")).text == "-a"
+    assert diff_texts("a\n", "a\n") == '<div class="diff"></div>'
 
 
 def test_a_very_long_diff_ends_as_plain_text_with_nothing_left_out() -> None:
@@ -95,19 +95,19 @@ def test_remarks_and_lines_without_a_mark_are_shown() -> None:
 
 @given(st.text(st.characters(codec=None)), st.text(st.characters(codec=None)), st.sampled_from(["", "a.py", "a.html"]))
 def test_any_two_texts_make_a_harmless_diff(old: str, new: str, file: str) -> None:
-    assert_harmless(diff_of_texts(old, new, file))
+    assert_harmless(diff_texts(old, new, file))
 
 
 @given(st.lists(st.text(st.characters(codec=None))), st.sampled_from(["", "a.py"]), st.integers(-5, 5))
 def test_any_hunk_is_harmless_and_whole(lines: list[str], file: str, start: int) -> None:
     seen = assert_harmless(diff([DiffHunk(start, start, lines)], file))
     for line in lines:
-        for shown in plain(line).split("\n"):
+        for shown in normalize_text(line).split("\n"):
             assert shown[1:].strip() in seen.text
 
 
 @given(LINES, LINES)
 def test_every_line_of_both_is_in_the_diff_or_the_same(old: str, new: str) -> None:
-    seen = assert_harmless(diff_of_texts(old, new, "a.py"))
-    for line in set(lines_of(old)) ^ set(lines_of(new)):
+    seen = assert_harmless(diff_texts(old, new, "a.py"))
+    for line in set(split_lines(old)) ^ set(split_lines(new)):
         assert line in seen.text

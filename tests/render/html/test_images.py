@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backscroll.render.html.images import sniffed
+from backscroll.render.html.images import detect_media_type
 
 
 def png(width: int, height: int) -> bytes:
@@ -50,25 +50,25 @@ KINDS = [
 
 @pytest.mark.parametrize(("make", "media_type"), KINDS)
 def test_the_four_kinds_are_known_by_their_bytes(make, media_type: str) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
-    assert sniffed(make(640, 480)) == media_type
+    assert detect_media_type(make(640, 480)) == media_type
 
 
 @pytest.mark.parametrize("make", [png, gif, jpeg, lossy, lossless, extended])
 def test_more_than_fifty_megapixels_are_no_picture(make) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
-    assert sniffed(make(10_000, 5_000)) is not None
-    assert sniffed(make(10_000, 5_001)) is None
+    assert detect_media_type(make(10_000, 5_000)) is not None
+    assert detect_media_type(make(10_000, 5_001)) is None
 
 
 @pytest.mark.parametrize("make", [png, gif, jpeg, lossy])
 def test_a_picture_without_pixels_is_none(make) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
-    assert sniffed(make(0, 10)) is None
+    assert detect_media_type(make(0, 10)) is None
 
 
 @pytest.mark.parametrize(("make", "needed"), [(png, 33), (gif, 13), (jpeg, 316), (lossy, 30), (extended, 30)])
 def test_a_header_that_is_cut_short_is_no_picture(make, needed: int) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
     whole = make(640, 480)
-    assert [end for end in range(needed) if sniffed(whole[:end])] == []
-    assert sniffed(whole[:needed])
+    assert [end for end in range(needed) if detect_media_type(whole[:end])] == []
+    assert detect_media_type(whole[:needed])
 
 
 @pytest.mark.parametrize(
@@ -91,9 +91,9 @@ def test_a_header_that_is_cut_short_is_no_picture(make, needed: int) -> None:  #
     ],
 )
 def test_all_else_is_no_picture(data: bytes) -> None:
-    assert sniffed(data) is None
+    assert detect_media_type(data) is None
 
 
 @given(st.sampled_from([b"", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF89a", b"RIFF\0\0\0\0WEBP"]), st.binary())
 def test_any_bytes_have_an_answer(start: bytes, rest: bytes) -> None:
-    assert sniffed(start + rest) in {None, "image/png", "image/jpeg", "image/gif", "image/webp"}
+    assert detect_media_type(start + rest) in {None, "image/png", "image/jpeg", "image/gif", "image/webp"}

@@ -1,7 +1,7 @@
-"""What a program wrote to its terminal, with its colours, as it stood there at the end.
+"""Terminal output as HTML, as it looked in the end.
 
-Only colours and the like are taken from escape sequences; all other sequences are dropped. Carriage returns and
-backspaces overwrite, so that of a progress bar its last state is left.
+Of the escape sequences, only text styles and erasing a line have an effect; all others are dropped. Carriage returns
+and backspaces overwrite, so only the last state of a progress bar is shown.
 """
 
 import re
@@ -16,33 +16,33 @@ from backscroll.render.terminal import SEQUENCES, clean
 
 
 class Style(NamedTuple):
-    """How characters look. A colour is one of sixteen, or None for the usual one."""
+    """The style of characters. A colour is one of sixteen, or None for the default."""
 
     front: int | None = None
     back: int | None = None
     effects: frozenset[str] = frozenset()
 
 
-def terminal(text: str) -> Html:
-    """Output of a terminal. What is very long is shown without colours."""
+def terminal_html(text: str) -> Html:
+    """Terminal output; very long output has no colours."""
     text = text.replace("\r\n", "\n")
-    if len(text) > LONGEST or not MOVES.search(text):
+    if len(text) > LONGEST or not CONTROLS.search(text):
         content: object = clean(text)
     else:
-        content = trusted("\n".join(map(markup, lines(text))))
+        content = trusted("\n".join(map(line_html, styled_lines(text))))
     return el("pre", content, class_="terminal", tabindex="0")
 
 
-def lines(text: str) -> Iterator[list[tuple[Style, str]]]:
-    """The lines as they look in the end, in pieces of one style. A style lasts over the end of its line."""
+def styled_lines(text: str) -> Iterator[list[tuple[Style, str]]]:
+    """The final lines, in runs of one style. A style continues on the next line."""
     style = PLAIN
     for source in text.split("\n"):
-        cells, style = written(source, style)
+        cells, style = write_line(source, style)
         yield [(look, "".join(piece for _, piece in group)) for look, group in groupby(cells, lambda cell: cell[0])]
 
 
-def written(source: str, style: Style) -> tuple[list[tuple[Style, str]], Style]:
-    """The cells of a line after all was written to it, and the style that is on at its end."""
+def write_line(source: str, style: Style) -> tuple[list[tuple[Style, str]], Style]:
+    """The final cells of a line, and the style at its end."""
     cells: list[tuple[Style, str]] = []
     at = 0
     for piece in PIECES.split(source):
@@ -50,9 +50,9 @@ def written(source: str, style: Style) -> tuple[list[tuple[Style, str]], Style]:
             continue
         if piece[0] in "\x1b\x9b":
             if chosen := SGR.fullmatch(piece):
-                style = restyled(style, chosen[1])
+                style = apply_sgr(style, chosen[1])
             elif erased := ERASE.fullmatch(piece):
-                # Who erases all of a line goes back to its start, too; blanks up to here could be made without end.
+                # Erasing a whole line also moves to its start: filling it with blanks could take unbounded memory.
                 at = 0 if erased[1] == "2" else at
                 del cells[at:]
         elif piece == "\r":
@@ -65,18 +65,18 @@ def written(source: str, style: Style) -> tuple[list[tuple[Style, str]], Style]:
     return cells, style
 
 
-def markup(line: Sequence[tuple[Style, str]]) -> str:
-    """A line as HTML."""
+def line_html(line: Sequence[tuple[Style, str]]) -> str:
+    """Render a line."""
     written = []
     for style, piece in line:
-        classes = class_of(style)
+        classes = style_classes(style)
         written.append(f'<span class="{classes}">{escape(piece)}</span>' if classes else escape(piece))
     return "".join(written)
 
 
 @lru_cache(1_000)
-def class_of(style: Style) -> str:
-    """The classes of a style; nothing for the usual one."""
+def style_classes(style: Style) -> str:
+    """The CSS classes of a style; empty for the default style."""
     front, back, effects = style
     if "inverse" in effects and (front, back) != (None, None):
         front, back, effects = back, front, effects - {"inverse"}
@@ -89,8 +89,8 @@ def class_of(style: Style) -> str:
 
 
 @lru_cache(1_000)
-def restyled(style: Style, codes: str) -> Style:
-    """The style after a sequence. Codes that we do not know change nothing."""
+def apply_sgr(style: Style, codes: str) -> Style:
+    """The style after an SGR sequence. Unknown codes have no effect."""
     front, back, effects = style
     numbers = iter([int(code[:5] or 0) if code[:5].isdigit() or not code else -1 for code in re.split("[;:]", codes)])
     for number in numbers:
@@ -98,8 +98,8 @@ def restyled(style: Style, codes: str) -> Style:
             front, back, effects = PLAIN
         elif number in EFFECTS:
             effects |= {EFFECTS[number]}
-        elif number in ENDED:
-            effects -= ENDED[number]
+        elif number in EFFECT_RESETS:
+            effects -= EFFECT_RESETS[number]
         elif 30 <= number <= 37:
             front = number - 30
         elif 40 <= number <= 47:
@@ -113,14 +113,14 @@ def restyled(style: Style, codes: str) -> Style:
         elif number == 49:
             back = None
         elif number in (38, 48, 58):
-            colour = nearest(numbers, has_space="::" in codes)
+            colour = parse_colour(numbers, has_space="::" in codes)
             front = colour if number == 38 and colour is not None else front
             back = colour if number == 48 and colour is not None else back
     return Style(front, back, effects)
 
 
-def nearest(numbers: Iterator[int], has_space: bool) -> int | None:
-    """The colour that follows, as the nearest of our sixteen. `38:2::r:g:b` names a colour space before it."""
+def parse_colour(numbers: Iterator[int], has_space: bool) -> int | None:
+    """The colour that follows, as the nearest of the sixteen. `38:2::r:g:b` has a colour space before it."""
     form = next(numbers, -1)
     if form == 5:
         index = next(numbers, -1)
@@ -129,41 +129,41 @@ def nearest(numbers: Iterator[int], has_space: bool) -> int | None:
         if index < 16:
             return index
         if index >= 232:
-            return closest(*[8 + (index - 232) * 10] * 3)
+            return nearest_colour(*[8 + (index - 232) * 10] * 3)
         cube = index - 16
-        return closest(*(0 if step == 0 else 55 + 40 * step for step in (cube // 36, cube // 6 % 6, cube % 6)))
+        return nearest_colour(*(0 if step == 0 else 55 + 40 * step for step in (cube // 36, cube // 6 % 6, cube % 6)))
     if form == 2:
         if has_space:
             next(numbers, -1)
         red, green, blue = (next(numbers, -1) for _ in range(3))
-        return closest(red, green, blue)
+        return nearest_colour(red, green, blue)
     return None
 
 
-def closest(red: int, green: int, blue: int) -> int | None:
-    """The nearest of the sixteen."""
+def nearest_colour(red: int, green: int, blue: int) -> int | None:
+    """The nearest of the sixteen colours; None if a component is out of range."""
     if not all(0 <= part <= 255 for part in (red, green, blue)):
         return None
-    distances = [(r - red) ** 2 + (g - green) ** 2 + (b - blue) ** 2 for r, g, b in SIXTEEN]
+    distances = [(r - red) ** 2 + (g - green) ** 2 + (b - blue) ** 2 for r, g, b in PALETTE]
     return distances.index(min(distances))
 
 
 LONGEST: Final = 400_000
 PLAIN: Final = Style()
-MOVES: Final = re.compile("[\x1b\x9b\r\b]")
+CONTROLS: Final = re.compile("[\x1b\x9b\r\b]")
 PIECES: Final = re.compile(f"({SEQUENCES.pattern}|[\r\b])")
 SGR: Final = re.compile(r"(?:\x1b\[|\x9b)([0-9;:]*)m")
 ERASE: Final = re.compile(r"(?:\x1b\[|\x9b)([02]?)K")
 EFFECTS: Final = {1: "bold", 2: "dim", 3: "italic", 4: "underline", 7: "inverse", 9: "strike"}
-ENDED: Final = {
+EFFECT_RESETS: Final = {
     22: {"bold", "dim"},
     23: {"italic"},
     24: {"underline"},
     27: {"inverse"},
     29: {"strike"},
 }
-# As most terminals have them; only used to find the nearest. What they look like here is said in code.css.
-SIXTEEN: Final = (
+# The colours of most terminals, only used to find the nearest. code.css says how they look here.
+PALETTE: Final = (
     *((0, 0, 0), (205, 0, 0), (0, 205, 0), (205, 205, 0), (0, 0, 238), (205, 0, 205), (0, 205, 205), (229, 229, 229)),
     *((127, 127, 127), (255, 0, 0), (0, 255, 0), (255, 255, 0), (92, 92, 255), (255, 0, 255), (0, 255, 255)),
     (255, 255, 255),

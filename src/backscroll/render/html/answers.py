@@ -22,9 +22,9 @@ from backscroll.records.kinds import Assistant
 from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.render.html.page_data import Detail, View
 from backscroll.render.html.pictures import document_note, picture
-from backscroll.render.html.plain import as_typed, cut, json_of, one_line
+from backscroll.render.html.plain import json_html, one_line, truncate, typed_text
 from backscroll.render.html.prose import prose
-from backscroll.render.html.tools import section, user_words
+from backscroll.render.html.tools import call_section, denial_reason
 
 MOST_LINES: Final = 5000
 MOST_CHARACTERS: Final = 200_000
@@ -43,7 +43,7 @@ def answer_detail(message: Message) -> Detail:
     if any(isinstance(block, Text) and block.text.strip() for block in message.blocks):
         return "talk"
     is_thought = all(_is_empty(block) for block in message.blocks)
-    if any(user_words(call) for call in message.calls.values()):
+    if any(denial_reason(call) for call in message.calls.values()):
         return "talk"
     return "everything" if is_thought and not _ended_oddly(message) else "normal"
 
@@ -51,7 +51,7 @@ def answer_detail(message: Message) -> Detail:
 def _part(block: Block, message: Message, view: View) -> Iterator[Html]:
     if isinstance(block, Text):
         if block.text.strip():
-            shown, lines = (block.text, 0) if view.whole else cut(block.text, MOST_LINES, MOST_CHARACTERS)
+            shown, lines = (block.text, 0) if view.whole else truncate(block.text, MOST_LINES, MOST_CHARACTERS)
             more = el("p", f"… {lines:,} lines; see the raw row", class_="muted") if lines else NOTHING
             yield el("div", prose(shown), more, class_="part text", data_detail="talk")
     elif isinstance(block, Thinking):
@@ -63,22 +63,22 @@ def _part(block: Block, message: Message, view: View) -> Iterator[Html]:
             call = message.calls[block.id or ""]
             if call.block is not block:
                 call = ToolCall(block, None, call.state)  # an id that was given twice: its result is shown once
-            yield section(call, message, view)
-            words = user_words(call)
+            yield call_section(call, message, view)
+            words = denial_reason(call)
             if words:
                 who = el("p", "You, rejecting it", class_="part-label")
-                yield el("div", who, as_typed(words), class_="part said", data_detail="talk")
+                yield el("div", who, typed_text(words), class_="part said", data_detail="talk")
     elif isinstance(block, WebSearchResult):
         if (block.tool_use_id or "") not in message.calls:
-            yield _odd("search result", json_of(readable_value(block.content), view.whole))
+            yield _odd("search result", json_html(readable_value(block.content), view.whole))
     elif isinstance(block, Image):
         yield _image(block, message, view)
     elif isinstance(block, Document):
         yield document_note(block)
     elif isinstance(block, UnknownBlock):
-        yield _odd(block.name, json_of(block.fields, view.whole))
+        yield _odd(block.name, json_html(block.fields, view.whole))
     elif not isinstance(block, ToolResult):
-        yield _odd(str(block.__struct_config__.tag), json_of(None))
+        yield _odd(str(block.__struct_config__.tag), json_html(None))
 
 
 def _thinking(text: str) -> Html:
@@ -90,7 +90,7 @@ def _thinking(text: str) -> Html:
 
 
 def _image(block: Image, message: Message, view: View) -> Html:
-    row, number = message.place_of_picture.get(id(block), (message.rows[0], 0))
+    row, number = message.picture_positions.get(id(block), (message.rows[0], 0))
     return picture(block, row.uuid, number, view)
 
 

@@ -7,10 +7,10 @@ from backscroll.conversation.kinds import RowKind
 from backscroll.conversation.messages import Message
 from backscroll.records.decode import fields_of, value_of
 from backscroll.records.kinds import Attachment, ChainRecord, System, User, type_of
-from backscroll.render.html.ansi import terminal
+from backscroll.render.html.ansi import terminal_html
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.page_data import Detail, View
-from backscroll.render.html.plain import cut, first_line, json_of, readable
+from backscroll.render.html.plain import first_line, json_html, readable, truncate
 from backscroll.render.html.prose import prose
 from backscroll.render.reports import duration, short
 
@@ -45,13 +45,13 @@ def aside_of(message: Message, view: View) -> Aside:
         return _note(message, record, view)
     if isinstance(record, Attachment):
         name = (record.attachment.type if record.attachment else None) or "attachment"
-        shown = _cut(message.text, view) if message.text else json_of(fields_of(record).get("attachment"), view.whole)
+        shown = _cut(message.text, view) if message.text else json_html(fields_of(record).get("attachment"), view.whole)
         return Aside(join(["Attached for the model: ", el("code", name), _hint(message.text)]), shown)
     if kind is RowKind.META or isinstance(record, User):
         text = message.text if message.text.strip() else _raw_text(record)
         return Aside(join(["Message from Claude Code to the model", _hint(text)]), _cut(text, view))
     name = type_of(record) if record is not None else "record"
-    shown = json_of(fields_of(record), view.whole) if record is not None else NOTHING
+    shown = json_html(fields_of(record), view.whole) if record is not None else NOTHING
     return Aside(join(["Unknown record ", el("code", name or "no type")]), shown)
 
 
@@ -91,7 +91,7 @@ def _api_error(record: System, view: View) -> Aside:
         told.append(f"attempt {attempt:.0f}{f' of {most:.0f}' if most else ''}")
     if record.retry_in_ms:
         told.append(f"retry after {duration(record.retry_in_ms / 1000)}")
-    return Aside(_dotted(*told), json_of(error, view.whole) if error else NOTHING, "normal", "error")
+    return Aside(_dotted(*told), json_html(error, view.whole) if error else NOTHING, "normal", "error")
 
 
 def _error_name(error: Any) -> str:  # noqa: ANN401 - whatever JSON holds
@@ -117,7 +117,7 @@ def _hook(message: Message, record: ChainRecord | None, view: View) -> Aside:
     if not isinstance(record, Attachment):
         is_blocking = message.text.lstrip().startswith(("Stop hook", "PreToolUse", "PostToolUse"))
         line = join(["Hook", _hint(message.text)])
-        return Aside(line, _cut(message.text, view, terminal), "normal" if is_blocking else "everything")
+        return Aside(line, _cut(message.text, view, terminal_html), "normal" if is_blocking else "everything")
     body = fields_of(record).get("attachment")
     body = body if isinstance(body, dict) else {}
     kind = str(body.get("type") or "hook")
@@ -125,7 +125,7 @@ def _hook(message: Message, record: ChainRecord | None, view: View) -> Aside:
     how = kind.removeprefix("hook_").replace("_", " ")
     is_blocking = "block" in kind or "stopped" in kind
     line = join(["Hook ", el("code", name), f" · {how}", _hint(message.text)])
-    shown = _cut(message.text, view, terminal) if message.text else json_of(body, view.whole)
+    shown = _cut(message.text, view, terminal_html) if message.text else json_html(body, view.whole)
     return Aside(line, shown, "normal" if is_blocking else "everything", "warn" if is_blocking else "")
 
 
@@ -138,7 +138,7 @@ def _hooks(record: System, view: View) -> Aside:
     count = record.hook_count or len(commands)
     told = [f"{count} ran" if count else "", f"{len(wrong)} failed" if wrong else ""]
     listed = el("ul", [el("li", el("code", command)) for command in commands], class_="plain-list")
-    shown = join([listed if commands else NOTHING, *[_cut(error, view, terminal) for error in wrong]])
+    shown = join([listed if commands else NOTHING, *[_cut(error, view, terminal_html) for error in wrong]])
     line = _dotted("Hooks", *told, "stopped the model" if is_stopped else "")
     return Aside(line, shown, "normal" if is_stopped else "everything")
 
@@ -153,7 +153,7 @@ def _note(message: Message, record: System, view: View) -> Aside:
     line = join([el("span", name.replace("_", " "), class_="aside-name"), _hint(text)])
     is_long = "\n" in text or len(text) > LONG_LINE
     return Aside(
-        line, _cut(text, view) if is_long else NOTHING if text else json_of(_own_fields(record), view.whole), detail
+        line, _cut(text, view) if is_long else NOTHING if text else json_html(_own_fields(record), view.whole), detail
     )
 
 
@@ -182,7 +182,7 @@ def _tagged(text: str, name: str) -> str:
 def _cut(text: str, view: View, show: Any = readable) -> Html:  # noqa: ANN401 - any of the ways to show a text
     if not text.strip():
         return NOTHING
-    shown, lines = (text, 0) if view.whole else cut(text, 200, 20_000)
+    shown, lines = (text, 0) if view.whole else truncate(text, 200, 20_000)
     more = el("p", f"{lines:,} lines; see the raw row for the rest", class_="more muted") if lines else NOTHING
     return join([show(shown), more])
 

@@ -1,4 +1,4 @@
-"""Axes: where ticks stand, how numbers read beside them, and which of many names are shown."""
+"""Chart axes: positions of ticks, labels of ticks, and which of many labels are shown."""
 
 import math
 import re
@@ -7,18 +7,18 @@ from typing import Any, Final
 
 from backscroll.render.charts import measure_text
 
-Told = Callable[[float], str]
+ValueFormat = Callable[[float], str]
 TICKS: Final = 4
-"""About how many spaces there are between ticks."""
+"""About how many intervals an axis has."""
 STEPS: Final = (1.0, 2.0, 2.5, 5.0, 10.0)
 SECONDS: Final = (
     1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400,
 )  # fmt: skip
-"""What clocks are divided by."""
+"""Round durations for time axes."""
 
 
 def ticks(most: float, *, seconds: bool = False, whole: bool = False) -> list[float]:
-    """Round numbers from 0 to the first that is not below the most there is; `whole` for what has no parts."""
+    """Round numbers from 0 to the first that is at least `most`; `whole` for counts."""
     if most <= 0 or not math.isfinite(most):
         return [0.0, 1.0]
     rough = most / TICKS
@@ -33,13 +33,13 @@ def ticks(most: float, *, seconds: bool = False, whole: bool = False) -> list[fl
     return [step * number for number in range(math.ceil(round(most / step, 9)) + 1)]
 
 
-def told_as(measure: str) -> Told:
-    """How a measure reads, by its name."""
+def measure_format(measure: str) -> ValueFormat:
+    """The function that formats values of a measure."""
     return lambda value: measure_text(measure, value)
 
 
 def tick_text(measure: str, value: float) -> str:
-    """How a round number of a measure reads beside an axis: in as few characters as it can."""
+    """The label of a tick, as short as possible."""
     if measure.endswith("_seconds"):
         return _clock(value)
     text = measure_text(measure, value)
@@ -50,23 +50,23 @@ def tick_text(measure: str, value: float) -> str:
     return re.sub(r"\.0([kMG])$", r"\1", text)
 
 
-def shown_names(count: int, most: int) -> list[int]:
-    """Which of so many names stand below an axis, at most so many, evenly apart."""
+def label_positions(count: int, most: int) -> list[int]:
+    """The indexes of the labels to show, at most `most`, evenly spaced."""
     return list(range(0, count, max(1, math.ceil(count / most)))) if count else []
 
 
 def percent(part: float) -> str:
-    """A part of the width, as SVG has it."""
+    """A share as an SVG percentage."""
     return f"{100 * part:.3f}".rstrip("0").rstrip(".") + "%"
 
 
 def pixels(value: float) -> str:
-    """A length, rounded to what is visible."""
+    """A length in pixels, rounded."""
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 def largest(values: Sequence[Any]) -> float:
-    """The largest of those that are there; 0 of none."""
+    """The largest value that is not None; 0 if there is none."""
     return max((float(value) for value in values if value is not None), default=0.0)
 
 

@@ -7,7 +7,7 @@ its size this way on every screen.
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from backscroll.render.html.axes import largest, percent, pixels, shown_names, tick_text, ticks, told_as
+from backscroll.render.html.axes import label_positions, largest, measure_format, percent, pixels, tick_text, ticks
 from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.render.html.figures import figure, figures_table, series_class
 from backscroll.render.html.heatmaps import heatmap as heatmap
@@ -156,7 +156,7 @@ def _column(axis: Axis, place: int, drawn: Sequence[Html], told: str) -> Html:
 
 
 def _told_column(axis: Axis, series: Sequence[Series], place: int, measure: str, *, with_total: bool) -> str:
-    told = told_as(measure)
+    told = measure_format(measure)
     known = [(one.name, value) for one in series if (value := one.values[place]) is not None]
     some = [(name, value) for name, value in known if value or not with_total]
     told_lines = [f"{name}: {told(value)}" for name, value in some]
@@ -184,7 +184,7 @@ def _along(
         "svg", el("title", label), el("desc", _described(axis, values, measure)), grid, drawn, _names_below(axis),
         class_="drawing", height=height, role="img", focusable="false",
     )  # fmt: skip
-    told = told_as(measure)
+    told = measure_format(measure)
     rows = [
         (name, *("" if (value := one.values[place]) is None else told(value) for one in series))
         for place, name in enumerate(axis.names)
@@ -203,7 +203,7 @@ def _names_below(axis: Axis) -> list[Html]:
     count = len(axis.names)
     is_sparse = count <= NAMES
     names = []
-    for number, place in enumerate(shown_names(count, NAMES)):
+    for number, place in enumerate(label_positions(count, NAMES)):
         if place > 0.93 * count and not is_sparse:
             continue  # it would not fit
         is_wide = (number % 2 and count > NAMES_ON_A_PHONE) or (place > 0.82 * count and not is_sparse)
@@ -214,7 +214,7 @@ def _names_below(axis: Axis) -> list[Html]:
 
 
 def _described(axis: Axis, values: Sequence[float], measure: str) -> str:
-    told = told_as(measure)
+    told = measure_format(measure)
     span = axis.names[0] if len(axis.names) == 1 else f"{axis.names[0]} to {axis.names[-1]}"
     most = largest(values)
     is_of_columns = len(values) == len(axis.names)

@@ -1,4 +1,4 @@
-"""Code with its colours. What is unknown, long or odd stays plain: colours are never worth a wait."""
+"""Syntax highlighting. Unknown, long or unusual code stays plain: highlighting must never cause a wait."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -15,50 +15,50 @@ from backscroll.render.html.time_limit import TimeLimitReached, current_time_lim
 from backscroll.render.terminal import clean
 
 Line = list[tuple[str, str]]
-"""One line in pieces: of each its kind (a class in code.css, or nothing) and its text."""
+"""A line as pieces: the CSS class (see code.css; may be empty) and the text of each."""
 
 
 def code(text: str, language: str = "", file: str = "", first_line: int | None = None) -> Html:
-    """A block of code, by the name of its language or of its file; with line numbers if the first one is given."""
-    lines, note = coloured(text, language, file)
+    """A block of code. The language or the file name selects the lexer; `first_line` adds line numbers."""
+    lines, note = highlight_with_note(text, language, file)
     said = el("p", note, class_="code-note muted") if note else NOTHING
     if first_line is None:
-        return join([el("pre", el("code", join(map(markup, lines), "\n")), class_="code", tabindex="0"), said])
-    # The numbers are drawn by the style sheet, so that they are not copied along.
+        return join([el("pre", el("code", join(map(line_html, lines), "\n")), class_="code", tabindex="0"), said])
+    # The style sheet draws the line numbers, so they are not copied.
     numbered = (
-        el("span", markup(line), class_="line", data_line=number) for number, line in enumerate(lines, first_line)
+        el("span", line_html(line), class_="line", data_line=number) for number, line in enumerate(lines, first_line)
     )
     shown = el("pre", el("code", join(numbered, "\n")), class_="code numbered", tabindex="0")
     return join([shown, said])
 
 
 def highlight(text: str, language: str = "", file: str = "") -> Html:
-    """The same, without the block around it."""
-    return join(map(markup, pieces(text, language, file)), "\n")
+    """Highlighted code without the block around it."""
+    return join(map(line_html, highlight_lines(text, language, file)), "\n")
 
 
-def pieces(text: str, language: str = "", file: str = "") -> list[Line]:
-    """The lines of a text, cut where the colour changes. The newline at the end begins no line."""
-    return coloured(text, language, file)[0]
+def highlight_lines(text: str, language: str = "", file: str = "") -> list[Line]:
+    """The highlighted lines of a text. A newline at the end does not start another line."""
+    return highlight_with_note(text, language, file)[0]
 
 
-def coloured(text: str, language: str = "", file: str = "") -> tuple[list[Line], str]:
-    """The same, and what a reader should know of the colours: that there are none, where they took too long."""
-    text = plain(text)
+def highlight_with_note(text: str, language: str = "", file: str = "") -> tuple[list[Line], str]:
+    """The highlighted lines, and a note for the reader if highlighting took too long."""
+    text = normalize_text(text)
     longest = LONGEST if current_time_limit() else LONGEST_UNTIMED
-    lexer = lexer_of(language, file) if len(text) <= longest else None
-    if lexer is None or is_odd(text, lexer.name):
-        return uncoloured(text), ""
+    lexer = get_lexer(language, file) if len(text) <= longest else None
+    if lexer is None or is_pathological(text, lexer.name):
+        return plain_lines(text), ""
     try:
-        lines = (cut_short if len(text) <= SHORT else cut_long)(text, lexer)
+        lines = (tokenize_short if len(text) <= SHORT else tokenize_long)(text, lexer)
     except TimeLimitReached:
-        return uncoloured(text), TOO_MUCH
-    return (lines, "") if lines is not None else (uncoloured(text), TOO_SLOW)
+        return plain_lines(text), PAGE_TOO_SLOW
+    return (lines, "") if lines is not None else (plain_lines(text), BLOCK_TOO_SLOW)
 
 
-def markup(line: Line) -> Html:
-    """A line as HTML."""
-    # Not by `el`: there are very many of these, and the kinds are ours.
+def line_html(line: Line) -> Html:
+    """Render a line."""
+    # Without `el`, because there are very many lines; the classes are our own.
     return trusted(
         "".join(
             f'<span class="{kind}">{escape(piece)}</span>' if kind else escape(piece)  #
@@ -67,16 +67,16 @@ def markup(line: Line) -> Html:
     )
 
 
-def plain(text: str) -> str:
-    """What is shown of a text: only its characters, and newlines that are newlines."""
+def normalize_text(text: str) -> str:
+    """The text without control characters, and with `\\n` as the only line break."""
     text = text.replace("\r\n", "\n")
     return clean(text.replace("\r", "\n")).removesuffix("\n")
 
 
-def is_odd(text: str, language: str) -> bool:
-    """Whether it is nothing that people write: very long lines, a great void, words or comments without end.
+def is_pathological(text: str, language: str) -> bool:
+    """Whether a text has very long lines, large gaps, endless words or unclosed comments.
 
-    Some lexers take the square or the cube of such lengths. With delicate ones we are stricter.
+    For such texts, some lexers take quadratic or cubic time. The check is stricter for the `DELICATE` ones.
     """
     longest = max(map(len, text.split("\n")))
     if longest > LONGEST_LINE or VOID.search(text):
@@ -88,32 +88,32 @@ def is_odd(text: str, language: str) -> bool:
     return len(text) > LONGEST / 2 or longest > 300 or any(len(run.split()) > 40 for run in SIGNS.split(text))
 
 
-def language_of(name: str) -> str:
-    """The language that a file, or the first line of a fence, names: a word that can be shown, or nothing."""
+def parse_language(name: str) -> str:
+    """The language in the info string of a fence; empty if it cannot be shown."""
     word = name.strip().split(maxsplit=1)[0].strip("{}.").lower() if name.strip() else ""
     return word if len(word) <= 30 and word.isprintable() else ""
 
 
-def cut(text: str, lexer: Lexer) -> list[Line] | None:
-    """Ask the lexer, and put neighbours of one colour together; None where that takes too long."""
+def tokenize(text: str, lexer: Lexer) -> list[Line] | None:
+    """Run the lexer, and merge neighbouring tokens of one class; None if it takes too long."""
     current = current_time_limit()
     if current is None:
-        return cut_within(text, lexer, lambda: False)
+        return tokenize_until(text, lexer, lambda: False)
     with current.block() as is_over:
-        return cut_within(text, lexer, is_over)
+        return tokenize_until(text, lexer, is_over)
 
 
-def cut_within(text: str, lexer: Lexer, is_over: Callable[[], bool]) -> list[Line] | None:
-    """The same, for as long as that is not over."""
+def tokenize_until(text: str, lexer: Lexer, is_over: Callable[[], bool]) -> list[Line] | None:
+    """Like `tokenize`, with None as soon as `is_over` returns true."""
     lines: list[Line] = [[]]
     errors = 0
     for count, (_, token, value) in enumerate(lexer.get_tokens_unprocessed(text)):
         if count % 32 == 0 and is_over():
             return None
         errors += token is Token.Error
-        if errors > MOST_ERRORS:  # it is in another language, and each of these may have cost a look at all of it
-            return uncoloured(text)
-        kind = kind_of(token)
+        if errors > MOST_ERRORS:  # the text is in another language, and each error may have cost a scan of all of it
+            return plain_lines(text)
+        kind = token_class(token)
         for number, piece in enumerate(value.split("\n")):
             if number:
                 lines.append([])
@@ -124,54 +124,54 @@ def cut_within(text: str, lexer: Lexer, is_over: Callable[[], bool]) -> list[Lin
                 line[-1] = (line[-1][0], line[-1][1] + piece)
             else:
                 line.append((kind, piece))
-    # Some lexers drop or move what they do not expect. The text is what counts.
+    # Some lexers drop or move text that they do not expect.
     is_whole = "\n".join("".join(piece for _, piece in line) for line in lines) == text
-    return lines if is_whole else uncoloured(text)
+    return lines if is_whole else plain_lines(text)
 
 
-def uncoloured(text: str) -> list[Line]:
-    """The lines, each in one piece."""
+def plain_lines(text: str) -> list[Line]:
+    """The lines without highlighting."""
     return [[("", line)] for line in text.split("\n")]
 
 
-# What was cut is kept: a page that is asked for again, or whose chat grows, is coloured once. Two shelves bound the
-# bytes (about a million characters each) as well as the count.
-cut_short: Final = lru_cache(1_000)(cut)
-cut_long: Final = lru_cache(24)(cut)
+# Cached, so that code is highlighted once when a page is reloaded or its chat grows. Two caches bound the size (about
+# a million characters each) as well as the number of entries.
+tokenize_short: Final = lru_cache(1_000)(tokenize)
+tokenize_long: Final = lru_cache(24)(tokenize)
 
 
 @cache
-def kind_of(token: Any) -> str:  # noqa: ANN401 (the tokens of pygments have no type)
-    """The class of a token, by the nearest of its parents that has one."""
+def token_class(token: Any) -> str:  # noqa: ANN401 (the tokens of pygments have no type)
+    """The CSS class of a token type, or of its nearest parent that has one."""
     while token is not Token:
-        if token in KINDS:
-            return KINDS[token]
+        if token in TOKEN_CLASSES:
+            return TOKEN_CLASSES[token]
         token = token.parent
     return ""
 
 
-def lexer_of(language: str, file: str) -> Lexer | None:
-    """The lexer for it, if it is one of those we know to behave."""
-    names = known()
+def get_lexer(language: str, file: str) -> Lexer | None:
+    """The lexer of a language or file, if it is one of `LANGUAGES`."""
+    names = language_names()
     basename = file.replace("\\", "/").rsplit("/", 1)[-1].lower()
     suffix = basename.rpartition(".")[2]
     name = (
-        names.aliases.get(language_of(language))
+        names.aliases.get(parse_language(language))
         or names.files.get(basename)
         or (names.suffixes.get(suffix) if suffix != basename else None)
     )
-    return made(name) if name else None
+    return load_lexer(name) if name else None
 
 
 @cache
-def made(name: str) -> Lexer | None:
-    """The lexer of that name. They keep nothing between two texts, so one is enough."""
+def load_lexer(name: str) -> Lexer | None:
+    """The lexer of that name. Lexers have no state, so they are cached."""
     found = find_lexer_class(name)
     return found(stripnl=False, ensurenl=False) if found else None
 
 
-class Names(NamedTuple):
-    """What languages are called, and how their files end."""
+class LanguageNames(NamedTuple):
+    """The names of lexers, by alias, file name and suffix."""
 
     aliases: dict[str, str]
     files: dict[str, str]
@@ -179,9 +179,9 @@ class Names(NamedTuple):
 
 
 @cache
-def known() -> Names:
-    """The names of our languages. Plugins are left out: they would be looked for on the disk."""
-    names = Names({}, {}, {})
+def language_names() -> LanguageNames:
+    """The names of `LANGUAGES`. Plugins are left out: pygments would search the disk for them."""
+    names = LanguageNames({}, {}, {})
     for name, aliases, patterns, _ in get_all_lexers(plugins=False):
         if name not in LANGUAGES:
             continue
@@ -197,24 +197,24 @@ def known() -> Names:
     return names
 
 
-def languages(names: Iterable[str]) -> frozenset[str]:
-    """The names, without the line breaks between them."""
+def parse_names(names: Iterable[str]) -> frozenset[str]:
+    """The names in several comma-separated lines."""
     return frozenset(name.strip() for line in names for name in line.split(",") if name.strip())
 
 
 LONGEST: Final = 40_000
 LONGEST_UNTIMED: Final = 4_000
-"""Where there is no clock: so short that the square of it is not long."""
+"""Without a clock: short enough for lexers that take quadratic time."""
 MOST_ERRORS: Final = 200
-TOO_SLOW: Final = "Shown as plain text: highlighting this block takes too long."
-TOO_MUCH: Final = "Shown as plain text: highlighting stopped after the blocks above took too long."
+BLOCK_TOO_SLOW: Final = "Shown as plain text: highlighting this block takes too long."
+PAGE_TOO_SLOW: Final = "Shown as plain text: highlighting stopped after the blocks above took too long."
 LONGEST_LINE: Final = 1_000
 SHORT: Final = 1_000
 SIGNS: Final = re.compile(r"[^\w\s$]+")
 PAIRS: Final = (("/*", "*/"), ("<!--", "-->"), ("[", "]"))
 VOID: Final = re.compile(r"\n(?:[ \t]*\n){20}|[ \t]{500}")
 
-KINDS: Final = {
+TOKEN_CLASSES: Final = {
     Comment: "c-comment",
     Comment.Preproc: "c-keyword",
     Keyword: "c-keyword",
@@ -248,7 +248,7 @@ KINDS: Final = {
     Generic.Traceback: "",
     Generic.Error: "c-removed",
 }
-LANGUAGES: Final = languages(
+LANGUAGES: Final = parse_names(
     (
         "Python, Python Traceback, Cython, JavaScript, TypeScript, TSX, JSX, JSON",
         "JSON5, HTML, XML, CSS, SCSS, Sass, LessCss, Vue, Java, Kotlin, Scala, Clojure, C, C++, F#",
@@ -260,11 +260,11 @@ LANGUAGES: Final = languages(
         "Handlebars, Prolog, VB.net",
     )
 )
-DELICATE: Final = languages(
+DELICATE: Final = parse_names(
     ("C, C++, Objective-C, Java, Kotlin, Makefile, Markdown, Matlab, LessCss, HTML, INI, Haskell, Handlebars",)
 )
-# Also for languages whose own lexer takes the cube of some lengths, or looks through all of a text before it gives the
-# first token, so that no clock can stop it; a cousin's colours will do.
+# Includes languages whose own lexer takes cubic time, or scans the whole text before the first token, so that no clock
+# can stop it; they use the lexer of a related language.
 SUFFIXES: Final = {
     "c#": "Java",
     "cs": "Java",

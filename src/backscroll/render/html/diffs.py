@@ -1,4 +1,4 @@
-"""What changed in a file: lines with their numbers, and in changed lines the words that changed."""
+"""Diffs: numbered lines, with the changed words marked in changed lines."""
 
 import re
 from collections import Counter
@@ -7,13 +7,13 @@ from difflib import SequenceMatcher
 from itertools import groupby, pairwise
 from typing import Final, NamedTuple
 
-from backscroll.render.html.code import Line, markup, pieces, plain
+from backscroll.render.html.code import Line, highlight_lines, line_html, normalize_text
 from backscroll.render.html.element import Html, el, join, trusted
 from backscroll.render.terminal import plural
 
 
 class DiffHunk(NamedTuple):
-    """Lines that changed and lines around them. Each begins with a space, `+` or `-`, or with `\\` for a remark."""
+    """Changed lines and their context. Each line starts with a space, `+` or `-`, or with `\\` for a remark."""
 
     old_start: int
     new_start: int
@@ -28,45 +28,45 @@ class DiffRow(NamedTuple):
     new: int | None
     line: Line
     changed: Sequence[tuple[int, int]] = ()
-    """Which of its characters are new or gone, where it stands against another line."""
+    """The characters that differ from the line it replaces, or that replaces it."""
 
 
 def diff(hunks: Iterable[DiffHunk], file: str = "") -> Html:
-    """The hunks of a unified diff. The name of the file is only needed for the colours."""
+    """Render the hunks of a unified diff. The file name selects the syntax highlighting."""
     shown: list[Html] = []
     left = MOST_ROWS
     for hunk in hunks:
-        lines = [line for whole in hunk.lines for line in marked(whole)]
-        rows = list(rows_of(DiffHunk(hunk.old_start, hunk.new_start, lines[:left]), file))
+        lines = [line for whole in hunk.lines for line in split_diff_line(whole)]
+        rows = list(diff_rows(DiffHunk(hunk.old_start, hunk.new_start, lines[:left]), file))
         rest = lines[left:]
         left -= len(rows)
-        # Past many rows the rest is shown without numbers and colours: a browser takes seconds for a hundred thousand.
+        # After many rows, the rest has no numbers or colours: a browser takes seconds for a hundred thousand rows.
         more = el("pre", "\n".join(rest), class_="plain", tabindex="0") if rest else None
-        shown.append(el("div", folded(rows), more, class_="hunk"))
+        shown.append(el("div", fold_unchanged(rows), more, class_="hunk"))
     return el("div", join(shown, trusted(GAP)), class_="diff")
 
 
-def diff_of_texts(old: str, new: str, file: str = "") -> Html:
-    """What became of a text. Where finding out would take long, all of the old and then all of the new."""
-    return diff(hunks_of(old, new), file)
+def diff_texts(old: str, new: str, file: str = "") -> Html:
+    """Render the difference of two texts. If comparing takes too long, all old lines, then all new lines."""
+    return diff(diff_hunks(old, new), file)
 
 
-def marked(line: str) -> Iterator[str]:
-    """The line with its mark, whatever stood in it: one that has none did not change, one of several is several."""
-    first, *more = plain(line).split("\n")
+def split_diff_line(line: str) -> Iterator[str]:
+    """The lines in a diff line, each with its mark: without a mark it is unchanged, and it may contain line breaks."""
+    first, *more = normalize_text(line).split("\n")
     mark = first[:1] if first[:1] in MARKS else " "
     yield first if first[:1] == mark else f" {first}"
     yield from (f"{mark}{rest}" for rest in more)
 
 
-def hunks_of(old: str, new: str) -> Iterator[DiffHunk]:
-    """The differences, with three lines around each."""
-    before, after = lines_of(old), lines_of(new)
-    start = common(before, after)
-    end = common(before[start:][::-1], after[start:][::-1])
+def diff_hunks(old: str, new: str) -> Iterator[DiffHunk]:
+    """The differences, with three lines of context."""
+    before, after = split_lines(old), split_lines(new)
+    start = common_prefix_length(before, after)
+    end = common_prefix_length(before[start:][::-1], after[start:][::-1])
     steps = [
         ("equal", 0, start, 0, start),
-        *compared(before[start : len(before) - end], after[start : len(after) - end], start, MOST_PAIRS),
+        *diff_opcodes(before[start : len(before) - end], after[start : len(after) - end], start, MOST_PAIRS),
         ("equal", len(before) - end, len(before), len(after) - end, len(after)),
     ]
     lines: list[str] = []
@@ -78,7 +78,7 @@ def hunks_of(old: str, new: str) -> Iterator[DiffHunk]:
             continue
         same = before[old_from:old_to]
         is_last = number == len(steps) - 1
-        lead, tail = (0 if number == 0 else AROUND), (0 if is_last else AROUND)
+        lead, tail = (0 if number == 0 else CONTEXT_LINES), (0 if is_last else CONTEXT_LINES)
         if len(same) > lead + tail:
             lines += [f" {line}" for line in same[:lead]]
             if any(line[0] != " " for line in lines):
@@ -91,10 +91,10 @@ def hunks_of(old: str, new: str) -> Iterator[DiffHunk]:
         yield DiffHunk(*first, lines)
 
 
-def compared(
+def diff_opcodes(
     before: Sequence[str], after: Sequence[str], start: int, most_pairs: int
 ) -> Iterator[tuple[str, int, int, int, int]]:
-    """The steps from one to the other, as difflib has them; one step where it would take long."""
+    """The opcodes of difflib; a single `replace` if comparing would take too long."""
     places = Counter(before)
     pairs = sum(count * places[line] for line, count in Counter(after).items())
     if len(before) + len(after) > MOST_LINES or pairs > most_pairs:
@@ -104,14 +104,14 @@ def compared(
         yield (kind, old_from + start, old_to + start, new_from + start, new_to + start)
 
 
-def lines_of(text: str) -> list[str]:
-    """The lines; no text has none."""
-    shown = plain(text)
+def split_lines(text: str) -> list[str]:
+    """The lines of a text; an empty text has none."""
+    shown = normalize_text(text)
     return shown.split("\n") if shown or text else []
 
 
-def common(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many of the first items are the same."""
+def common_prefix_length(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many items at the start are equal."""
     count = 0
     for left, right in zip(one, other, strict=False):
         if left != right:
@@ -120,10 +120,10 @@ def common(one: Sequence[str], other: Sequence[str]) -> int:
     return count
 
 
-def rows_of(hunk: DiffHunk, file: str) -> Iterator[DiffRow]:
-    """Its lines with numbers and colours. Each side is coloured as the text that it was."""
+def diff_rows(hunk: DiffHunk, file: str) -> Iterator[DiffRow]:
+    """The lines of a hunk, numbered and highlighted. The old and the new side are highlighted separately."""
     sides = {
-        side: iter(pieces("\n".join(line[1:] for line in hunk.lines if line[0] in kinds), file=file))
+        side: iter(highlight_lines("\n".join(line[1:] for line in hunk.lines if line[0] in kinds), file=file))
         for side, kinds in (("-", " -"), ("+", " +"))
     }
     old, new = hunk.old_start, hunk.new_start
@@ -143,29 +143,29 @@ def rows_of(hunk: DiffHunk, file: str) -> Iterator[DiffRow]:
 
 
 def changed_words(lines: Sequence[str]) -> dict[int, Sequence[tuple[int, int]]]:
-    """Of lines that replace others, one by one: the characters that differ, by the number of the line."""
+    """The differing characters of lines that replace one another, by index of the line."""
     changes: dict[int, Sequence[tuple[int, int]]] = {}
     removed: list[int] = []
     for mark, group in groupby(range(len(lines)), lambda number: lines[number][:1]):
         numbers = list(group)
         if mark == "+" and max(len(removed), len(numbers)) <= MOST_PAIRED:
             for old, new in zip(removed, numbers, strict=False):
-                gone, come = differing(lines[old][1:], lines[new][1:])
+                gone, come = differing_spans(lines[old][1:], lines[new][1:])
                 changes[old], changes[new] = gone, come
         removed = numbers if mark == "-" else []
     return changes
 
 
-def differing(old: str, new: str) -> tuple[Sequence[tuple[int, int]], Sequence[tuple[int, int]]]:
-    """Which characters of each differ; none if they have so little in common that it would be all."""
+def differing_spans(old: str, new: str) -> tuple[Sequence[tuple[int, int]], Sequence[tuple[int, int]]]:
+    """The differing characters of two lines; none if the lines have too little in common."""
     if len(old) + len(new) > LONGEST_LINE:
         return (), ()
     before, after = WORDS.findall(old), WORDS.findall(new)
-    start = common(before, after)
-    end = common(before[start:][::-1], after[start:][::-1])
+    start = common_prefix_length(before, after)
+    end = common_prefix_length(before[start:][::-1], after[start:][::-1])
     gone: list[tuple[int, int]] = []
     come: list[tuple[int, int]] = []
-    steps = compared(before[start : len(before) - end], after[start : len(after) - end], start, MOST_WORD_PAIRS)
+    steps = diff_opcodes(before[start : len(before) - end], after[start : len(after) - end], start, MOST_WORD_PAIRS)
     for kind, old_from, old_to, new_from, new_to in steps:
         if kind != "equal":
             gone.append((len("".join(before[:old_from])), len("".join(before[:old_to]))))
@@ -176,34 +176,36 @@ def differing(old: str, new: str) -> tuple[Sequence[tuple[int, int]], Sequence[t
     return [span for span in gone if span[0] < span[1]], [span for span in come if span[0] < span[1]]
 
 
-def folded(rows: Sequence[DiffRow]) -> Iterator[Html]:
-    """The rows, where many in a row did not change with a fold around those in the middle."""
+def fold_unchanged(rows: Sequence[DiffRow]) -> Iterator[Html]:
+    """The rows, with long unchanged stretches folded."""
     for is_same, group in groupby(rows, lambda row: row.mark == " "):
         stretch = list(group)
-        if is_same and len(stretch) > FOLDED:
-            middle = stretch[AROUND:-AROUND]
-            yield join(map(drawn, stretch[:AROUND]))
-            yield el("details", el("summary", plural(len(middle), "unchanged line")), map(drawn, middle), class_="fold")
-            yield join(map(drawn, stretch[-AROUND:]))
+        if is_same and len(stretch) > FOLD_OVER:
+            middle = stretch[CONTEXT_LINES:-CONTEXT_LINES]
+            yield join(map(row_html, stretch[:CONTEXT_LINES]))
+            yield el(
+                "details", el("summary", plural(len(middle), "unchanged line")), map(row_html, middle), class_="fold"
+            )
+            yield join(map(row_html, stretch[-CONTEXT_LINES:]))
         else:
-            yield join(map(drawn, stretch))
+            yield join(map(row_html, stretch))
 
 
-def drawn(row: DiffRow) -> Html:
-    """A row. Numbers are drawn by the style sheet, so that they are not copied along; the mark is text."""
-    # Not by `el`: there are very many of these.
+def row_html(row: DiffRow) -> Html:
+    """Render a row. The style sheet draws the line numbers, so they are not copied; the mark is text."""
+    # Without `el`, because there are very many rows.
     old, new = (f' data-line="{number}"' if number is not None else "" for number in (row.old, row.new))
     mark = row.mark if row.mark in "+-" else " "
     return trusted(
         f'<div class="row {MARKS[row.mark]}"><span class="old"{old}></span><span class="new"{new}></span>'
-        f'<span class="mark">{mark}</span><span class="text">{worded(row)}</span></div>'
+        f'<span class="mark">{mark}</span><span class="text">{row_text_html(row)}</span></div>'
     )
 
 
-def worded(row: DiffRow) -> str:
-    """The text of a row, with the words that changed in `<ins>` or `<del>`."""
+def row_text_html(row: DiffRow) -> str:
+    """The text of a row, with changed words in `<ins>` or `<del>`."""
     if not row.changed:
-        return markup(row.line)
+        return line_html(row.line)
     name = "ins" if row.mark == "+" else "del"
     out: list[str] = []
     at = 0
@@ -211,15 +213,15 @@ def worded(row: DiffRow) -> str:
     for kind, piece in row.line:
         cuts = [0, *(edge - at for edge in edges if 0 < edge - at < len(piece)), len(piece)]
         for start, end in pairwise(cuts):
-            inner = markup([(kind, piece[start:end])])
+            inner = line_html([(kind, piece[start:end])])
             is_changed = any(first <= at + start < last for first, last in row.changed)
             out.append(f"<{name}>{inner}</{name}>" if is_changed else inner)
         at += len(piece)
     return "".join(out).replace(f"</{name}><{name}>", "")
 
 
-AROUND: Final = 3
-FOLDED: Final = 12
+CONTEXT_LINES: Final = 3
+FOLD_OVER: Final = 12
 MOST_ROWS: Final = 4_000
 MOST_LINES: Final = 6_000
 MOST_PAIRS: Final = 60_000

@@ -1,6 +1,6 @@
-"""HTML that is safe by how it is made: a `str` is text and is escaped, an `Html` is markup and is not.
+"""Build HTML that is safe by construction: a `str` is text and is escaped, an `Html` is markup and is not.
 
-Nothing else turns text into markup, but for the few places that clean it themselves and say so with `trusted`.
+Only `trusted` turns text into markup without escaping; its callers sanitise the text themselves.
 """
 
 import re
@@ -20,7 +20,7 @@ class Html(str):
     __slots__ = ()
 
     def __html__(self) -> str:
-        """What notebooks ask for."""
+        """The protocol of notebooks and template engines."""
         return self
 
 
@@ -28,32 +28,32 @@ NOTHING: Final = Html("")
 
 
 def trusted(markup: str) -> Html:
-    """Markup that the caller answers for: it was cleaned, or came from nowhere but the program itself."""
+    """Mark text as safe markup: the caller has sanitised it, or it is a constant of the program."""
     return Html(markup)
 
 
 def text(value: object) -> Html:
-    """A text as markup: escaped, and without what could reorder or hide what stands around it."""
-    return value if isinstance(value, Html) else Html(_escaped(str(value)))
+    """Escape a text, and remove characters that could reorder or hide the text around it."""
+    return value if isinstance(value, Html) else Html(_escape(str(value)))
 
 
 def el(name: str, /, *children: object, **attributes: Attribute) -> Html:
-    """An element. `class_` is `class`, `data_id` is `data-id`; True is an attribute without a value, None is none."""
+    """An element. `class_` is `class`, `data_id` is `data-id`; True is an attribute without value, None omits it."""
     start = f"<{name}"
     for key, value in attributes.items():
         if value is not None and value is not False:
             start += _class(value) if key == "class_" and type(value) is str else _attribute(key, value)
     if name in VOID:
         return Html(f"{start}>")
-    return Html(f"{start}>{_joined(children)}</{name}>")
+    return Html(f"{start}>{_join(children)}</{name}>")
 
 
 def join(children: Iterable[object], between: str = "") -> Html:
-    """Several things behind one another; None is nothing."""
-    return Html(_joined(children, text(between) if between else ""))
+    """Concatenate children; None is skipped."""
+    return Html(_join(children, text(between) if between else ""))
 
 
-def _joined(children: Iterable[object], between: str = "") -> str:
+def _join(children: Iterable[object], between: str = "") -> str:
     pieces: list[str] = []
     for child in children:
         if isinstance(child, Html):
@@ -61,14 +61,14 @@ def _joined(children: Iterable[object], between: str = "") -> str:
         elif child is None:
             continue
         elif isinstance(child, str) or not isinstance(child, Iterable):
-            pieces.append(_escaped(str(child)))
+            pieces.append(_escape(str(child)))
         else:
-            pieces.append(_joined(child))
+            pieces.append(_join(child))
     return between.join(pieces)
 
 
-def _escaped(value: str) -> str:
-    # Most texts are short and need no change, and one look tells so.
+def _escape(value: str) -> str:
+    # Fast path: most texts are short and need no escaping.
     if len(value) < SHORT and PLAIN.fullmatch(value):
         return value
     return escape(clean(value), quote=True)
@@ -79,8 +79,8 @@ def _attribute(key: str, value: str | int) -> str:
     if value is True:
         return f" {name}"
     if name in ADDRESSES and not SAFE_ADDRESS.match(str(value)):
-        return ""  # a link that leads where it must not is no link
-    return f' {name}="{_escaped(str(value))}"'
+        return ""  # drop links with an unsafe scheme
+    return f' {name}="{_escape(str(value))}"'
 
 
 @lru_cache(512)
@@ -91,18 +91,18 @@ def _class(value: str) -> str:
 @lru_cache(512)
 def _name(key: str) -> str:
     name = key.rstrip("_").replace("_", "-")
-    if not NAME.fullmatch(name) or name.lower().startswith("on") or name.lower() in REFUSED:
-        raise ValueError(f"{name} is no attribute of ours")
+    if not NAME.fullmatch(name) or name.lower().startswith("on") or name.lower() in REFUSED_ATTRIBUTES:
+        raise ValueError(f"attribute {name} is not allowed")
     return name
 
 
-REFUSED: Final = frozenset({"style", "srcdoc"})
+REFUSED_ATTRIBUTES: Final = frozenset({"style", "srcdoc"})
 ADDRESSES: Final = frozenset({"href", "src", "action", "formaction"})
 SAFE_ADDRESS: Final = re.compile(
     r"(?:https?:|mailto:|data:image/(?:png|jpeg|gif|webp);base64,|[/?#.]|[\w-]+(?:[/?#.]|$)|$)", re.IGNORECASE
 )
 SHORT: Final = 200
 PLAIN: Final = re.compile(r"[ !#-%(-;=?-~]*")
-"""Printable ASCII without what HTML escapes."""
+"""Printable ASCII without the characters that HTML escapes."""
 VOID: Final = frozenset("br hr img input link meta".split())
 NAME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9-]*")

@@ -22,7 +22,7 @@ from backscroll.records.record import Record
 from backscroll.render.html.element import NOTHING, Html, el, text, trusted
 from backscroll.render.html.export_branches import MOST_TOLD_APART, Segment, forks_of, outline_of, segments_of
 from backscroll.render.html.export_documents import Shareable, json_document, markdown_document
-from backscroll.render.html.images import sniffed
+from backscroll.render.html.images import detect_media_type
 from backscroll.render.html.messages import messages_html
 from backscroll.render.html.outline import first_words, gauge, minimap, money, outline_list
 from backscroll.render.html.page_data import Detail, View
@@ -285,7 +285,7 @@ class FileLinks:
             content = base64.b64decode(data, validate=True) if isinstance(data, str) else b""
         except (binascii.Error, ValueError):
             return None
-        kind = sniffed(content)
+        kind = detect_media_type(content)
         return f"data:{kind};base64,{base64.b64encode(content).decode()}" if kind else None
 
     def agent(self, agent: str) -> None:

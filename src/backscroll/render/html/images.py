@@ -1,4 +1,4 @@
-"""What a picture is, by its own first bytes. What the transcript says of it is not believed."""
+"""Detect the media type of an image from its first bytes. The type in the transcript is not trusted."""
 
 from typing import Final, NamedTuple
 
@@ -10,10 +10,10 @@ class Size(NamedTuple):
     height: int
 
 
-def sniffed(data: bytes) -> str | None:
-    """The media type: png, jpeg, gif or webp. None for all else, for what is cut short, and for absurd sizes.
+def detect_media_type(data: bytes) -> str | None:
+    """The media type: png, jpeg, gif or webp. None for other types, truncated headers and absurd sizes.
 
-    SVG is a document that can hold scripts, and no picture here.
+    SVG is not supported, because it can contain scripts.
     """
     for magic, media_type, measure in (
         (PNG, "image/png", png_size),
@@ -29,21 +29,21 @@ def sniffed(data: bytes) -> str | None:
 
 
 def png_size(data: bytes) -> Size | None:
-    """From its header, which comes first."""
+    """Read the size from the header, the first chunk."""
     if data[8:16] != b"\0\0\0\rIHDR" or len(data) < 33:
         return None
     return Size(int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big"))
 
 
 def gif_size(data: bytes) -> Size | None:
-    """From the screen that its frames are drawn on."""
+    """Read the size of the logical screen."""
     if len(data) < 13:
         return None
     return Size(int.from_bytes(data[6:8], "little"), int.from_bytes(data[8:10], "little"))
 
 
 def jpeg_size(data: bytes) -> Size | None:
-    """From the frame header. Before it stand segments of any length, each with its length."""
+    """Read the size from the frame header, which follows segments of any length."""
     at = 2
     while at + 4 <= len(data):
         if data[at] != 0xFF:
@@ -68,7 +68,7 @@ def jpeg_size(data: bytes) -> Size | None:
 
 
 def webp_size(data: bytes) -> Size | None:
-    """From its first chunk, which has one of three forms."""
+    """Read the size from the first chunk, which has one of three formats."""
     if data[8:12] != b"WEBP" or len(data) < 30:
         return None
     kind, body = data[12:16], data[20:30]

@@ -8,13 +8,13 @@ from backscroll.conversation.messages import Message
 from backscroll.conversation.usage import SYNTHETIC
 from backscroll.records.content import Usage
 from backscroll.records.kinds import Assistant, ChainRecord
-from backscroll.render.html.ansi import terminal
+from backscroll.render.html.ansi import terminal_html
 from backscroll.render.html.answers import answer_detail, answer_parts
 from backscroll.render.html.asides import aside_of
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.page_data import Detail, Fork, View
 from backscroll.render.html.pictures import media
-from backscroll.render.html.plain import as_typed, cut, is_document, time_of
+from backscroll.render.html.plain import has_headings, time_html, truncate, typed_text
 from backscroll.render.html.prose import prose
 from backscroll.render.html.time_limit import timed
 from backscroll.render.html.tools import call_html
@@ -96,7 +96,7 @@ def _told(message: Message, view: View) -> ArticleContent:
         )
     if kind in (RowKind.PROMPT, RowKind.QUEUED):
         is_task = row.is_sidechain
-        shown = prose(text) if is_task or is_document(text) else _typed(text, view)
+        shown = prose(text) if is_task or has_headings(text) else _typed(text, view)
         who = "Task" if is_task else "You"
         return ArticleContent(who, [shown if text.strip() else NOTHING, *media(message.blocks, row.uuid, view)], "talk")
     if kind is RowKind.COMMAND:
@@ -114,26 +114,29 @@ def _told(message: Message, view: View) -> ArticleContent:
 
 
 def _typed(text: str, view: View) -> Html:
-    begin, lines = (text, 0) if view.whole else cut(text, MOST_TYPED_LINES, MOST_TYPED)
+    begin, lines = (text, 0) if view.whole else truncate(text, MOST_TYPED_LINES, MOST_TYPED)
     if not lines:
-        return as_typed(text)
+        return typed_text(text)
     rest = text[len(begin) :]
-    shown, cut_lines = cut(rest, 5000, 200_000)
+    shown, cut_lines = truncate(rest, 5000, 200_000)
     more = el("p", "See the raw row for the rest.", class_="muted") if cut_lines else NOTHING
     left = lines - begin.count("\n") - 1
     folded = el("details", el("summary", f"{left:,} more lines" if left > 1 else f"{len(rest):,} more characters"),
-                as_typed(shown), more, class_="typed-rest")  # fmt: skip
-    return join([as_typed(begin), folded])
+                typed_text(shown), more, class_="typed-rest")  # fmt: skip
+    return join([typed_text(begin), folded])
 
 
 def _output(text: str, view: View) -> Html:
     if not _says_something(text):
         return el("p", "no output", class_="muted aside-line")
-    shown, lines = (text, 0) if view.whole else cut(text)
+    shown, lines = (text, 0) if view.whole else truncate(text)
     if not lines:
-        return terminal(shown)
+        return terminal_html(shown)
     return join(
-        [terminal(shown), el("details", el("summary", f"All {lines:,} lines"), terminal(cut(text, 5000, 200_000)[0]))]
+        [
+            terminal_html(shown),
+            el("details", el("summary", f"All {lines:,} lines"), terminal_html(truncate(text, 5000, 200_000)[0])),
+        ]
     )
 
 
@@ -153,7 +156,9 @@ def _head(message: Message, view: View, before: PreviousMessage, who: str) -> Ht
         facts.append(el("span", f"Claude Code {version}", class_="version", title=title))
     name = el("span", who, class_="who") if who else NOTHING
     when = (
-        el("a", time_of(message.when), href=view.links.message(message.key), class_="when") if message.when else NOTHING
+        el("a", time_html(message.when), href=view.links.message(message.key), class_="when")
+        if message.when
+        else NOTHING
     )
     spent = _spent(message, view)
     return el(

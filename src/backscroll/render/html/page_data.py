@@ -24,19 +24,19 @@ class Links(Protocol):
         """A sub-agent's own page."""
 
     def agent_messages(self, agent: str) -> str | None:
-        """What a sub-agent said, as a fragment to be put into the page."""
+        """A fragment with a sub-agent's messages, to be inserted into the page."""
 
     def picture(self, row: str, number: int) -> str | None:
-        """A picture: the row that it stands in, and which of the pictures in that row it is, from 0."""
+        """An image, by its row and its index in that row."""
 
     def raw(self, row: str) -> str | None:
-        """The row as it was written."""
+        """The raw row."""
 
     def whole(self, call: str) -> str | None:
-        """All of a tool call and its result, as a fragment, where the page shows only the beginning."""
+        """A fragment with a tool call and its result in full, if the page truncates it."""
 
     def file(self, path: str) -> str | None:
-        """What happened to a file."""
+        """The history of a file."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class MessageChunk:
     first: str
     """The id of its first message."""
     messages: int
-    """Their number, roughly."""
+    """The number of messages, approximately."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Small things that many parts of a message are made of: texts as they are, times, links, JSON, and how much of it."""
+"""Building blocks of messages: typed text, times, links, JSON, and truncating long texts."""
 
 import json
 import re
@@ -13,19 +13,19 @@ from backscroll.render.terminal import moment
 CUT_LINES: Final = 40
 CUT_BYTES: Final = 6000
 SLACK: Final = 1.5
-"""A text that is only slightly too long is shown whole."""
+"""A text that is only slightly too long is shown in full."""
 
 
-def cut(text: str, lines: int = CUT_LINES, characters: int = CUT_BYTES) -> tuple[str, int]:
-    """As much of a text as is shown at first, and how many lines it has in all if that is not all of it."""
+def truncate(text: str, lines: int = CUT_LINES, characters: int = CUT_BYTES) -> tuple[str, int]:
+    """The part of a text to show at first, and its total number of lines; 0 if that is all of it."""
     count = text.count("\n") + 1
     if count <= lines * SLACK and len(text) <= characters * SLACK:
         return text, 0
     return "\n".join(text[:characters].split("\n", lines)[:lines]), count
 
 
-def as_typed(text: str) -> Html:
-    """What a person typed, as it was typed: line by line, with what stands in fences as code."""
+def typed_text(text: str) -> Html:
+    """Text that the user typed, line by line, with fenced code as code."""
     parts: list[Html] = []
     lines: list[str] = []
     fence = language = ""
@@ -33,41 +33,41 @@ def as_typed(text: str) -> Html:
     for line in text.split("\n"):
         mark = FENCE.match(line)
         if fence and line.rstrip() == fence:
-            parts += [_typed(lines[:begun]), code("\n".join(lines[begun + 1 :]), language)]
+            parts += [_typed_lines(lines[:begun]), code("\n".join(lines[begun + 1 :]), language)]
             fence, lines = "", []
             continue
         if not fence and mark:
             fence, language, begun = mark[1], mark[2], len(lines)
         lines.append(line)
-    return el("div", parts, _typed(lines), class_="typed")
+    return el("div", parts, _typed_lines(lines), class_="typed")
 
 
-def is_document(text: str) -> bool:
-    """Whether what was typed is a whole document, such as a plan: then its headings stand by themselves."""
+def has_headings(text: str) -> bool:
+    """Whether a typed text is a document with headings, such as a plan."""
     return len(HEADING.findall(text[:20_000])) > 1
 
 
-def json_of(value: Any, whole: bool = False) -> Html:  # noqa: ANN401 - whatever JSON holds
+def json_html(value: Any, whole: bool = False) -> Html:  # noqa: ANN401 - whatever JSON holds
     """A value as readable JSON, without very long strings such as images."""
     try:
-        written = json.dumps(value if whole else _shortened(value), ensure_ascii=False, indent=2)
+        written = json.dumps(value if whole else _shorten_strings(value), ensure_ascii=False, indent=2)
     except (RecursionError, ValueError, TypeError):
         written = "(nested too deep to be shown)"
-    shown, lines = (written, 0) if whole else cut(written, MOST_JSON_LINES, MOST_JSON)
+    shown, lines = (written, 0) if whole else truncate(written, MOST_JSON_LINES, MOST_JSON)
     more = el("p", f"{lines:,} lines in all; the rest is in the raw row", class_="more muted") if lines else NOTHING
     return join([code(shown, "json"), more])
 
 
 def readable(text: str) -> Html:
     """A text of unknown type: as JSON or prose if it looks like it, else unchanged."""
-    written = indented(text)
+    written = indent_json(text)
     if written is not None:
         return code(written, "json")
     return prose(text) if MARKDOWN.search(text) else el("pre", text, class_="plain")
 
 
-def indented(text: str) -> str | None:
-    """A text that is JSON, so that it can be read; None if it is none."""
+def indent_json(text: str) -> str | None:
+    """JSON, indented; None if the text is not JSON."""
     if len(text) > MOST_INDENTED or text.lstrip()[:1] not in ("{", "["):
         return None
     try:
@@ -76,8 +76,8 @@ def indented(text: str) -> str | None:
         return None
 
 
-def outside(address: str, name: str = "") -> Html:
-    """A link out of the house; where the address is not one of the web's, only its text."""
+def external_link(address: str, name: str = "") -> Html:
+    """A link to another site; only its text if the address is not safe to follow."""
     link = safe_link(address)
     if link is None:
         return el("span", name or address)
@@ -86,7 +86,7 @@ def outside(address: str, name: str = "") -> Html:
 
 
 def without_reminders(text: str) -> str:
-    """A tool's output without what the client added for the model."""
+    """A tool's output without the reminders that the client added for the model."""
     pieces, behind = [], 0
     while (begin := text.find(REMINDER, behind)) >= 0 and (end := text.find(REMINDER_END, begin)) >= 0:
         pieces.append(text[behind:begin].rstrip())
@@ -94,8 +94,8 @@ def without_reminders(text: str) -> str:
     return "".join([*pieces, text[behind:] if not pieces else text[behind:].rstrip()])
 
 
-def time_of(when: datetime | None) -> Html:
-    """A moment."""
+def time_html(when: datetime | None) -> Html:
+    """A `<time>` element."""
     if when is None:
         return NOTHING
     exact = moment(when)
@@ -103,31 +103,31 @@ def time_of(when: datetime | None) -> Html:
 
 
 def first_line(text: str, length: int = 120) -> str:
-    """The beginning of a text, on one line."""
+    """The first line of a text that is not blank, truncated."""
     line = next((line for line in text.split("\n") if line.strip()), "").strip()
     return line if len(line) <= length else f"{line[: length - 1]}…"
 
 
 def one_line(text: str, length: int = 160) -> str:
-    """The beginning of a text as one line, over the ends of its own."""
+    """The beginning of a text, with its line breaks replaced by spaces."""
     words = " ".join(text[: 2 * length].split())
     return words if len(words) <= length else f"{words[: length - 1]}…"
 
 
-def _typed(lines: list[str]) -> Html:
+def _typed_lines(lines: list[str]) -> Html:
     text = "\n".join(lines).strip("\n")
     return el("div", text, class_="typed-text") if text.strip() else NOTHING
 
 
-def _shortened(value: Any, depth: int = 0) -> Any:  # noqa: ANN401
+def _shorten_strings(value: Any, depth: int = 0) -> Any:  # noqa: ANN401
     if isinstance(value, str):
         return value if len(value) <= LONGEST_STRING else f"{value[:200]}… ({len(value):,} characters)"
     if depth > DEEPEST:
         return "…"
     if isinstance(value, dict):
-        return {key: _shortened(item, depth + 1) for key, item in value.items()}
+        return {key: _shorten_strings(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list):
-        return [_shortened(item, depth + 1) for item in value]
+        return [_shorten_strings(item, depth + 1) for item in value]
     return value
 
 

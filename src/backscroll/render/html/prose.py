@@ -1,7 +1,7 @@
-"""Markdown as HTML that can do no harm, and that leaves nothing out.
+"""Markdown as safe HTML that omits nothing.
 
-We write the HTML ourselves, from the events of the parser: text is escaped, tags that stand in the text are text, and
-there is nothing else. A sanitiser looks over it again all the same.
+The HTML is written from the events of the parser: text is escaped, and HTML tags in the text are text. A sanitiser
+then checks the result again.
 """
 
 import re
@@ -13,56 +13,56 @@ from typing import Any, Final
 import nh3
 import pyromark
 
-from backscroll.render.html.code import code, language_of
+from backscroll.render.html.code import code, parse_language
 from backscroll.render.html.element import Html, el, text, trusted
 from backscroll.render.terminal import clean
 
 
 def prose(markdown: str) -> Html:
-    """A text of markdown. Past some length, depth or number of parts it is shown as it was written."""
+    """Render Markdown. Very long or deeply nested text is shown as plain text."""
     source = clean(markdown.replace("\r\n", "\n").replace("\r", "\n"))
     content = None
     if len(source) <= LONGEST:
-        content = rendered(source)
+        content = render_markdown(source)
     if content is None:
         content = el("pre", source, class_="plain", tabindex="0")
     return el("div", content, class_="prose")
 
 
-def rendered(source: str) -> Html | None:
-    """The markup, or None where it would be too much."""
-    page = Page()
+def render_markdown(source: str) -> Html | None:
+    """The markup; None if the text is too large or nested too deeply."""
+    page = MarkdownWriter()
     if not page.write(PARSER.events(source)):
         return None
-    if "]:" in source and (unused := unused_definitions(source, page.labels)):
-        # `[note]: text` defines a link and is not shown. Where there is no such link, it was meant to be read.
-        source, page = unused, Page()
+    if "]:" in source and (unused := escape_unused_definitions(source, page.labels)):
+        # `[note]: text` defines a link and is not shown. If no link uses it, it was meant to be read.
+        source, page = unused, MarkdownWriter()
         if not page.write(PARSER.events(source)):
             return None
     return trusted(SANITISER.clean("".join(page.out)))
 
 
 def safe_link(url: str) -> str | None:
-    """The address, if it is one that may be followed from here: of the web or of mail."""
+    """The address, if it is safe to follow: http, https or mailto."""
     return url if len(url) <= LONGEST_LINK and SAFE_LINK.fullmatch(url) else None
 
 
-def linked(words: str) -> str:
-    """Text as markup, with links where addresses stand in it."""
+def link_addresses(words: str) -> str:
+    """Escape a text, and turn the addresses in it into links."""
     if "://" not in words:
         return text(words)
     out = []
     at = 0
     for found in ADDRESS.finditer(words):
-        url = without_stop(found[0])
+        url = strip_trailing_punctuation(found[0])
         if safe_link(url):
-            out += [text(words[at : found.start()]), start_of_link(url), text(url), "</a>"]
+            out += [text(words[at : found.start()]), link_start_tag(url), text(url), "</a>"]
             at = found.start() + len(url)
     return "".join((*out, text(words[at:])))
 
 
-def without_stop(url: str) -> str:
-    """The address without what ends the sentence around it. A bracket belongs to it if it was opened in it."""
+def strip_trailing_punctuation(url: str) -> str:
+    """The address without punctuation of the sentence around it. A bracket belongs to it if it was opened in it."""
     if len(url) > LONGEST_LINK:
         return url
     while url:
@@ -75,13 +75,13 @@ def without_stop(url: str) -> str:
     return url
 
 
-def start_of_link(url: str) -> str:
+def link_start_tag(url: str) -> str:
     """The start tag of an external link, without a referrer."""
     return f'<a href="{escape(clean(url))}" rel="noopener noreferrer nofollow" target="_blank">'
 
 
-def unused_definitions(source: str, labels: set[str]) -> str | None:
-    """The source with those definitions turned into text that no link uses; None if all are used."""
+def escape_unused_definitions(source: str, labels: set[str]) -> str | None:
+    """The source with unused link definitions escaped, so that they are shown; None if all are used."""
     definitions = PARSER.reference_definitions(source)
     starts = sorted(
         definition["span"]["start"]
@@ -95,16 +95,16 @@ def unused_definitions(source: str, labels: set[str]) -> str | None:
     return b"\\".join(data[start:end] for start, end in pairwise(edges)).decode()
 
 
-class Page:
-    """What is written so far."""
+class MarkdownWriter:
+    """Writes HTML from the events of the Markdown parser."""
 
     def __init__(self) -> None:
         self.out: list[str] = []
         self.labels: set[str] = set()
         self.links: list[str] = []
-        """Of each link and picture that is open: what ends it."""
+        """The end tags of the open links and images."""
         self.anchors = 0
-        """How many of these are real links. One cannot stand in another."""
+        """How many of these are real links. Links cannot be nested."""
         self.code: list[str] | None = None
         self.language = ""
         self.in_head = False
@@ -112,7 +112,7 @@ class Page:
         self.alignments: tuple[str, ...] = ()
 
     def write(self, events: Iterable[Any]) -> bool:
-        """Write all of them; False if there are too many, or one in another too deep."""
+        """Write all events; False if there are too many, or they are nested too deeply."""
         depth = 0
         for number, event in enumerate(events):
             if isinstance(event, str):
@@ -123,7 +123,7 @@ class Page:
                 if self.code is not None:
                     self.code.append(value)
                 else:
-                    self.out.append(text(value) if self.anchors else linked(value))
+                    self.out.append(text(value) if self.anchors else link_addresses(value))
             elif kind == "Start":
                 depth += 1
                 if depth > DEEPEST or number > MOST_EVENTS:
@@ -143,17 +143,17 @@ class Page:
         return True
 
     def start(self, tag: str | Mapping[str, Any]) -> None:
-        """Something begins."""
+        """Write the start of an element."""
         value: Any
         if isinstance(tag, str):
             name, value = tag, None
         else:
             ((name, value),) = tag.items()
         if name == "Heading":
-            self.out.append(f"<h{level(value['level'])}>")
+            self.out.append(f"<h{heading_level(value['level'])}>")
         elif name == "CodeBlock":
             self.code = []
-            self.language = language_of(value["Fenced"]) if isinstance(value, dict) else ""
+            self.language = parse_language(value["Fenced"]) if isinstance(value, dict) else ""
         elif name == "List":
             first = f' start="{int(value)}"' if value not in (None, 1) else ""
             self.out.append("<ul>" if value is None else f"<ol{first}>")
@@ -165,7 +165,7 @@ class Page:
             self.alignments = value
             self.out.append('<div class="scroll" tabindex="0"><table>')
         elif name in ("Link", "Image"):
-            self.link(value, name == "Image")
+            self.start_link(value, name == "Image")
         elif name in ("TableHead", "TableRow"):
             self.column = 0
             self.in_head = name == "TableHead"
@@ -178,15 +178,15 @@ class Page:
             self.out.append(STARTS.get(name, ""))
 
     def end(self, tag: str | Mapping[str, Any]) -> None:
-        """Something ends."""
+        """Write the end of an element."""
         if isinstance(tag, str):
             name, value = tag, None
         else:
             ((name, value),) = tag.items()
         if name == "Heading":
-            self.out.append(f"</h{level(str(value))}>\n")
+            self.out.append(f"</h{heading_level(str(value))}>\n")
         elif name == "CodeBlock":
-            self.out.append(block("".join(self.code or ()), self.language))
+            self.out.append(code_block("".join(self.code or ()), self.language))
             self.code = None
         elif name == "List":
             self.out.append("</ol>\n" if value else "</ul>\n")
@@ -199,7 +199,7 @@ class Page:
         else:
             self.out.append(ENDS.get(name, ""))
 
-    def link(self, link: Mapping[str, Any], is_image: bool) -> None:
+    def start_link(self, link: Mapping[str, Any], is_image: bool) -> None:
         """A link. Images become links too: loading one would reveal that the page is being read."""
         url = link["dest_url"]
         if link["link_type"] == "Email" and not url.lower().startswith("mailto:"):
@@ -207,11 +207,11 @@ class Page:
         if link["id"]:
             self.labels.add(link["id"].casefold())
         if not self.anchors and safe_link(url):
-            self.out.append(start_of_link(url))
+            self.out.append(link_start_tag(url))
             self.links.append("</a>")
             self.anchors += 1
         elif not self.anchors and url and RELATIVE.fullmatch(url) and len(url) <= LONGEST_LINK:
-            # It leads nowhere from here; but which file was meant is worth knowing.
+            # A relative link leads nowhere from here, but its target is worth showing.
             self.out.append(f'<span title="{text(url)}">')
             self.links.append("</span>")
         else:
@@ -220,8 +220,8 @@ class Page:
             self.out.append("image: ")
 
 
-def block(source: str, language: str) -> str:
-    """A block of code, in a frame that a copy button can be put into."""
+def code_block(source: str, language: str) -> str:
+    """A block of code in a frame with room for a copy button."""
     return el(
         "figure",
         code(source, language),
@@ -230,8 +230,8 @@ def block(source: str, language: str) -> str:
     )
 
 
-def level(name: str) -> int:
-    """The level of a heading: the page has the first two for itself."""
+def heading_level(name: str) -> int:
+    """The level of a heading; the page itself uses the first two."""
     return min(6, int(name[1]) + 2)
 
 

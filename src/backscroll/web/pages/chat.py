@@ -18,7 +18,7 @@ from backscroll.library.marks import Marks, change_marks
 from backscroll.render.documents import markdown_of
 from backscroll.render.html.chat import agent_page, beside, chat_page
 from backscroll.render.html.element import Html
-from backscroll.render.html.images import sniffed
+from backscroll.render.html.images import detect_media_type
 from backscroll.render.html.messages import call_html, message_html, messages_html
 from backscroll.render.markdown import markdown
 from backscroll.render.parts import PartFilter, parts_of
@@ -158,7 +158,7 @@ def shown_picture(request: PageRequest) -> Response:
     number = request.path("number")
     at = int(number) if number.isdecimal() and len(number) < 5 else len(found)
     data = bytes_of(found[at]) if at < len(found) else None
-    kind = sniffed(data) if data else None
+    kind = detect_media_type(data) if data else None
     if data is None or kind is None:
         raise NothingFound("this image does not exist, or its format is not supported", "see the raw row")
     return Response(data, media_type=kind, headers={"Cache-Control": "private, max-age=3600"})

@@ -7,7 +7,7 @@ from backscroll.library.analytics.touched import FileCallRow, PromptFinder, Type
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.library import Library
 from backscroll.render.html.code import code
-from backscroll.render.html.diffs import DiffHunk, diff, diff_of_texts
+from backscroll.render.html.diffs import DiffHunk, diff, diff_texts
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.terminal import clean_line, moment
 from backscroll.web.pages.chat_rows import when
@@ -143,7 +143,7 @@ def _requested(texts: Texts, file: str, call: FileCallRow) -> tuple[Html, int]:
         return join([code(text, file=file, first_line=1), cut]), text.count("\n") + 1
     if not given.replacements:
         return el("p", "The changed lines are not recorded.", class_="muted"), 0
-    shown = [diff_of_texts(one.old[:LONGEST_TEXT], one.new[:LONGEST_TEXT], file) for one in given.replacements]
+    shown = [diff_texts(one.old[:LONGEST_TEXT], one.new[:LONGEST_TEXT], file) for one in given.replacements]
     return join(shown), sum(one.old.count("\n") + one.new.count("\n") + 2 for one in given.replacements)
 
 

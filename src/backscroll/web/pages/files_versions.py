@@ -10,8 +10,8 @@ from typing import Final
 from backscroll.errors import NothingFound
 from backscroll.library.analytics.touched import FileCallRow, PromptFinder
 from backscroll.library.chats.file_versions import FileState, History, history, seen_at
-from backscroll.render.html.code import code, markup, pieces, plain
-from backscroll.render.html.diffs import diff_of_texts
+from backscroll.render.html.code import code, highlight_lines, line_html, normalize_text
+from backscroll.render.html.diffs import diff_texts
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.time_limit import timed
 from backscroll.render.terminal import clean_line, plural
@@ -64,7 +64,7 @@ def origins(contents: Sequence[str | None]) -> list[int]:
     brought: list[int] = []
     for number, content in enumerate(contents, start=1):
         if content is not None:
-            fresh = plain(content).split("\n")
+            fresh = normalize_text(content).split("\n")
             brought = _carried(known, brought, fresh, number)
             known = fresh
     return brought
@@ -140,7 +140,7 @@ def _body(file: str, seen: FileState, *, as_diff: bool) -> Html:
         if seen.before == content:
             return el("p", "Nothing changed.", class_="muted")
         with timed(thread_time):
-            return diff_of_texts(seen.before, content, file)
+            return diff_texts(seen.before, content, file)
     with timed(thread_time):
         return _text(file, content)
 
@@ -195,7 +195,7 @@ def _every_version(file: str, found: History, seen: FileState) -> Html:
 
 def _origins(request: PageRequest, file: str, found: History, seen: FileState, contents: Sequence[str | None]) -> Html:
     with timed(thread_time):
-        drawn = [markup(line) for line in pieces(seen.version.content or "", file=file)]
+        drawn = [line_html(line) for line in highlight_lines(seen.version.content or "", file=file)]
     brought = origins(contents)[: len(drawn)]
     titles, prompts = request.library.titles(), PromptFinder(request.library)
     names: dict[int, Html] = {}

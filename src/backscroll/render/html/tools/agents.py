@@ -13,17 +13,17 @@ from backscroll.render.reports import short
 from backscroll.render.terminal import plural
 
 
-def agent(called: CallReader) -> CallView:
-    """Task, Agent: what a sub-agent was told, what it answered, and the way to all that it said."""
-    asked = agent_call(called.call.block)
-    found = called.view.agents.get(called.call.id)
-    told = agent_result(called.call.result.details) if called.call.result else None
-    # A result may name an agent whose file is gone: then there is nothing to be opened.
-    name = found.id if found else (told.agent_id if told and told.agent_id in called.view.inline else None)
+def agent(reader: CallReader) -> CallView:
+    """Task, Agent: a sub-agent's task and answer, and a link to its messages."""
+    asked = agent_call(reader.call.block)
+    found = reader.view.agents.get(reader.call.id)
+    told = agent_result(reader.call.result.details) if reader.call.result else None
+    # A result can name an agent whose file was deleted; then there is nothing to open.
+    name = found.id if found else (told.agent_id if told and told.agent_id in reader.view.inline else None)
     kind = (found.type if found else None) or asked.subagent_type or "agent"
-    is_async = called.fields.get("isAsync") is True
-    answer = "" if called.has_failed or is_async else _answer(called)
-    facts = [kind, *_totals(called), *(["in the background"] if is_async else [])]
+    is_async = reader.details.get("isAsync") is True
+    answer = "" if reader.has_failed or is_async else _answer(reader)
+    facts = [kind, *_totals(reader), *(["in the background"] if is_async else [])]
     task = (
         el("details", el("summary", "What it was told"), prose(asked.prompt), class_="agent-task")
         if asked.prompt
@@ -31,20 +31,20 @@ def agent(called: CallReader) -> CallView:
     )
     parts = [
         task,
-        label("its answer", called.prose(answer)) if answer else NOTHING,
-        _conversation(called, name, len(found.calls) if found else 0) if name else NOTHING,
+        label("its answer", reader.prose(answer)) if answer else NOTHING,
+        _conversation(reader, name, len(found.calls) if found else 0) if name else NOTHING,
     ]
-    return CallView(parts=parts, facts=" · ".join(facts), words=first_line(asked.description or called.about))
+    return CallView(parts=parts, facts=" · ".join(facts), words=first_line(asked.description or reader.about))
 
 
-def _answer(called: CallReader) -> str:
-    texts = [block.text for block in called.result_blocks if isinstance(block, Text)]
-    texts = texts or [called.output]
+def _answer(reader: CallReader) -> str:
+    texts = [block.text for block in reader.result_blocks if isinstance(block, Text)]
+    texts = texts or [reader.output]
     return "\n\n".join(text for text in texts if text.strip() and not BOOKKEEPING.match(text.strip()))
 
 
-def _totals(called: CallReader) -> list[str]:
-    calls, tokens = (_number(called.fields.get(name)) for name in ("totalToolUseCount", "totalTokens"))
+def _totals(reader: CallReader) -> list[str]:
+    calls, tokens = (_number(reader.details.get(name)) for name in ("totalToolUseCount", "totalTokens"))
     told = (plural(round(calls), "call") if calls else "", f"{short(tokens)} tokens" if tokens else "")
     return [word for word in told if word]
 
@@ -53,9 +53,9 @@ def _number(value: Any) -> float:  # noqa: ANN401 - whatever JSON holds
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < MOST else 0
 
 
-def _conversation(called: CallReader, name: str, calls: int) -> Html:
-    links = called.view.links
-    page, source, here = links.agent(name), links.agent_messages(name), called.view.inline.get(name)
+def _conversation(reader: CallReader, name: str, calls: int) -> Html:
+    links = reader.view.links
+    page, source, here = links.agent(name), links.agent_messages(name), reader.view.inline.get(name)
     way = el("a", "Open as a page", href=page, class_="agent-page") if page else NOTHING
     if here is None and source is None:
         return el("p", way, class_="agent-way") if page else NOTHING

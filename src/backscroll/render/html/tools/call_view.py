@@ -1,4 +1,4 @@
-"""A tool call for the views: its input and result, and how long parts are cut."""
+"""What the views of tool calls share: reading the input and result, and truncating long parts."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from backscroll.render.html.code import code
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.page_data import View
 from backscroll.render.html.pictures import picture
-from backscroll.render.html.plain import CUT_BYTES, CUT_LINES, cut, indented, readable, without_reminders
+from backscroll.render.html.plain import CUT_BYTES, CUT_LINES, indent_json, readable, truncate, without_reminders
 from backscroll.render.html.prose import prose
 from backscroll.render.parts import call_title, result_text
 
@@ -25,7 +25,7 @@ class CallView(NamedTuple):
     about: str = ""
     """Its subject, on one line: a file, a command, a pattern."""
     parts: Sequence[Html] = ()
-    """The expanded contents."""
+    """Its contents when expanded."""
     facts: str = ""
     """The result, in a few words."""
     words: str = ""
@@ -53,14 +53,14 @@ class CallReader:
         return value if isinstance(value, dict) else {}
 
     @cached_property
-    def result(self) -> Any:  # noqa: ANN401 - whatever JSON holds
+    def recorded_result(self) -> Any:  # noqa: ANN401 - whatever JSON holds
         """The details of the result that the client recorded, besides the text for the model."""
         return readable_value(self.call.result.details) if self.call.result else None
 
     @property
-    def fields(self) -> dict[str, Any]:
+    def details(self) -> dict[str, Any]:
         """The same, if it is an object."""
-        return self.result if isinstance(self.result, dict) else {}
+        return self.recorded_result if isinstance(self.recorded_result, dict) else {}
 
     @cached_property
     def output(self) -> str:
@@ -100,13 +100,13 @@ class CallReader:
         """The link to the full call."""
         return self.view.links.whole(self.call.id)
 
-    def asked(self, *names: str) -> str:
-        """The first of these input fields that has a text."""
-        return text_in(self.input, *names)
+    def input_text(self, *names: str) -> str:
+        """The first of these input fields that is a non-empty string."""
+        return first_text(self.input, *names)
 
-    def told(self, *names: str) -> str:
-        """The first of these fields of the recorded result that has a text."""
-        return text_in(self.fields, *names)
+    def detail_text(self, *names: str) -> str:
+        """The first of these fields of the recorded details that is a non-empty string."""
+        return first_text(self.details, *names)
 
     def short_path(self, path: str) -> str:
         """A path relative to the working directory."""
@@ -118,17 +118,19 @@ class CallReader:
             else path
         )
 
-    def cut(self, text: str, show: Callable[[str], Html], lines: int = CUT_LINES, characters: int = CUT_BYTES) -> Html:
-        """A text, cut if it is long, with a link to all of it."""
-        shown, count = (text, 0) if self.view.whole else cut(text, lines, characters)
+    def truncate(
+        self, text: str, show: Callable[[str], Html], lines: int = CUT_LINES, characters: int = CUT_BYTES
+    ) -> Html:
+        """A text, truncated if it is long, with a link to the rest."""
+        shown, count = (text, 0) if self.view.whole else truncate(text, lines, characters)
         return join([show(shown), self.more(count)]) if count else show(shown)
 
     def prose(self, text: str) -> Html:
-        """A prose text; more of it is shown than of output."""
-        return self.cut(text, prose, PROSE_LINES, PROSE_BYTES)
+        """Markdown; more of it is shown than of output."""
+        return self.truncate(text, prose, PROSE_LINES, PROSE_BYTES)
 
     def more(self, lines: int) -> Html:
-        """The link to the rest of a text that was cut."""
+        """The link to the rest of a truncated text."""
         label = f"Show all {lines:,} lines" if lines > 1 else "Show all"
         link = self.whole_link
         if link is None:
@@ -136,30 +138,30 @@ class CallReader:
         return el("a", label, class_="more", href=link, data_fill=link)
 
     def code(self, text: str, language: str = "", file: str = "", first_line: int | None = None) -> Html:
-        """Code, cut where it is long."""
-        return self.cut(text, lambda shown: code(shown, language, file, first_line))
+        """Code, truncated if it is long."""
+        return self.truncate(text, lambda shown: code(shown, language, file, first_line))
 
     def readable(self, text: str) -> Html:
-        """A text of unknown type. JSON is formatted before it is cut, because half of it would not parse."""
-        written = indented(text)
-        return self.cut(text, readable) if written is None else self.code(written, "json")
+        """A text of unknown type. JSON is formatted before it is truncated, because half of it would not parse."""
+        written = indent_json(text)
+        return self.truncate(text, readable) if written is None else self.code(written, "json")
 
     def pictures(self) -> list[Html]:
         """The pictures in the result."""
         if self.call.result is None:
             return []
         here = [block for block in self.result_blocks if isinstance(block, Image)]
-        known, unknown = self.message.place_of_picture if here else {}, (self.call.result.row, 0)
+        known, unknown = self.message.picture_positions if here else {}, (self.call.result.row, 0)
         places = ((block, *known.get(id(block), unknown)) for block in here)
         return [picture(block, row.uuid, number, self.view) for block, row, number in places]
 
-    def answered_here(self) -> list[Block]:
+    def server_results(self) -> list[Block]:
         """Results of server-side tools in the same message: a search or a fetched page."""
-        return self.message.answered_here.get(self.call.id, [])
+        return self.message.server_results.get(self.call.id, [])
 
 
-def text_in(fields: dict[str, Any], *names: str) -> str:
-    """The first of these fields that is a text and says something."""
+def first_text(fields: dict[str, Any], *names: str) -> str:
+    """The first of these fields that is a non-empty string."""
     return next((value for name in names if isinstance(value := fields.get(name), str) and value), "")
 
 

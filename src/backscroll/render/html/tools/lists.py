@@ -1,4 +1,4 @@
-"""Tools that keep a list of what is to be done, ask the user, or propose a plan."""
+"""Tools that keep a task list, ask the user, or propose a plan."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -6,42 +6,42 @@ from typing import Any, Final
 from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.render.html.plain import first_line
 from backscroll.render.html.prose import prose
-from backscroll.render.html.tools.call_view import CallReader, CallView, label, text_in
+from backscroll.render.html.tools.call_view import CallReader, CallView, first_text, label
 
 
-def todos(called: CallReader) -> CallView:
+def todos(reader: CallReader) -> CallView:
     """TodoWrite: the list, and what changed in it."""
-    items = _items(called.fields.get("newTodos")) or _items(called.input.get("todos"))
-    old = {text_in(item, "content"): _status(item) for item in _items(called.fields.get("oldTodos"))}
-    shown = [_item(text_in(item, "content"), _status(item), _changed(item, old)) for item in items]
-    now = {text_in(item, "content") for item in items}
+    items = _items(reader.details.get("newTodos")) or _items(reader.input.get("todos"))
+    old = {first_text(item, "content"): _status(item) for item in _items(reader.details.get("oldTodos"))}
+    shown = [_item(first_text(item, "content"), _status(item), _todo_change(item, old)) for item in items]
+    now = {first_text(item, "content") for item in items}
     gone = [_item(text, "deleted", "removed from the list") for text in old if text and text not in now]
     done = sum(_status(item) == "completed" for item in items)
-    doing = next((text_in(item, "activeForm", "content") for item in items if _status(item) == "in_progress"), "")
+    doing = next((first_text(item, "activeForm", "content") for item in items if _status(item) == "in_progress"), "")
     return CallView(
         "", [_checklist([*shown, *gone])], f"{done} of {len(items)} done", words=first_line(doing) or "the list"
     )
 
 
-def made(called: CallReader) -> CallView:
-    """TaskCreate: one more thing to be done."""
-    subject, description = called.asked("subject"), called.asked("description")
-    task = called.fields.get("task")
-    number = text_in(task, "id") if isinstance(task, dict) else ""
+def task_create(reader: CallReader) -> CallView:
+    """TaskCreate: a new task."""
+    subject, description = reader.input_text("subject"), reader.input_text("description")
+    task = reader.details.get("task")
+    number = first_text(task, "id") if isinstance(task, dict) else ""
     item = _item(subject, "pending", "new", number)
     more = prose(description) if description else NOTHING
     return CallView("", [_checklist([item]), more], f"#{number}" if number else "", words=first_line(subject))
 
 
-def changed(called: CallReader) -> CallView:
-    """TaskUpdate: how far something came."""
-    number = called.asked("taskId") or str(called.input.get("taskId", ""))
-    change = called.fields.get("statusChange")
+def task_update(reader: CallReader) -> CallView:
+    """TaskUpdate: the new state of a task."""
+    number = reader.input_text("taskId") or str(reader.input.get("taskId", ""))
+    change = reader.details.get("statusChange")
     change = change if isinstance(change, dict) else {}
-    before, after = text_in(change, "from"), text_in(change, "to") or called.asked("status")
+    before, after = first_text(change, "from"), first_text(change, "to") or reader.input_text("status")
     told = " → ".join(WORDS.get(word, word) for word in (before, after) if word)
-    others = {name: value for name, value in called.input.items() if name not in ("taskId", "status")}
-    subject = called.asked("subject")
+    others = {name: value for name, value in reader.input.items() if name not in ("taskId", "status")}
+    subject = reader.input_text("subject")
     shown = _checklist([_item(subject or f"Task {number}", after or "pending", told, number)])
     rest = [
         label(name, str(value) if not isinstance(value, list) else ", ".join(map(str, value)))
@@ -51,37 +51,37 @@ def changed(called: CallReader) -> CallView:
     return CallView("", [shown, *rest], told or ", ".join(others), words=words)
 
 
-def tasks(called: CallReader) -> CallView:
-    """TaskList, TaskGet: what is to be done."""
-    one = called.fields.get("task")
-    items = _items(called.fields.get("tasks")) or _items([one])
-    shown = [_item(text_in(item, "subject"), _status(item), "", text_in(item, "id")) for item in items]
+def tasks(reader: CallReader) -> CallView:
+    """TaskList, TaskGet: the tasks."""
+    one = reader.details.get("task")
+    items = _items(reader.details.get("tasks")) or _items([one])
+    shown = [_item(first_text(item, "subject"), _status(item), "", first_text(item, "id")) for item in items]
     done = sum(_status(item) == "completed" for item in items)
     if not items:
-        return CallView(called.about, [el("p", called.output, class_="muted")] if called.output else [])
+        return CallView(reader.about, [el("p", reader.output, class_="muted")] if reader.output else [])
     return CallView("", [_checklist(shown)], f"{done} of {len(items)} done", words="the list")
 
 
-def questions(called: CallReader) -> CallView:
-    """AskUserQuestion: what was asked, and what was chosen."""
-    answers = called.fields.get("answers")
+def questions(reader: CallReader) -> CallView:
+    """AskUserQuestion: the questions, and the options that the user chose."""
+    answers = reader.details.get("answers")
     answers = answers if isinstance(answers, dict) else {}
-    asked = _items(called.input.get("questions")) or _items(called.fields.get("questions"))
-    shown = [_question(one, answers, is_answered=bool(called.call.result) and not called.has_failed) for one in asked]
-    heads = ", ".join(text_in(one, "header", "question") for one in asked)
+    asked = _items(reader.input.get("questions")) or _items(reader.details.get("questions"))
+    shown = [_question(one, answers, is_answered=bool(reader.call.result) and not reader.has_failed) for one in asked]
+    heads = ", ".join(first_text(one, "header", "question") for one in asked)
     return CallView("", shown, is_open=True, words=first_line(heads))
 
 
 def _question(one: dict[str, Any], answers: Mapping[str, Any], *, is_answered: bool) -> Html:
-    question = text_in(one, "question")
+    question = first_text(one, "question")
     answer = answers.get(question)
     answer = ", ".join(map(str, answer)) if isinstance(answer, list) else answer if isinstance(answer, str) else ""
     items, rest = [], answer
     for option in _items(one.get("options")):
-        name = text_in(option, "label")
+        name = first_text(option, "label")
         is_chosen = bool(name) and (answer == name or name in answer.split(", "))
         rest = "" if answer == name else rest.replace(name, "", 1) if is_chosen else rest
-        items.append(_option(name, text_in(option, "description"), is_chosen=is_chosen))
+        items.append(_option(name, first_text(option, "description"), is_chosen=is_chosen))
     own = rest.strip(", ")
     if own:
         items.append(_option(own, "", is_chosen=True, is_own=True))
@@ -103,22 +103,22 @@ def _option(name: str, description: str, *, is_chosen: bool, is_own: bool = Fals
     )
 
 
-def plan(called: CallReader) -> CallView:
+def plan(reader: CallReader) -> CallView:
     """ExitPlanMode: a plan, for the user to accept."""
-    text = called.asked("plan") or called.told("plan")
-    accepted = called.call.result is not None and not called.has_failed
+    text = reader.input_text("plan") or reader.detail_text("plan")
+    accepted = reader.call.result is not None and not reader.has_failed
     allowed = [
-        f"{text_in(one, 'tool')}: {text_in(one, 'prompt')}" for one in _items(called.input.get("allowedPrompts"))
+        f"{first_text(one, 'tool')}: {first_text(one, 'prompt')}" for one in _items(reader.input.get("allowedPrompts"))
     ]
     may = label("also allowed", el("ul", [el("li", one) for one in allowed])) if allowed else NOTHING
-    shown = [called.prose(text)] if text else [el("p", "the plan is in a separate file", class_="muted")]
+    shown = [reader.prose(text)] if text else [el("p", "the plan is in a separate file", class_="muted")]
     return CallView("", [*shown, may], "accepted" if accepted else "", words="a plan", is_open=bool(text))
 
 
-def quiet(called: CallReader) -> CallView:
-    """EnterPlanMode and others that say nothing to a reader."""
-    said = called.told("message") or ("" if called.has_failed else called.output)
-    return CallView(called.about, [el("p", said, class_="muted")] if said else [])
+def message_only(reader: CallReader) -> CallView:
+    """EnterPlanMode: only the message, if there is one."""
+    said = reader.detail_text("message") or ("" if reader.has_failed else reader.output)
+    return CallView(reader.about, [el("p", said, class_="muted")] if said else [])
 
 
 def _checklist(items: list[Html]) -> Html:
@@ -134,8 +134,8 @@ def _item(text: str, status: str, change: str = "", number: str = "") -> Html:
     return el("li", mark, el("span", word, name, el("span", text, class_="todo-text"), " ", told), class_=known)
 
 
-def _changed(item: dict[str, Any], old: Mapping[str, str]) -> str:
-    text, status = text_in(item, "content"), _status(item)
+def _todo_change(item: dict[str, Any], old: Mapping[str, str]) -> str:
+    text, status = first_text(item, "content"), _status(item)
     if not old:
         return ""
     if text not in old:
@@ -148,7 +148,7 @@ def _items(value: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - whatever JSON 
 
 
 def _status(item: dict[str, Any]) -> str:
-    return text_in(item, "status") or "pending"
+    return first_text(item, "status") or "pending"
 
 
 MARKS: Final = {"pending": "○", "in_progress": "◐", "completed": "✓", "deleted": "×"}

@@ -1,4 +1,4 @@
-"""Lines that a search found, below the names of the files that they stand in."""
+"""Search matches, grouped by file."""
 
 import re
 from collections.abc import Iterator
@@ -9,17 +9,17 @@ from backscroll.render.html.tools.call_view import CallReader
 
 
 class MatchLine(NamedTuple):
-    """A line of what the search tool wrote. `file` is empty where it does not say one."""
+    """A line of the search tool's output. `file` is empty if the line names none."""
 
     file: str
     number: str
     text: str
     is_match: bool = True
-    """Else it only stands around one."""
+    """False for a context line."""
 
 
-def matches(called: CallReader, text: str, where: str = "") -> Html:
-    """What was found, file by file; `where` is the file that was searched, if it was one."""
+def matches(reader: CallReader, text: str, where: str = "") -> Html:
+    """The matches, file by file. `where` is the searched path; lines without a file name belong to it."""
     if text.count("\n") > MOST_LINES:
         return el("pre", text, class_="plain")
     shown: list[Html] = []
@@ -29,26 +29,26 @@ def matches(called: CallReader, text: str, where: str = "") -> Html:
             lines += [el("div", "⋯", class_="match gap")] if lines else []
             continue
         name = line.file or (where if line.number else "")
-        if lines and not _is_same(name, file):
-            shown.append(_group(called, file, lines))
+        if lines and not _is_same_file(name, file):
+            shown.append(_group(reader, file, lines))
             lines = []
         file = name if not lines else file
         lines.append(_line(line))
-    shown.append(_group(called, file, lines))
+    shown.append(_group(reader, file, lines))
     return el("div", shown, class_="matches scroll", tabindex=0, role="region", aria_label="Matches")
 
 
 def _lines(text: str) -> Iterator[MatchLine | None]:
-    """Each line; None where some are left out."""
+    """Each line; None where lines are omitted."""
     written = text.split("\n")
     names = {found[1] for line in written if (found := MATCH.match(line))}
-    # `a.py-4-x:12:` is line 4 of a.py and no file, if there is a.py.
-    names -= {name for name in names if _around(name, names)}
+    # `a.py-4-x:12:` is line 4 of a.py, not a file of that name, if there is an a.py.
+    names -= {name for name in names if _find_dashed_number(name, names)}
     for line in written:
         found = MATCH.match(line)
         if found is not None and found[1] in names:
             yield MatchLine(found[1], found[2], found[3])
-        elif (cut := _around(line, names) or (_around(line) if names else None)) is not None:
+        elif (cut := _find_dashed_number(line, names) or (_find_dashed_number(line) if names else None)) is not None:
             yield MatchLine(line[: cut.start()], cut[1], line[cut.end() + 1 :], is_match=False)
         elif (found := NUMBERED.match(line)) is not None:
             yield MatchLine("", found[1], found[3], is_match=found[2] == ":")
@@ -56,8 +56,8 @@ def _lines(text: str) -> Iterator[MatchLine | None]:
             yield None if line == "--" else MatchLine("", "", line)
 
 
-def _around(line: str, names: set[str] | None = None) -> re.Match[str] | None:
-    """Where in a line, behind the name of its file, its number stands between dashes."""
+def _find_dashed_number(line: str, names: set[str] | None = None) -> re.Match[str] | None:
+    """The line number between dashes after the file name, as in `a.py-4-text`."""
     for found in DASHED.finditer(line, 1, LONGEST_NAME):
         name = line[: found.start()]
         if name in names if names is not None else "." in name:
@@ -70,13 +70,13 @@ def _line(line: MatchLine) -> Html:
     return el("div", number, el("span", line.text), class_="match" if line.is_match else "match around")
 
 
-def _group(called: CallReader, file: str, lines: list[Html]) -> Html:
-    name = el("p", called.short_path(file), class_="match-file", title=file) if file else NOTHING
+def _group(reader: CallReader, file: str, lines: list[Html]) -> Html:
+    name = el("p", reader.short_path(file), class_="match-file", title=file) if file else NOTHING
     return el("div", name, el("div", lines, class_="match-lines")) if lines else NOTHING
 
 
-def _is_same(one: str, other: str) -> bool:
-    """Whether two names mean one file: the search tool mixes whole paths and relative ones."""
+def _is_same_file(one: str, other: str) -> bool:
+    """Whether two names are the same file: the search tool mixes absolute and relative paths."""
     if not one or not other:
         return one == other
     return one == other or one.endswith(f"/{other}") or other.endswith(f"/{one}")
@@ -87,4 +87,4 @@ DASHED: Final = re.compile(r"-(\d{1,9})(?=-)")
 NUMBERED: Final = re.compile(r"(\d{1,9})([:-])(.*)$")
 LONGEST_NAME: Final = 400
 MOST_LINES: Final = 5000
-"""With more than these, a browser would take seconds to lay them out one by one."""
+"""With more lines, a browser would take seconds to lay them out."""

@@ -1,4 +1,4 @@
-"""Tools that look into the web, the client's own and those of the API."""
+"""Web tools, those of the client and those of the API."""
 
 import json
 import re
@@ -7,59 +7,59 @@ from typing import Any, Final
 from backscroll.records.content import WebSearchResult
 from backscroll.records.decode import readable_value
 from backscroll.render.html.element import NOTHING, Html, el, join
-from backscroll.render.html.plain import outside
+from backscroll.render.html.plain import external_link
 from backscroll.render.html.prose import prose
-from backscroll.render.html.tools.call_view import CallReader, CallView, label, text_in
+from backscroll.render.html.tools.call_view import CallReader, CallView, first_text, label
 from backscroll.render.reports import duration
 from backscroll.render.terminal import plural, size
 
 
-def fetch(called: CallReader) -> CallView:
-    """WebFetch: a page, and what was asked of it."""
-    address, prompt = called.asked("url"), called.asked("prompt")
-    code, count = called.fields.get("code"), called.fields.get("bytes")
+def fetch(reader: CallReader) -> CallView:
+    """WebFetch: an address, the prompt, and the answer."""
+    address, prompt = reader.input_text("url"), reader.input_text("prompt")
+    code, count = reader.details.get("code"), reader.details.get("bytes")
     facts = [str(code)] if isinstance(code, int) else []
     facts += [size(count)] if isinstance(count, int) and count >= 0 else []
-    answer = called.told("result") or ("" if called.has_failed else called.output) or _fetched(called)
+    answer = reader.detail_text("result") or ("" if reader.has_failed else reader.output) or _fetched_text(reader)
     parts = [
-        el("p", outside(address), class_="address"),
+        el("p", external_link(address), class_="address"),
         label("asked", prose(prompt)) if prompt else NOTHING,
-        label("answer", called.prose(answer)) if answer else NOTHING,
+        label("answer", reader.prose(answer)) if answer else NOTHING,
     ]
     return CallView(address, parts, ", ".join(facts))
 
 
-def search(called: CallReader) -> CallView:
-    """WebSearch: the pages that were found, and what was made of them."""
-    query = called.asked("query") or called.told("query")
-    links, said = _found(called)
-    seconds = called.fields.get("durationSeconds")
+def search(reader: CallReader) -> CallView:
+    """WebSearch: the pages that were found, and the summary."""
+    query = reader.input_text("query") or reader.detail_text("query")
+    links, said = _search_results(reader)
+    seconds = reader.details.get("durationSeconds")
     facts = [plural(len(links), "page")] if links else []
     facts += [duration(seconds)] if isinstance(seconds, (int, float)) and 0 < seconds < 1e9 else []
     listed = el("ol", [_page(one) for one in links], class_="found-pages") if links else NOTHING
-    answer = label("answer", called.prose(said)) if said.strip() else NOTHING
+    answer = label("answer", reader.prose(said)) if said.strip() else NOTHING
     return CallView(query, [listed, answer], ", ".join(facts))
 
 
-def _found(called: CallReader) -> tuple[list[dict[str, Any]], str]:
-    results = called.fields.get("results")
+def _search_results(reader: CallReader) -> tuple[list[dict[str, Any]], str]:
+    results = reader.details.get("results")
     if isinstance(results, list):
         groups = [one.get("content") for one in results if isinstance(one, dict)]
         pages = [page for group in groups if isinstance(group, list) for page in group if isinstance(page, dict)]
         return pages, "\n\n".join(one for one in results if isinstance(one, str)).strip()
-    for block in called.answered_here():
+    for block in reader.server_results():
         if isinstance(block, WebSearchResult):
             value = readable_value(block.content)
             if isinstance(value, list):
                 return [page for page in value if isinstance(page, dict)], ""
-            return [], text_in(value, "error_code") if isinstance(value, dict) else ""
-    if called.has_failed:
+            return [], first_text(value, "error_code") if isinstance(value, dict) else ""
+    if reader.has_failed:
         return [], ""
-    return _from_text(called.output)
+    return _parse_links(reader.output)
 
 
-def _from_text(text: str) -> tuple[list[dict[str, Any]], str]:
-    """Of what the model was told: the list of links in it, and the rest."""
+def _parse_links(text: str) -> tuple[list[dict[str, Any]], str]:
+    """The list of links in the output for the model, and the rest of it."""
     begin = LINKS.search(text)
     if begin is None:
         return [], text
@@ -72,21 +72,21 @@ def _from_text(text: str) -> tuple[list[dict[str, Any]], str]:
 
 
 def _page(page: dict[str, Any]) -> Html:
-    address, title, age = text_in(page, "url"), text_in(page, "title"), text_in(page, "page_age")
+    address, title, age = first_text(page, "url"), first_text(page, "title"), first_text(page, "page_age")
     host = HOST.match(address)
     told = join([host[1] if host else "", f" · {age}" if age else ""])
-    return el("li", outside(address, title), " ", el("span", told, class_="muted") if told else NOTHING)
+    return el("li", external_link(address, title), " ", el("span", told, class_="muted") if told else NOTHING)
 
 
-def _fetched(called: CallReader) -> str:
-    for block in called.answered_here():
+def _fetched_text(reader: CallReader) -> str:
+    for block in reader.server_results():
         value = readable_value(block.content) if isinstance(block, WebSearchResult) else None
         content = value.get("content") if isinstance(value, dict) else None
         source = content.get("source") if isinstance(content, dict) else None
         if isinstance(source, dict):
-            return text_in(source, "data") if source.get("type") == "text" else text_in(content or {}, "title")
+            return first_text(source, "data") if source.get("type") == "text" else first_text(content or {}, "title")
         if isinstance(value, dict):
-            return text_in(value, "error_code", "url")
+            return first_text(value, "error_code", "url")
     return ""
 
 

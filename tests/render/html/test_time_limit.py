@@ -7,18 +7,18 @@ import pytest
 from pygments.lexer import DelegatingLexer
 
 from backscroll.render.html.code import (
+    BLOCK_TOO_SLOW,
     LANGUAGES,
     LONGEST,
     LONGEST_UNTIMED,
     MOST_ERRORS,
-    TOO_MUCH,
-    TOO_SLOW,
+    PAGE_TOO_SLOW,
     code,
-    cut_long,
-    cut_short,
+    get_lexer,
     highlight,
-    lexer_of,
-    made,
+    load_lexer,
+    tokenize_long,
+    tokenize_short,
 )
 from backscroll.render.html.prose import prose
 from backscroll.render.html.time_limit import LONGEST_BLOCK, LONGEST_PAGE, Clock, timed
@@ -31,8 +31,8 @@ SOURCE: Final = "return 1\n" * 300
 @pytest.fixture(autouse=True)
 def _forgotten() -> None:
     """What was coloured before is not known."""
-    cut_short.cache_clear()
-    cut_long.cache_clear()
+    tokenize_short.cache_clear()
+    tokenize_long.cache_clear()
 
 
 def clock(step: float) -> Clock:
@@ -48,20 +48,20 @@ def test_what_is_coloured_in_time_has_its_colours_and_says_nothing() -> None:
 def test_a_block_that_takes_too_long_is_plain_and_says_so() -> None:
     with timed(clock(LONGEST_BLOCK / 3)):
         shown = look(code(SOURCE, "python"))
-    assert shown.text == SOURCE.rstrip() + TOO_SLOW
+    assert shown.text == SOURCE.rstrip() + BLOCK_TOO_SLOW
 
 
 def test_it_is_not_tried_again() -> None:
     with timed(clock(LONGEST_BLOCK / 3)):
         code(SOURCE, "python")
     with timed(clock(0.0)):
-        assert TOO_SLOW in code(SOURCE, "python")
+        assert BLOCK_TOO_SLOW in code(SOURCE, "python")
 
 
 def test_a_page_that_has_taken_its_time_is_plain_from_there_on() -> None:
     blocks = [f"return {number}\n" * 40 for number in range(8)]
     with timed(clock(LONGEST_PAGE / 8)):  # one block takes two looks or three
-        notes = [TOO_MUCH in code(source, "python") for source in blocks]
+        notes = [PAGE_TOO_SLOW in code(source, "python") for source in blocks]
     assert notes == sorted(notes)
     assert (notes[0], notes[-1]) == (False, True)
     with timed(clock(0.0)):
@@ -72,12 +72,12 @@ def test_what_is_made_inside_of_a_page_shares_its_time() -> None:
     with timed(clock(LONGEST_PAGE)):
         code("return 1", "python")
         with timed(clock(0.0)):
-            assert TOO_MUCH in code("return 2", "python")
+            assert PAGE_TOO_SLOW in code("return 2", "python")
 
 
 def test_a_fence_in_prose_says_so_too() -> None:
     with timed(clock(LONGEST_BLOCK / 3)):
-        assert TOO_SLOW in look(prose(f"```python\n{SOURCE}```")).text
+        assert BLOCK_TOO_SLOW in look(prose(f"```python\n{SOURCE}```")).text
 
 
 def test_without_a_clock_only_short_code_is_coloured() -> None:
@@ -107,7 +107,7 @@ def test_quotes_without_end_are_given_up(language: str) -> None:
 
 def test_every_lexer_gives_tokens_as_it_goes_so_that_it_can_be_stopped() -> None:
     def check_lexer(language: str) -> None:
-        lexer = made(language)
+        lexer = load_lexer(language)
         assert lexer is not None
         assert not isinstance(lexer, DelegatingLexer), "it looks through all of a text twice before its first token"
 
@@ -119,6 +119,6 @@ def test_every_lexer_gives_tokens_as_it_goes_so_that_it_can_be_stopped() -> None
     [("html+django", "HTML"), ("html+jinja", "HTML"), ("htmldjango", "HTML"), ("pycon", "Python")],
 )
 def test_what_has_no_such_lexer_has_the_colours_of_a_cousin(language: str, cousin: str) -> None:
-    lexer = lexer_of(language, "")
+    lexer = get_lexer(language, "")
     assert lexer is not None
     assert lexer.name == cousin
