@@ -16,6 +16,7 @@ from backscroll.render.terminal import clean, clean_line, escaped, plural
 if TYPE_CHECKING:
     from backscroll.library import StoredChat
     from backscroll.library.library import Library
+    from backscroll.library.sharing.selection import ShareSelection
     from backscroll.library.sharing.share import Redactor
     from backscroll.render.html.export_site import ExportedChat
     from backscroll.render.html.page_data import Detail
@@ -29,7 +30,10 @@ FORMS = ("html", "md", "json", "jsonl")
 @click.option("--format", "form", type=click.Choice(FORMS), default="html", help="The file format.")
 @click.option("--out", type=PATH, metavar="FILE|DIR", help="Where to write it; - is standard output.")
 @click.option("--detail", type=click.Choice(["everything", "normal", "talk"]), help="How much html and md include.")
-@click.option("--redact/--no-redact", default=None, help="Mask secrets. Default: html and md yes, json and jsonl no.")
+@click.option("--branch", type=click.IntRange(min=1), metavar="N", help="Only this branch; see backscroll tree.")
+@click.option("--no-tools", is_flag=True, help="Leave out tool calls, their results, and agents.")
+@click.option("--no-thinking", is_flag=True, help="Leave out thinking.")
+@click.option("--redact/--no-redact", default=True, show_default=True, help="Mask recognised secrets.")
 @click.option("--emails", is_flag=True, help="Mask e-mail addresses too.")
 @click.option("--query", metavar="QUERY", help="Export all chats that `backscroll list QUERY` finds.")
 @click.option("--project", metavar="TEXT", help="Export all chats of projects whose path contains this.")
@@ -40,7 +44,10 @@ def command(
     form: Form,
     out: Path | None,
     detail: "Detail | None",
-    redact: bool | None,
+    branch: int | None,
+    no_tools: bool,
+    no_thinking: bool,
+    redact: bool,
     emails: bool,
     query: str | None,
     project: str | None,
@@ -52,28 +59,32 @@ def command(
     models, json is what `show --json` prints, jsonl has the rows as Claude Code wrote them. Several chats become a
     folder with an index page.
 
-    Recognised secrets, such as keys, tokens and passwords, are masked in html and md unless you use --no-redact. Still
-    read what you share: no rule knows every secret.
+    Recognised secrets, such as keys, tokens and passwords, are masked in every format unless you use --no-redact. Still
+    read what you share: no rule knows every secret. A file is named after its day and title, unless you name it.
 
     \b
     Examples:
       backscroll export 4f8c
       backscroll export 4f8c --format md --detail talk --out - | pbcopy
+      backscroll export 4f8c --branch 2 --no-thinking
       backscroll export --project shop --out shop-chats
-      backscroll export 4f8c --format jsonl --redact --out shared.jsonl
+      backscroll export 4f8c --format jsonl --no-redact --out exact-copy.jsonl
     """
+    from backscroll.library.sharing.selection import ShareSelection
     from backscroll.library.sharing.share import redaction_summary, redactor
 
-    if emails and redact is False:
+    if emails and not redact:
         raise UsageError("--emails masks addresses, but --no-redact turns masking off", "use only one of them")
     if detail and form in ("json", "jsonl"):
         raise UsageError(f"--detail is for html and md: {form} always includes everything", "leave --detail out")
+    selection = ShareSelection(branch, tools=not no_tools, thinking=not no_thinking)
+    if form == "jsonl" and not selection.is_everything:
+        raise UsageError("jsonl has the files as they are", "leave --branch, --no-tools and --no-thinking out")
     request = current_request()
-    masks = redact if redact is not None else form in ("html", "md") or emails
     library = open_library(request)
     chats = _chosen(library, names, query, project)
-    hiding = redactor(emails=emails) if masks else None
-    options = ExportOptions(form, detail, hiding, out, force, request.quiet)
+    hiding = redactor(emails=emails) if redact else None
+    options = ExportOptions(form, detail, selection, hiding, out, force, request.quiet)
     if names and len(chats) == 1 and query is None and project is None:
         _export_one(library, chats[0], options)
     else:
@@ -104,6 +115,7 @@ class ExportOptions(NamedTuple):
 
     form: Form
     detail: "Detail | None"
+    selection: "ShareSelection"
     hiding: "Redactor | None"
     out: Path | None
     force: bool
@@ -117,13 +129,14 @@ class ExportOptions(NamedTuple):
 
 def _export_one(library: "Library", stored: "StoredChat", options: ExportOptions) -> None:
     from backscroll.cli.writing import write_new
+    from backscroll.library.sharing.file_names import file_name
 
     form, out = options.form, options.out
     if str(out) == "-" or (out is None and not sys.stdout.isatty()):
         for piece in _pieces(library, stored, options):
             click.echo(_shown(piece, form) if sys.stdout.isatty() else piece, nl=False)
         return
-    name = f"{_file_name(stored)}.{form}"
+    name = file_name(stored.overview, form)
     path = Path(name) if out is None else out / name if out.is_dir() else out
     write_new(path, _pieces(library, stored, options), force=options.force, private=options.is_private)
     if not options.quiet:
@@ -132,6 +145,7 @@ def _export_one(library: "Library", stored: "StoredChat", options: ExportOptions
 
 def _export_all(library: "Library", chats: "list[StoredChat]", options: ExportOptions) -> None:
     from backscroll.cli.writing import make_folder, write_new
+    from backscroll.library.sharing.file_names import file_name
     from backscroll.render.html.export_site import index_page
     from backscroll.web.export_assets import export_assets
 
@@ -144,7 +158,7 @@ def _export_all(library: "Library", chats: "list[StoredChat]", options: ExportOp
         progress.begin("exporting", sum(chat.overview.messages for chat in chats), "messages")
         taken: set[str] = set()
         for stored in chats:
-            name = _free_name(_file_name(stored), form, taken)
+            name = _free_name(file_name(stored.overview), form, taken)
             pieces = _pieces(library, stored, options, entries=entries, name=name)
             write_new(out / name, pieces, force=options.force, private=options.is_private)
             progress.add(stored.overview.messages)
@@ -176,6 +190,7 @@ def _pieces(
     name: str = "",
 ) -> Iterator[str | bytes]:
     """Write the file, and add it to the list if there is one."""
+    from backscroll.library.sharing.selection import selected
     from backscroll.library.sharing.share import rows_of, share
     from backscroll.render.html.export import exported
     from backscroll.render.html.export_site import exported_chat
@@ -185,7 +200,7 @@ def _pieces(
     if form == "jsonl":
         yield from rows_of(library, stored, hiding)
         return
-    shared = share(library, stored, hiding)
+    shared = selected(share(library, stored, hiding), options.selection)
     if entries is not None and form == "html":
         entries.append(exported_chat(name, shared, shared.overview))
     back = "index.html" if entries is not None else None
@@ -199,10 +214,3 @@ def _free_name(name: str, form: Form, taken: set[str]) -> str:
     )
     taken.add(found.lower())
     return f"{found}.{form}"
-
-
-def _file_name(stored: "StoredChat") -> str:
-    """A file name from start time and id: words of the chat may be secret, or not valid in a name."""
-    started = stored.overview.started
-    kept = "".join(letter for letter in stored.overview.id if letter.isalnum() or letter == "-")
-    return f"{started:%Y-%m-%d}-{kept[:36]}" if started else kept[:36] or "chat"

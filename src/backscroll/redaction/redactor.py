@@ -63,6 +63,10 @@ class Redactor:
         """How many different secrets were hidden, by rule."""
         return Counter(self._numbers)
 
+    def masks(self) -> Iterator[tuple[str, bytes, str]]:
+        """Every secret that was hidden: its rule, the secret itself, and what replaces it."""
+        return ((rule, secret, mask) for (rule, secret), mask in self._masks.items())
+
     def text(self, text: str) -> str:
         """The text with its secrets hidden."""
         if len(text) < SHORTEST or not self._rules:

@@ -266,7 +266,7 @@ def test_a_list_of_chats_shows_and_finds_them_by_what_was_asked() -> None:
     chat = opened(f"a <- - user: {json.dumps('find me ' + HOSTILE)}\nb <- a assistant: ok\ncustom-title: T {HOSTILE}")
     entry = exported_chat("2026-01.html", chat, chat.overview)
     page = "".join(index_page([entry, entry], Assets("body {}", "0"), title=f"all {HOSTILE}", is_redacted=False))
-    assert page.count('href="2026-01.html"') == 2
+    assert page.count('href="./2026-01.html"') == 2
     assert "2 chats" in page
     assert "Secrets are not masked" in page
     assert page.count("<script") == 2

@@ -27,6 +27,7 @@ from backscroll.render.html.messages import messages_html
 from backscroll.render.html.outline import first_words, gauge, minimap, money, outline_list
 from backscroll.render.html.page_data import Detail, View
 from backscroll.render.html.pictures import pictures_of
+from backscroll.render.parts import PartFilter
 from backscroll.render.terminal import moment, plural
 
 Format = Literal["html", "md", "json"]
@@ -50,17 +51,18 @@ def exported(
     assets: Assets,
     *,
     detail: Detail | None = None,
-    branch: int = 1,
+    branch: int | None = 1,
     back: str | None = None,
+    choice: PartFilter | None = None,
 ) -> Iterator[str]:
-    """The file, piece by piece. Markdown holds one branch, unless it is to hold everything; the others hold all.
+    """The file, piece by piece. Markdown holds one branch (None: all), or with `everything` all; the others hold all.
 
-    `back` is where the list of chats lies that it is one of.
+    `back` links to the list of chats that this one is on. `choice` says exactly what Markdown includes.
     """
     if form == "html":
         return page_of(shared, assets, detail=detail or "everything", back=back)
     if form == "md":
-        return markdown_document(shared, detail or "normal", branch)
+        return markdown_document(shared, detail or "normal", branch, choice)
     return json_document(shared)
 
 

@@ -50,8 +50,13 @@ class Shareable(Readable, Protocol):
         """Whether its secrets were hidden."""
 
 
-def markdown_document(shared: Shareable, detail: Detail, branch: int = 1) -> Iterator[str]:
-    """Markdown for people and for models: one branch, or with everything all branches and agents."""
+def markdown_document(
+    shared: Shareable, detail: Detail, branch: int | None = 1, choice: PartFilter | None = None
+) -> Iterator[str]:
+    """Markdown for people and for models: one branch (None: all), or with everything all branches and agents.
+
+    `choice` overrides what the level of detail includes.
+    """
     chat, overview = shared.chat, shared.overview
     times = [moment(when) for when in (overview.started, overview.last_active) if when]
     yield f"# {clean_line(shared.title)}\n\n"
@@ -63,8 +68,9 @@ def markdown_document(shared: Shareable, detail: Detail, branch: int = 1) -> Ite
         "Chat": overview.id,
     }
     yield "".join(f"- {name}: {clean_line(fact)}\n" for name, fact in facts.items() if fact) + "\n"
-    branches = chat.branches if detail == "everything" else chat.branches[branch - 1 : branch]
-    parts = document_parts(shared, branches, CHOICES[detail], agents=detail == "everything")
+    is_whole = detail == "everything"
+    branches = chat.branches if is_whole or branch is None else chat.branches[branch - 1 : branch]
+    parts = document_parts(shared, branches, choice or CHOICES[detail], agents=is_whole)
     yield from markdown(islice(parts, 2, None))  # it begins with what stands here already
 
 

@@ -68,7 +68,7 @@ def _row(chat: ExportedChat) -> Html:
     name = first_words(chat.title, 110) or overview.id[:8]
     return el(
         "tr",
-        el("td", el("a", name, href=quote(chat.file)), el("span", class_="found")),
+        el("td", el("a", name, href=f"./{quote(chat.file)}"), el("span", class_="found")),
         el("td", overview.project or "", class_="project"),
         el("td", el("time", f"{when[:10]} {when[11:16]}", datetime=when) if when else "", class_="when"),
         el("td", f"{overview.messages:,}", class_="number"),

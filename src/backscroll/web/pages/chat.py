@@ -15,13 +15,10 @@ from backscroll.library.chats.chat_reader import CHUNK
 from backscroll.library.chats.find_in_chat import find_in
 from backscroll.library.marked_chats import sessions_of
 from backscroll.library.marks import Marks, change_marks
-from backscroll.render.documents import markdown_of
 from backscroll.render.html.chat import agent_page, beside, chat_page
 from backscroll.render.html.element import Html
 from backscroll.render.html.images import detect_media_type
 from backscroll.render.html.messages import call_html, message_html, messages_html
-from backscroll.render.markdown import markdown
-from backscroll.render.parts import PartFilter, parts_of
 from backscroll.web.addresses import chat_address
 from backscroll.web.chat_view import MOST_AT_ONCE, ChatView
 from backscroll.web.layout import document, error_html, page_frame
@@ -162,23 +159,6 @@ def shown_picture(request: PageRequest) -> Response:
     if data is None or kind is None:
         raise NothingFound("this image does not exist, or its format is not supported", "see the raw row")
     return Response(data, media_type=kind, headers={"Cache-Control": "private, max-age=3600"})
-
-
-def as_markdown(request: PageRequest) -> Response:
-    """The branch as Markdown."""
-    chat_view = _chat_view(request)
-    opened = request.library.open(chat_view.reader.stored)
-    branches = [one for one in opened.chat.branches if one.number == chat_view.branch]
-    text = "".join(markdown_of(opened, branches, PartFilter(tools="short"), agents=False))
-    return PlainTextResponse(text, media_type="text/markdown")
-
-
-def message_as_markdown(request: PageRequest) -> Response:
-    """One message as Markdown."""
-    chat_view = _chat_view(request)
-    message = _message_with(chat_view, request.path("message"))
-    text = "".join(markdown(parts_of([message], PartFilter(tools="full", thinking=True, everything=True))))
-    return PlainTextResponse(text, media_type="text/markdown")
 
 
 def marks(request: PageRequest) -> Response:

@@ -44,6 +44,15 @@ export async function ask(where, signal) {
   return answer;
 }
 
+/**
+ * What a toast says of the secrets that the server masked in a text to be copied.
+ * @param {Response} answer
+ */
+export function masked(answer) {
+  const count = Number(answer.headers.get("backscroll-masked") ?? 0);
+  return count ? `, ${count} ${count === 1 ? "secret" : "secrets"} masked` : "";
+}
+
 /** @param {number} milliseconds */
 export const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 

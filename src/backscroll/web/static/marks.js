@@ -1,7 +1,7 @@
 // @ts-check
 // Pins, tags and notes; copying the resume command and the chat as Markdown.
 
-import { action, address, ask, below, chat, command, copy, key, toast } from "./chat_page.js";
+import { action, address, ask, below, chat, command, copy, key, masked, toast } from "./chat_page.js";
 
 function copyResume() {
   if (chat?.dataset.resume) void copy(chat.dataset.resume, "resume command");
@@ -10,7 +10,8 @@ function copyResume() {
 
 async function copyChat() {
   try {
-    await copy(await (await ask(below("/markdown"))).text(), "chat as Markdown");
+    const answer = await ask(below("/markdown"));
+    await copy(await answer.text(), `chat as Markdown${masked(answer)}`);
   } catch {
     toast("Could not load the chat");
   }

@@ -1,7 +1,7 @@
 // @ts-check
 // Expands and copies parts of messages: raw rows, long outputs, sub-agents, code.
 
-import { arrived, ask, below, chat, copy, idOf, onArrival, parsed, toast } from "./chat_page.js";
+import { arrived, ask, below, chat, copy, idOf, masked, onArrival, parsed, toast } from "./chat_page.js";
 
 /**
  * Show the row as it was written behind the part that it belongs to, or take it away again.
@@ -102,7 +102,8 @@ export function renew(details) {
 /** @param {HTMLElement} article */
 export async function copyMarkdown(article) {
   try {
-    await copy(await (await ask(below(`/messages/${encodeURIComponent(idOf(article))}/markdown`))).text(), "as Markdown");
+    const answer = await ask(below(`/messages/${encodeURIComponent(idOf(article))}/markdown`));
+    await copy(await answer.text(), `as Markdown${masked(answer)}`);
   } catch {
     toast("Could not load the message");
   }
