@@ -72,9 +72,11 @@ SHOWN = (
     ("sql", "select title from v_chats", "--json"),
     ("sql", "--schema"),
     *(("stats", name, "--csv") for name in (
-        "usage", "time", "activity", "tools", "errors", "sequences", "files", "context", "cache", "blocks", "prompts")),
+        "usage", "time", "activity", "tools", "errors", "sequences", "files", "context", "cache", "blocks", "prompts",
+        "spend")),
     *(("stats", name) for name in ("blocks", "prompts")),
     *(("stats", "usage", "--by", by, "--csv") for by in ("project", "chat", "git-branch")),
+    *(("stats", "spend", "--since", "2020-01-01", "--by", by, "--csv") for by in ("chat", "turn", "tool")),
     ("stats", "usage", "--explain", "--csv"),
     ("stats", "usage", "--explain"),
     ("stats", "errors", "--examples"),

@@ -141,6 +141,28 @@ def test_pauses_reach_back_before_the_time(world: Desk) -> None:
     ]
 
 
+@covers("spent_answers")
+def test_an_answer_knows_what_came_before_it_in_its_conversation(world: Desk) -> None:
+    (found,) = ask(world, "project:shop", since="2026-02-01T10:00:03").spent_answers()
+    assert (found.time, found.model, found.cost, found.chat, found.project) == (
+        time("2026-02-01T10:00:03"), SONNET, 1000, S1, SHOP,
+    )  # fmt: skip
+    assert (found.agent, found.gap, found.model_before, found.context_before) == (None, 2_000_000, SONNET, 10)
+    (first, *_, last) = ask(world).spent_answers()
+    assert (first.gap, first.model_before, first.context_before) == (None, None, None)
+    assert last.agent == "x1"
+
+
+@covers("answer_tools")
+def test_the_tools_that_answers_call(world: Desk) -> None:
+    every, some = ask(world).answer_tools(), ask(world, "project:shop").answer_tools()
+    messages = {one.message for one in ask(world).answers()}
+    assert every
+    assert all(one.message in messages and one.tool and one.calls >= 1 for one in every)
+    assert set(some) < set(every)
+    assert ask(world, until="2026-01-01T00:00").answer_tools() == []
+
+
 @covers("chat_titles")
 def test_titles_of_the_chats_that_are_asked_about(world: Desk) -> None:
     assert ask(world).chat_titles() == {S1: "fix the parser", S3: "write about it"}

@@ -65,9 +65,7 @@ def cost_of(
         short = write_5m
     if short < 0:
         short = 0
-    rates = price.rates
-    if price.long_from is not None and input_tokens + cache_read + short + hour > price.long_from:
-        rates = price.long_rates or rates
+    rates = rates_for(price, input_tokens + cache_read + short + hour)
     nano = (
         input_tokens * rates.input
         + output_tokens * rates.output
@@ -81,6 +79,12 @@ def cost_of(
         nano = divided(nano, 2)
     # Searches have one price, in a batch and everywhere.
     return nano + web_searches * WEB_SEARCH if web_searches else nano
+
+
+def rates_for(price: Price, prompt: int) -> Rates:
+    """The rates for a prompt of so many tokens in all."""
+    is_long = price.long_from is not None and prompt > price.long_from
+    return (price.long_rates or price.rates) if is_long else price.rates
 
 
 def microdollars(nano: int) -> int:

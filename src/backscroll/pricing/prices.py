@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 from types import MappingProxyType
 from typing import Final
 
-from backscroll.pricing.money import RULES, WEB_SEARCH, Price, Rates, cost_of, divided, nanodollars_per_token
+from backscroll.pricing.money import RULES, WEB_SEARCH, Price, Rates, cost_of, divided, nanodollars_per_token, rates_for
 from backscroll.pricing.names import plain_name
 from backscroll.pricing.overrides import our_prices
 from backscroll.pricing.snapshot import snapshot
@@ -48,16 +48,15 @@ class Prices:
 
         `time_us` is in microseconds since 1970; a request without a time has the newest price.
         """
-        if model is None:
-            return None
-        key = (model, speed, None if time_us is None else time_us // DAY)
-        try:
-            price = self._found[key]
-        except KeyError:
-            price = self._found[key] = self._find(*key)
+        price = self._found_price(model, time_us, speed)
         if price is None:
             return None
         return cost_of(price, input, output, cache_write, cache_read, write_5m, write_1h, web_searches, tier, geo)
+
+    def rates(self, model: str | None, time_us: int | None, prompt: int, speed: str | None = None) -> Rates | None:
+        """The rates of a request whose prompt has so many tokens in all; None if they are unknown."""
+        price = self._found_price(model, time_us, speed)
+        return None if price is None else rates_for(price, prompt)
 
     def price_of(self, model: str, when: datetime | None = None, *, speed: str | None = None) -> Price | None:
         """The price of a model at a time, by default the newest; None of `<synthetic>` and of models we do not know.
@@ -80,6 +79,16 @@ class Prices:
             listed = "\n".join([f"{RULES} {WEB_SEARCH}", *map(str, self.all())])
             self._fingerprint = hashlib.sha256(listed.encode()).hexdigest()[:16]
         return self._fingerprint
+
+    def _found_price(self, model: str | None, time_us: int | None, speed: str | None) -> Price | None:
+        if model is None:
+            return None
+        key = (model, speed, None if time_us is None else time_us // DAY)
+        try:
+            return self._found[key]
+        except KeyError:
+            price = self._found[key] = self._find(*key)
+            return price
 
     def _find(self, model: str, speed: str | None, day: int | None) -> Price | None:
         periods = self._periods.get((plain_name(model), speed == "fast"), ())

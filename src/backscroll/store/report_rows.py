@@ -251,6 +251,9 @@ class TypedPrompt(NamedTuple):
     text: str
     """How it begins."""
     in_agent: bool
+    chat: str | None = None
+    agent: str | None = None
+    """The agent that it was given to, if that has a file of its own."""
 
 
 class RowTime(NamedTuple):

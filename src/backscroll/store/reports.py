@@ -25,6 +25,7 @@ from backscroll.store.report_rows import (
     UsageDimension,
     UsageSpan,
 )
+from backscroll.store.spend_rows import AnswerTool, SpentAnswer
 
 
 class Reports(Protocol):
@@ -47,6 +48,12 @@ class Reports(Protocol):
 
     def cached_answers(self) -> list[CachedAnswer]:
         """Every answer up to the end of the time, also those before its beginning, for the pauses."""
+
+    def spent_answers(self) -> list[SpentAnswer]:
+        """Every answer with its cost and what came before it, in the order of time; without the client's own."""
+
+    def answer_tools(self) -> list[AnswerTool]:
+        """Which tools each answer calls."""
 
     def chat_titles(self) -> dict[str, str]:
         """The titles of chats by their ids, of whatever time."""

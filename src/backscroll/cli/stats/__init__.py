@@ -7,6 +7,7 @@ from backscroll.cli.options import global_options
 
 COMMANDS = {
     "usage": "Tokens and costs, by day, model, project …",
+    "spend": "What a period cost, what changed, and why.",
     "blocks": "Five-hour windows, and the rate of the open one.",
     "time": "Active time; waits for the model, tools and you; length of turns.",
     "prompts": "Number and length of prompts, interruptions, rework.",

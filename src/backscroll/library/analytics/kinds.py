@@ -12,6 +12,8 @@ from backscroll.library.analytics.errors import errors
 from backscroll.library.analytics.files import SORTS, files
 from backscroll.library.analytics.reports import Report, ReportRequest
 from backscroll.library.analytics.sequences import sequences
+from backscroll.library.analytics.spend_report import DIMENSIONS as SPEND_DIMENSIONS
+from backscroll.library.analytics.spend_report import spend_report
 from backscroll.library.library import Library
 
 
@@ -34,6 +36,9 @@ def report_of(library: Library, name: str, asked: ReportRequest, by: str, limit:
 
 KINDS: Final = {
     "usage": ReportKind(lambda library, asked, by, _: usage.usage(library, asked, by), usage.DIMENSIONS, "day"),
+    "spend": ReportKind(
+        lambda library, asked, by, _: spend_report(library, asked, by, datetime.now(UTC)), SPEND_DIMENSIONS, "why"
+    ),
     "blocks": ReportKind(lambda library, asked, _, __: blocks(library, asked, datetime.now(UTC))),
     "time": ReportKind(lambda library, asked, by, _: time.time_spent(library, asked, by), time.DIMENSIONS, "project"),
     "prompts": ReportKind(

@@ -26,12 +26,13 @@ class StatsArguments(ToolArguments, frozen=True, kw_only=True):
 
     report: Annotated[
         Literal[
-            "overview", "usage", "tools", "errors", "files", "time", "prompts", "activity", "blocks", "sequences",
-            "context", "cache", "compare",
+            "overview", "usage", "spend", "tools", "errors", "files", "time", "prompts", "activity", "blocks",
+            "sequences", "context", "cache", "compare",
         ],
         Meta(
-            description="usage: tokens and costs; tools: calls and failures; errors: patterns, and how often the next "
-            "attempt succeeded; files: most changed; sequences: loops and rework; context: what filled it."
+            description="usage: tokens and costs; spend: what changed and why; tools: calls and failures; "
+            "errors: patterns, and how often the next attempt succeeded; files: most changed; sequences: loops and "
+            "rework; context: what filled it."
         ),
     ]  # fmt: skip
     by: Annotated[

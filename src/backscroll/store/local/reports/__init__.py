@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import msgspec
 
-from backscroll.store import report_rows
+from backscroll.store import report_rows, spend_rows
 from backscroll.store.local.database import Row, array, select, typed
 from backscroll.store.local.faults import guarded
-from backscroll.store.local.reports import cache, context, files, time, tools, usage
+from backscroll.store.local.reports import cache, context, files, spend, time, tools, usage
 from backscroll.store.local.visible import VisibleRows
 
 STATEMENTS: Final[dict[str, str]] = {
@@ -25,6 +25,7 @@ STATEMENTS: Final[dict[str, str]] = {
     **files.STATEMENTS,
     **context.STATEMENTS,
     **cache.STATEMENTS,
+    **spend.STATEMENTS,
 }
 NESTED: Final = functools.reduce(lambda inner, _: rf"(?:[^()]|\({inner}\))*", range(4), "[^()]*")
 """Text with pairs of parentheses, up to four deep."""
@@ -67,6 +68,14 @@ class LocalReports:
     def cached_answers(self) -> list[report_rows.CachedAnswer]:
         """Every answer up to the end of the time."""
         return self._rows("cache answers", report_rows.CachedAnswer)
+
+    def spent_answers(self) -> list[spend_rows.SpentAnswer]:
+        """Every answer with its cost."""
+        return self._rows("spent answers", spend_rows.SpentAnswer)
+
+    def answer_tools(self) -> list[spend_rows.AnswerTool]:
+        """Which tools each answer calls."""
+        return self._rows("answer tools", spend_rows.AnswerTool)
 
     def chat_titles(self) -> dict[str, str]:
         """The titles of chats by their ids."""

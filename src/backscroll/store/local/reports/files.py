@@ -46,8 +46,8 @@ with recursive paths (path) as (
 select path from paths where path is not null
 """,
     "file prompts": """
-select f.source, r.number, r.time, r.uuid, coalesce(r.text, ''), f.agent is not null or r.sidechain
-from records r join files f on f.id = r.file
+select f.source, r.number, r.time, r.uuid, coalesce(r.text, ''), f.agent is not null or r.sidechain, c.name, f.agent
+from records r join files f on f.id = r.file left join chats c on c.id = f.chat
 where r.kind in ('prompt', 'command', 'shell', 'queued')
   and (:files is null or r.file in (select value from json_each(:files)))
 order by r.time, f.source, r.number

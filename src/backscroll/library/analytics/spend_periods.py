@@ -1,0 +1,100 @@
+"""The period of a Spend report, the equally long one before it, and the forecast of the month. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from functools import cached_property
+from math import ceil
+from typing import Final
+
+from backscroll.library.analytics.reports import QUARTER
+from backscroll.store.batches import microseconds
+
+DAY: Final = timedelta(days=1)
+PACE_DAYS: Final = 14
+"""The forecast continues at the average of so many full days."""
+
+
+@dataclass(frozen=True)
+class SpendPeriod:
+    """A period, and the one that it is compared with."""
+
+    since: datetime | None
+    """None: from the first answer on."""
+    until: datetime | None
+    """None: it is still running."""
+    before: tuple[datetime, datetime] | None = None
+    """As long as the period until now. None if there is nothing before."""
+
+    def has(self, time: int | None) -> bool:
+        """Whether an answer is in the period, to the quarter of an hour, as in all reports."""
+        return _is_between(time, *self._bounds[0])
+
+    def had(self, time: int | None) -> bool:
+        """Whether an answer is in the period before."""
+        return self.before is not None and _is_between(time, *self._bounds[1])
+
+    @cached_property
+    def _bounds(self) -> tuple[tuple[int | None, int | None], ...]:
+        first, last = self.before or (None, None)
+        return (_quarter(self.since), _quarter(self.until)), (_quarter(first), _quarter(last))
+
+
+def compared_period(since: datetime | None, until: datetime | None, now: datetime) -> SpendPeriod:
+    """The period with the one before it: moved back by whole days, or by its length if it is shorter than a day.
+
+    A period that is still running is compared with one that ends at the same time of day as now.
+    """
+    end = min(until, now) if until else now
+    if since is None or since >= end:
+        return SpendPeriod(since, until)
+    length = end - since
+    step = DAY * ceil(length / DAY) if length >= DAY or until is None else length
+    first = _moved(since, step)
+    return SpendPeriod(since, until, (first, first + length))
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What the current month will have cost at its end; money in nanodollars."""
+
+    month: date
+    days: int
+    """Days of the month, today included."""
+    days_in_month: int
+    so_far: int
+    pace: int
+    """A day, on average of the last `PACE_DAYS` full days."""
+    at_end: int
+
+
+def forecast(costs: Mapping[date, int], today: date, part_of_today: float) -> Forecast:
+    """The cost of the month at its end, if every day costs what the last ones did; `costs` are nanodollars by day.
+
+    `part_of_today` is how much of today is over.
+    """
+    month = today.replace(day=1)
+    following = (month + 32 * DAY).replace(day=1)
+    so_far = sum(cost for day, cost in costs.items() if month <= day <= today)
+    pace = sum(costs.get(today - number * DAY, 0) for number in range(1, PACE_DAYS + 1)) // PACE_DAYS
+    left = (following - today).days - part_of_today
+    return Forecast(month, today.day, (following - month).days, so_far, pace, so_far + round(pace * left))
+
+
+def _moved(moment: datetime, step: timedelta) -> datetime:
+    """Earlier by whole days of the calendar, at the same time of day, whatever clock change lies between."""
+    try:
+        return moment - step
+    except OverflowError:
+        return moment
+
+
+def _is_between(time: int | None, since: int | None, until: int | None) -> bool:
+    if time is None:
+        return since is None and until is None
+    return (since is None or time >= since) and (until is None or time < until)
+
+
+def _quarter(moment: datetime | None) -> int | None:
+    value = microseconds(moment)
+    return None if value is None else value // QUARTER * QUARTER

@@ -1,0 +1,42 @@
+"""The rows that reports about spending are made of. Times are in microseconds since 1970, money in nanodollars."""
+
+from typing import NamedTuple
+
+
+class SpentAnswer(NamedTuple):
+    """An answer with its cost, and what came before it in the same conversation."""
+
+    message: str
+    time: int | None
+    model: str | None
+    input: int
+    output: int
+    cache_write: int
+    cache_read: int
+    cache_write_5m: int
+    cache_write_1h: int
+    web_searches: int
+    speed: str | None
+    cost: int | None
+    chat: str | None
+    project: str | None
+    agent: str | None
+    """The agent that wrote it; `inline` if its file holds the main conversation too; None for the main conversation."""
+    gap: int | None
+    """Time since the answer before; None for the first."""
+    model_before: str | None
+    context_before: int | None
+    """All tokens that the answer before had before it."""
+
+    @property
+    def context(self) -> int:
+        """All tokens that it had before it."""
+        return self.input + self.cache_read + self.cache_write
+
+
+class AnswerTool(NamedTuple):
+    """How often an answer calls a tool."""
+
+    message: str
+    tool: str | None
+    calls: int
