@@ -114,7 +114,7 @@ def measure_building(paths: Sequence[Path], rounds: int) -> Building:
 
 
 def long_session(records: int) -> Iterator[bytes]:
-    """The lines of a session: prompts, calls, results and answers, without end if nobody stops."""
+    """An endless session: lines of prompts, calls, results and answers."""
     parent = None
     for number in range(records):
         uuid = f"00000000-0000-4000-8000-{number:012}"

@@ -189,7 +189,7 @@ class Speaker:
 
 
 def unique_word(number: int) -> str:
-    """A word that nobody else says, of letters only."""
+    """A unique word, of letters only."""
     letters = ""
     while number or len(letters) < 6:
         number, rest = divmod(number, len(LETTERS))

@@ -16,7 +16,7 @@ prompt    a prompt in other words: without its stop words, in another order, som
 decision  the rarest words of a sentence of an answer that says “instead”, “because”, “decided” …, as a question.
           Answered by most of the other words of that sentence.
 
-A text is answered by what is shown of it, whoever shows it: a run of twelve words, or all of it where it is shorter.
+A text counts as answered if a run of twelve words of it is shown, or all of it if it is shorter, by any tool.
 All have the same budget, counted in the same way, over everything that an agent would read. Chats are split into two
 halves by their id: choose weights with one, and report the other.
 """
@@ -605,7 +605,7 @@ WHY: Final = ("why was", "when was", "in which session was", "what made us get")
 OPENINGS: Final = ("what did we do about", "how did I ask for", "what came of", "what was the answer on", "remind me:")
 DECISIONS: Final = ("what did we decide about", "why did we choose", "what was the reason for", "what about")
 DENIED: Final = ("The user doesn't want", "<tool_use_error>Sibling tool call", "Sibling tool call")
-"""What a tool says that did not go wrong: somebody said no, or it was not run at all."""
+"""Results of calls that did not fail: the user denied them, or they were not run at all."""
 ERROR_LINES: Final = 12
 ERROR_LENGTH: Final = 800
 READ: Final = 3

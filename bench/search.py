@@ -353,7 +353,7 @@ class Run:
 
 
 def measure(home: Path, what: str, folder: Path, options: argparse.Namespace) -> Run:
-    """All of it, one after the other: nobody has to share the machine with another contestant."""
+    """Run everything in sequence, so that no contestant shares the machine with another."""
     say("installing the peers")
     peers, left_out = install_peers(options.cache, options.peers)
     say("reading the raw JSON")
@@ -602,7 +602,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             what = "generated sessions"
         done = measure(folder / "home", what, folder, options)
     print(f"{done.files:,} files, {done.raw / 1e6:.0f} MB of {what}, warm page cache, one run each")
-    print(f"beside {', '.join(f'{name} {version}' for name, version in done.versions.items()) or 'nobody'}")
+    print(f"compared with {', '.join(f'{name} {version}' for name, version in done.versions.items()) or 'nothing'}")
     for left, reason in done.left_out.items():
         print(f"left out: {left}: {reason}")
     _print_index(done)

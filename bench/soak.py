@@ -2,13 +2,13 @@
 
     python -m bench.soak [--minutes 10] [--rate 500] [--json FILE]
 
-`backscroll watch` follows a generated home. Two processes append to ten sessions each, in the shapes of two versions;
-lines come in halves, sessions are deleted, cut, emptied, forked, taken up by the other version, and come back. One
-process reads all the time: searches, lists, shows, also through the command line. The viewer and an MCP server run too
-and are asked all the time; every minute a backup is made, and files of the home are compared with what the archive and
-the backup have of them. Every half minute each word that was said more than five seconds ago must be found once, where
-it was said, and the memory and descriptors of all three are noted, which must not grow. At the end a fresh library made
-of the same home and archive must say the same.
+`backscroll watch` follows a generated home. Two processes append to ten sessions each, in the formats of two versions;
+lines are written in halves, and sessions are deleted, truncated, emptied, forked, continued by the other version, and
+restored. One process reads all the time: it searches, lists and shows, also through the command line. The viewer and
+an MCP server run too and get requests all the time; every minute a backup is made, and files of the home are compared
+with the archive and the backup. Every half minute each word that was written more than five seconds ago must be found
+once, in its own session, and the memory and descriptors of all three processes are recorded, which must not grow. At
+the end, a fresh library of the same home and archive must give the same answers.
 """
 
 import argparse
@@ -51,16 +51,16 @@ VERSIONS: Final = ("2.0.76", "2.1.325")
 SESSIONS_EACH: Final = 10
 HOME_BYTES: Final = 30_000_000
 SETTLED: Final = 5.0
-"""Seconds after which what was said is looked for."""
+"""Seconds after which a written word is searched for."""
 LATEST: Final = 120.0
 """Seconds after which it must be found, however busy the machine is."""
 UNSURE: Final = 3.0
-"""What was said so shortly before its file was deleted may not have been kept."""
+"""Seconds: words written this shortly before their file was deleted may not have been kept."""
 EVENT_SECONDS: Final = 7.0
 CHECK_SECONDS: Final = 30.0
 TORN: Final = 0.05
 OLD_WORDS: Final = 300
-"""How many of the words that were found before are looked for again in each check."""
+"""How many of the words found before are searched for again in each check."""
 WORD: Final = re.compile(rb"zq[bcdfghjklmnpqrstvwxz]{6,}qz")
 UUID: Final = re.compile(rb'"uuid":"([0-9a-f-]{36})","timestamp"')
 COMMON: Final = (
@@ -70,7 +70,7 @@ COMMON: Final = (
     '"in the"',
     "tool:bash error",
     "role:prompt file",
-    "after:30d the",  # a time that nothing passes between asking one library and the other
+    "after:30d the",  # a limit that no chat crosses between the queries of two libraries
     "cach*",
 )
 BACKUP_SECONDS: Final = 60.0
@@ -79,7 +79,7 @@ EVENTS: Final = (
 )  # fmt: skip
 EXPECTED: Final = {
     "there": (1,),
-    # The version before is shown until the session has grown beyond it.
+    # The earlier version is shown until the session has grown longer than it.
     "cut": (0, 1),
     "emptied": (1,),
     "unsure": (0, 1),
@@ -88,49 +88,49 @@ EXPECTED: Final = {
 
 
 @dataclass
-class Said:
-    """What became of a word."""
+class WordState:
+    """The expected state of a word."""
 
     path: str
     since: float
     state: str = "there"
-    """`there`, `cut`, `emptied`, or `unsure` where both are right."""
+    """`there`, `cut`, `emptied`, or `unsure` if both outcomes are right."""
     copies: int = 0
 
 
-class Told(_Session):
-    """A session whose spilled results wait for their turn, as the client writes them: behind the row of their call."""
+class SpillingSession(_Session):
+    """A session that writes spilled results after the row of their call, as the client does."""
 
     early = 0.0
-    """The share of them that does not."""
+    """The share of results that are written before it."""
 
     def put(self, path: str, text: str, now: int) -> None:
-        """Write a small file at once; spilled results are new files, and come in turn."""
+        """Write a small file at once; spilled results are queued."""
         if "/tool-results/" in path and self._story.rng.random() >= self.early:
             self.waiting.append((self._root / path, text.encode()))
         else:
             super().put(path, text, now)
 
 
-class Voice:
-    """One session that somebody writes to."""
+class WrittenSession:
+    """A session that a writer appends to."""
 
-    def __init__(self, world: "Mouth", path: Path, last: dict[str, str]) -> None:
+    def __init__(self, writer: "SessionWriter", path: Path, last: dict[str, str]) -> None:
         self.path = path
         self.last = last
         self.words: list[tuple[str, int, float]] = []
-        """With where its line ends, and when it was said."""
+        """Each word, the offset where its line ends, and when it was written."""
         self.parked_until = 0.0
-        self._world = world
-        self.half: tuple[Path, bytes, bytes] | None = None
-        self.begin(last)
+        self._writer = writer
+        self.torn: tuple[Path, bytes, bytes] | None = None
+        self.resume_from(last)
 
-    def begin(self, last: dict[str, str]) -> None:
-        """Go on from this row."""
+    def resume_from(self, last: dict[str, str]) -> None:
+        """Continue after this row."""
         self.last = last
-        world = self._world
-        self._session = Told(
-            world.home, self.path, {"uuid": "", **last}, world.texts, Tally(), world.mix, Random(world.rng.random())
+        writer = self._writer
+        self._session = SpillingSession(
+            writer.home, self.path, {"uuid": "", **last}, writer.texts, Tally(), writer.mix, Random(writer.rng.random())
         )
         if "uuid" not in last:
             self._session._story.transcript.last = None
@@ -142,22 +142,22 @@ class Voice:
             story = session._story
             story.transcript.now = time.time_ns() // 1_000_000
             story.turn()
-            word = self._world.new_word()
-            if self._world.rng.random() < 0.5:
+            word = self._writer.new_word()
+            if self._writer.rng.random() < 0.5:
                 story.transcript.user(f'"now look at {word} please"')
             else:
                 story._write_blocks([f'{{"type":"text","text":"It was {word} after all."}}'], "end_turn")
         path, first = session.waiting.popleft()
         lines = [first]
-        for _ in range(int(self._world.rng.random() * 4)):
+        for _ in range(int(self._writer.rng.random() * 4)):
             if not session.waiting or session.waiting[0][0] != path:
                 break
             lines.append(session.waiting.popleft()[1])
         return path, lines
 
 
-class Mouth:
-    """One version of Claude Code, writing to its sessions at a steady pace."""
+class SessionWriter:
+    """One version of Claude Code, which appends to its sessions at a steady rate."""
 
     def __init__(self, home: Path, number: int, paths: list[tuple[Path, dict[str, str]]], ledger: "Queue[Any]") -> None:
         self.home = home
@@ -168,56 +168,59 @@ class Mouth:
         self._number = number
         self._words = 0
         self._events = 0
-        self._deleted: list[tuple[Voice, bytes]] = []
-        self._doomed: Voice | None = None
-        self.voices = [Voice(self, path, {**last, "version": VERSIONS[number]}) for path, last in paths]
+        self._deleted: list[tuple[WrittenSession, bytes]] = []
+        self._doomed: WrittenSession | None = None
+        self.sessions = [WrittenSession(self, path, {**last, "version": VERSIONS[number]}) for path, last in paths]
 
     def new_word(self) -> str:
-        """One that nobody said yet."""
+        """A word that was not used before."""
         self._words += 1
         return unique_word(2 * self._words + self._number)
 
-    def speak(self, rate: float, seconds: float) -> None:
-        """Write until the time is over, then finish what was begun."""
+    def write_until(self, rate: float, seconds: float) -> None:
+        """Write for this long, then complete all torn lines."""
         started = time.monotonic()
         next_event = started + EVENT_SECONDS
         lines = 0
         while (now := time.monotonic()) < started + seconds:
             if now >= next_event:
                 next_event = now + EVENT_SECONDS
-                self._happen()
+                self._apply_next_event()
             lines += self._step()
             ahead = started + lines / rate - time.monotonic()
             if ahead > 0:
                 time.sleep(ahead)
             elif ahead < -1:
-                started, seconds = started - ahead, seconds + ahead  # what was not borne is not made up for
-        for voice in self.voices:
-            self._finish(voice)
+                started, seconds = (
+                    started - ahead,
+                    seconds + ahead,
+                )  # do not catch up on lines that the machine was too slow for
+        for session in self.sessions:
+            self._finish(session)
 
     def _step(self) -> int:
         now = time.monotonic()
-        voice = self.rng.choice([voice for voice in self.voices if voice.parked_until < now])
-        if voice.half:
-            return self._finish(voice)
-        path, lines = voice.lines()
+        session = self.rng.choice([session for session in self.sessions if session.parked_until < now])
+        if session.torn:
+            return self._finish(session)
+        path, lines = session.lines()
         content = b"".join(lines)
         if self.rng.random() < TORN:
             cut = len(content) - 1 - self.rng.randrange(max(1, len(lines[-1]) - 1))
-            voice.half = (path, content[:cut], content[cut:])
-            return self._write(voice, path, content[:cut], b"")
-        return self._write(voice, path, content, b"")
+            session.torn = (path, content[:cut], content[cut:])
+            return self._write(session, path, content[:cut], b"")
+        return self._write(session, path, content, b"")
 
-    def _finish(self, voice: Voice) -> int:
+    def _finish(self, session: WrittenSession) -> int:
         """Write the rest of a line that was torn."""
-        if voice.half is None:
+        if session.torn is None:
             return 0
-        path, before, rest = voice.half
-        voice.half = None
-        return self._write(voice, path, rest, before.rpartition(b"\n")[2])
+        path, before, rest = session.torn
+        session.torn = None
+        return self._write(session, path, rest, before.rpartition(b"\n")[2])
 
-    def _write(self, voice: Voice, path: Path, content: bytes, before: bytes) -> int:
-        """Append, and note the words whose lines are whole now; `before` is what is already there of the first line."""
+    def _write(self, session: WrittenSession, path: Path, content: bytes, before: bytes) -> int:
+        """Append, and record the words whose lines are complete now; `before` is the first part of the first line."""
         step = append(path, content)
         end = path.stat().st_size - len(content)
         now = time.monotonic()
@@ -226,122 +229,122 @@ class Mouth:
         for line in whole.splitlines(keepends=True):
             end += len(line)
             for word in WORD.findall(line) if line.endswith(b"\n") else ():
-                voice.words.append((word.decode(), end, now))
+                session.words.append((word.decode(), end, now))
                 self._ledger.put(("said", word.decode(), str(path), now))
         lines = step.lines if path.suffix == ".jsonl" else 0
         self._ledger.put(("lines", VERSIONS[self._number], lines, step.bytes))
         return lines
 
-    def _happen(self) -> None:
-        """One of the things that happen to sessions, in turn."""
+    def _apply_next_event(self) -> None:
+        """Apply the next event to a session."""
         kind = EVENTS[self._events % len(EVENTS)]
         self._events += 1
         if self._doomed is not None:
             self._delete(self._doomed)
-            self._doomed = None  # before anything else happens: nothing happens to one that is about to go
-        voice = self.rng.choice(self.voices)
-        self._finish(voice)
+            self._doomed = None  # first of all: no event may reach a session that is about to be deleted
+        session = self.rng.choice(self.sessions)
+        self._finish(session)
         if kind == "delete":
-            voice.parked_until = time.monotonic() + 10 * EVENT_SECONDS
-            self._doomed = voice  # it is deleted with the next event, when all of it has been kept
+            session.parked_until = time.monotonic() + 10 * EVENT_SECONDS
+            self._doomed = session  # deleted at the next event, when all of it has been kept
         elif kind == "delete at once":
-            self._delete(voice)
+            self._delete(session)
         elif kind in ("cut", "cut and go on"):
-            self._cut(voice, goes_on=kind == "cut and go on")
+            self._cut(session, goes_on=kind == "cut and go on")
         elif kind == "fork":
-            self._fork(voice)
+            self._fork(session)
         elif kind == "empty":
-            self._empty(voice)
+            self._empty(session)
         elif kind == "other version":
-            other = VERSIONS[1 - VERSIONS.index(voice.last["version"])]
-            voice._session._story.transcript.set_client(client(other), "main")
-            voice.last["version"] = other
+            other = VERSIONS[1 - VERSIONS.index(session.last["version"])]
+            session._session._story.transcript.set_client(client(other), "main")
+            session.last["version"] = other
         elif kind == "come back" and self._deleted:
             self._come_back()
         else:
-            self._begin(voice)
-        self._ledger.put(("event", kind, str(voice.path)))
+            self._start_session(session)
+        self._ledger.put(("event", kind, str(session.path)))
 
-    def _delete(self, voice: Voice) -> None:
-        self._deleted.append((voice, voice.path.read_bytes()))
-        voice.path.unlink()
+    def _delete(self, session: WrittenSession) -> None:
+        self._deleted.append((session, session.path.read_bytes()))
+        session.path.unlink()
         now = time.monotonic()
-        self._change([word for word, _, said in voice.words if now - said < UNSURE], "unsure")
-        self._begin(voice)
-        self.voices.remove(voice)
+        self._change([word for word, _, said in session.words if now - said < UNSURE], "unsure")
+        self._start_session(session)
+        self.sessions.remove(session)
 
     def _come_back(self) -> None:
-        """A deleted session is put back, and goes on."""
-        voice, content = self._deleted.pop(0)
-        voice.path.write_bytes(content)
-        self._change([word for word, _, _ in voice.words], "there")
-        voice.parked_until = 0.0
-        self.voices.append(voice)
+        """Restore a deleted session and continue it."""
+        session, content = self._deleted.pop(0)
+        session.path.write_bytes(content)
+        self._change([word for word, _, _ in session.words], "there")
+        session.parked_until = 0.0
+        self.sessions.append(session)
         self._retire()
 
-    def _cut(self, voice: Voice, *, goes_on: bool) -> None:
-        """The last rows are cut off, and the session goes on from what is left, now or a little later."""
-        content = voice.path.read_bytes()
+    def _cut(self, session: WrittenSession, *, goes_on: bool) -> None:
+        """Truncate a session, and continue it from the rest, at once or a little later."""
+        content = session.path.read_bytes()
         start = content.rfind(b"\n", 0, int(len(content) * 0.9)) + 1
         row = _last_row(content[:start])
         if row is None:
             return
-        os.truncate(voice.path, start)
-        self._change([word for word, end, _ in voice.words if end > start], "cut")
-        voice.words = [said for said in voice.words if said[1] <= start]
-        voice.begin({**row, "version": voice.last["version"]})
-        voice.parked_until = 0.0 if goes_on else time.monotonic() + 2
+        os.truncate(session.path, start)
+        self._change([word for word, end, _ in session.words if end > start], "cut")
+        session.words = [said for said in session.words if said[1] <= start]
+        session.resume_from({**row, "version": session.last["version"]})
+        session.parked_until = 0.0 if goes_on else time.monotonic() + 2
         if goes_on:
-            while voice.path.stat().st_size <= start:
-                path, lines = voice.lines()
-                self._write(voice, path, b"".join(lines), b"")
+            while session.path.stat().st_size <= start:
+                path, lines = session.lines()
+                self._write(session, path, b"".join(lines), b"")
 
-    def _empty(self, voice: Voice) -> None:
-        """All of a session is gone, and its file is left: what was kept of it is still found."""
-        os.truncate(voice.path, 0)
+    def _empty(self, session: WrittenSession) -> None:
+        """Empty the file of a session: what was kept of it is still found."""
+        os.truncate(session.path, 0)
         now = time.monotonic()
-        self._change([word for word, _, said in voice.words if now - said >= UNSURE], "emptied")
-        self._change([word for word, _, said in voice.words if now - said < UNSURE], "unsure")
-        self._begin(voice)
-        if voice in self.voices:
-            self.voices.remove(voice)
+        self._change([word for word, _, said in session.words if now - said >= UNSURE], "emptied")
+        self._change([word for word, _, said in session.words if now - said < UNSURE], "unsure")
+        self._start_session(session)
+        if session in self.sessions:
+            self.sessions.remove(session)
 
-    def _fork(self, voice: Voice) -> None:
-        """Another session begins with a copy of all rows of this one."""
-        session = new_uuid(self.rng)
-        content = voice.path.read_bytes()
-        name = voice.path.stem.encode()
+    def _fork(self, session: WrittenSession) -> None:
+        """Start a session with a copy of all rows of this one."""
+        fork = new_uuid(self.rng)
+        content = session.path.read_bytes()
+        name = session.path.stem.encode()
         rows = []
         for line in content.splitlines():
             found = re.search(rb'"uuid":"([^"]+)"', line)
             if line.startswith(b'{"parentUuid"') and found:
                 origin = b',"forkedFrom":{"sessionId":"' + name + b'","messageUuid":"' + found[1] + b'"}}'
-                rows.append(line.replace(name, session.encode())[:-1] + origin)
+                rows.append(line.replace(name, fork.encode())[:-1] + origin)
         row = _last_row(content)
         if row is None or not rows:
             return
-        path = voice.path.with_name(f"{session}.jsonl")
+        path = session.path.with_name(f"{fork}.jsonl")
         path.write_bytes(b"\n".join(rows) + b"\n")
-        self._ledger.put(("copied", [word for word, _, _ in voice.words], time.monotonic()))
+        self._ledger.put(("copied", [word for word, _, _ in session.words], time.monotonic()))
         self._ledger.put(("lines", VERSIONS[self._number], len(rows), path.stat().st_size))
-        self.voices.append(Voice(self, path, {**row, "sessionId": session, "version": VERSIONS[self._number]}))
-        self.voices.remove(voice)
+        self.sessions.append(WrittenSession(self, path, {**row, "sessionId": fork, "version": VERSIONS[self._number]}))
+        self.sessions.remove(session)
 
-    def _begin(self, like: Voice) -> None:
-        """A new session in the same project."""
+    def _start_session(self, like: WrittenSession) -> None:
+        """Start a new session in the same project."""
         session = new_uuid(self.rng)
         path = like.path.with_name(f"{session}.jsonl")
         path.touch()
         last = {"version": VERSIONS[self._number], "sessionId": session, "cwd": like.last["cwd"]}
-        self.voices.append(Voice(self, path, last))
-        if len(self.voices) > SESSIONS_EACH + 1:
+        self.sessions.append(WrittenSession(self, path, last))
+        if len(self.sessions) > SESSIONS_EACH + 1:
             self._retire()
 
     def _retire(self) -> None:
-        """Nothing is added to one of the sessions any more."""
-        voice = next(voice for voice in self.voices if voice is not self._doomed)
-        self._finish(voice)
-        self.voices.remove(voice)
+        """Stop writing to one of the sessions."""
+        session = next(session for session in self.sessions if session is not self._doomed)
+        self._finish(session)
+        self.sessions.remove(session)
 
     def _change(self, words: list[str], state: str) -> None:
         self._ledger.put(("changed", words, state, time.monotonic()))
@@ -358,17 +361,17 @@ def write_all_the_time(
     home: Path, number: int, paths: list[tuple[Path, dict[str, str]]], rate: float, seconds: float, early: float,
     ledger: "Queue[Any]",
 ) -> None:  # fmt: skip
-    """The process of one version."""
-    Told.early = early
+    """Run a writer; the target of its process."""
+    SpillingSession.early = early
     try:
-        Mouth(home, number, paths, ledger).speak(rate, seconds)
+        SessionWriter(home, number, paths, ledger).write_until(rate, seconds)
     except BaseException:
         ledger.put(("failed", f"the writer of {VERSIONS[number]}", traceback.format_exc()))
         raise
 
 
 def read_all_the_time(home: Path, folder: Path, stop: Any, ledger: "Queue[Any]") -> None:  # noqa: ANN401
-    """The process that asks."""
+    """Query the library until stopped; the target of the reader's process."""
     rng = Random("reader")
     times: dict[str, list[float]] = defaultdict(list)
     library = None
@@ -387,7 +390,7 @@ def read_all_the_time(home: Path, folder: Path, stop: Any, ledger: "Queue[Any]")
         try:
             if problem := ask(library, kind, home, folder, rng):
                 ledger.put(("failed", f"a reader's {kind}", problem))
-        except Exception:  # whatever it is, it is what we are looking for
+        except Exception:  # any exception is a finding
             ledger.put(("failed", f"a reader's {kind}", traceback.format_exc()))
         times[kind].append(time.monotonic() - began)
         time.sleep(0.01)
@@ -400,7 +403,7 @@ def read_all_the_time(home: Path, folder: Path, stop: Any, ledger: "Queue[Any]")
 
 
 def ask(library: Library, kind: str, home: Path, folder: Path, rng: Random) -> str | None:
-    """One question; what is wrong with the answer."""
+    """Run one query; return what is wrong with the answer."""
     if kind == "search":
         found = library.search(rng.choice(COMMON))
         return None if found.chats else f"nothing found for {found.query.text}"
@@ -424,13 +427,13 @@ def ask(library: Library, kind: str, home: Path, folder: Path, rng: Random) -> s
 
 
 def open_library(home: Path, folder: Path) -> Library:
-    """To read."""
+    """Open a library for reading."""
     return local_library(Settings(homes=(home,), library=folder, file=folder / "settings.toml"), [Home(home)])
 
 
 @dataclass
 class Sample:
-    """The watcher at one moment."""
+    """Memory, descriptors and progress at one moment."""
 
     second: float
     memory: int
@@ -442,16 +445,16 @@ class Sample:
     checked: int
     pending: int
     others: dict[str, tuple[int, int, int]] = field(default_factory=dict)
-    """The viewer and the MCP server: memory, memory that is not of files, descriptors."""
+    """The viewer and the MCP server: memory, anonymous memory, descriptors."""
 
 
 @dataclass
 class Soak:
-    """What is known while it goes on."""
+    """The state of a run."""
 
     home: Path
     folder: Path
-    words: dict[str, Said] = field(default_factory=dict)
+    words: dict[str, WordState] = field(default_factory=dict)
     lines: Counter[str] = field(default_factory=Counter)
     bytes: int = 0
     events: Counter[str] = field(default_factory=Counter)
@@ -462,21 +465,21 @@ class Soak:
     reading: dict[str, tuple[int, float, float]] = field(default_factory=dict)
     reader_memory: int = 0
     fresh: set[str] = field(default_factory=set)
-    """Words that no check has looked for yet."""
+    """Words that no check has searched for yet."""
     shrunken: set[str] = field(default_factory=set)
-    """Files that were cut or emptied."""
+    """Files that were truncated or emptied."""
     doubts: dict[str, float] = field(default_factory=dict)
-    """Words that were not as they should be, since when."""
+    """Words that were not found as expected, and since when."""
     lateness: list[float] = field(default_factory=list)
-    """How long words were not as they should be, of those that came right."""
+    """How long it took until late words were found as expected."""
 
     def fail(self, text: str) -> None:
-        """Note something that is wrong, and say so at once."""
+        """Record and print a failure."""
         self.failures.append(text)
         print(f"WRONG: {text}", flush=True)
 
     def take(self, ledger: "Queue[Any]", seconds: float) -> list[str]:
-        """Take in what the others tell, for so long; the words that were said."""
+        """Process events of the other processes for this long; return the written words."""
         until = time.monotonic() + seconds
         said = []
         while (left := until - time.monotonic()) > 0:
@@ -485,7 +488,7 @@ class Soak:
             except Empty:
                 break
             if kind == "said":
-                self.words[rest[0]] = Said(rest[1], rest[2])
+                self.words[rest[0]] = WordState(rest[1], rest[2])
                 self.fresh.add(rest[0])
                 said.append(rest[0])
             elif kind == "lines":
@@ -511,9 +514,9 @@ class Soak:
         return said
 
     def check(self, names: Sequence[str], library: Library) -> None:
-        """Look for words; each that is settled must be found once, where it was said.
+        """Search for words; each settled word must be found once, in its own session.
 
-        What is wrong is looked at again: on a busy machine the watcher comes later. It is a failure if it stays wrong.
+        A wrong result is checked again, because the watcher is late on a busy machine. It fails only if it stays wrong.
         """
         now = time.monotonic()
         for name in dict.fromkeys([*names, *self.doubts]):
@@ -529,19 +532,19 @@ class Soak:
             first = max(self.doubts.setdefault(name, now), self.words[name].since)
             if now - first > LATEST:
                 del self.doubts[name]
-                self.fail(f"{name} is not as it should be: {problem}")
+                self.fail(f"{name} is not found as expected: {problem}")
 
     def _problem(self, name: str, library: Library) -> str | None:
-        """What is wrong with what is found for a word."""
+        """What is wrong with the search results for a word."""
         word = self.words[name]
-        found = library.search(f'"{name}"', limit=5, hits=5)  # as it is: a word that is not there would be corrected
+        found = library.search(f'"{name}"', limit=5, hits=5)  # in quotes: a missing word would be corrected
         hits = [passage.hit for chat in found.chats for passage in chat.passages]
-        expected = (1,) if word.copies else EXPECTED[word.state]  # a copy is there whatever becomes of the first
-        # What is left of a file that was cut stands there, and in the version of it that is kept.
+        expected = (1,) if word.copies else EXPECTED[word.state]  # the copy stays, whatever happens to the original
+        # The rest of a truncated file is in the file, and also in the version that was kept.
         counts = not word.copies and word.path not in self.shrunken
         if len(hits) not in expected or (counts and found.total not in expected):
             if not hits and not self._is_kept(word.path, name):
-                return None  # it was gone before anything could be kept
+                return None  # it was deleted before it could be kept
             age = time.monotonic() - word.since
             return (
                 f"{word.state} for {age:.0f} s, {word.copies} copies, {len(hits)} hits, total {found.total}, "
@@ -552,7 +555,7 @@ class Soak:
         return None
 
     def _is_kept(self, path: str, name: str) -> bool:
-        """Whether a word stands in its file, or in a version of it that must be shown."""
+        """Whether a word is in its file, or in a kept version that must be shown."""
         try:
             if name.encode() in Path(path).read_bytes():
                 return True
@@ -565,7 +568,7 @@ class Soak:
         return any(name.encode() in b"".join(archive.content(version)) for version in versions)
 
     def wait_for(self, name: str, library: Library) -> None:
-        """How long a word takes to be found."""
+        """Measure how long it takes until a word is found."""
         word = self.words[name]
         while time.monotonic() - word.since < SETTLED:
             if library.search(f'"{name}"', limit=1, hits=1).chats:
@@ -576,7 +579,7 @@ class Soak:
 
 
 def run(options: argparse.Namespace, root: Path) -> tuple[Soak, dict[str, Any]]:
-    """All of it."""
+    """Run everything."""
     home, folder = root / "home", root / "library"
     generate(home, sessions=40, total_bytes=HOME_BYTES, seed=options.seed, mix=Mix(problems=0.0))
     soak = Soak(home, folder)
@@ -614,7 +617,7 @@ def run(options: argparse.Namespace, root: Path) -> tuple[Soak, dict[str, Any]]:
             soak.wait_for(said[-1], library)
         if not watcher.is_running:
             code, errors = watcher.stop()
-            soak.fail(f"the watcher ended by itself with {code} and said: {errors}")
+            soak.fail(f"the watcher stopped with exit code {code}: {errors}")
             for process in (*others, reader):
                 process.terminate()
             return soak, {"seconds": time.monotonic() - started}
@@ -632,7 +635,7 @@ def run(options: argparse.Namespace, root: Path) -> tuple[Soak, dict[str, Any]]:
     for process in (*others, reader):
         process.join(30)
         if process.exitcode != 0:
-            soak.fail(f"a writer or the reader ended with {process.exitcode}")
+            soak.fail(f"a writer or the reader stopped with exit code {process.exitcode}")
     soak.take(ledger, SETTLED)
     library.close()
     ending.set()
@@ -647,7 +650,7 @@ def run(options: argparse.Namespace, root: Path) -> tuple[Soak, dict[str, Any]]:
         count_lines(soak, library)
     code, errors = watcher.stop()
     if code != 130 or errors:
-        soak.fail(f"watch ended with {code} and said: {errors or 'nothing'}")
+        soak.fail(f"watch stopped with exit code {code}: {errors or 'no output'}")
     judge(soak, options.limit * 1_000_000)
     done = {
         "asked": {companion.name: dict(companion.asked) for companion in companions},
@@ -658,12 +661,12 @@ def run(options: argparse.Namespace, root: Path) -> tuple[Soak, dict[str, Any]]:
 
 
 def back_up_now_and_then(backups: Backups, ending: threading.Event, soak: Soak) -> None:
-    """In a thread of its own, for a backup takes a while."""
+    """Back up every `BACKUP_SECONDS`, in a separate thread."""
     try:
         while not ending.wait(BACKUP_SECONDS):
             backups.run(LATEST)
         backups.run(LATEST)
-    except Exception:  # whatever it is, it is what we are looking for
+    except Exception:  # any exception is a finding
         soak.fail(f"a backup: {traceback.format_exc()}")
 
 
@@ -679,7 +682,7 @@ def _sample(
 
 
 def count_lines(soak: Soak, library: Library) -> None:
-    """Every row of every transcript in the home is one record, and none is there twice."""
+    """Check that every row of every transcript is one record."""
     counted = {
         path: (uuids, starts, count)
         for path, uuids, starts, count in rows(
@@ -692,11 +695,11 @@ def count_lines(soak: Soak, library: Library) -> None:
     for path in soak.home.glob("projects/**/*.jsonl"):
         lines = [line for line in path.read_bytes().split(b"\n") if line.startswith(b'{"parentUuid"')]
         uuids = {found[1] for line in lines if (found := UUID.search(line))}
-        told, starts, count = counted.get(str(path), (0, 0, 0))
-        if told != len(uuids) or starts != count:
-            wrong.append(f"{path}: {len(uuids)} rows, {told} told, {count} records at {starts} places")
+        indexed, starts, count = counted.get(str(path), (0, 0, 0))
+        if indexed != len(uuids) or starts != count:
+            wrong.append(f"{path}: {len(uuids)} rows, {indexed} indexed, {count} records at {starts} positions")
     if wrong:
-        soak.fail(f"{len(wrong)} files have other records than rows, such as {wrong[0]}")
+        soak.fail(f"in {len(wrong)} files, records and rows differ, for example {wrong[0]}")
 
 
 def rows(library: Library, statement: str) -> list[Any]:
@@ -705,13 +708,13 @@ def rows(library: Library, statement: str) -> list[Any]:
 
 
 def compare(soak: Soak, root: Path) -> dict[str, Any]:
-    """A fresh library of the same home and archive says the same as the one that followed."""
+    """Check that a fresh library of the same home and archive gives the same answers."""
     fresh = root / "fresh"
     shutil.copytree(soak.folder / "archive", fresh / "archive")
     arguments = ["update", "--quiet", "--home", str(soak.home), "--library", str(fresh)]
     ran = subprocess.run([sys.executable, "-m", "backscroll", *arguments], capture_output=True, text=True, check=False)
     if ran.returncode or ran.stderr:
-        soak.fail(f"update of a fresh library ended with {ran.returncode} and said: {ran.stderr}")
+        soak.fail(f"update of a fresh library stopped with exit code {ran.returncode}: {ran.stderr}")
     with open_library(soak.home, soak.folder) as followed, open_library(soak.home, fresh) as anew:
         ours, theirs = ({chat.overview.id: chat for chat in library.chats()} for library in (followed, anew))
         counts = {}
@@ -723,9 +726,9 @@ def compare(soak: Soak, root: Path) -> dict[str, Any]:
                     [row for row in one if row not in set(other)][:2],
                     [row for row in other if row not in set(one)][:2],
                 )
-                soak.fail(f"{name}: a fresh library says otherwise, such as {extra}")
+                soak.fail(f"{name}: a fresh library differs, for example {extra}")
         if ours.keys() != theirs.keys():
-            soak.fail(f"other chats: {sorted(ours.keys() ^ theirs.keys())[:5]}")
+            soak.fail(f"different chats: {sorted(ours.keys() ^ theirs.keys())[:5]}")
         for name in ours.keys() & theirs.keys():
             if (ours[name].overview, ours[name].archived) != (theirs[name].overview, theirs[name].archived):
                 differing = [
@@ -733,33 +736,33 @@ def compare(soak: Soak, root: Path) -> dict[str, Any]:
                     for part in ours[name].overview.__struct_fields__
                     if getattr(ours[name].overview, part) != getattr(theirs[name].overview, part)
                 ]
-                soak.fail(f"chat {name} is another in a fresh library: {differing[:3]}")
+                soak.fail(f"chat {name} differs in a fresh library: {differing[:3]}")
                 break
         some = Random("compare").sample(sorted(soak.words), min(500, len(soak.words)))
         for query in (*COMMON, *some):
             totals = [(found.total, found.total_chats) for found in (followed.search(query), anew.search(query))]
             if totals[0] != totals[1]:
-                soak.fail(f"{query}: {totals[0]} found, and {totals[1]} in a fresh library")
+                soak.fail(f"{query}: {totals[0]} matches, but {totals[1]} in a fresh library")
     return {"chats": len(ours), "compared searches": len(COMMON) + len(some), **counts}
 
 
 def judge(soak: Soak, limit: int) -> None:
-    """Whether memory and descriptors of each process stayed what they were."""
+    """Check that the memory and descriptors of each process did not grow."""
     if len(soak.samples) < 4:
         return
     for name, series in figures(soak.samples).items():
         memory, descriptors = series["own memory"], series["descriptors"]
-        half = len(memory) // 2
-        before, after = max(memory[:half]), max(memory[half:])
+        torn = len(memory) // 2
+        before, after = max(memory[:torn]), max(memory[torn:])
         if after > limit or after > 1.3 * before + 50_000_000:
             soak.fail(f"memory of the {name} grew from {before / 1e6:.0f} to {after / 1e6:.0f} MB")
-        before, after = max(descriptors[:half]), max(descriptors[half:])
-        if after > before + 40:  # a round holds up to 32 files, and a sample may fall into it
+        before, after = max(descriptors[:torn]), max(descriptors[torn:])
+        if after > before + 40:  # a round opens up to 32 files, and a sample may be taken during it
             soak.fail(f"descriptors of the {name} grew from {before} to {after}")
 
 
 def figures(samples: Sequence[Sample]) -> dict[str, dict[str, list[int]]]:
-    """Memory, memory that is not of files, and descriptors of each process, sample by sample."""
+    """Memory, anonymous memory and descriptors of each process, sample by sample."""
     rows = [{"watcher": (one.memory, one.own_memory, one.descriptors), **one.others} for one in samples]
     return {
         name: {
@@ -771,7 +774,7 @@ def figures(samples: Sequence[Sample]) -> dict[str, dict[str, list[int]]]:
 
 
 def _course(values: Sequence[int], unit: int = 1) -> dict[str, int]:
-    """How something went: the medians of the first, the middle and the last fifth, and the most."""
+    """The medians of the first, middle and last fifth of a series, and its maximum."""
     fifth = max(1, len(values) // 5)
     middle = (len(values) - fifth) // 2
     parts = {"start": values[:fifth], "middle": values[middle : middle + fifth], "end": values[-fifth:]}
@@ -780,7 +783,7 @@ def _course(values: Sequence[int], unit: int = 1) -> dict[str, int]:
 
 
 def as_results(soak: Soak, more: dict[str, Any]) -> dict[str, Any]:
-    """The numbers."""
+    """The results of a run."""
     samples = soak.samples
     seconds = more["seconds"]
     return {

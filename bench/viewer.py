@@ -98,7 +98,7 @@ SEEN: Final = """name => new Promise(resolve => {
 
 @dataclass
 class Visits:
-    """Somebody's page, in seconds and bytes; medians."""
+    """The measurements of a page, in seconds and bytes; medians."""
 
     cold: float
     warm: float
@@ -208,7 +208,7 @@ def our_server(home: Path, library: Path) -> Iterator[Server]:
     places = ["--home", str(home), "--library", str(library)]
     command = [sys.executable, "-m", "backscroll", *places, "open", "--no-browser", "--port", str(port)]
     settings = library.parent / "settings.toml"
-    settings.write_text('[web]\nrequire_key = "never"\n')  # as on a machine that nobody else uses
+    settings.write_text('[web]\nrequire_key = "never"\n')  # as on a machine with a single user
     environment = {**isolated(library.parent), "BACKSCROLL_SETTINGS": str(settings)}
     with Server(command, environment, port, "/api/v1/status") as server:
         yield server
@@ -262,7 +262,7 @@ def measure_visits(
 
 
 def measure_chunks(server: Server, chat: str, messages: int) -> tuple[int, Spread]:
-    """What the server holds after somebody has read on through everything, and what a chunk takes."""
+    """The server's memory after all chunks were read, and the time per chunk."""
     spent = []
     for number in range(messages // 100):
         started = time.perf_counter()

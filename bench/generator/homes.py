@@ -310,7 +310,7 @@ class Maker:
             self.home.put(f"plans/{transcript.slug}-{rng.getrandbits(16):04x}.md", plan, now)
 
     def _settings(self, now: int) -> None:
-        """The settings, with the mark that tells `play` that this home is nobody's own, and the projects' memories."""
+        """The settings, with the mark that tells `play` that this home was generated, and the projects' memories."""
         settings: dict[str, object] = {"env": {MARK: "1"}, "model": "opus"}
         if self.rng.random() < 0.4:
             settings["cleanupPeriodDays"] = self.rng.choice((30, 90, 365, 99999))

@@ -1,6 +1,6 @@
 """Play a living home: go on writing in some sessions of a generated one, at the caller's pace.
 
-Only homes that bear the generator's mark are played, so that nobody's own conversations are ever written to.
+Only homes with the generator's mark are played, so that a user's own conversations are never written to.
 """
 
 import json

@@ -15,7 +15,7 @@ NEARNESS: Final = ("far", "near")
 
 @dataclass(frozen=True)
 class Query:
-    """What somebody types who half remembers a chat."""
+    """A query of a user who half remembers a chat."""
 
     kind: str
     text: str

@@ -42,7 +42,7 @@ def our_search(library: Library, sessions: Mapping[str, set[str]]) -> Search:
         try:
             found = library.search(text, limit=SHOWN)
         except BackscrollError:
-            return []  # refused as syntax: nothing was found for somebody who typed this
+            return []  # a syntax error: a user who types this finds nothing
         chats = [chat.chat.overview.sessions for chat in found.chats]
         return [next((names[name] for name in chat if name in names), chat[0] if chat else "") for chat in chats]
 

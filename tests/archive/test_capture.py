@@ -240,7 +240,7 @@ def test_a_home_that_is_away_for_a_moment_is_not_gone(kept: Kept) -> None:
     assert kept.file("a").gone_since is None
 
 
-def test_nobody_else_can_read_it(kept: Kept) -> None:
+def test_other_users_cannot_read_it(kept: Kept) -> None:
     before = os.umask(0)
     try:
         kept.write(a=b"one\n", b=b"two\n").capture()

@@ -139,7 +139,7 @@ def test_what_a_flipped_byte_of_a_pack_touches_is_named(small: Kept, flip: int) 
 @pytest.mark.slow
 @pytest.mark.parametrize("flip", FLIPS)
 def test_what_a_flipped_byte_of_the_catalogue_touches_is_named(small: Kept, flip: int) -> None:
-    """But for the number of the file itself: without it nobody can tell which file the line was about."""
+    """Except for the file number itself: without it, the file of the line is unknown."""
     data = (small.folder / "catalogue.jsonl").read_bytes()
     numbers = {at for found in re.finditer(rb'"file":\d+', data) for at in range(*found.span())}
     for at in some(sorted(set(range(len(data))) - numbers), FLIPS.index(flip)):
@@ -232,7 +232,7 @@ def test_a_missing_catalogue_is_no_healthy_archive(small: Kept) -> None:
 
 
 def test_damage_is_not_covered_up_by_the_next_capture(small: Kept) -> None:
-    """A lost line of a file that is gone, whose number somebody else might get, stays a damage."""
+    """Losing the line of a deleted file stays reported, although another file might get its number."""
     lines = (small.folder / "catalogue.jsonl").read_bytes().splitlines(keepends=True)
     for number, line in enumerate(lines):
         if b'"kind":"file"' in line:

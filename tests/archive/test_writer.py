@@ -155,7 +155,7 @@ def test_forgetting_also_removes_what_a_cut_off_capture_left(kept: Kept, monkeyp
     monkeypatch.setattr("backscroll.archive.writer.PACK_SIZE", 10)
     kept.write(a=b"one\n", b=SECRET)
     kept.capture()
-    with (kept.folder / "packs" / "000001.pack").open("ab") as pack:  # as somebody leaves it who was killed
+    with (kept.folder / "packs" / "000001.pack").open("ab") as pack:  # as a killed writer leaves it
         pack.write(SECRET)
     assert SECRET in kept.everything()
     kept.capture()

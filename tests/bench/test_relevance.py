@@ -13,7 +13,7 @@ from bench.relevance.home import RECORDINGS, build_home
 from bench.relevance.scores import rank_of, score
 
 COPIED = 6
-"""So many words in a row as in the chat are a quotation, and nobody remembers like that."""
+"""This many consecutive words from the chat are a quotation, not a half-remembered query."""
 
 
 def test_there_are_enough_queries_of_every_kind_in_both_halves() -> None:

@@ -1,4 +1,4 @@
-"""The soak and the follow benchmark say the truth about what they wrote: else nothing that they find means anything."""
+"""The soak and follow benchmarks record correctly what they write; otherwise their findings mean nothing."""
 
 import json
 from itertools import pairwise
@@ -10,27 +10,27 @@ from typing import Any
 from bench.follow import last_row, make_long_session, unique_word
 from bench.generate import Mix, generate
 from bench.generator.play import _latest_sound_sessions
-from bench.soak import SESSIONS_EACH, WORD, Mouth, Soak
+from bench.soak import SESSIONS_EACH, WORD, SessionWriter, Soak
 
 
-def test_no_word_is_given_twice() -> None:
+def test_every_word_is_unique() -> None:
     words = {unique_word(number) for number in range(20_000)}
 
     assert len(words) == 20_000
     assert all(WORD.fullmatch(word.encode()) for word in words)
 
 
-def test_every_word_stands_where_the_ledger_says(tmp_path: Path) -> None:
+def test_every_word_is_in_the_file_that_the_ledger_names(tmp_path: Path) -> None:
     generate(tmp_path, sessions=14, total_bytes=700_000, mix=Mix(problems=0.0))
     ledger: Queue[Any] = Queue()
-    mouth = Mouth(tmp_path, 0, _latest_sound_sessions(tmp_path, SESSIONS_EACH), ledger)  # type: ignore[arg-type]
+    writer = SessionWriter(tmp_path, 0, _latest_sound_sessions(tmp_path, SESSIONS_EACH), ledger)  # type: ignore[arg-type]
 
     for number in range(1, 1500):
-        mouth._step()
+        writer._step()
         if number % 60 == 0:
-            mouth._happen()
-    for voice in mouth.voices:
-        mouth._finish(voice)
+            writer._apply_next_event()
+    for session in writer.sessions:
+        writer._finish(session)
     soak = Soak(tmp_path, tmp_path / "library")
     soak.take(ledger, 0.5)  # type: ignore[arg-type]
 

@@ -212,7 +212,7 @@ def test_what_is_damaged_and_still_there_can_be_told_apart(place: Place) -> None
 
 def test_what_is_forgotten_is_gone_and_does_not_come_back(place: Place) -> None:
     place.run("keep")
-    assert place.run("archive", "forget", S2).returncode == 2  # nobody is there to be asked
+    assert place.run("archive", "forget", S2).returncode == 2  # there is no terminal to ask on
     assert place.ask("archive", "forget", S2, "--yes")["forgotten"] == 1
     place.run("keep")
     status = place.ask("archive", "status")

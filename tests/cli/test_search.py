@@ -257,7 +257,7 @@ def test_nothing_that_is_found_commands_the_terminal(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_found_yet_is_told(home: Path, tmp_path: Path) -> None:
-    """`list` reads the chats only; while somebody else writes, the words are not there yet."""
+    """`list` indexes only the chats; while another process holds the lock, the words cannot be added."""
     library = tmp_path / "library"
     run(home, "--library", str(library), command="list")
     with (library / "index" / "lock").open("a") as lock:

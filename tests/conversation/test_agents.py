@@ -130,7 +130,7 @@ def test_a_sidecar_without_a_call_leaves_it_to_the_result() -> None:
     check({"S1": main, "S1/x1": AGENT}, {"S1/x1": {"agentType": "Explore"}}, x1="t2")
 
 
-def test_a_sidecar_that_names_a_call_nobody_made_leaves_it_to_the_result() -> None:
+def test_if_a_sidecar_names_an_unknown_call_the_result_decides() -> None:
     main = TWO + answered("d", "t2", "c", "x1")
     check({"S1": main, "S1/x1": AGENT}, {"S1/x1": {"toolUseId": "lost"}}, x1="t2")
 

@@ -58,7 +58,7 @@ def test_a_failed_tool_result_is_no_prompt() -> None:
     check("error t1: no such file", RowKind.TOOL_RESULT)
 
 
-def test_a_row_that_somebody_else_sent_by_origin_is_a_notification() -> None:
+def test_a_row_whose_origin_is_not_the_user_is_a_notification() -> None:
     check('user: a task ended {"origin": {"kind": "task-notification"}}', RowKind.NOTIFICATION)
 
 

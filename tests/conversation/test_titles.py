@@ -127,7 +127,7 @@ def test_a_shell_command_is_not_the_title_if_a_prompt_follows() -> None:
         "result t1: contents",
     ],
 )
-def test_what_nobody_typed_is_not_the_title(row: str) -> None:
+def test_only_typed_text_becomes_the_title(row: str) -> None:
     check(f"x <- - {row}\na <- x user: fix the parser", "fix the parser")
 
 

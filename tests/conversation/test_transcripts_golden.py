@@ -39,7 +39,7 @@ def having(scenario: str) -> pytest.MarkDecorator:
 
 
 def chats_of(version: str, scenario: str) -> list[Chat]:
-    """The chats in which somebody said something."""
+    """The chats that have messages."""
     chats = Chats(keep=True)
     for file in discover(Home(ROOT / version / scenario)).files:
         if file.kind in TRANSCRIPTS:

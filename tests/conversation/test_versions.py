@@ -46,7 +46,7 @@ def test_an_edit_that_tells_the_file_before_needs_nothing_else() -> None:
     assert found[0].basis == FOUND
 
 
-def test_a_change_by_somebody_else_is_a_version_of_its_own() -> None:
+def test_a_change_outside_claude_code_is_a_separate_version() -> None:
     found = check([write("a\n"), edit("a", "c", before="a!\n")], ("a\n", True), ("a!\n", True), ("c!\n", True))
     assert found[1].basis == FOUND
 

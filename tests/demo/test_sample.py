@@ -1,4 +1,4 @@
-"""The sample conversations are what the demo needs: whole, small, about nobody, with everything there is to show."""
+"""The sample conversations fit the demo: complete, small, without personal data, with every feature to show."""
 
 import json
 import re

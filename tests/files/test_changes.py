@@ -175,7 +175,7 @@ def test_a_number_on_the_disk_that_is_used_again_makes_no_move(tmp_path: Path) -
     assert visitor.visit() == [b"something else, in the same inode"]
 
 
-def test_an_empty_file_was_nobody(tmp_path: Path) -> None:
+def test_a_renamed_empty_file_is_not_recognised_as_moved(tmp_path: Path) -> None:
     visitor = begin(tmp_path)
     write_home(tmp_path, {A: ""})
     visitor.visit()

@@ -230,7 +230,7 @@ def test_a_link_that_leads_nowhere_spoils_nothing(target: str, tmp_path: Path) -
     assert [file.relative for file in discover(Home(tmp_path)).files] == ["history.jsonl"]
 
 
-def test_what_is_no_regular_file_is_left_out_and_blocks_nobody(tmp_path: Path) -> None:
+def test_only_regular_files_are_found_and_others_do_not_block(tmp_path: Path) -> None:
     write_home(tmp_path, {session_path("compacted"): ""})
     os.mkfifo(tmp_path / session_path("damaged"))
     check(tmp_path, "shop/<compacted>.jsonl: session compacted -\nshop/<damaged>.jsonl: left out, not a regular file")

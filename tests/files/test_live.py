@@ -36,7 +36,7 @@ def test_a_process_that_ended_does_not_run() -> None:
     assert not is_running(process.pid, None)
 
 
-def test_somebody_elses_process_runs() -> None:
+def test_a_process_of_another_user_is_running() -> None:
     assert is_running(1, None)
 
 

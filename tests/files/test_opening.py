@@ -31,7 +31,7 @@ def test_a_file_that_is_too_long_is_refused(tmp_path: Path) -> None:
         read_small(tmp_path / "a", limit=3)
 
 
-def test_a_fifo_is_refused_and_blocks_nobody(tmp_path: Path) -> None:
+def test_a_fifo_is_refused_without_blocking(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.jsonl")
     refuse(tmp_path / "a.jsonl")
 

@@ -262,7 +262,7 @@ def test_projects_that_are_removed_and_made_again_are_watched_on(tmp_path: Path)
         watched.wait_for(f"+ {B}")
 
 
-def test_a_fifo_is_not_told_and_blocks_nobody(tmp_path: Path) -> None:
+def test_a_fifo_is_not_reported_and_does_not_block(tmp_path: Path) -> None:
     write_home(tmp_path, {A: ""})
     with Watch(tmp_path) as watched:
         watched.wait_for(f"+ {A}")

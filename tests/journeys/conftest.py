@@ -13,9 +13,9 @@ from tests.journeys.visitor import Visitor
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
-@pytest.fixture(scope="package")  # and not for longer: its loop runs in this thread, and nobody else's could
+@pytest.fixture(scope="package")  # not longer: its event loop runs in this thread and blocks any other
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """Chromium. Where checks must not be left out, a missing one is a failure."""
+    """Chromium. In CI, a missing Chromium is a failure, not a skip."""
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if path is None:
         told = "no chromium is installed"
@@ -32,7 +32,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.fixture
 def visitor(browser: Browser) -> Iterator[Visitor]:
-    """Somebody on whose pages nothing may go wrong."""
+    """A visitor who fails the test if anything goes wrong on a page."""
     visitor = Visitor(browser)
     yield visitor
     visitor.close()

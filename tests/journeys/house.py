@@ -157,7 +157,7 @@ def open_house(root: Path) -> Iterator[House]:
     """The house, read and served; nothing is followed."""
     shelf = Shelf(root).write(house_files())
     for path in shelf.home.rglob("*.jsonl"):
-        os.utime(path, (1_770_000_000, 1_770_000_000))  # long ago: nobody is at them
+        os.utime(path, (1_770_000_000, 1_770_000_000))  # long ago: none of them is live
     shelf.update()
     with serving(shelf, require_key="always") as served:
         yield House(shelf, Site.of(served))

@@ -28,11 +28,11 @@ class Client:
     writer: asyncio.StreamWriter
     last: str = ""
     chats: set[str] = field(default_factory=set)
-    """All that it was told of."""
+    """The chats that it received events about."""
 
     @classmethod
     async def connect(cls, served: StartedViewer, last: str = "", *, buffer: int | None = None) -> "Client":
-        """With `last`, as one who was here before; a small buffer is full soon if nobody reads."""
+        """Connect; with `last`, reconnect. A small buffer fills up quickly if it is not read."""
         opened = socket.socket()
         opened.setblocking(False)
         if buffer:

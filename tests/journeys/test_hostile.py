@@ -188,7 +188,7 @@ def test_agents_are_shown_inside_and_by_themselves(witness: Witness) -> None:
 def test_odd_chats_are_shown(witness: Witness, chat: str) -> None:
     page = witness.context.new_page()
     page.goto(f"{witness.origin}/chats/{chat}")
-    show_everything(page, is_unfolded=chat != LARGE)  # nobody unfolds thirty bombs at once
+    show_everything(page, is_unfolded=chat != LARGE)  # no reader expands thirty bombs at once
     witness.look(page)
     for link in page.locator("a.more[data-fill]").all()[:5]:
         link.dispatch_event("click")

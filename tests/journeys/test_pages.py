@@ -55,7 +55,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def page(context: BrowserContext, site: Site) -> Iterator[Page]:
-    """A page on which nothing may go wrong, and which may ask nobody but us."""
+    """A page that fails the test on any error or request to another server."""
     enter(context, site)
     page = context.new_page()
     wrong: list[str] = []

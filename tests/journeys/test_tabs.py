@@ -1,4 +1,4 @@
-"""Many readers at once: eight tabs of one browser, and hundreds of streams, some of which nobody reads."""
+"""Many readers at once: eight tabs of one browser, and hundreds of streams, some of which are never read."""
 
 import asyncio
 import os
@@ -73,7 +73,7 @@ def run(work: Callable[[], Awaitable[None]]) -> None:
         pool.submit(lambda: asyncio.run(limited())).result()
 
 
-def test_slow_readers_delay_nobody_and_leave_nothing_behind(served: StartedViewer, writer: Writer) -> None:
+def test_slow_readers_do_not_delay_others_and_leave_nothing_behind(served: StartedViewer, writer: Writer) -> None:
     state, feed = served.server.server_state, news_of(served)
 
     async def work() -> None:

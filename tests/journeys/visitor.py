@@ -1,4 +1,4 @@
-"""A reader with a real browser, on whose pages nothing may go wrong and who asks nobody but us."""
+"""A reader with a real browser: any error on a page, or request to another server, fails the test."""
 
 import os
 import re
@@ -102,11 +102,11 @@ class Visitor:
     def _asked(self, site: str, address: str) -> None:
         there, ours = urlsplit(address), urlsplit(site)
         if there.scheme in ("http", "https", "ws", "wss") and there.netloc != ours.netloc:
-            self._note(f"asked somebody else: {address}")
+            self._note(f"request to another server: {address}")
 
 
 def keep_picture(page: Page, name: str) -> None:
-    """Keep what it looks like, where somebody wants to see."""
+    """Save a screenshot, if `BACKSCROLL_SCREENSHOTS` is set."""
     if folder := os.environ.get("BACKSCROLL_SCREENSHOTS"):
         Path(folder).mkdir(parents=True, exist_ok=True)
         page.screenshot(path=Path(folder) / f"{name}.png")

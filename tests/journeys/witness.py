@@ -1,4 +1,4 @@
-"""What must not happen while somebody reads a hostile transcript, noted as it happens."""
+"""Record what must not happen while a hostile transcript is read."""
 
 from collections.abc import Callable
 from typing import Any, Final

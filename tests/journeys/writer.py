@@ -46,7 +46,7 @@ class Writer:
         return asked
 
     def ask(self, text: str) -> str:
-        """Somebody types something."""
+        """The user types a prompt."""
         return self._message({"type": "user", "message": {"role": "user", "content": text}})
 
     def call(self, command: str, name: str = "Bash", **given: str) -> str:
@@ -58,7 +58,7 @@ class Writer:
         return call
 
     def result(self, text: str, **more: object) -> None:
-        """The last call comes back."""
+        """The result of the last call."""
         block = {"type": "tool_result", "tool_use_id": self._call, "content": text}
         given = {"stdout": text, "stderr": "", "interrupted": False} | more
         self._row({"type": "user", "message": {"role": "user", "content": [block]}, "toolUseResult": given})
@@ -68,7 +68,7 @@ class Writer:
         return self._message(self._said({"type": "text", "text": text}, stop="end_turn"))
 
     def ask_in_blocks(self, texts: Iterable[str]) -> str:
-        """Somebody types several things, in one row."""
+        """The user types a prompt of several blocks."""
         blocks = [{"type": "text", "text": text} for text in texts]
         return self._message({"type": "user", "message": {"role": "user", "content": blocks}})
 

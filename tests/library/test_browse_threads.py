@@ -101,7 +101,7 @@ class Watched:
 
 
 class Disturbed(dict[str, Row]):
-    """Results that another thread adds to as soon as somebody goes through them."""
+    """Results that another thread changes as soon as they are iterated over."""
 
     def __init__(self, lock: Watched, row: Row) -> None:
         super().__init__({"call 1": row, "call 2": row})

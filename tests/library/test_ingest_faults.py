@@ -201,7 +201,7 @@ def busy_and_unreadable(shelf: Shelf) -> Iterator[None]:
     catalogue = archive_folder(shelf.settings) / "catalogue.jsonl"
     with Writer(archive_folder(shelf.settings)):
         aside = catalogue.rename(catalogue.with_name("aside"))
-        catalogue.mkdir()  # which nobody can read as a file, root neither
+        catalogue.mkdir()  # which cannot be read as a file, even by root
         try:
             yield
         finally:

@@ -248,7 +248,7 @@ def test_the_hook_returns_at_once_and_the_program_runs_on(tmp_path: Path, home: 
 
 
 def test_all_that_claude_code_tells_the_hook_is_taken(tmp_path: Path) -> None:
-    """A megabyte does not fit into a pipe: it can be written only if somebody reads it."""
+    """A megabyte does not fit into a pipe: writing it ends only if it is read."""
     command = hook_command([str(tmp_path / "no-such-program")])
     hook = subprocess.Popen(
         ["sh", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE

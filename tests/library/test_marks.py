@@ -38,7 +38,7 @@ def test_a_library_without_marks_has_none(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_nobody_else_may_read_them(tmp_path: Path) -> None:
+def test_other_users_cannot_read_them(tmp_path: Path) -> None:
     change_marks(tmp_path / "library", lambda marks: marks.pin(["s1"]))
     assert (tmp_path / "library" / "marks.json").stat().st_mode & 0o077 == 0
 

@@ -93,7 +93,7 @@ def test_pieces_are_the_whole_in_real_chats(corpus_library: Library) -> None:
 
 
 class Reader:
-    """Somebody who looks at a branch and applies what has changed, as a page does."""
+    """Shows a branch and applies changes to it, as a page does."""
 
     def __init__(self, library: Library, reader: ChatReader) -> None:
         self.library, self.reader = library, reader
@@ -272,7 +272,7 @@ def test_what_is_written_while_a_chat_is_being_opened_is_there(tmp_path: Path) -
     name = session_path("live")
     shelf = shelf_of(tmp_path, {name: b"".join(lines[:9])})
     with shelf.open() as library:
-        append(shelf.home / name, b"".join(lines[9:]))  # and nobody tells of it
+        append(shelf.home / name, b"".join(lines[9:]))  # without an event
         assert OpenChats().open(library, library.chats()[0].overview.id).branch_messages().keys[-1] == "k"
 
 

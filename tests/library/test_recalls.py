@@ -106,7 +106,7 @@ def test_any_text_comes_back(
         ("## Sources\n", "mine", "## Sources"),
     ],
 )
-def test_a_file_that_somebody_wrote_is_read_as_far_as_it_goes(
+def test_a_file_edited_by_hand_is_read_as_far_as_possible(
     tmp_path: Path, written: str, question: str, text: str
 ) -> None:
     recalls_folder(tmp_path).mkdir()

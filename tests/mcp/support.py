@@ -16,7 +16,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
 
-from backscroll.library.memory.asking_session import NOBODY, AskingSession
+from backscroll.library.memory.asking_session import UNKNOWN_SESSION, AskingSession
 from backscroll.library.memory.budget import tokens_of
 from backscroll.mcp.answers import plain_of, text_of
 from backscroll.mcp.arguments import read_arguments
@@ -93,7 +93,7 @@ CALLS: Final[Mapping[str, dict[str, Any]]] = {
 """A call of every tool that has an answer in the story."""
 
 
-def answer(shelf: Shelf, tool: str, caller: AskingSession = NOBODY, /, **arguments: Any) -> dict[str, Any]:  # noqa: ANN401
+def answer(shelf: Shelf, tool: str, caller: AskingSession = UNKNOWN_SESSION, /, **arguments: Any) -> dict[str, Any]:  # noqa: ANN401
     """What a tool answers, as plain data, checked as every answer is."""
     pool = RefreshedPool(shelf.settings, shelf.open().homes)
     try:

@@ -73,7 +73,9 @@ def test_who_has_the_token_comes_in(served: StartedMcpServer) -> None:
         [("Cookie", f"token={TOKEN}")],
     ],
 )
-def test_nobody_comes_in_without_it(served: StartedMcpServer, path: str, headers: list[tuple[str, str]]) -> None:
+def test_requests_without_the_token_are_refused(
+    served: StartedMcpServer, path: str, headers: list[tuple[str, str]]
+) -> None:
     status, answered = ask(served, headers, path)
     assert status == 401
     assert answered["www-authenticate"] == "Bearer"
@@ -136,10 +138,10 @@ def test_the_client_without_the_token_is_told_so(served: StartedMcpServer) -> No
 
 def test_the_token_is_in_no_log(served: StartedMcpServer, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
-        for headers in ([KEY], [("Authorization", "Bearer wrong-token-of-somebody")]):
+        for headers in ([KEY], [("Authorization", "Bearer wrong-token-of-another-client")]):
             ask(served, headers)
     assert TOKEN not in caplog.text
-    assert "wrong-token-of-somebody" not in caplog.text
+    assert "wrong-token-of-another-client" not in caplog.text
 
 
 def test_a_port_that_is_taken_is_told(served: StartedMcpServer, tmp_path_factory: pytest.TempPathFactory) -> None:

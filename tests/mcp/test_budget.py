@@ -63,7 +63,7 @@ def test_no_tool_ever_answers_with_more(data: st.DataObject) -> None:
         shelf.update()
         for tool, arguments in CALLS:
             made = answer(shelf, tool, **arguments, max_tokens=data.draw(BUDGETS))
-            # There is always room for a beginning, so that whoever asks for the rest gets on.
+            # There is always room for a first part, so that asking for the rest makes progress.
             assert tool in MAY_BE_EMPTY or any(value for value in made.values() if isinstance(value, list)), made
 
 

@@ -1,4 +1,4 @@
-"""What the server holds: the library is brought up to date beside the calls, and whoever ends it loses nothing."""
+"""The server's pool: the library is updated alongside the calls, and stopping the server loses nothing."""
 
 import json
 import os
@@ -14,7 +14,7 @@ import pytest
 from backscroll.errors import BackscrollError
 from backscroll.library.indexing.update import Updated
 from backscroll.library.library import Library
-from backscroll.library.memory.asking_session import NOBODY
+from backscroll.library.memory.asking_session import UNKNOWN_SESSION
 from backscroll.mcp.call_context import CallContext
 from backscroll.mcp.pool import RefreshedPool
 from backscroll.mcp.quoting import Frame
@@ -34,7 +34,7 @@ def test_an_update_that_is_ended_is_gone_on_with(tmp_path: Path) -> None:
     shelf.check_rebuilt(["parser", "shop"])
 
 
-def test_a_library_is_nobody_elses_while_it_is_read_from(tmp_path: Path) -> None:
+def test_each_call_has_a_library_to_itself(tmp_path: Path) -> None:
     shelf = story(tmp_path)
     pool = RefreshedPool(shelf.settings, shelf.open().homes)
     with pool.library() as one, pool.library() as other:
@@ -75,7 +75,7 @@ def add_prompt(shelf: Shelf, text: str) -> None:
     shelf.append("parser", json.dumps(row | message).encode() + b"\n")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="whoever is root may write everywhere")
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_library_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path).write(EVERYTHING)
     tmp_path.chmod(0o500)
@@ -102,7 +102,7 @@ def check_trouble(pool: RefreshedPool) -> None:
     with pool.library() as library, pytest.raises(BackscrollError, match="cannot be built"):
         while True:
             try:
-                CallContext(pool, library, NOBODY, Frame()).must_exist()
+                CallContext(pool, library, UNKNOWN_SESSION, Frame()).must_exist()
             except BackscrollError as error:
                 if "first time" not in error.message:
                     raise
@@ -129,7 +129,7 @@ def test_no_error_ends_the_updates_and_answers_say_that_they_may_be_old(
                 with pool.library() as library:
                     library.search("zebra")
             with pool.library() as library:
-                told = CallContext(pool, library, NOBODY, Frame()).pending()
+                told = CallContext(pool, library, UNKNOWN_SESSION, Frame()).pending()
             assert str(error) in told
             assert str(error) in caplog.text
             left.remove(error)

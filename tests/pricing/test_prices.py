@@ -87,7 +87,7 @@ def check(row: list[str], speed: str | None) -> None:
 
 
 @pytest.mark.parametrize("model", UNKNOWN)
-def test_a_model_that_nobody_knows_has_no_price_and_not_a_price_of_0(model: str) -> None:
+def test_an_unknown_model_has_no_price_rather_than_a_price_of_0(model: str) -> None:
     assert Prices().price_of(model) is None
     assert Prices().cost(model, None, 1, 1, 1, 1) is None
     assert Prices().cost(None, None, 1, 1, 1, 1) is None

@@ -115,7 +115,7 @@ def test_a_field_of_the_wrong_type_costs_that_field() -> None:
     assert record.message.usage.cache_creation is None
 
 
-def test_odd_blocks_cost_nobody_else() -> None:
+def test_odd_blocks_do_not_affect_the_others() -> None:
     record = decode_line(
         b'{"type":"user","message":{"content":["bare",{"type":"text","text":1},{"type":"sparkle","glow":9},7,'
         b'{"type":"text","text":"last"}]}}'

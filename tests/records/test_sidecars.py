@@ -11,14 +11,14 @@ def test_a_live_session_names_its_process() -> None:
     assert (live.pid, live.session_id, live.cwd, live.process_start, live.status) == (12, "s", "/a", "77", "busy")
 
 
-def test_odd_fields_cost_themselves() -> None:
+def test_only_odd_fields_are_lost() -> None:
     live = live_session(b'{"pid": 12, "sessionId": 5, "procStart": 77}')
     assert live is not None
     assert (live.session_id, live.process_start, live.status) == (None, "77", None)
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"{}", b'{"pid": "12"}', b'{"pid": true}', b'{"pid": -1}', b"\xff{"])
-def test_without_a_process_nobody_lives(data: bytes) -> None:
+def test_without_a_process_there_is_no_live_session(data: bytes) -> None:
     assert live_session(data) is None
 
 

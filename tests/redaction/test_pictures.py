@@ -1,4 +1,4 @@
-"""Pictures are shared without what nobody sees on them, and look as before."""
+"""Images are shared without invisible metadata, and look the same."""
 
 import base64
 import json

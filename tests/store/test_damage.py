@@ -92,7 +92,7 @@ def test_damaged_rows_are_rebuilt_and_the_user_is_told(
 
 
 @pytest.mark.parametrize("damage", [overwritten, cut, emptied, a_text, foreign])
-def test_whoever_only_reads_is_told_and_changes_nothing(shelf: Shelf, damage: Callable[[Path], None]) -> None:
+def test_a_reader_gets_an_error_and_changes_nothing(shelf: Shelf, damage: Callable[[Path], None]) -> None:
     damage(rows_of(shelf))
     before = {path: path.read_bytes() for path in shelf.index.rglob("*") if path.is_file()}
     for ask in (lambda: shelf.found("zebra"), lambda: shelf.sql("select count(*) from v_chats")):

@@ -222,7 +222,7 @@ StatementRunner().run(Path(sys.argv[1]), sys.argv[2], 10, 3600)
 
 @on_linux
 def test_the_process_ends_with_the_one_that_started_it(shelf: Shelf) -> None:
-    """Also while one function of SQLite works, and though nobody could tell it."""
+    """Even during one long SQLite function, which cannot be told to stop."""
     command = [sys.executable, "-c", PARENT, str(shelf.generation / "rows.sqlite"), HOURS]
     parent = subprocess.Popen(command)
     until(lambda: sql_workers_of(parent.pid))

@@ -49,7 +49,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
 
 
 def ask(shelf: Shelf, statement: str) -> list[tuple[Any, ...]]:
-    """With what Python itself brings, from a file that nobody has open."""
+    """Run a statement with Python's own sqlite3, without the library."""
     connection = sqlite3.connect(f"file:{shelf.generation / 'rows.sqlite'}?mode=ro", uri=True)
     try:
         return connection.execute(statement).fetchall()
@@ -145,7 +145,7 @@ def test_a_moment_keeps_its_milliseconds(tmp_path: Path) -> None:
     assert ask(shelf, "select time from v_messages where uuid = 'a'") == [("2026-01-05T10:00:59.999Z",)]
 
 
-def test_others_may_read_while_somebody_writes(shelf: Shelf) -> None:
+def test_others_can_read_during_a_write(shelf: Shelf) -> None:
     with shelf.open() as library:
         library.store.start_writing().note("busy", "yes")
         assert ask(shelf, "select count(*) from v_chats") == [(1,)]

@@ -222,7 +222,7 @@ class Terminal:
         try:
             self.wait_for_screen("? for shortcuts", "plan mode on")
         except RecordingFailedError as problem:
-            self.__exit__(type(problem), problem, None)  # nobody else would: a `with` only leaves what it has entered
+            self.__exit__(type(problem), problem, None)  # `with` does not, because it was not entered yet
             raise
         self.settle(seconds=1)
         return self

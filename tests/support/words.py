@@ -64,7 +64,7 @@ class _Record(NamedTuple):
     pieces: list[tuple[str, str]]
     """What a search is to find: kinds and texts."""
     everything: str
-    """All strings in it, also those that nobody said."""
+    """All strings in it, including those that are not part of a message."""
 
 
 def rare_words(home: Path, count_per_kind: int, seed: int) -> list[RareWord]:
@@ -84,7 +84,7 @@ def rare_words(home: Path, count_per_kind: int, seed: int) -> list[RareWord]:
             words, parts = _words(text)
             for word in words | parts:
                 if stands_in.setdefault(word, record.key) != record.key:
-                    stands_in[word] = None  # in two records: nobody's any more
+                    stands_in[word] = None  # in two records: not unique
                 # A part that also stands alone is found without being a part.
                 if kinds.get(word, "part") == "part":
                     kinds[word] = kind if word in words else "part"

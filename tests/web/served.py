@@ -52,7 +52,7 @@ def serving(
     require_key: RequireKey = "never",
     **options: Any,  # noqa: ANN401
 ) -> Iterator[StartedViewer]:
-    """A server of a shelf in a thread, on a port that is free; it asks for no key, whoever uses this machine."""
+    """A server of a shelf in a thread, on a free port, without an access key by default."""
     state = ViewerState(replace(shelf.settings, require_key=require_key), shelf.open().homes)
     ready = threading.Event()
     found: list[StartedViewer] = []
@@ -129,7 +129,7 @@ def address_of(served: StartedViewer) -> tuple[str, int]:
 
 
 def free_port(host: str = "127.0.0.1") -> int:
-    """A port that nobody has."""
+    """A free port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.bind((host, 0))

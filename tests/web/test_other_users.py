@@ -100,5 +100,5 @@ def test_what_the_doors_write_is_for_its_owner_alone_also_where_it_was_not(shelf
             assert stat.S_IMODE(shelf.folder.stat().st_mode) == 0o700
             assert stat.S_IMODE((shelf.folder / FILE).stat().st_mode) == 0o600
         left = open_to_others(shelf.folder)
-        # What was saved before stays as it is, in a folder that nobody else can enter.
+        # Files saved before keep their mode, in a folder that no other user can enter.
         assert [line for line in left if line.split()[1].startswith(ours) and not line.endswith(".md")] == []

@@ -117,10 +117,10 @@ def test_the_address_in_the_first_line_does_not_count_as_a_name(served: StartedV
     assert send(served, f"GET {target} HTTP/1.1\r\n{lines}".encode()).status == 421
 
 
-def test_without_names_nobody_gets_in() -> None:
-    nobody = Access(names=frozenset(), any_address=True)
+def test_without_names_every_request_is_refused() -> None:
+    access = Access(names=frozenset(), any_address=True)
     for host in ("127.0.0.1:80", "127.0.0.1", "localhost", "", "[::1]", "10.0.0.1"):
-        assert not nobody.is_called(host, 80)
+        assert not access.is_called(host, 80)
 
 
 def test_where_we_listen_on_all_addresses_any_of_numbers_is_ours_and_no_name() -> None:

@@ -1,4 +1,4 @@
-"""The server as a user starts it: ports, keys, links, one server for one library, and an end that waits for nobody."""
+"""The server as a user starts it: ports, keys, links, one server per library, and a shutdown that does not wait."""
 
 import http.client
 import json
@@ -229,7 +229,7 @@ def test_a_stranger_on_the_port_of_a_server_that_died_is_not_taken_for_it(read: 
         (read.folder / FILE).write_text(written)
         assert find_running_server(state) == served.running
     (read.folder / FILE).write_text(written)
-    assert find_running_server(state) is None  # nobody is there any more
+    assert find_running_server(state) is None  # it has stopped
 
 
 def test_another_process_makes_links_to_a_server_that_needs_a_key(read: Shelf) -> None:

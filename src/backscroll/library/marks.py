@@ -1,11 +1,10 @@
-"""What the user says of chats: pins, tags, notes, and searches to be asked again.
+"""What the user adds to chats: pins, tags and notes; and saved searches.
 
-Not derived from anything, so it is kept beside the archive, in one small JSON file that people can read. The only
-module that knows that file.
+Marks cannot be derived from anything, so they are stored next to the archive, in one small JSON file that people can
+read. Only this module knows that file.
 
-A mark is kept by the id of one session of its chat. What is said of a chat is what is said of any of its sessions: so
-nothing is lost when an older session of it turns up, or when two chats are found to be one. Whoever takes something
-back takes it from all of them.
+A mark is stored under the id of one session of its chat, and a chat has the marks of all its sessions. So nothing is
+lost when an older session turns up, or when two chats turn out to be one. Removing a mark removes it from all sessions.
 """
 
 import json

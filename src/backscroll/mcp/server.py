@@ -16,7 +16,7 @@ from mcp.shared.exceptions import MCPError
 
 from backscroll import __version__
 from backscroll.errors import BackscrollError, NothingFound
-from backscroll.library.memory.asking_session import NOBODY, PROJECT, AskingSession, client_that_started_us
+from backscroll.library.memory.asking_session import PROJECT, UNKNOWN_SESSION, AskingSession, client_that_started_us
 from backscroll.mcp.answers import ToolAnswer, plain_of, text_of
 from backscroll.mcp.arguments import read_arguments
 from backscroll.mcp.call_context import CallContext
@@ -116,7 +116,9 @@ class RequestHandlers:
 
         def run() -> Made:
             with self._pool.library() as library:
-                caller = client_that_started_us(library, os.environ, str(Path.cwd())) if self._is_child else NOBODY
+                caller = (
+                    client_that_started_us(library, os.environ, str(Path.cwd())) if self._is_child else UNKNOWN_SESSION
+                )
                 if root is not None:
                     caller = AskingSession(caller.sessions, root)
                 return answer(CallContext(self._pool, library, caller, Frame()))

@@ -8,7 +8,7 @@ import re
 from typing import Final
 
 LETTERS: Final = str.maketrans("+#.-$_", "\ua500\ua501\ua502\ua503\ua504\ua505")
-"""Letters of the Vai script, which nobody searches for beside Latin ones."""
+"""Letters of the Vai script, which do not occur next to Latin letters."""
 # It begins with the sign itself, and looks back from there: so the engine skips all other characters at once.
 SIGN_FIRST: Final = re.compile(
     r"[-.$_](?<![\w.+#$-].)(?:"

@@ -120,9 +120,9 @@ def is_cookie(value: bytes) -> bool:
 
 
 def is_mail(value: bytes) -> bool:
-    """All addresses but those that belong to no person."""
+    """Whether it is the address of a person."""
     name = value.partition(b"@")[0].lower()
-    return name not in NOBODY and not FILE_END.search(value)
+    return name not in SERVICE_NAMES and not FILE_END.search(value)
 
 
 def _is_code(value: bytes) -> bool:
@@ -163,6 +163,6 @@ CODE: Final = re.compile(
     rb"|\A[\w.-]+(?:/[\w.-]+)+\.[a-z]{1,4}\Z|->|=>|&&|\|\||::|\Aos\.|\Aprocess\.|getenv|environ"
 )
 """A path, an address, a number, a name with dots in it, or an expression."""
-NOBODY: Final = frozenset({b"git", b"noreply", b"no-reply"})
+SERVICE_NAMES: Final = frozenset({b"git", b"noreply", b"no-reply"})
 FILE_END: Final = re.compile(rb"\.(?:png|svg|jpe?g|gif|webp|js|css|py|ts)\Z", re.IGNORECASE)
 """A name such as `icon@2x.png` is no address."""

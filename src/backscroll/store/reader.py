@@ -35,7 +35,7 @@ class Scope(NamedTuple):
 
 
 EVERYTHING: Final = Scope(homes=None)
-"""The scope of the indexer, and of whoever owns the whole store."""
+"""The scope of the indexer, and of the owner of the whole store."""
 
 
 class IndexedFile(NamedTuple):

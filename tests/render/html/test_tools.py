@@ -309,7 +309,7 @@ def test_what_the_user_said_instead_is_seen_at_every_level() -> None:
     assert article.attributes["data-detail"] == "talk"
 
 
-def test_tools_that_nobody_knows_show_what_they_were_asked_and_gave() -> None:
+def test_unknown_tools_show_their_input_and_result() -> None:
     given = {"title": "Bug", "labels": ["a", "b"], "deep": {"x": 1}, "urgent": True}
     section = called("mcp__linear-server__create_issue", given, [{"type": "text", "text": '{"id":7}'}, IMAGE])
     assert summary(section) == "◇ create_issue linear-server Bug"

@@ -126,7 +126,7 @@ def seen_at(library: Library, found: History, at: str | None, now: datetime) -> 
     following = found.versions[number][0] if number < len(found.versions) else None
     if certain and following is not None and following.basis == FOUND:
         certain = False
-        basis += "; somebody else changed it before the next change, perhaps already then"
+        basis += "; it changed outside Claude Code before the next version, perhaps already by then"
     return FileState(found.file, number, version, call, certain, basis, before)
 
 

@@ -27,7 +27,7 @@ class AskingSession(NamedTuple):
         return project == self.project or project.startswith(self.project.rstrip("/\\") + "/")
 
 
-NOBODY: Final = AskingSession()
+UNKNOWN_SESSION: Final = AskingSession()
 
 
 def client_that_started_us(library: Library, environment: Mapping[str, str], folder: str) -> AskingSession:

@@ -82,11 +82,11 @@ def plan_no_hooks(home: Home) -> InstallPlan:
 
 
 def hook_command(words: Sequence[str], *, unless: str = "", marker: str = MARKER) -> str:
-    """The command of a hook: returns at once, says nothing, never fails, and never disturbs Claude Code.
+    """The command of a hook: returns at once, prints nothing, never fails, and never disturbs Claude Code.
 
-    What Claude Code writes to the hook is read to its end in the background: it would show an error if nobody were
-    there to take it, and for some events it never closes its side. nohup, since the terminal may be closed meanwhile.
-    `unless` is a command of the shell that says yes where there is nothing to do.
+    A background process reads all input from Claude Code, which would otherwise show an error, and which never closes
+    its side for some events. nohup, because the terminal may be closed meanwhile. `unless` is a shell command that
+    succeeds if there is nothing to do.
     """
     keep = f"(cd /; nohup {shlex.join(words)} 3<&- &) </dev/null >/dev/null 2>&1"
     keep = f"{unless} || {keep}" if unless else keep
