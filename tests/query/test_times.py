@@ -1,5 +1,6 @@
 """Moments as people write them."""
 
+import time
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -23,6 +24,23 @@ NOW = datetime(2026, 3, 10, 15, 30, tzinfo=ZONE)
         ("12h", datetime(2026, 3, 10, 3, 30, tzinfo=ZONE)),
         ("3d", datetime(2026, 3, 7, 15, 30, tzinfo=ZONE)),
         ("2w", datetime(2026, 2, 24, 15, 30, tzinfo=ZONE)),
+        ("3mo", datetime(2025, 12, 10, 15, 30, tzinfo=ZONE)),
+        ("1y", datetime(2025, 3, 10, 15, 30, tzinfo=ZONE)),
+        ("3 days ago", datetime(2026, 3, 7, 15, 30, tzinfo=ZONE)),
+        ("2-weeks", datetime(2026, 2, 24, 15, 30, tzinfo=ZONE)),
+        ("20260105", datetime(2026, 1, 5, tzinfo=ZONE)),
+        ("2026-02", datetime(2026, 2, 1, tzinfo=ZONE)),
+        ("2026", datetime(2026, 1, 1, tzinfo=ZONE)),
+        ("2026-W05", datetime(2026, 1, 26, tzinfo=ZONE)),
+        ("tue", datetime(2026, 3, 10, tzinfo=ZONE)),  # today is a Tuesday
+        ("mon", datetime(2026, 3, 9, tzinfo=ZONE)),
+        ("Wednesday", datetime(2026, 3, 4, tzinfo=ZONE)),
+        ("last tuesday", datetime(2026, 3, 3, tzinfo=ZONE)),
+        ("this week", datetime(2026, 3, 9, tzinfo=ZONE)),
+        ("last week", datetime(2026, 3, 2, tzinfo=ZONE)),
+        ("last-week", datetime(2026, 3, 2, tzinfo=ZONE)),
+        ("last month", datetime(2026, 2, 1, tzinfo=ZONE)),
+        ("last year", datetime(2025, 1, 1, tzinfo=ZONE)),
     ],
 )
 def test_a_moment_is_what_people_mean(text: str, expected: datetime) -> None:
@@ -36,14 +54,37 @@ def test_a_moment_is_what_people_mean(text: str, expected: datetime) -> None:
         ("2026-01-05T10:30", datetime(2026, 1, 5, 10, 30, tzinfo=ZONE)),
         ("today", datetime(2026, 3, 11, tzinfo=ZONE)),
         ("yesterday", datetime(2026, 3, 10, tzinfo=ZONE)),
+        ("2026-02", datetime(2026, 3, 1, tzinfo=ZONE)),
+        ("2025-12", datetime(2026, 1, 1, tzinfo=ZONE)),
+        ("2025", datetime(2026, 1, 1, tzinfo=ZONE)),
+        ("last week", datetime(2026, 3, 9, tzinfo=ZONE)),
+        ("mon", datetime(2026, 3, 10, tzinfo=ZONE)),
+        ("1y", datetime(2025, 3, 10, 15, 30, tzinfo=ZONE)),
     ],
 )
-def test_until_a_day_is_until_its_end(text: str, expected: datetime) -> None:
+def test_until_a_period_is_until_its_end(text: str, expected: datetime) -> None:
     assert parse_moment(text, NOW, end=True) == expected
 
 
-@pytest.mark.parametrize("text", ["", "soon", "2026-13-01", "3y", "99999999999w", "d3"])
+@pytest.mark.parametrize("text", ["", "soon", "2026-13-01", "2026-13", "last", "99999999999w", "9999y", "d3", "week"])
 def test_what_is_no_moment_is_told_with_the_ways_to_write_one(text: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_moment(text, NOW)
     assert "2026-01-05" in caught.value.hint
+
+
+def test_a_month_before_the_31st_is_the_last_day_of_a_shorter_month() -> None:
+    assert parse_moment("1mo", datetime(2026, 3, 31, 12, tzinfo=UTC)) == datetime(2026, 2, 28, 12, tzinfo=UTC)
+    assert parse_moment("1y", datetime(2024, 2, 29, tzinfo=UTC)) == datetime(2023, 2, 28, tzinfo=UTC)
+
+
+def test_a_day_in_another_season_begins_at_its_own_midnight(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    try:
+        summer = datetime(2026, 7, 1, 12, tzinfo=UTC).astimezone()
+        assert parse_moment("2026-01-05", summer) == datetime(2026, 1, 4, 23, tzinfo=UTC)
+        assert parse_moment("2026-06-05", summer) == datetime(2026, 6, 4, 22, tzinfo=UTC)
+    finally:
+        monkeypatch.undo()
+        time.tzset()

@@ -14,6 +14,7 @@ from backscroll.cli.archive_output import (
     version_line,
     write_proof,
 )
+from backscroll.cli.groups import CommandGroup
 from backscroll.cli.merged import merged_as_json, write_merged
 from backscroll.cli.options import PATH, current_request, global_options
 from backscroll.cli.output import ProgressLine, heading, open_library, warning, write, write_json, write_note
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 SHOWN = 10
 
 
-@click.group("archive")
+@click.group("archive", cls=CommandGroup)
 @global_options
 def command() -> None:
     """The archive: a verbatim copy of everything in your homes, which outlives Claude Code's deletion.

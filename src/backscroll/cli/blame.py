@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.command("blame")
 @click.argument("path", metavar="PATH")
 @click.option("--reads", is_flag=True, help="Include turns that only read it.")
-@click.option("--since", metavar="TIME", help="Start of the period: 2026-01-05, yesterday, 7d.")
+@click.option("--since", metavar="TIME", help="Start of the period: 2026-01-05, 2026-02, mon, 7d, 3mo.")
 @click.option("--until", metavar="TIME", help="End of the period: a day (included) or a time.")
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Show at most this many turns.")
 @global_options

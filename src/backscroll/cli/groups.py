@@ -1,4 +1,4 @@
-"""A command group that imports each command only when it is used, so that start-up stays fast."""
+"""Command groups: one that names what it does not know, and one that imports a command only when it is used."""
 
 import importlib
 from collections.abc import Mapping
@@ -7,7 +7,27 @@ from typing import Any
 import click
 
 
-class LazyGroup(click.Group):
+class UnknownCommand(click.UsageError):
+    """A name that the group of `ctx` does not have."""
+
+    def __init__(self, name: str, ctx: click.Context) -> None:
+        super().__init__(f"there is no command {name}", ctx)
+        self.name = name
+
+
+class CommandGroup(click.Group):
+    """A group whose error about an unknown command knows its name, so that `cli.mistakes` can suggest another."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the first argument names."""
+        if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
+            raise UnknownCommand(args[0], ctx)
+        return super().resolve_command(ctx, args)
+
+
+class LazyGroup(CommandGroup):
     """Loads a command from the module of its name in `package`, which has it as `command`; its help needs none."""
 
     def __init__(self, *args: Any, package: str, summaries: Mapping[str, str], **settings: Any) -> None:  # noqa: ANN401

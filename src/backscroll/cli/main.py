@@ -107,10 +107,13 @@ def _run(arguments: list[str], request: Request) -> int:
             error = no_history_for(request) or error
         write_error(error, as_json=as_json)
         return error.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())  # a group without a command, such as `backscroll archive`
+        return 0
     except click.ClickException as error:
-        context = getattr(error, "ctx", None)
-        command = context.command_path if context else "backscroll"
-        write_error(UsageError(error.format_message(), f"see {command} --help"), as_json=as_json)
+        from backscroll.cli.mistakes import usage_error
+
+        write_error(usage_error(error), as_json=as_json)
         return UsageError.exit_code
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED

@@ -34,7 +34,7 @@ LONGEST_PIPED: Final = 100_000
     multiple=True,
     help="Leave this session out. Default: the session that runs the command.",
 )
-@click.option("--since", metavar="TIME", help="Start of the period: 2026-01-05, yesterday, 7d.")
+@click.option("--since", metavar="TIME", help="Start of the period: 2026-01-05, 2026-02, mon, 7d, 3mo.")
 @click.option("--until", metavar="TIME", help="End of the period: a day (included) or a time.")
 @global_options
 def command(

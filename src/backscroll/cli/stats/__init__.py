@@ -30,7 +30,7 @@ COMMANDS = {
     summaries=COMMANDS,
     invoke_without_command=True,
 )
-@click.option("--since", metavar="TIME", help="Start of the period: 2026-01-05, yesterday, 7d.")
+@click.option("--since", metavar="TIME", help="Start of the period: 2026-01-05, 2026-02, mon, 7d, 3mo.")
 @click.option("--until", metavar="TIME", help="End of the period: a day (included) or a time.")
 @global_options
 @click.pass_context

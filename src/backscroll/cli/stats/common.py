@@ -73,7 +73,7 @@ def finish(report: "Report", *, as_csv: bool, limit: int | None = None) -> None:
 
 OPTIONS = (
     click.argument("query", metavar="[QUERY]", default=""),
-    click.option("--since", metavar="TIME", help="Start of the period: 2026-01-05, yesterday, 7d."),
+    click.option("--since", metavar="TIME", help="Start of the period: 2026-01-05, 2026-02, mon, 7d, 3mo."),
     click.option("--until", metavar="TIME", help="End of the period: a day (included) or a time."),
     click.option("--csv", "as_csv", is_flag=True, help="Print CSV."),
 )

@@ -22,8 +22,9 @@ from backscroll.render.terminal import clean_line
 def command(first: str, second: str, since: str | None, until: str | None, as_csv: bool) -> None:
     """Show the measures of A and B side by side, with their differences.
 
-    Each is a period (2026, 2026-01, 2026-W05, 2026-01-05, today, yesterday, or from..to) or a query, which chooses
-    chats by the fields of `backscroll search`. With model: in a query, only that model's answers, costs and time count.
+    Each is a period (2026, 2026-01, 2026-W05, 2026-01-05, today, "last week", mon, or from..to) or a query, which
+    chooses chats by the fields of `backscroll search`. With model: in a query, only that model's answers, costs and
+    time count.
 
     \b
     Examples:

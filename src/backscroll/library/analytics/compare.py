@@ -1,10 +1,8 @@
 """Two things side by side: projects, models, months, or whatever a query or a period chooses."""
 
-import re
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from typing import Any, Final
-from zoneinfo import ZoneInfo
+from datetime import datetime
+from typing import Any
 
 from backscroll.conversation.usage import SYNTHETIC
 from backscroll.library.analytics.moments import SECOND
@@ -15,13 +13,8 @@ from backscroll.library.analytics.usage import UsageTotals
 from backscroll.library.library import Library
 from backscroll.pricing.money import microdollars
 from backscroll.query.parse import parse
-from backscroll.query.times import parse_moment
+from backscroll.query.times import parse_moment, parse_period
 from backscroll.query.tree import All, Field, Part, Query
-
-YEAR: Final = re.compile(r"(\d{4})")
-MONTH: Final = re.compile(r"(\d{4})-(\d{2})")
-WEEK: Final = re.compile(r"(\d{4})-[Ww](\d{2})")
-DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}|today|yesterday")
 
 
 def compare(library: Library, asked: ReportRequest, first: str, second: str, now: datetime) -> Report:
@@ -43,7 +36,7 @@ def compare(library: Library, asked: ReportRequest, first: str, second: str, now
 
 
 def side(asked: ReportRequest, text: str, now: datetime) -> ReportRequest:
-    """What one side means: a period (`2026`, `2026-01`, `2026-W05`, `2026-01-05`, `A..B`), otherwise a query."""
+    """What one side means: a period (`2026`, `2026-01`, `2026-W05`, `last week`, `A..B`), otherwise a query."""
     period = period_of(text.strip(), now)
     if period is None:
         return replace(asked, query=parse(text, now))
@@ -58,23 +51,13 @@ def period_of(text: str, now: datetime) -> tuple[datetime | None, datetime | Non
     if ".." in text and ":" not in text.split("..")[0][:8]:
         start, _, end = text.partition("..")
         return (
-            _moment(start, now) if start else None,
-            _moment(end, now, end=True) if end else None,
+            parse_moment(start, now) if start else None,
+            parse_moment(end, now, end=True) if end else None,
         )
     try:
-        if found := YEAR.fullmatch(text):
-            return _midnight(int(found[1]), 1, now), _midnight(int(found[1]) + 1, 1, now)
-        if found := MONTH.fullmatch(text):
-            year, month = int(found[1]), int(found[2])
-            return _midnight(year, month, now), _midnight(year + month // 12, month % 12 + 1, now)
-        if found := WEEK.fullmatch(text):
-            monday = datetime.fromisocalendar(int(found[1]), int(found[2]), 1)
-            return _zoned(monday, now), _zoned(monday + timedelta(days=7), now)
-    except ValueError:
+        return parse_period(text, now)
+    except (ValueError, OverflowError):
         return None
-    if DAY.fullmatch(text.lower()):
-        return _moment(text, now), _moment(text, now, end=True)
-    return None
 
 
 def model_of(query: Query | None) -> str | None:
@@ -142,18 +125,3 @@ def _described(text: str, one: ReportRequest) -> dict[str, Any]:
         "since": one.since.isoformat() if one.since else None,
         "until": one.until.isoformat() if one.until else None,
     }
-
-
-def _moment(text: str, now: datetime, *, end: bool = False) -> datetime:
-    moment = parse_moment(text, now, end=end)
-    return _zoned(moment.replace(tzinfo=None), now) if DAY.fullmatch(text.strip().lower()) else moment
-
-
-def _midnight(year: int, month: int, now: datetime) -> datetime:
-    return _zoned(datetime(year, month, 1), now)  # noqa: DTZ001 - gets its zone right there
-
-
-def _zoned(moment: datetime, now: datetime) -> datetime:
-    """That time of the clock on the wall. A zone that knows its summer time says how far it is off on that day."""
-    known = now.tzinfo is UTC or isinstance(now.tzinfo, ZoneInfo)
-    return moment.replace(tzinfo=now.tzinfo) if known else moment.astimezone()
