@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from backscroll.conversation.chats import Chats
-from backscroll.conversation.passages import has_picture, passages_of
+from backscroll.conversation.passages import passages_of
 from backscroll.conversation.saved import save
 from backscroll.conversation.transcripts import TranscriptPlace
 from backscroll.query.parse import parse
@@ -84,7 +84,6 @@ class Desk:
             rows = chats.add(place, records)
             for position, (record, row) in enumerate(zip(records, rows, strict=True)):
                 add_record(batch, flags, number, position, position, 1, record, row)
-                flags.image |= has_picture(record)
                 for passage in passages_of(record, row.kind if row else None):
                     self._texts[place.file, position, passage.number] = passage.text()
                 if title := title_of(record):

@@ -129,8 +129,11 @@ FIELDS: Final = {
     "is:agent": "S2: x y",
     "is:abandoned": "S3: l",
     "is:archived parser": "S1: a d",
-    "has:image zebra": "S3: k n",
+    "has:image": "S3: j",
+    "has:image zebra": "",
+    "has:image what": "S3: j",
     "has:image parser": "",
+    "-has:image crossing": "S3: k n",
     "has:diff parser": "S2: h i",
     "has:thinking parser": "S1: a d",
     "parser after:2026-02-01": "S2: h i",
@@ -149,6 +152,28 @@ FIELDS: Final = {
 @covers("search")
 def test_a_query_finds(world: Desk, query: str, expected: str) -> None:
     assert world.finds(query) == expected
+
+
+PICTURES: Final = """
+    a <- - user: [{"type": "text", "text": "<system-reminder>be brief</system-reminder>"},
+                  {"type": "image", "source": {"data": "x"}}, {"type": "text", "text": "what is this"}]
+    b <- a assistant(m1): a zebra
+    c <- b call(m2) t1 Read {"file_path": "/zoo.png"}
+    d <- c result t1: [{"type": "image", "source": {"data": "x"}}]
+    e <- d user: [{"type": "image", "source": {"data": "x"}}, {"type": "image", "source": {"data": "y"}}]
+    f <- e assistant(m3): another zebra
+    """
+
+
+@covers("search", "facets", "chats")
+def test_a_picture_is_found_where_it_was_shown(new_store: NewStore) -> None:
+    desk = Desk(new_store()).draw({"S1": PICTURES.replace("},\n ", "},"), "S2": "g <- - user: no picture"})
+    assert desk.finds("has:image") == "S1: a d e"
+    assert desk.finds("has:image role:prompt") == "S1: a e"
+    assert desk.finds("has:image zebra") == ""
+    assert desk.finds("has:image reminder") == ""
+    assert desk.lists("has:image") == "S1"
+    assert desk.reader.facets(parse("has:image", NOW), {}).roles == {"prompt": 2, "output": 1}
 
 
 LISTED: Final = {

@@ -4,7 +4,7 @@ A piece is a block of a message, or the whole of a record that has no blocks. It
 home are written long before their words are looked at.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import Any, Final
 
@@ -53,6 +53,8 @@ class Passage:
         source = self.source
         if isinstance(source, str):
             return source
+        if isinstance(source, Image):
+            return WORDLESS
         return text_of_block(source) if isinstance(source, Block) else _text_of_record(source)
 
 
@@ -123,9 +125,13 @@ def _passages(content: str | list[Block], role: Role) -> Iterator[Passage]:
         if content:
             yield Passage(0, role, content)
         return
+    is_wordless = not any(isinstance(block, Text) and block.text.strip() for block in content)
     for number, block in enumerate(content):
         if isinstance(block, Text):
             yield Passage(number, role, block)
+        elif isinstance(block, Image):
+            if is_wordless:  # with no text beside it, nothing else would lead to the picture
+                yield Passage(number, role, block)
         elif isinstance(block, Thinking):
             if block.thinking:
                 yield Passage(number, Role.THINKING, block)
@@ -175,20 +181,34 @@ def _strings(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds
             yield str(value)
 
 
-def has_picture(record: Record) -> bool:
-    """Whether the record shows a picture."""
-    message = record.message if isinstance(record, (User, Assistant)) else None
-    if message is None or isinstance(message.content, str):
-        return False
-    return any(
-        isinstance(block, Image)
-        or (isinstance(block, ToolResult) and any(isinstance(inner, Image) for inner in _inner(block)))
-        for block in message.content
-    )
+def pictured(record: Record, passages: Sequence[Passage]) -> set[int]:
+    """The numbers of the passages of a record that have a picture: in their result, or beside their text."""
+    has_own = False
+    shown = set()
+    for number, block in enumerate(_blocks(record)):
+        if isinstance(block, Image):
+            has_own = True
+        elif isinstance(block, ToolResult) and any(isinstance(inner, Image) for inner in block.content):
+            shown.add(number)
+    if has_own:
+        beside = [passage for passage in passages if isinstance(passage.source, (Text, Image))]
+        said = [passage for passage in beside if passage.role is not Role.OTHER]  # not what the client adds
+        shown |= {passage.number for passage in (said or beside)[:1]}
+    return shown
 
 
-def _inner(block: ToolResult) -> list[Block]:
-    return [] if isinstance(block.content, str) else block.content
+def _blocks(record: Record) -> Sequence[Block]:
+    """The blocks of a message or of a queued prompt."""
+    content: str | Sequence[Block] | None = None
+    if isinstance(record, (User, Assistant)):
+        content = record.message.content if record.message else None
+    elif isinstance(record, Attachment):
+        content = record.attachment.prompt if record.attachment else None
+    return () if content is None or isinstance(content, str) else content
+
+
+WORDLESS: Final = "[Image]"
+"""The text of a picture that was sent without any."""
 
 
 ROLES: Final = {

@@ -56,7 +56,7 @@ STATES: Final = (
     FieldChoice("pinned", "pinned by you", about="chat"),
 )
 CONTENTS: Final = (
-    FieldChoice("image", "a picture"),
+    FieldChoice("image", "a picture", about="message"),
     FieldChoice("diff", "a file edit"),
     FieldChoice("thinking", "thinking"),
 )

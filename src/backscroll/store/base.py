@@ -37,6 +37,7 @@ class PendingPassage(NamedTuple):
     tool: str | None
     is_error: bool
     is_agent: bool
+    has_image: bool
     title: str | None
     """For a title, the text itself: it has no single position."""
 

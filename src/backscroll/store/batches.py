@@ -77,6 +77,7 @@ class BlockColumns(NamedTuple):
     """Characters of text; for a call, bytes of its input."""
     digest: int | None = None
     """For a call, what distinguishes its input from others."""
+    has_image: bool = False
 
 
 class UsageColumns(NamedTuple):

@@ -8,7 +8,7 @@ from backscroll.conversation.chat import Chat
 from backscroll.conversation.kinds import RowKind
 from backscroll.conversation.messages import CallState, state_of
 from backscroll.conversation.overview import overview_of
-from backscroll.conversation.passages import Passage, Role, passages_of, text_of_block
+from backscroll.conversation.passages import Passage, Role, passages_of, pictured, text_of_block
 from backscroll.conversation.rows import Row, RowCall
 from backscroll.conversation.signatures import signature_of
 from backscroll.records.content import AssistantMessage, Text, Thinking, ToolResult, ToolUse, Usage, WebSearchResult
@@ -78,19 +78,21 @@ def add_record(
             batch.usage.append(_usage(name, key, told.message, told.message.usage, record, is_agent=True))
     batch.records.append(columns)
     calls = iter(row.calls) if row else iter(())
+    pictures = pictured(record, passages)
+    flags.image |= bool(pictures)
     for passage in passages:
         block = len(batch.blocks)
         source = passage.source
         if isinstance(source, ToolUse):
             batch.blocks.append(_call(block, name, passage.number, source, next(calls, None), flags))
         elif isinstance(source, (ToolResult, WebSearchResult)):
-            batch.blocks.append(_result(block, name, passage.number, source, record))
+            found = _result(block, name, passage.number, source, record)
+            batch.blocks.append(found._replace(has_image=True) if passage.number in pictures else found)
         else:
             state = CallState.ERROR if row is not None and row.kind is RowKind.API_ERROR else None
             size = len(source) if isinstance(source, str) else _length(source)
-            batch.blocks.append(
-                BlockColumns(block, name, passage.number, passage.role, None, None, None, None, state, size)
-            )
+            text = BlockColumns(block, name, passage.number, passage.role, state=state, size=size)
+            batch.blocks.append(text._replace(has_image=True) if passage.number in pictures else text)
             flags.thinking |= passage.role is Role.THINKING
     return passages
 

@@ -13,7 +13,6 @@ import msgspec
 
 from backscroll.conversation.chat import Chat
 from backscroll.conversation.chats import Chats
-from backscroll.conversation.passages import has_picture
 from backscroll.conversation.saved import save
 from backscroll.conversation.transcripts import Transcript, TranscriptPlace
 from backscroll.files.discovery import Unreadable
@@ -276,7 +275,6 @@ class Ingest:
                 for passage in passages:
                     self.recent.add(place.file, start, length, passage.number, passage.text())
             position += 1
-            flags.image = flags.image or has_picture(record)
             if title := title_of(record):
                 self._batch.titles.append((title[0], number, title[1]))
                 self._keys.rows.add(title[0])

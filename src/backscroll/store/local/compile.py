@@ -258,6 +258,8 @@ class Compiler:
             return any_fact([name for name in names if text.lower() in name.removeprefix("tool:")])
         if field.name == "is" and text in ("error", "agent"):
             return fact(text)
+        if field.name == "has" and text == "image":
+            return fact(text)
         if field.name == "is" and text == "abandoned":
             return self._abandoned()
         return in_files(self._chats.files(field))

@@ -187,8 +187,8 @@ insert into records (id, file, number, start, length, uuid, parent, kind, time, 
   forked_session, forked_uuid) values ({record1}, {file2}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 INSERT_BLOCK: Final = """
-insert into blocks (id, record, number, role, call, tool, file, detail, state, size, digest)
-values ({block1}, {record2}, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+insert into blocks (id, record, number, role, call, tool, file, detail, state, size, digest, has_image)
+values ({block1}, {record2}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 # A spilled tool result belongs to the chat of its session.
 ADOPT: Final = """
@@ -203,7 +203,7 @@ select b.id, b.role, f.source, r.start, r.length, b.number,
   coalesce(f.id, c.title_file),
   coalesce(r.time, c.started),
   coalesce(b.tool, (select tool from blocks i where i.call = b.call and i.role = 'input' limit 1)), b.state = 'error',
-  f.agent is not null or coalesce(r.sidechain, 0), c.title
+  f.agent is not null or coalesce(r.sidechain, 0), b.has_image, c.title
 from blocks b
 left join records r on r.id = b.record
 left join files f on f.id = r.file

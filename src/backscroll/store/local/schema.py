@@ -8,7 +8,7 @@ from typing import Final
 
 from backscroll.records.tools import FILE_TOOLS
 
-VERSION: Final = 10
+VERSION: Final = 11
 """Increased with every change to the tables or their content."""
 APPLICATION: Final = 0x6273_6372  # "bscr"
 
@@ -106,6 +106,7 @@ create table blocks (
   state text,
   size integer,
   digest integer,
+  has_image integer not null default 0,
   chat integer
 );
 create index blocks_record on blocks (record);

@@ -125,8 +125,9 @@ class LocalStore(OpenIndex):
             if found:
                 return [
                     PendingPassage(block, Role(role), readable(source or ""), start or 0, length or 0, number,
-                                   file or 0, at, tool, bool(is_error), bool(is_agent), title)
-                    for block, role, source, start, length, number, file, at, tool, is_error, is_agent, title in found
+                                   file or 0, at, tool, bool(is_error), bool(is_agent), bool(has_image), title)
+                    for block, role, source, start, length, number, file, at, tool, is_error, is_agent, has_image, title
+                    in found
                 ]  # fmt: skip
         return []
 

@@ -181,6 +181,8 @@ class TextIndex:
                 document.add_text("facts", "error")
             if spot.is_agent:
                 document.add_text("facts", "agent")
+            if spot.has_image:
+                document.add_text("facts", "image")
             document.add_unsigned("block", spot.block)
             document.add_unsigned("file", spot.file)
             document.add_integer("time", (spot.time or 0) // 1000)
