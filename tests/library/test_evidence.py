@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from backscroll.conversation.passages import Role
 from backscroll.library.memory.everyday import is_everyday
-from backscroll.library.memory.evidence import TOGETHER, Evidence, Forms
+from backscroll.library.memory.evidence import LONG_PROMPT, TOGETHER, Evidence, Forms, is_list
 from backscroll.library.memory.questions import Term, terms_of
 
 CHATS = 100
@@ -62,6 +62,54 @@ def test_the_output_of_a_tool_is_no_evidence_and_its_input_only_with_all_words()
     assert not asked.supports(text, role=Role.OUTPUT)
     assert not asked.supports(text, role=Role.INPUT)
     assert asked.supports(f"{text} runner", role=Role.INPUT)
+
+
+def test_what_is_pasted_into_a_prompt_is_evidence_only_with_all_words() -> None:
+    asked = evidence("Why does the runner notarize the archive with minisign?", runner=60)
+    text = "notarize archive minisign"
+    assert asked.supports(text, role=Role.PROMPT)
+    assert not asked.supports(text + "." * LONG_PROMPT, role=Role.PROMPT)
+    assert asked.supports(f"{text} runner" + "." * LONG_PROMPT, role=Role.PROMPT)
+
+
+def test_of_two_words_none_may_be_missing() -> None:
+    assert not evidence("What does the checkpoint service do?", checkpoint=60).supports("service_tier: standard")
+    assert evidence("What does the checkpoint service do?", checkpoint=60).supports("The service of checkpoints")
+
+
+def test_with_all_names_there_fewer_words_are_enough() -> None:
+    question = "Why did the migration trip over index.lock?"
+    assert evidence(question, migration=20, trip=10).supports("index.lock is in the way of the migration")
+    assert not evidence(question, migration=20, trip=10).supports("The migration has a lock")
+
+
+def test_a_number_in_a_question_is_a_whole_one() -> None:
+    asked = evidence("Which release was 2.0?", release=90)
+    assert asked.supports("the release of 2.0")
+    for other in ("2026", "12.0", "2.0.1", "1.2.0", "20"):
+        assert not asked.supports(f"the release of {other}")
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("flaky test", True),
+        ("parser.py changed: yarrow sedge rush", True),
+        ("what did we do about yarrow sedge rush reed iris?", True),
+        ("what did we do about yarrow and sedge?", False),
+        ("Why does the shop reject PayPal payments?", False),
+        ("wie läuft der Test?", False),
+        ("conda 环境叫什么名字", False),
+    ],
+)
+def test_a_list_of_keywords_is_no_question(question: str, expected: bool) -> None:
+    assert is_list(question) is expected
+
+
+def test_of_a_list_of_keywords_half_is_enough() -> None:
+    assert evidence("yarrow sedge archive minisign").supports(SAID)
+    assert not evidence("yarrow sedge rush minisign").supports(SAID)
+    assert not evidence("yarrow.py archive minisign sedge").supports(SAID)
 
 
 def test_many_rare_words_are_enough_by_themselves() -> None:

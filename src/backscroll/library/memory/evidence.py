@@ -9,6 +9,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Final
 
 from backscroll.conversation.passages import Role
@@ -20,12 +21,20 @@ TOGETHER: Final = 300
 """Words stand together within this many characters: a few sentences."""
 TOGETHER_IN_CALL: Final = 2_000
 """The same in the input of a tool, such as an edit: all of it was written at once."""
-TELLING: Final = 0.4
+TELLING: Final = 0.5
 """A word is telling from this share of the weight of a word that no chat has."""
 ENOUGH: Final = 0.7
 """The share of the weight of a question's words that must stand together in what was said."""
+NAMED_ENOUGH: Final = 0.65
+"""The same where all names of the question are among them."""
+LISTED_ENOUGH: Final = 0.5
+"""The same for a list of keywords: whoever writes one expects some of them to be missing."""
+SHORT: Final = 2
+"""Of so few words, none may be missing."""
 PLENTY: Final = 3.0
 """So many times the weight of a word that no chat has are no chance, whatever else is missing."""
+LONG_PROMPT: Final = 2_000
+"""A prompt with more characters was pasted, and is weighed like the input of a tool."""
 PASTED: Final = 8
 """A text with so many words that is no question was pasted: a name or half of the words is enough."""
 PASTED_ENOUGH: Final = 0.5
@@ -55,26 +64,40 @@ class Evidence:
         """What the words of the question begin with, folded, and their weights."""
         self.roots |= {forms.root: self._weights[word] for word, forms in self._forms.items()}
         self._is_pasted = len(chats) >= PASTED and not QUESTION.search(question)
+        self._is_list = is_list(question)
         self._names = {term.text for term in about if term.is_name}
 
     def supports(self, text: str, title: str = "", role: Role = Role.ANSWER) -> bool:
         """Whether a passage can be the answer, in a chat with this title."""
-        # The input of a tool must have all words. Its output has listings, where words stand together by chance.
-        enough = ENOUGH if role in SAID else 1.0 if role is Role.INPUT else math.inf
+        # The output of a tool has listings, where words stand together by chance.
+        is_written = role in SAID or role is Role.INPUT
+        is_said = role in SAID and not (role is Role.PROMPT and len(text) > LONG_PROMPT)
         folded = fold(text)
         titled = {word for _, word in self._places(title)}
+
+        def is_enough(words: set[str]) -> bool:
+            return is_written and self._is_enough(words | titled, is_said=is_said)
+
         anywhere = {word for word, forms in self._forms.items() if forms.begin in folded} | titled
-        if not self._is_enough(anywhere, enough) and not self._is_plenty(anywhere):  # cheap, and true of most passages
+        if not is_enough(anywhere) and not self._is_plenty(anywhere):  # cheap, and true of most passages
             return False
         places = sorted(self._places(text))
         if self._is_plenty({word for _, word in places} | titled):
             return True
         reach = TOGETHER_IN_CALL if role is Role.INPUT else TOGETHER
-        return any(self._is_enough(words | titled, enough) for words in _together(places, reach))
+        return any(map(is_enough, _together(places, reach)))
 
-    def _is_enough(self, words: set[str], enough: float) -> bool:
-        has = sum(self._weights[word] for word in words)
-        return self.telling <= words and has > 0 and has >= enough * self._total - ROUNDING
+    def _is_enough(self, words: set[str], *, is_said: bool) -> bool:
+        """Whether these words, standing together, are what the question is about."""
+        has = sum(self._weights[word] for word in words) + ROUNDING
+        has_names = self._names <= words
+        if not words or (self._is_list and has_names and has >= LISTED_ENOUGH * self._total):
+            return bool(words)
+        if not is_said or len(words) == len(self._weights):
+            return len(words) == len(self._weights)
+        if self._names and has_names and has >= NAMED_ENOUGH * self._total:
+            return True
+        return len(self._weights) > SHORT and self.telling <= words and has >= ENOUGH * self._total
 
     def _is_plenty(self, words: set[str]) -> bool:
         """Whether these are so many that they need not be together, nor all."""
@@ -86,6 +109,22 @@ class Evidence:
         folded = fold(text)
         for word, forms in self._forms.items():
             yield from ((place, word) for place in forms.places(text, folded))
+
+
+def is_list(question: str) -> bool:
+    """Whether it is a list of keywords, or ends with one: many words without any that would make them a sentence."""
+    if any(map(_is_unspaced, question)):  # a single token may be a sentence
+        return False
+    words = 0
+    for token in reversed(question.split()):
+        word = token.strip(MARKS).lower()
+        is_break = not word or word in STOP_WORDS or token.endswith((",", ".", ";"))
+        if token.endswith(":") and words >= LISTED_AFTER_COLON:
+            return True
+        if words and is_break:
+            return words >= LISTED
+        words += not is_break
+    return words >= LISTED_ALONE and not QUESTION.search(question)
 
 
 def _together(places: Sequence[tuple[int, str]], reach: int) -> Iterator[set[str]]:
@@ -113,7 +152,7 @@ class Forms:
         self.all = sorted({own, *(form for form in made if form not in STOP_WORDS and not is_everyday(form))})
         """All forms, folded."""
         parts = WORDS.findall(own) if term.is_name else []
-        self._name = re.compile(r"[\W_]*".join(map(re.escape, parts))) if parts else None
+        self._name = _pattern_of(parts) if parts else None
         self.begin = parts[0] if self._name else self.root
         """What a text must have to have one of them."""
 
@@ -130,6 +169,16 @@ class Forms:
             ):
                 yield at
             at = folded.find(self.root, at + 1)
+
+
+def _pattern_of(parts: Sequence[str]) -> re.Pattern[str]:
+    """A name, however its words are joined; but a number is a whole one: `2.0` is not in `2026` nor in `12.0`."""
+    pattern = re.escape(parts[0])
+    for before, part in pairwise(parts):
+        is_number = before[-1].isdigit() and part[0].isdigit()
+        pattern += (r"[\W_]+" if is_number else r"[\W_]*") + re.escape(part)
+    begin = r"(?<!\d)(?<!\d\.)" if parts[0][0].isdigit() else ""
+    return re.compile(begin + pattern + (r"(?!\.?\d)" if parts[-1][-1].isdigit() else ""))
 
 
 def _forms(word: str) -> tuple[str, set[str]]:
@@ -192,6 +241,10 @@ QUESTION: Final = re.compile(
     re.IGNORECASE,
 )
 ROUNDING: Final = 1e-9
+LISTED: Final = 5
+LISTED_AFTER_COLON: Final = 3
+LISTED_ALONE: Final = 2
+MARKS: Final = "\"'`()[]{}<>*?!,.;:，。？！"
 SHORT_ROOT: Final = 4
 LONG_ROOT: Final = 5
 INFLECTED: Final = ("ings", "ing", "ies", "ied", "ed", "es", "s", "e", "y", "d")

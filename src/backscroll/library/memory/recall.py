@@ -262,10 +262,7 @@ class _Asked:
             best = max(waiting, key=lambda one: (one.score * SAME_CHAT ** of_chat[one.chat.key], -one.hit.block))
             waiting.remove(best)
             own = shingles(best.text)
-            message = best.hit.message
-            if any(is_said(own, other) for other in told) or any(
-                message and message == one.hit.message for one in chosen
-            ):
+            if any(is_said(own, other) for other in told):
                 continue
             chosen.append(best)
             told.append(own)
@@ -347,7 +344,7 @@ NAMED: Final = 1.5
 SUPPORTS: Final = 1.4
 """The factor for a passage that can be the answer by itself."""
 PROJECT: Final = 1.3
-SAME_CHAT: Final = 0.75
+SAME_CHAT: Final = 0.9
 """The factor for each further passage of a chat."""
 SHORT: Final = 0.5
 LONG: Final = 400
