@@ -40,7 +40,7 @@ def questions(keys: list[int], names: list[str]) -> dict[str, Callable[[StoreRea
         "tool calls": lambda ask: ask.reports(None).tool_calls(),
         "file calls": lambda ask: ask.reports(None).file_calls(),
         "context": lambda ask: ask.reports(None).context_parts(),
-        "moments": lambda ask: ask.reports(None).moments(),
+        "moments": lambda ask: list(ask.reports(None).moments()),
         "answers": lambda ask: ask.reports(None).answers(),
     }
 

@@ -171,7 +171,7 @@ def test_titles_of_the_chats_that_are_asked_about(world: Desk) -> None:
 
 @covers("moments", "prompt_moments")
 def test_the_rows_of_a_chat_with_their_times_copies_included(world: Desk) -> None:
-    rows = ask(world, "project:shop").moments()
+    rows = list(ask(world, "project:shop").moments())
     assert sorted(row.uuid for row in rows) == sorted("abcdabcde")
     assert {(row.chat_id, row.project) for row in rows} == {(S1, SHOP)}
     prompts = {row.uuid: (row.text, row.size) for row in ask(world).prompt_moments()}

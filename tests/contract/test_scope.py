@@ -4,7 +4,7 @@ Two stores have the same files of one home. One of them also has files of anothe
 home only must get the same answers from both, down to the ids.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 from typing import Any, Final, get_args
 
@@ -137,6 +137,11 @@ def _usage(reader: StoreReader) -> object:
     return [sorted(reader.reports(None).usage_by(dimension), key=repr) for dimension in get_args(UsageDimension)]
 
 
+def _report(reader: StoreReader, name: str) -> object:
+    answer = getattr(reader.reports(None), name)()
+    return list(answer) if isinstance(answer, Iterator) else answer
+
+
 def _shape(reader: StoreReader, chat: int) -> object:
     shape = reader.chat_shape(chat)
     return shape and ([(file, [row.uuid for row in transcript.rows]) for file, transcript in shape.files], shape.titles)
@@ -179,7 +184,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     ],
     "usage_span": lambda reader: reader.reports(None).usage_span(),
     **{
-        name: lambda reader, name=name: getattr(reader.reports(None), name)()  # type: ignore[misc]
+        name: lambda reader, name=name: _report(reader, name)  # type: ignore[misc]
         for name in sorted(members(Reports) - {"usage_by", "usage_over_time", "usage_span"})
     },
 }  # fmt: skip

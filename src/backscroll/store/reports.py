@@ -1,6 +1,6 @@
 """What a store answers to questions about numbers."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from backscroll.store.report_rows import (
@@ -58,10 +58,10 @@ class Reports(Protocol):
     def chat_titles(self) -> dict[str, str]:
         """The titles of chats by their ids, of whatever time."""
 
-    def moments(self) -> list[ChatMoment]:
+    def moments(self) -> Iterator[ChatMoment]:
         """The rows of the chats that were active in the time, all of them: copies, and rows of other times too."""
 
-    def prompt_moments(self) -> list[ChatMoment]:
+    def prompt_moments(self) -> Iterator[ChatMoment]:
         """Those of them that were typed, or are interruptions."""
 
     def calls_by_tool(self) -> list[ToolCount]:

@@ -5,46 +5,43 @@ from datetime import datetime, timedelta
 from functools import cache
 from itertools import groupby
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import Final
 
 from backscroll.library.analytics.reports import QUARTER, ReportRequest
 from backscroll.store.batches import EPOCH, microseconds
 from backscroll.store.report_rows import ChatMoment
 
 
-class Moments(NamedTuple):
-    """All rows, chat by chat in order of time, and what was left out."""
+class LeftOut:
+    """What `by_chat` has left out so far."""
 
-    rows: list[ChatMoment]
-    """Each with a time. Copies in several files are one row, with the earliest time."""
-    copies: int
-    without_time: int
+    copies = 0
+    without_time = 0
 
 
-def moments(rows: Iterable[ChatMoment]) -> Moments:
-    """The rows of the store, each once, including those outside the period."""
-    kept: list[ChatMoment] = []
-    places: dict[str, int] = {}
-    chat: int | None = None
-    copies = without = 0
-    for row in rows:
-        if row.chat != chat:
-            chat, places = row.chat, {}
-        place = places.get(row.uuid)
-        if place is not None:
-            copies += 1
-            if kept[place].is_abandoned and not row.is_abandoned:
-                kept[place] = kept[place]._replace(is_abandoned=False)
-        elif row.time is None:
-            without += 1
-        else:
-            places[row.uuid] = len(kept)
-            kept.append(row)
-    return Moments(kept, copies, without)
+def by_chat(rows: Iterable[ChatMoment], left_out: LeftOut) -> Iterator[list[ChatMoment]]:
+    """The rows of one chat after the other, in the order of time, including those outside the period.
+
+    Copies in several files are one row, with the earliest time. Each has a time.
+    """
+    for _, group in groupby(rows, key=attrgetter("chat")):
+        kept: dict[str, ChatMoment] = {}
+        for row in group:
+            known = kept.get(row.uuid)
+            if known is not None:
+                left_out.copies += 1
+                if known.is_abandoned and not row.is_abandoned:
+                    kept[row.uuid] = known._replace(is_abandoned=False)
+            elif row.time is None:
+                left_out.without_time += 1
+            else:
+                kept[row.uuid] = row
+        if kept:
+            yield list(kept.values())
 
 
 def time_of(row: ChatMoment) -> int:
-    """The time of a row of `Moments`."""
+    """The time of a row of `by_chat`."""
     return row.time or 0
 
 
@@ -54,12 +51,6 @@ def within(asked: ReportRequest) -> Callable[[int], bool]:
     first = None if since is None else since // QUARTER * QUARTER
     last = None if until is None else until // QUARTER * QUARTER
     return lambda time: (first is None or time >= first) and (last is None or time < last)
-
-
-def by_chat(rows: Iterable[ChatMoment]) -> Iterator[list[ChatMoment]]:
-    """The rows of one chat after the other."""
-    for _, group in groupby(rows, key=attrgetter("chat")):
-        yield list(group)
 
 
 def local(asked: ReportRequest, time: int) -> datetime:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from backscroll.library.analytics.moments import by_chat, moments, names_by, time_of, within
+from backscroll.library.analytics.moments import LeftOut, by_chat, names_by, time_of, within
 from backscroll.library.analytics.reports import Report, ReportRequest, percentile, reports_about, share
 from backscroll.library.analytics.wording import count
 from backscroll.library.library import Library
@@ -82,10 +82,10 @@ def prompts(library: Library, asked: ReportRequest, by: str = "project") -> Repo
 
 def typed(library: Library, asked: ReportRequest, by: str = "project") -> PromptCounts:
     """All prompts in the period."""
-    rows = moments(reports_about(library, asked).prompt_moments())
-    found = PromptCounts(PromptTotals(), defaultdict(PromptTotals), set(), [], rows.without_time, rows.copies)
+    left_out = LeftOut()
+    found = PromptCounts(PromptTotals(), defaultdict(PromptTotals), set(), [], 0, 0)
     inside, name_of = within(asked), names_by(asked, by)
-    for chat in by_chat(rows.rows):
+    for chat in by_chat(reports_about(library, asked).prompt_moments(), left_out):
         before: set[tuple[str, int]] = set()
         for row in chat:
             start, time = row.text or "", time_of(row)
@@ -109,4 +109,5 @@ def typed(library: Library, asked: ReportRequest, by: str = "project") -> Prompt
             if row.kind != "interruption":
                 found.chats.add(row.chat_id)
                 found.times.append(time)
+    found.without_time, found.copies = left_out.without_time, left_out.copies
     return found

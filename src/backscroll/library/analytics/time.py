@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from backscroll.conversation.usage import SYNTHETIC
-from backscroll.library.analytics.moments import SECOND, by_chat, moments, names_by, time_of, within
+from backscroll.library.analytics.moments import SECOND, LeftOut, by_chat, names_by, time_of, within
 from backscroll.library.analytics.reports import Report, ReportRequest, percentile, reports_about
 from backscroll.library.analytics.wording import count
 from backscroll.library.library import Library
@@ -115,8 +115,8 @@ def time_spent(library: Library, asked: ReportRequest, by: str = "project") -> R
 
 def measure(library: Library, asked: ReportRequest, by: str = "project", model: str | None = None) -> MeasuredTime:
     """Add up the time; with `model`, only that of models whose name has this in it."""
-    found = moments(reports_about(library, asked).moments())
-    timed = MeasuredTime(TimeTotals(), defaultdict(TimeTotals), 0, found.without_time, found.copies)
+    left_out = LeftOut()
+    timed = MeasuredTime(TimeTotals(), defaultdict(TimeTotals), 0, 0, 0)
     name_of, inside = names_by(asked, by), within(asked)
 
     def group_of(row: ChatMoment) -> TimeTotals | None:
@@ -124,10 +124,11 @@ def measure(library: Library, asked: ReportRequest, by: str = "project", model: 
         is_asked = inside(time_of(row)) and (model is None or model in (row.model or ""))
         return timed.groups[name_of(row)] if is_asked else None
 
-    for rows in by_chat(found.rows):
+    for rows in by_chat(reports_about(library, asked).moments(), left_out):
         _walk(_with_models(rows) if by == "model" or model is not None else rows, group_of, timed)
     for group in timed.groups.values():
         timed.total.add(group)
+    timed.without_time, timed.copies = left_out.without_time, left_out.copies
     return timed
 
 

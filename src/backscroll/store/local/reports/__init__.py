@@ -7,14 +7,15 @@ the time in microseconds, or null; `:ahead`, how many quarters of an hour a zone
 
 import functools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
 
 from backscroll.store import report_rows, spend_rows
 from backscroll.store.local.database import Row, array, select, typed
-from backscroll.store.local.faults import guarded
+from backscroll.store.local.faults import guarded, guarded_items
 from backscroll.store.local.reports import cache, context, files, spend, time, tools, usage
 from backscroll.store.local.visible import VisibleRows
 
@@ -27,6 +28,8 @@ STATEMENTS: Final[dict[str, str]] = {
     **cache.STATEMENTS,
     **spend.STATEMENTS,
 }
+ROWS_AT_ONCE: Final = 1000
+"""How many rows are read together, where all at once could be too many."""
 NESTED: Final = functools.reduce(lambda inner, _: rf"(?:[^()]|\({inner}\))*", range(4), "[^()]*")
 """Text with pairs of parentheses, up to four deep."""
 CONDITION: Final = re.compile(rf"\(:(?P<value>\w+) is null or (?P<condition>{NESTED})\)")
@@ -81,13 +84,13 @@ class LocalReports:
         """The titles of chats by their ids."""
         return dict(self._select("titles"))
 
-    def moments(self) -> list[report_rows.ChatMoment]:
+    def moments(self) -> Iterator[report_rows.ChatMoment]:
         """The rows of chats."""
-        return self._rows("moments", report_rows.ChatMoment)
+        return self._each("moments", report_rows.ChatMoment)
 
-    def prompt_moments(self) -> list[report_rows.ChatMoment]:
+    def prompt_moments(self) -> Iterator[report_rows.ChatMoment]:
         """Those of them that were typed, or are interruptions."""
-        return self._rows("prompts", report_rows.ChatMoment)
+        return self._each("prompts", report_rows.ChatMoment)
 
     def calls_by_tool(self) -> list[report_rows.ToolCount]:
         """How often each tool was called."""
@@ -153,11 +156,20 @@ class LocalReports:
     def _rows(self, name: str, kind: type[Row]) -> list[Row]:
         return typed(kind, self._select(name))
 
+    @guarded_items
+    def _each(self, name: str, kind: type[Row]) -> Iterator[Row]:
+        """Rows one after another: there may be too many of them for memory."""
+        cursor = self._visible.execute(self._statement(name, self._values), self._values)
+        while rows := list(islice(cursor, ROWS_AT_ONCE)):
+            yield from typed(kind, rows)
+
     @guarded
     def _select(self, name: str, **values: int | str) -> list[Any]:
         given = {**self._values, **values}
-        nulls = frozenset(name for name, value in given.items() if value is None)
-        return select(self._visible, _decided(STATEMENTS[name], nulls), given)
+        return select(self._visible, self._statement(name, given), given)
+
+    def _statement(self, name: str, given: Mapping[str, Any]) -> str:
+        return _decided(STATEMENTS[name], frozenset(name for name, value in given.items() if value is None))
 
 
 @functools.cache
