@@ -26,7 +26,7 @@ import threading
 import time
 import traceback
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.queues import Queue
 from pathlib import Path
@@ -36,6 +36,7 @@ from typing import Any, Final
 
 from backscroll.archive.archive import Archive
 from backscroll.demo.player import append
+from backscroll.errors import NothingFound
 from backscroll.files.homes import Home
 from backscroll.library.library import Library
 from backscroll.library.local import local_library
@@ -413,17 +414,42 @@ def ask(library: Library, kind: str, home: Path, folder: Path, rng: Random) -> s
     chats = library.chats(limit=50)
     if kind == "list":
         return None if chats else "no chats"
-    chat = rng.choice(chats)
+    chat = rng.choice(chats).overview.id
     if kind == "show":
-        opened = library.open(chat)
-        return None if sum(len(opened.messages(branch)) for branch in opened.chat.branches) else "no messages"
-    command = rng.choice((["search", rng.choice(COMMON)], ["list", "-n", "20"], ["show", chat.overview.id]))
+        return lasting(lambda: show(library, chat))
+    command = rng.choice((["search", rng.choice(COMMON)], ["list", "-n", "20"], ["show", chat]))
     arguments = [*command, "--json", "--home", str(home), "--library", str(folder)]
+    return lasting(lambda: run_command(arguments))
+
+
+def show(library: Library, chat: str) -> str | None:
+    """Open a chat; return what is wrong with it."""
+    library.renew()
+    try:
+        opened = library.open(library.find(chat))
+    except NothingFound:
+        return None  # deleted before it was kept
+    return None if sum(len(opened.messages(branch)) for branch in opened.chat.branches) else f"{chat} has no messages"
+
+
+def run_command(arguments: list[str]) -> str | None:
+    """Run the command line; return what is wrong with its answer."""
     run = subprocess.run([sys.executable, "-m", "backscroll", *arguments], capture_output=True, text=True, check=False)
+    if run.returncode == NothingFound.exit_code and arguments[0] == "show":
+        return None
     if run.returncode or run.stderr:
-        return f"{' '.join(command)}: exit code {run.returncode}, stderr: {run.stderr[-2000:]}"
+        return f"{' '.join(arguments)}: exit code {run.returncode}, stderr: {run.stderr[-2000:]}"
     json.loads(run.stdout)
     return None
+
+
+def lasting(check: Callable[[], str | None]) -> str | None:
+    """A problem that lasts. Lines that are deleted right after the watcher indexed them may not have been kept: part of
+    their chat is missing until the watcher has noticed."""
+    ends = time.monotonic() + LATEST
+    while (problem := check()) and time.monotonic() < ends:
+        time.sleep(1)
+    return problem
 
 
 def open_library(home: Path, folder: Path) -> Library:
