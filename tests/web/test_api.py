@@ -265,6 +265,8 @@ def test_every_answer_has_the_shape_that_is_described_and_nothing_else(served: S
     for endpoint in ENDPOINTS:
         path = endpoint.path.replace("{report}", "usage") + ("?q=the" if endpoint.path == "/search" else "")
         for name in ids(served) if "{id}" in path else [""]:
+            if "/compare" in path and len(get(served, f"/chats/{name}/branches")["branches"]) < 2:
+                continue
             msgspec.convert(get(served, path.replace("{id}", name)), endpoint.gives)
 
 

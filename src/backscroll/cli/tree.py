@@ -17,20 +17,28 @@ if TYPE_CHECKING:
 @click.command("tree")
 @click.argument("name", metavar="ID")
 @click.option("--all", "everything", is_flag=True, help="Include agents that only warmed up or that copy the session.")
+@click.option("--compare", type=(int, int), metavar="A B", help="Compare two branches: prompts, answers, files, cost.")
 @global_options
-def command(name: str, everything: bool) -> None:
+def command(name: str, everything: bool, compare: tuple[int, int] | None) -> None:
     """Show what a chat is made of: its sessions, branches, compactions and agents, as a tree.
 
-    ID is the start of a chat, session, message or agent id.
+    ID is the start of a chat, session, message or agent id. With --compare, show what two branches did after they
+    parted.
 
     \b
     Examples:
       backscroll tree 4f8c
       backscroll tree 4f8c --json
+      backscroll tree 4f8c --compare 1 2
     """
     request = current_request()
     library = open_library(request)
     stored = library.find(name)
+    if compare is not None:
+        from backscroll.cli.compare import show_comparison
+
+        show_comparison(library, stored, *compare, as_json=request.json)
+        return
     chat = library.open(stored, with_records=False).chat
     agents = [agent for agent in chat.agents if everything or not (agent.is_stub or agent.is_side_copy)]
     if request.json:

@@ -12,7 +12,7 @@ from backscroll.web.api.errors import HANDLERS
 from backscroll.web.api.routes import ROUTES as API
 from backscroll.web.assets import KnownFiles
 from backscroll.web.live_updates import LiveUpdates
-from backscroll.web.pages import chat, chats, export, home, palette, projects, search, settings, stats
+from backscroll.web.pages import chat, chats, compare, export, home, palette, projects, search, settings, stats
 from backscroll.web.pages import files as file_pages
 from backscroll.web.refusals import refuse
 from backscroll.web.requests import page
@@ -41,6 +41,7 @@ ROUTES: list[BaseRoute] = [
     Route("/chats/{chat}/whole/{call:path}", page(chat.whole)),
     Route("/chats/{chat}/rows/{row:path}", page(chat.row)),
     Route("/chats/{chat}/pictures/{row:path}/{number}", page(chat.shown_picture)),
+    Route("/chats/{chat}/compare", page(compare.show)),
     Route("/chats/{chat}/markdown", page(export.as_markdown)),
     Route("/chats/{chat}/messages/{message:path}/markdown", page(export.message_as_markdown)),
     Route("/chats/{chat}/export", page(export.show)),

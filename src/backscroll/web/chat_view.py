@@ -19,7 +19,7 @@ from backscroll.records.sidecars import LiveSession
 from backscroll.records.tools import AGENT_TOOLS
 from backscroll.render.html.element import Html
 from backscroll.render.html.messages import messages_html
-from backscroll.render.html.page_data import ChatPageData, Fork, MessageChunk, OutlineItem, View
+from backscroll.render.html.page_data import BranchOrigin, ChatPageData, Fork, MessageChunk, OutlineItem, View
 from backscroll.web.addresses import agent_address, chat_address, part
 
 LIVE_NS: Final = 90_000_000_000
@@ -39,6 +39,16 @@ class ChatLinks:
     @property
     def _at(self) -> str:
         return chat_address(self.chat)
+
+    @property
+    def branch_page(self) -> str:
+        """The page of this branch."""
+        return f"{self._at}?branch={self.branch}"
+
+    @property
+    def compare(self) -> str:
+        """The page that compares branches of this chat."""
+        return f"{self._at}/compare"
 
     def message(self, message: str) -> str:
         """A message of this chat."""
@@ -161,7 +171,9 @@ class ChatView:
             agents=self._agents(messages),
             whole=whole,
             clock=time.thread_time,
-            forks={key: Fork(crossing.here, crossing.ways) for key, crossing in crossings.items()},
+            forks={
+                key: Fork(crossing.here, crossing.ways, f"{self.links.compare}") for key, crossing in crossings.items()
+            },
         )
 
     def _agents(self, messages: Sequence[Message]) -> dict[str, Agent]:
@@ -204,6 +216,7 @@ class ChatView:
             tokens=stored.tokens,
             cost=stored.cost,
             resume=self._resume(),
+            origins=origins_of(self.reader),
             state=self.state,
         )
 
@@ -234,6 +247,19 @@ class ChatView:
             return None
         folder = f"cd {shlex.quote(found.folder)} && " if found.folder else ""
         return folder + shlex.join(found.command)
+
+
+def origins_of(reader: ChatReader) -> list[BranchOrigin]:
+    """Where each branch but the first left another one."""
+    origins = []
+    for branch in reader.chat.branches[1:]:
+        step = branch.left_at
+        parent = reader.branch_of(step) if step else None
+        while step is not None and not (step.head and step.head.row.text.strip()):
+            step = step.parent
+        text = step.head.row.text if step and step.head else ""
+        origins.append(BranchOrigin(branch.number, parent, text))
+    return origins
 
 
 SAID: Final = frozenset({"prompt", "queued", "answer", "command", "shell", "compact-summary", "interruption"})

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from backscroll.conversation.agents import Agent
+from backscroll.conversation.branch_paths import path_of, places_of
 from backscroll.conversation.chat import Chat
 from backscroll.conversation.chats import Chats
 from backscroll.conversation.messages import Message
@@ -22,7 +23,6 @@ from backscroll.conversation.turns import Node, Turn, walk
 from backscroll.errors import BackscrollError, NothingFound
 from backscroll.files.reading import Bookmark, Change
 from backscroll.library.chats.branch_messages import BranchMessages
-from backscroll.library.chats.branch_paths import path_of, places_of
 from backscroll.library.chats.released_rows import release_rows
 from backscroll.library.chats.row_records import RowRecords
 from backscroll.library.indexing.sources import conversation_place, records_in, take_beside

@@ -1,6 +1,6 @@
 """The outline of a branch: its prompts with the usage of each turn, and where other branches start."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NamedTuple
@@ -9,9 +9,10 @@ from backscroll.conversation.kinds import RowKind
 from backscroll.conversation.messages import gather
 from backscroll.conversation.rows import Row
 from backscroll.conversation.turns import Turn
-from backscroll.library.chats.branch_messages import BranchMessages
+from backscroll.library.chats.branch_messages import BranchMessages, MessageEntry
 from backscroll.library.chats.chat_reader import ChatReader
 from backscroll.library.library import Library
+from backscroll.store.reader import AnswerCost
 
 HEADS: Final = frozenset({RowKind.PROMPT, RowKind.COMMAND, RowKind.SHELL, RowKind.COMPACTION})
 
@@ -57,10 +58,17 @@ def outline_of(library: Library, reader: ChatReader, branch_messages: BranchMess
         for entry in branch_messages.entries
         if entry.rows[0].kind is RowKind.ANSWER
     }
-    took = library.reader.answer_costs(names)
-    failed = library.reader.failed_calls(reader.stored.key)
+    costs = library.reader.answer_costs(names)
+    return headings_of(branch_messages.entries, costs, library.reader.failed_calls(reader.stored.key))
+
+
+def headings_of(
+    entries: Iterable[MessageEntry], costs: Mapping[str, AnswerCost], failed: Collection[str]
+) -> list[Heading]:
+    """The headings of some messages that follow each other, by the costs of answers and the calls that failed."""
+    counted: set[str] = set()
     headings: list[Heading] = []
-    for at, entry in enumerate(branch_messages.entries):
+    for at, entry in enumerate(entries):
         row = entry.rows[0]
         if row.kind in HEADS or not headings:
             headings.append(Heading(row.uuid, row.kind, row.text, row.when, at))
@@ -69,8 +77,10 @@ def outline_of(library: Library, reader: ChatReader, branch_messages: BranchMess
         for part in entry.rows:
             heading.calls += len(part.calls)
             heading.errors += sum(call.id in failed for call in part.calls)
-        answer = took.pop(row.message_id or row.uuid, None)  # some APIs repeat an id: it counts once
+        name = row.message_id or row.uuid
+        answer = costs.get(name) if name not in counted else None  # some APIs repeat an id: it counts once
         if answer is not None:
+            counted.add(name)
             heading.context = answer.context or heading.context
             heading.cost = None if heading.cost is None or answer.cost is None else heading.cost + answer.cost
     return headings

@@ -7,6 +7,7 @@ from typing import Final
 from urllib.parse import quote
 
 from backscroll.conversation.agents import Agent
+from backscroll.render.html.branch_banner import branch_banner
 from backscroll.render.html.chat_head import chat_facts, chat_head, chat_toolbar, when_of
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.outline import first_words, gauge, minimap, outline_list, tree
@@ -28,6 +29,7 @@ def chat_page(shown: ChatPageData) -> Html:
         "div",
         chat_head(shown, address),
         chat_toolbar(),
+        branch_banner(shown.branch, shown.origins, address),
         el(
             "div",
             _side(shown, address),

@@ -1,6 +1,6 @@
 """Messages as HTML: author, time, cost and contents."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from backscroll.conversation.kinds import RowKind
@@ -237,8 +237,25 @@ def _fork(fork: Fork) -> Html:
         more,
     )
     return el("nav", step(here - 1, "‹", "Previous branch"), count, step(here + 1, "›", "Next branch"),
-              el("span", "You rewound here", class_="muted"), class_="fork",
-              aria_label="Branches from here")  # fmt: skip
+              el("span", f"You rewound here: branch {ways[here][0]}", _instead(ways, here), class_="muted"),
+              _compare(fork, here),
+              class_="fork", aria_label="Branches from here")  # fmt: skip
+
+
+def _instead(ways: Sequence[tuple[int, str, str]], here: int) -> str:
+    """The other branch from here, where there is one."""
+    if len(ways) != 2:
+        return ""
+    branch, _, text = ways[1 - here]
+    return f" · branch {branch} goes on with “{text[:LONGEST_WAY].strip()}{'…' if len(text) > LONGEST_WAY else ''}”"
+
+
+def _compare(fork: Fork, here: int) -> Html:
+    """A link to this branch beside the one before it."""
+    other = fork.ways[here - 1 if here else 1][0]
+    if fork.compare is None or other == fork.ways[here][0]:
+        return NOTHING
+    return el("a", "Compare", href=f"{fork.compare}?left={other}&right={fork.ways[here][0]}")
 
 
 def _way(branch: int, message: str) -> str:
@@ -266,5 +283,6 @@ UNSEEN: Final = frozenset(
 )
 """What stands between two answers without parting them."""
 MOST_WAYS: Final = 50
+LONGEST_WAY: Final = 50
 MOST_TYPED_LINES: Final = 40
 MOST_TYPED: Final = 5000

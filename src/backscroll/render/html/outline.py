@@ -197,7 +197,9 @@ def _branch_list(branches: Sequence[Branch], here: int, address: str) -> Html:
         link = el(
             "a",
             f"{branch.number}. {first_words(head.row.text if head else '', 80) or '(no text)'}",
-            href=f"{address}?branch={branch.number}",
+            href=f"{address}?branch={branch.number}&from={here}"
+            if branch.number != here
+            else f"{address}?branch={here}",
             aria_current="true" if branch.number == here else None,
         )
         told = plural(len(branch.turns), "turn") + (", active" if branch.number == 1 else "")

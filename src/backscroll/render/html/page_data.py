@@ -66,6 +66,19 @@ class Fork:
     """The index of the shown branch."""
     ways: Sequence[tuple[int, str, str]]
     """For each, in order of time: the branch number, its first message, and the text of that message."""
+    compare: str | None = None
+    """The page that compares branches, without its query; None where there is none."""
+
+
+@dataclass(frozen=True)
+class BranchOrigin:
+    """Where a branch left another one."""
+
+    number: int
+    parent: int | None
+    """The branch that it left; None if it begins on its own."""
+    text: str
+    """The last prompt before."""
 
 
 @dataclass(frozen=True)
@@ -129,5 +142,7 @@ class ChatPageData:
     """The total cost in nanodollars."""
     resume: str | None = None
     """The command that resumes it."""
+    origins: Sequence[BranchOrigin] = ()
+    """Where its branches left each other: all but the first."""
     state: Literal["idle", "working", "waiting"] = "idle"
     """Of a live chat: whether Claude is working or waiting for the user."""

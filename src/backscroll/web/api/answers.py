@@ -87,6 +87,74 @@ class Branches(Answer):
     branches: list[Branch]
 
 
+class SharedPart(Answer):
+    """What two branches have in common."""
+
+    messages: int
+    prompts: int
+    last_message: str | None
+    last_prompt: str | None
+
+
+class ComparedTurn(Answer):
+    """A prompt on one of two branches, and what came of it."""
+
+    message: str
+    kind: str
+    when: str | None
+    prompt: str
+    answer: str
+    answer_message: str | None
+    calls: int
+    errors: int
+    files: list[str]
+    cost_microdollars: int | None
+
+
+class ComparedBranch(Answer):
+    """A branch after the fork."""
+
+    number: int
+    active: bool
+    first_message: str | None
+    prompts: int
+    answers: int
+    calls: int
+    errors: int
+    agents: int
+    files: int
+    added: int
+    removed: int
+    cost_microdollars: int | None
+    started: str | None
+    ended: str | None
+    models: list[str]
+    turns: list[ComparedTurn]
+
+
+class FileChange(Answer):
+    """What a branch changed in a file."""
+
+    edits: int
+    added: int
+    removed: int
+
+
+class ComparedFile(Answer):
+    """A file, with the changes of the left and of the right branch."""
+
+    file: str
+    changes: list[FileChange | None]
+
+
+class Comparison(Answer):
+    """Two branches of a chat, the left one first."""
+
+    shared: SharedPart
+    branches: list[ComparedBranch]
+    files: list[ComparedFile]
+
+
 class Usage(Answer):
     """Token counts."""
 

@@ -104,6 +104,10 @@ ENDPOINTS: Final = (
         (UsageError, NothingFound, Busy), browses=True,
     ),
     Endpoint(
+        "/chats/{id}/compare", handlers.compare, parameters.CompareParameters, answers.Comparison,
+        (UsageError, NothingFound, Busy), browses=True,
+    ),
+    Endpoint(
         "/chats/{id}/agents", handlers.agents, parameters.ChatParameters, answers.Agents,
         (UsageError, NothingFound, Busy), browses=True,
     ),

@@ -6,6 +6,7 @@ from typing import Any
 from backscroll import __version__
 from backscroll.errors import UsageError
 from backscroll.library import StoredChat
+from backscroll.library.chats.branch_comparison import comparison_of
 from backscroll.library.chats.open_chats import OpenChats
 from backscroll.library.library import Library
 from backscroll.library.marked_chats import marked_chat
@@ -15,6 +16,7 @@ from backscroll.render.terminal import moment
 from backscroll.web.api.parameters import (
     ChatParameters,
     ChatsParameters,
+    CompareParameters,
     MessagesParameters,
     NoParameters,
     SearchParameters,
@@ -58,6 +60,11 @@ def messages(library: Library, wanted: MessagesParameters, open_chats: OpenChats
 def branches(library: Library, wanted: ChatParameters, open_chats: OpenChats) -> dict[str, Any]:
     """List the branches of a chat, the active one first."""
     return {"branches": [branch_as_json(branch) for branch in open_chats.open(library, wanted.id).chat.branches]}
+
+
+def compare(library: Library, wanted: CompareParameters, open_chats: OpenChats) -> dict[str, Any]:
+    """Compare two branches of a chat: prompts, answers, files changed and cost."""
+    return comparison_of(library, open_chats.open(library, wanted.id), wanted.left, wanted.right).as_json()
 
 
 def agents(library: Library, wanted: ChatParameters, open_chats: OpenChats) -> dict[str, Any]:

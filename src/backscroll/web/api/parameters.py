@@ -58,6 +58,14 @@ class MessagesParameters(Struct, frozen=True, forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1, le=500, description="How many results to return at most.")] = 100
 
 
+class CompareParameters(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which branches of a chat."""
+
+    id: Name
+    left: Annotated[int, Meta(ge=1, le=1_000_000, description="A branch; 1 is the active one.")] = 1
+    right: Annotated[int, Meta(ge=1, le=1_000_000, description="Another branch.")] = 2
+
+
 class SearchParameters(Struct, frozen=True, forbid_unknown_fields=True):
     """A search."""
 

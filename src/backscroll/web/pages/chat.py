@@ -11,6 +11,7 @@ from backscroll.conversation.messages import Message
 from backscroll.conversation.pictures import bytes_of, pictures_of
 from backscroll.errors import BackscrollError, NothingFound, UsageError
 from backscroll.library import StoredChat
+from backscroll.library.chats.branch_comparison import landing
 from backscroll.library.chats.chat_reader import CHUNK
 from backscroll.library.chats.find_in_chat import find_in
 from backscroll.library.marked_chats import sessions_of
@@ -25,13 +26,15 @@ from backscroll.web.layout import document, error_html, page_frame
 from backscroll.web.requests import PageRequest
 from backscroll.web.state import ViewerState
 
-STYLES: Final = ("code.css", "messages.css", "chat.css")
+STYLES: Final = ("code.css", "messages.css", "chat.css", "branches.css")
 SCRIPTS: Final = ("chat.js",)
 
 
 def show(request: PageRequest) -> Html | Response:
     """The page. `at` names a message: the page starts there, on the branch that has it."""
     at, branch = request.get("at"), request.number("branch", 1, least=1)
+    if request.get("from"):
+        return _at_fork(request)
     stored = request.library.find(request.path("chat"))
     is_long = stored.overview.messages > MOST_AT_ONCE and branch <= stored.overview.branches
     if is_long and not at and not request.state.open_chats.has(stored):
@@ -221,6 +224,14 @@ def _lead_to(request: PageRequest, chat_view: ChatView, name: str) -> Response:
         inside = chat_view.reader.agent_branch(owner).message_with(name)
         return RedirectResponse(f"{address}#m-{inside}" if inside else address, status_code=302)
     raise NothingFound(f"there is no message {name} in this chat", "search for it")
+
+
+def _at_fork(request: PageRequest) -> Response:
+    """Redirect a reader who comes from another branch to the message where this one leaves it."""
+    chat_view = _chat_view(request)
+    message = landing(chat_view.reader, request.number("from", 1, least=1), chat_view.branch)
+    links = chat_view.links
+    return RedirectResponse(links.message(message) if message else links.branch_page, status_code=302)
 
 
 def _json(value: object) -> Response:

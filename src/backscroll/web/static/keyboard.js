@@ -48,7 +48,7 @@ const isPrompt = (article) => article.dataset.kind === "prompt" || article.class
 function changeBranch(step) {
   const count = Number(chat?.dataset.branches ?? 1);
   const next = Number(branch) + step;
-  if (next >= 1 && next <= count) location.assign(`${address}?branch=${next}`);
+  if (next >= 1 && next <= count) location.assign(`${address}?branch=${next}&from=${branch}`);
 }
 
 /** @returns {HTMLElement | null} */
@@ -92,8 +92,9 @@ export function start() {
     ["k", "Previous message", () => move(-1)],
     ["J", "Next prompt", () => move(1, isPrompt)],
     ["K", "Previous prompt", () => move(-1, isPrompt)],
-    ["]", "Next branch", () => changeBranch(1)],
-    ["[", "Previous branch", () => changeBranch(-1)],
+    ["}", "Next branch, from where it leaves this one", () => changeBranch(1)],
+    ["{", "Previous branch, from where it leaves this one", () => changeBranch(-1)],
+    ["b", "Compare branches", () => document.getElementById("compare")?.click()],
     ["o", "Open or close the tool in focus", fold],
     ["e", "Expand or collapse all tools", foldAll],
     ["r", "Raw row of the message", raw],
@@ -101,7 +102,7 @@ export function start() {
     ["y", "Copy a link to the message", () => withCurrent(copyLink)],
     ["m", "Copy the message as Markdown", () => withCurrent(copyMarkdown)],
   ];
-  for (const [name, help, run] of chat ? ways : ways.filter(([name]) => !"[]m".includes(name))) {
+  for (const [name, help, run] of chat ? ways : ways.filter(([name]) => !"{}bm".includes(name))) {
     key(name, help, () => void run());
     command(help, run);
   }
