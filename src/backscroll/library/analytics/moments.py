@@ -12,14 +12,14 @@ from backscroll.store.batches import EPOCH, microseconds
 from backscroll.store.report_rows import ChatMoment
 
 
-class LeftOut:
+class LeftOutRows:
     """What `by_chat` has left out so far."""
 
     copies = 0
     without_time = 0
 
 
-def by_chat(rows: Iterable[ChatMoment], left_out: LeftOut) -> Iterator[list[ChatMoment]]:
+def by_chat(rows: Iterable[ChatMoment], left_out: LeftOutRows) -> Iterator[list[ChatMoment]]:
     """The rows of one chat after the other, in the order of time, including those outside the period.
 
     Copies in several files are one row, with the earliest time. Each has a time.

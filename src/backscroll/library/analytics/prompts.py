@@ -4,7 +4,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from backscroll.library.analytics.moments import LeftOut, by_chat, names_by, time_of, within
+from backscroll.library.analytics.moments import LeftOutRows, by_chat, names_by, time_of, within
 from backscroll.library.analytics.reports import Report, ReportRequest, percentile, reports_about, share
 from backscroll.library.analytics.wording import count
 from backscroll.library.library import Library
@@ -82,7 +82,7 @@ def prompts(library: Library, asked: ReportRequest, by: str = "project") -> Repo
 
 def typed(library: Library, asked: ReportRequest, by: str = "project") -> PromptCounts:
     """All prompts in the period."""
-    left_out = LeftOut()
+    left_out = LeftOutRows()
     found = PromptCounts(PromptTotals(), defaultdict(PromptTotals), set(), [], 0, 0)
     inside, name_of = within(asked), names_by(asked, by)
     for chat in by_chat(reports_about(library, asked).prompt_moments(), left_out):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from backscroll.conversation.usage import SYNTHETIC
-from backscroll.library.analytics.moments import SECOND, LeftOut, by_chat, names_by, time_of, within
+from backscroll.library.analytics.moments import SECOND, LeftOutRows, by_chat, names_by, time_of, within
 from backscroll.library.analytics.reports import Report, ReportRequest, percentile, reports_about
 from backscroll.library.analytics.wording import count
 from backscroll.library.library import Library
@@ -115,7 +115,7 @@ def time_spent(library: Library, asked: ReportRequest, by: str = "project") -> R
 
 def measure(library: Library, asked: ReportRequest, by: str = "project", model: str | None = None) -> MeasuredTime:
     """Add up the time; with `model`, only that of models whose name has this in it."""
-    left_out = LeftOut()
+    left_out = LeftOutRows()
     timed = MeasuredTime(TimeTotals(), defaultdict(TimeTotals), 0, 0, 0)
     name_of, inside = names_by(asked, by), within(asked)
 
