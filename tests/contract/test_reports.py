@@ -21,6 +21,7 @@ from backscroll.store.report_rows import (
     UsageSums,
 )
 from backscroll.store.reports import Reports
+from backscroll.store.tool_call_rows import CallSums
 from tests.contract.conftest import NewStore
 from tests.contract.coverage import covers
 from tests.contract.support import NOW, Desk
@@ -179,7 +180,7 @@ def test_the_rows_of_a_chat_with_their_times_copies_included(world: Desk) -> Non
     assert not any(row.is_decision or row.is_abandoned for row in rows)
 
 
-@covers("calls_by_tool", "tool_calls")
+@covers("calls_by_tool", "tool_calls", "some_tool_calls")
 def test_calls_count_once_with_their_results(world: Desk) -> None:
     assert sorted(ask(world).calls_by_tool()) == [ToolCount("Edit", 1, 0), ToolCount("Read", 1, 1)]
     edit, read = sorted(ask(world).tool_calls(), key=lambda call: call.name)
@@ -187,6 +188,32 @@ def test_calls_count_once_with_their_results(world: Desk) -> None:
     assert (read.tool, read.copies, read.state, read.chat_id) == ("Read", 1, "error", S3)
     assert read.thread == (read.chat, None, False)
     assert read.signature
+    assert ask(world).some_tool_calls([edit.id, read.id]) == {edit.id: edit, read.id: read}
+    assert edit.id not in ask(world, "project:blog").some_tool_calls([read.id])
+
+
+@covers("call_threads", "call_places", "call_sums", "unanswered_calls")
+def test_calls_in_threads_and_added_up_are_the_same_calls(world: Desk) -> None:
+    calls = {call.id: call for call in ask(world).tool_calls()}
+    steps = [(thread.chat, step) for thread in ask(world).call_threads() for step in thread.steps]
+    assert [step.id for _, step in steps] == list(calls)
+    for chat, step in steps:
+        call = calls[step.id]
+        assert (chat, step.time, step.name, step.state, step.signature, step.copies) == (
+            call.chat, call.time, call.name, call.state, call.signature, call.copies,
+        )  # fmt: skip
+    edit, read = sorted(calls.values(), key=lambda call: call.name)
+    by_tool = [
+        CallSums("Edit", "done", 1, 1, edit.size or 0, edit.result_size or 0, [edit.took]),
+        CallSums("Read", "error", 1, 0, read.size or 0, read.result_size or 0, [read.took]),
+    ]
+    assert sorted(ask(world).call_sums("tool")) == by_tool
+    assert [sums._replace(name="Read") for sums in ask(world, "project:blog").call_sums("project")] == by_tool[1:]
+    assert sum(sums.calls for sums in ask(world).call_sums("model")) == 2
+    assert ask(world).call_sums("tool") and not ask(world, until="2020-01-01T00:00").call_sums("tool")
+    assert ask(world).unanswered_calls() == []
+    place = ask(world).call_places([edit.id])[edit.id]
+    assert (place.source, place.start, place.block, place.target) == (edit.source, edit.start, edit.block, edit.target)
 
 
 @covers("turn_starts")

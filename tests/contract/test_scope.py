@@ -16,6 +16,7 @@ from backscroll.query.tree import Query
 from backscroll.store.reader import EVERYTHING, Hit, Scope, StoredChat, StoreReader
 from backscroll.store.report_rows import UsageDimension
 from backscroll.store.reports import Reports
+from backscroll.store.tool_call_rows import ToolCallDimension
 from tests.contract.conftest import NewStore
 from tests.contract.coverage import CALLED_WITHIN, covers, members
 from tests.contract.support import HOME, NOW, Desk
@@ -148,6 +149,8 @@ def _shape(reader: StoreReader, chat: int) -> object:
 
 
 Question = Callable[[StoreReader], Any]
+ANSWERED: Final = {"usage_by", "usage_over_time", "usage_span", "call_sums", "some_tool_calls", "call_places"}
+"""Questions of reports that need arguments."""
 QUESTIONS: Final[Mapping[str, Question]] = {
     "pending": lambda reader: reader.pending(),
     "search": _search,
@@ -183,9 +186,14 @@ QUESTIONS: Final[Mapping[str, Question]] = {
         reader.reports(None).usage_over_time(unit) for unit in ("quarter", "hour", "day")
     ],
     "usage_span": lambda reader: reader.reports(None).usage_span(),
+    "call_sums": lambda reader: [
+        sorted(reader.reports(None).call_sums(dimension), key=repr) for dimension in get_args(ToolCallDimension)
+    ],
+    "call_places": lambda reader: reader.reports(None).call_places(EVERY_BLOCK),
+    "some_tool_calls": lambda reader: reader.reports(None).some_tool_calls(EVERY_BLOCK),
     **{
         name: lambda reader, name=name: _report(reader, name)  # type: ignore[misc]
-        for name in sorted(members(Reports) - {"usage_by", "usage_over_time", "usage_span"})
+        for name in sorted(members(Reports) - ANSWERED)
     },
 }  # fmt: skip
 

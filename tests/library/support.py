@@ -135,6 +135,10 @@ class Shelf:
             answers: Answers = {
                 "chats": [(msgspec.to_builtins(chat.overview), chat.archived) for chat in library.chats()],
                 "pending": library.reader.pending().passages,
+                "calls": [
+                    (call.uuid, call.name, call.state, call.size, call.result_size, call.took, call.copies)
+                    for call in library.reader.reports(None).tool_calls()
+                ],
             }
             for query in queries:
                 found = library.search(query, limit=1000, hits=1000)

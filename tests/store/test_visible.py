@@ -10,8 +10,9 @@ from backscroll.store.local.schema import TABLES, VIEWS
 from backscroll.store.local.visible import SHADOWS, VisibleRows
 from backscroll.store.reader import Scope
 
-WITHOUT_CONTENT: Final = {"deleted", "marks"}
-"""Numbers of passages that are to be removed from the text index, and notes of the indexer."""
+WITHOUT_CONTENT: Final = {"deleted", "marks", "shared_calls"}
+"""Numbers of passages that are to be removed from the text index, notes of the indexer, and ids of calls that every
+statement looks up in `blocks`."""
 
 
 def test_every_table_with_content_is_shadowed() -> None:

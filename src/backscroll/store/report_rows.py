@@ -144,53 +144,6 @@ class ToolCount(NamedTuple):
     failed: int
 
 
-class ToolCallRow(NamedTuple):
-    """A call with its result."""
-
-    file: int
-    is_sidechain: bool
-    number: int
-    block: int
-    chat: int
-    chat_id: str | None
-    session: str | None
-    agent: str | None
-    project: str | None
-    started: int | None
-    source: str
-    start: int
-    length: int
-    time: int | None
-    uuid: str | None
-    model: str | None
-    tool: str | None
-    target: str | None
-    """The file that it reads or changes, where the tool is one of those that do."""
-    size: int | None
-    digest: int | None
-    copies: int
-    state: str | None
-    """None where there is no result."""
-    result_size: int | None
-    signature: str | None
-    result_block: int | None
-    result_time: int | None
-    result_uuid: str | None
-    result_start: int | None
-    result_length: int | None
-    result_source: str | None
-
-    @property
-    def name(self) -> str:
-        """The tool."""
-        return self.tool or "-"
-
-    @property
-    def thread(self) -> tuple[int, str | None, bool]:
-        """The conversation that it is a step of: that of the chat, or of one agent."""
-        return (self.chat, self.agent, self.is_sidechain)
-
-
 class TurnStart(NamedTuple):
     """The record that a turn begins with."""
 

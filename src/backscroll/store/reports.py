@@ -15,7 +15,6 @@ from backscroll.store.report_rows import (
     ReportedCosts,
     RowTime,
     TimeUnit,
-    ToolCallRow,
     ToolCount,
     TurnStart,
     TypedPrompt,
@@ -26,6 +25,7 @@ from backscroll.store.report_rows import (
     UsageSpan,
 )
 from backscroll.store.spend_rows import AnswerTool, SpentAnswer
+from backscroll.store.tool_call_rows import CallPlace, CallSums, CallThread, ToolCallDimension, ToolCallRow
 
 
 class Reports(Protocol):
@@ -69,6 +69,21 @@ class Reports(Protocol):
 
     def tool_calls(self) -> list[ToolCallRow]:
         """Every call, thread by thread, in the order of the conversation."""
+
+    def some_tool_calls(self, ids: Iterable[int]) -> dict[int, ToolCallRow]:
+        """The calls with these ids, by them; there may be others too."""
+
+    def call_threads(self) -> list[CallThread]:
+        """The same threads and calls, with less told of each."""
+
+    def call_places(self, ids: Iterable[int]) -> dict[int, CallPlace]:
+        """Where the calls with these ids stand."""
+
+    def call_sums(self, by: ToolCallDimension) -> list[CallSums]:
+        """The calls by a dimension and how they ended."""
+
+    def unanswered_calls(self) -> list[str | None]:
+        """The session of each call without a result."""
 
     def turn_starts(self) -> list[TurnStart]:
         """Where turns begin, file by file, of whatever time."""

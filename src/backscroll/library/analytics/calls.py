@@ -9,17 +9,18 @@ from backscroll.conversation.messages import CallState
 from backscroll.library.analytics.reports import ReportRequest
 from backscroll.library.library import Library
 from backscroll.store.batches import EPOCH, microseconds
-from backscroll.store.report_rows import ToolCallRow
+from backscroll.store.reports import Reports
+from backscroll.store.tool_call_rows import ToolCallRow
 
 ANSWERED: Final = frozenset({CallState.DONE, CallState.ERROR})
 """The end states of a call that ran; a denied or interrupted call did not run, or not to its end."""
 FAILED: Final = frozenset({CallState.ERROR, CallState.DENIED})
 
 
-def calls_of(library: Library, asked: ReportRequest, *, beyond: bool = False) -> list[ToolCallRow]:
-    """The calls, thread by thread, in order; with `beyond` also those after the period."""
+def calls_about(library: Library, asked: ReportRequest, *, beyond: bool = False) -> Reports:
+    """The store's data about calls, to the microsecond; with `beyond` also what comes after the period."""
     until = None if beyond else microseconds(asked.until)
-    return library.reader.reports(asked.query, since=microseconds(asked.since), until=until).tool_calls()
+    return library.reader.reports(asked.query, since=microseconds(asked.since), until=until)
 
 
 def threads_of(calls: Iterable[ToolCallRow]) -> Iterator[list[ToolCallRow]]:

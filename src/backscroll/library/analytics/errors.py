@@ -7,11 +7,12 @@ the error, or whether the error was solved in another way.
 """
 
 from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from backscroll.conversation.messages import CallState
 from backscroll.conversation.signatures import command_kind
-from backscroll.library.analytics.calls import calls_of, threads_of, told
+from backscroll.library.analytics.calls import calls_about, told
 from backscroll.library.analytics.reports import Report, ReportRequest, share
 from backscroll.library.analytics.wording import count
 from backscroll.library.indexing.texts import Texts
@@ -20,7 +21,7 @@ from backscroll.records.content import ToolUse
 from backscroll.records.decode import value_of
 from backscroll.records.tools import SHELL_TOOLS
 from backscroll.store.batches import microseconds
-from backscroll.store.report_rows import ToolCallRow
+from backscroll.store.tool_call_rows import CallPlace, CallStep, ToolCallRow
 
 WITHIN: Final = 10
 """How many calls after an error are checked."""
@@ -42,30 +43,44 @@ COLUMNS: Final = (
 
 
 class ErrorPattern:
-    """The errors of one tool with one signature, each with the calls that follow it."""
+    """The errors of one tool with one signature, each with its chat and the calls of the tool that follow it."""
 
     def __init__(self, signature: str, tool: str) -> None:
         self.signature = signature
         self.tool = tool
-        self.errors: list[tuple[ToolCallRow, list[ToolCallRow]]] = []
+        self.errors: list[tuple[CallStep, int, list[CallStep]]] = []
 
-    def row(self, texts: Texts, kinds: "RetryFinder") -> tuple[object, ...]:
+    def calls(self) -> Iterator[int]:
+        """The ids of all these calls."""
+        for error, _, following in self.errors:
+            yield error.id
+            yield from (call.id for call in following)
+
+    def latest(self) -> list[int]:
+        """The ids of the latest errors: several only at the same moment."""
+        last = max(error.time or 0 for error, _, _ in self.errors)
+        return [error.id for error, _, _ in self.errors if (error.time or 0) == last]
+
+    def row(self, calls: Mapping[int, ToolCallRow], texts: Texts, kinds: "RetryFinder") -> tuple[object, ...]:
         """Its row in the report; the example is the latest error."""
-        calls = [call for call, _ in self.errors]
-        times = sorted(call.time for call in calls if call.time is not None)
-        tries = [state for call, following in self.errors if (state := kinds.next_try(call, following)) is not None]
+        times = sorted(error.time for error, _, _ in self.errors if error.time is not None)
+        tries = [
+            state for error, _, following in self.errors if (state := kinds.next_try(error, following)) is not None
+        ]
         solved = tries.count(CallState.DONE)
-        latest = max(calls, key=lambda call: (call.time or 0, call.source, call.number, call.block))
+        latest = max(
+            (calls[number] for number in self.latest()), key=lambda call: (call.source, call.number, call.block)
+        )
         return (
             self.signature,
             self.tool,
-            len(calls),
-            len({call.chat for call in calls}),
+            len(self.errors),
+            len({chat for _, chat, _ in self.errors}),
             told(times[0]) if times else None,
             told(times[-1]) if times else None,
             len(tries),
             solved,
-            share(solved, len(calls)),
+            share(solved, len(self.errors)),
             latest.chat_id,
             latest.result_uuid,
             _text(texts, latest)[:LONGEST_EXAMPLE],
@@ -75,30 +90,26 @@ class ErrorPattern:
 class RetryFinder:
     """Decides which calls are retries. Shell commands are read from the transcripts, once each."""
 
-    def __init__(self, texts: Texts) -> None:
+    def __init__(self, texts: Texts, places: Mapping[int, CallPlace]) -> None:
         self._texts = texts
-        self._known: dict[tuple[int, int, int], str] = {}
+        self._places = places
+        self._known: dict[int, str] = {}
 
-    def next_try(self, call: ToolCallRow, following: list[ToolCallRow]) -> str | None:
-        """How the retry ended: `missing` without a result, None if there was no retry."""
-        wanted = None
+    def next_try(self, call: CallStep, following: list[CallStep]) -> str | None:
+        """How the retry ended, among later calls of the tool: `missing` without a result, None if there was none."""
         for other in following:
-            if other.tool != call.tool:
-                continue
-            wanted = wanted if wanted is not None else self._kind(call)
-            if self._kind(other) == wanted:
+            if self._kind(other) == self._kind(call):
                 return other.state or CallState.MISSING
         return None
 
-    def _kind(self, call: ToolCallRow) -> str:
-        if call.target is not None or call.tool not in SHELL_TOOLS:
-            return call.target or ""
-        key = (call.file, call.number, call.block)
-        if key not in self._known:
-            self._known[key] = self._command_kind(call)
-        return self._known[key]
+    def _kind(self, call: CallStep) -> str:
+        if call.id not in self._known:
+            place = self._places[call.id]
+            is_command = place.target is None and place.tool in SHELL_TOOLS
+            self._known[call.id] = self._command_kind(place) if is_command else place.target or ""
+        return self._known[call.id]
 
-    def _command_kind(self, call: ToolCallRow) -> str:
+    def _command_kind(self, call: CallPlace) -> str:
         passage = self._texts.passage(call.source, call.start, call.length, call.block)
         given = value_of(passage.source.input) if passage and isinstance(passage.source, ToolUse) else None
         command = given.get("command") if isinstance(given, dict) else None
@@ -111,8 +122,11 @@ def errors(library: Library, asked: ReportRequest, limit: int | None = None, too
     until = microseconds(asked.until)
     others: dict[str, int] = defaultdict(int)
     copies = 0
-    for thread in threads_of(calls_of(library, asked, beyond=True)):
-        for at, call in enumerate(thread):
+    reports = calls_about(library, asked, beyond=True)
+    for thread in reports.call_threads():
+        for at, call in enumerate(thread.steps):
+            if call.state == CallState.DONE:
+                continue
             if until is not None and (call.time is None or call.time >= until):
                 continue
             if tool is not None and call.name != tool:
@@ -122,13 +136,17 @@ def errors(library: Library, asked: ReportRequest, limit: int | None = None, too
                 continue
             key = (call.signature or "", call.name)
             pattern = patterns.setdefault(key, ErrorPattern(*key))
-            pattern.errors.append((call, thread[at + 1 : at + 1 + WITHIN]))
+            following = [other for other in thread.steps[at + 1 : at + 1 + WITHIN] if other.tool == call.tool]
+            pattern.errors.append((call, thread.chat, following))
             copies += call.copies - 1
     ordered = sorted(patterns.values(), key=lambda found: (-len(found.errors), found.signature, found.tool))
+    shown = ordered[:limit]
+    calls = reports.some_tool_calls(number for pattern in shown for number in pattern.latest())
+    places = reports.call_places(number for pattern in shown for number in pattern.calls())
     texts = library.texts()
     try:
-        kinds = RetryFinder(texts)
-        rows = [pattern.row(texts, kinds) for pattern in ordered[:limit]]
+        kinds = RetryFinder(texts, places)
+        rows = [pattern.row(calls, texts, kinds) for pattern in shown]
     finally:
         texts.close()
     counted = sum(len(pattern.errors) for pattern in ordered)

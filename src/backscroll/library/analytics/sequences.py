@@ -5,11 +5,11 @@ from collections import defaultdict
 from itertools import groupby
 from typing import Any, Final
 
-from backscroll.library.analytics.calls import FAILED, calls_of, threads_of, told
+from backscroll.library.analytics.calls import FAILED, calls_about, threads_of, told
 from backscroll.library.analytics.reports import Report, ReportRequest
 from backscroll.library.analytics.wording import count
 from backscroll.library.library import Library
-from backscroll.store.report_rows import ToolCallRow
+from backscroll.store.tool_call_rows import ToolCallRow
 
 SHORTEST, LONGEST = 2, 4
 LOOP: Final = 3
@@ -24,7 +24,7 @@ def sequences(
 
     Every place counts where a sequence stands, so those in a row of equal tools overlap; with `fold` such a row is one.
     """
-    calls = calls_of(library, asked)
+    calls = calls_about(library, asked).tool_calls()
     begins = _turns(library, asked)
     counts: dict[tuple[str, ...], int] = defaultdict(int)
     turns: dict[tuple[str, ...], set[int]] = defaultdict(set)
@@ -70,7 +70,7 @@ def sequences(
 
 def loops(library: Library, asked: ReportRequest) -> Report:
     """Calls with the same input that failed at least `LOOP` times in a row, the longest first."""
-    calls = calls_of(library, asked)
+    calls = calls_about(library, asked).tool_calls()
     found = sorted(_loops(calls), key=lambda run: (-len(run), run[0].time or 0, run[0].uuid or ""))
     rows = []
     for run in found:

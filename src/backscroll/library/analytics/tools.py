@@ -1,24 +1,25 @@
 """Tool calls: how many, how they ended, how long they took, and the size of input and output."""
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable
 from typing import Any, Final
 
 from backscroll.conversation.messages import CallState
-from backscroll.library.analytics.calls import ANSWERED, calls_of, server_of
+from backscroll.library.analytics.calls import ANSWERED, calls_about, server_of
 from backscroll.library.analytics.reports import Report, ReportRequest, percentile, share, top
 from backscroll.library.analytics.wording import count
 from backscroll.library.library import Library
-from backscroll.store.report_rows import ToolCallRow
+from backscroll.store.tool_call_rows import CallSums, ToolCallDimension
 
-LONGEST_SECONDS: Final = 24 * 3600
+LONGEST: Final = 24 * 3600 * 1_000_000
 """A longer time is not a duration: the computer slept, or the result was written when the session was resumed."""
-DIMENSIONS: Final[dict[str, Callable[[ToolCallRow], str | None]]] = {
-    "tool": lambda call: call.tool,
-    "mcp-server": lambda call: server_of(call.tool),
-    "project": lambda call: call.project,
-    "model": lambda call: call.model,
+DIMENSIONS: Final[dict[str, ToolCallDimension]] = {
+    "tool": "tool",
+    "mcp-server": "tool",
+    "project": "project",
+    "model": "model",
 }
+"""What the store adds up for each."""
 MEASURES: Final = (
     "calls",
     "errors",
@@ -33,7 +34,6 @@ MEASURES: Final = (
     "output_characters",
 )
 """The measures of each row. The share is of the calls that ran."""
-SUMS: Final = ("calls", "input", "output", "copies", "backwards", "too_long", "untimed")
 
 
 class ToolTotals:
@@ -42,38 +42,27 @@ class ToolTotals:
     def __init__(self) -> None:
         self.calls = self.input = self.output = self.copies = self.backwards = self.too_long = self.untimed = 0
         self.states: dict[str, int] = defaultdict(int)
-        self.seconds: list[float] = []
+        self.took: list[int] = []
 
-    def add(self, call: ToolCallRow) -> None:
-        """Add a call."""
-        self.calls += 1
-        self.copies += call.copies - 1
-        self.input += call.size or 0
-        self.output += call.result_size or 0
-        self.states[call.state or CallState.MISSING] += 1
-        if call.state not in ANSWERED:
+    def add(self, sums: CallSums) -> None:
+        """Add calls."""
+        self.calls += sums.calls
+        self.copies += sums.copies
+        self.input += sums.input
+        self.output += sums.output
+        self.states[sums.state or CallState.MISSING] += sums.calls
+        if sums.state not in ANSWERED:
             return
-        if call.time is None or call.result_time is None:
-            self.untimed += 1
-            return
-        seconds = (call.result_time - call.time) / 1e6
-        if seconds < 0:
-            self.backwards += 1
-        elif seconds > LONGEST_SECONDS:
-            self.too_long += 1
-        else:
-            self.seconds.append(seconds)
-
-    def merge(self, other: "ToolTotals") -> None:
-        """Add all of another."""
-        for name in SUMS:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        for state, number in other.states.items():
-            self.states[state] += number
-        self.seconds += other.seconds
+        timed = sorted(took for took in sums.took if took is not None)
+        first, end = bisect_left(timed, 0), bisect_right(timed, LONGEST)
+        self.untimed += len(sums.took) - len(timed)
+        self.backwards += first
+        self.too_long += len(timed) - end
+        self.took += timed[first:end]
 
     def row(self) -> tuple[Any, ...]:
         """The measures."""
+        self.took.sort()
         errors = self.states[CallState.ERROR]
         return (
             self.calls,
@@ -82,9 +71,9 @@ class ToolTotals:
             self.states[CallState.DENIED],
             self.states[CallState.INTERRUPTED],
             self.states[CallState.MISSING],
-            percentile(self.seconds, 0.5),
-            percentile(self.seconds, 0.9),
-            max(self.seconds, default=None),
+            _seconds(percentile(self.took, 0.5)),
+            _seconds(percentile(self.took, 0.9)),
+            _seconds(max(self.took, default=None)),
             self.input,
             self.output,
         )
@@ -93,19 +82,20 @@ class ToolTotals:
 def tools(library: Library, asked: ReportRequest, by: str = "tool") -> Report:
     """The calls by a dimension, the most frequent first."""
     groups: dict[str, ToolTotals] = defaultdict(ToolTotals)
-    total, name_of, live = ToolTotals(), DIMENSIONS[by], 0
-    for call in calls_of(library, asked):
-        groups[name_of(call) or "-"].add(call)
-        live += call.state is None and call.session in library.live
-    for group in groups.values():
-        total.merge(group)
+    total = ToolTotals()
+    reports = calls_about(library, asked)
+    for sums in reports.call_sums(DIMENSIONS[by]):
+        name = server_of(sums.name) if by == "mcp-server" else sums.name
+        groups[name or "-"].add(sums)
+        total.add(sums)
+    live = sum(session in library.live for session in reports.unanswered_calls()) if library.live else 0
     rows = top(((name, *sums.row()) for name, sums in groups.items()), 1)
     facts = {
         "total": dict(zip(MEASURES, total.row(), strict=True)),
         "counted": total.calls,
         "copies": total.copies,
         "durations": {
-            "counted": len(total.seconds),
+            "counted": len(total.took),
             "negative": total.backwards,
             "longer_than_a_day": total.too_long,
             "without_time": total.untimed,
@@ -115,10 +105,14 @@ def tools(library: Library, asked: ReportRequest, by: str = "tool") -> Report:
     return Report((by, *MEASURES), rows, facts, _notes(total, by, live), bar="calls")
 
 
+def _seconds(took: float | None) -> float | None:
+    return None if took is None else took / 1e6
+
+
 def _notes(total: ToolTotals, by: str, live: int) -> list[str]:
     notes = [
         f"{count(total.calls, 'call')}, each counted once; {count(total.copies, 'copy', 'copies')} not counted again",
-        f"{count(len(total.seconds), 'duration')}, from call to result, including waits for permission",
+        f"{count(len(total.took), 'duration')}, from call to result, including waits for permission",
     ]
     left_out = [
         f"{count:,} {what}"

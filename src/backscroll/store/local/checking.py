@@ -28,6 +28,8 @@ ORPHANS: Final = {
     "records without their file": "select count(*) from records where file not in (select id from files)",
     "passages without their record": "select count(*) from blocks"
     " where record is not null and record not in (select id from records)",
+    "tool calls without their passage": "select count(*) from calls where id not in (select id from blocks)"
+    " or result is not null and result not in (select id from blocks)",
     "files without their chat": "select count(*) from files"
     " where chat is not null and chat not in (select id from chats)",
 }

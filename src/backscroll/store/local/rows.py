@@ -9,6 +9,7 @@ import msgspec
 from backscroll.conversation.overview import Overview
 from backscroll.conversation.passages import Role
 from backscroll.store.batches import Batch, ChatKeys
+from backscroll.store.local.calls import CallPairs
 from backscroll.store.local.chat_writing import write_chats
 from backscroll.store.local.counting import Counting, unpriced
 from backscroll.store.local.database import array, plainly, transaction
@@ -37,15 +38,17 @@ class RowTables(SavedFiles):
         with transaction(self._connection):
             ids = NewIds(self._connection, batch)
             counting = Counting(self._connection, self._price)
+            pairs = CallPairs(self._connection)
             counting.drop([*batch.emptied, *batch.removed])
-            lost = self._empty([*batch.emptied, *batch.removed])
+            lost = self._empty([*batch.emptied, *batch.removed], pairs)
             self._many("delete from files where id = ?", [(number,) for number in batch.removed])
             self._many("update files set archived = 1 where id = ?", [(number,) for number in batch.archived])
             self._many(INSERT_FILE.format(**ids.terms), batch.files)
             self._many(INSERT_RECORD.format(**ids.terms), batch.records)
             self._many(INSERT_BLOCK.format(**ids.terms), batch.blocks)
-            lost |= self._withdraw(batch, ids)
+            lost |= self._withdraw(batch, ids, pairs)
             self._renew_results(batch, ids, lost)
+            pairs.pair(batch, ids)
             self._many(INSERT_PROBLEM.format(**ids.terms), batch.problems)
             self._many(INSERT_LINK.format(**ids.terms), batch.links)
             self._many(INSERT_TITLE.format(**ids.terms), batch.titles)
@@ -98,7 +101,7 @@ class RowTables(SavedFiles):
         )
         return set(self._column(statement, file))
 
-    def _empty(self, files: list[int]) -> set[str]:
+    def _empty(self, files: list[int], pairs: CallPairs) -> set[str]:
         """Delete the rows of these files; returns the calls in them."""
         calls: set[str] = set()
         for number in files:
@@ -109,6 +112,7 @@ class RowTables(SavedFiles):
                     number,
                 )
             )
+            pairs.drop("select id from records where file = ?", number)
             self._connection.execute(
                 "insert into deleted select b.id from blocks b join records r on r.id = b.record where r.file = ?1",
                 (number,),
@@ -141,7 +145,7 @@ class RowTables(SavedFiles):
             "update sqlite_sequence set seq = max(seq, ?) where name = 'blocks'", (ids.last_block,)
         )
 
-    def _withdraw(self, batch: Batch, ids: NewIds) -> set[str]:
+    def _withdraw(self, batch: Batch, ids: NewIds, pairs: CallPairs) -> set[str]:
         """Delete the rows that are no longer there; returns the calls in them."""
         calls: set[str] = set()
         for file, uuid in batch.withdrawn:
@@ -151,6 +155,7 @@ class RowTables(SavedFiles):
                         "select call from blocks where record = ? and role = 'input' and call is not null", record
                     )
                 )
+                pairs.drop("?", record)
                 self._connection.execute("insert into deleted select id from blocks where record = ?", (record,))
                 self._connection.execute("delete from blocks where record = ?", (record,))
                 self._connection.execute("delete from records where id = ?", (record,))

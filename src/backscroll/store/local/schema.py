@@ -113,6 +113,20 @@ create index blocks_record on blocks (record);
 create index blocks_call on blocks (call) where call is not null;
 create index blocks_file on blocks (file) where file is not null;
 
+create table calls (
+  id integer primary key,
+  result integer,
+  file integer not null,
+  sidechain integer not null,
+  time integer,
+  took integer,
+  tool text,
+  state text,
+  size integer,
+  result_size integer
+);
+create table shared_calls (call text primary key) without rowid;
+
 create table counted (
   message text primary key,
   file integer not null,

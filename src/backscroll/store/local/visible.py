@@ -71,7 +71,7 @@ SHADOWS: Final = {
     "blocks": f"select * from main.blocks t where {WITH_RECORD} or {IS_TITLE}",  # noqa: S608 - no values in it
     **{
         table: f"select * from main.{table} where +file in (select id from files)"  # noqa: S608
-        for table in ("records", "counted", "shared_answers", "spent", "problems", "links", "titles")
+        for table in ("records", "calls", "counted", "shared_answers", "spent", "problems", "links", "titles")
     },
 }
 """The visible rows of each table."""

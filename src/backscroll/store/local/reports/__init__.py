@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from backscroll.store import report_rows, spend_rows
+from backscroll.store import report_rows, spend_rows, tool_call_rows
 from backscroll.store.local.database import Row, array, select, typed
 from backscroll.store.local.faults import guarded, guarded_items
 from backscroll.store.local.reports import cache, context, files, spend, time, tools, usage
@@ -96,8 +96,49 @@ class LocalReports:
         """How often each tool was called."""
         return self._rows("calls by tool", report_rows.ToolCount)
 
-    def tool_calls(self) -> list[report_rows.ToolCallRow]:
+    def tool_calls(self) -> list[tool_call_rows.ToolCallRow]:
         """Every call."""
+        with self._visible.transaction():  # all statements see the same state
+            known, shared = self._shared_calls()
+            plain = tools.paired(self._select("paired calls"), known)
+        return tools.in_order([*plain, *shared], known)
+
+    def some_tool_calls(self, ids: Iterable[int]) -> dict[int, tool_call_rows.ToolCallRow]:
+        """Some of the calls, by their ids."""
+        with self._visible.transaction():
+            known, shared = self._shared_calls()
+            plain = tools.paired(self._select("some calls", calls=array(ids)), known)
+        return {call.id: call for call in (*plain, *shared)}
+
+    def call_threads(self) -> list[tool_call_rows.CallThread]:
+        """Every call, thread by thread."""
+        with self._visible.transaction():
+            known, shared = self._shared_calls()
+            steps = self._rows("call steps", tool_call_rows.CallStep)
+        return tools.threads_of(steps, shared, known)
+
+    def call_places(self, ids: Iterable[int]) -> dict[int, tool_call_rows.CallPlace]:
+        """Where some of the calls stand."""
+        rows = self._select("call places", calls=array(ids))
+        return {place.id: place for place in typed(tool_call_rows.CallPlace, rows)}
+
+    def call_sums(self, by: tool_call_rows.ToolCallDimension) -> list[tool_call_rows.CallSums]:
+        """The calls by a dimension and how they ended."""
+        with self._visible.transaction():
+            _, shared = self._shared_calls()
+            rows = self._select(f"calls by {by} and state")
+        sums = [tool_call_rows.CallSums._make((*row, msgspec.json.decode(took))) for *row, took in rows]
+        return sums + tools.sums_of(shared, by)
+
+    def unanswered_calls(self) -> list[str | None]:
+        """The session of each call without a result."""
+        with self._visible.transaction():
+            _, shared = self._shared_calls()
+            plain = [session for (session,) in self._select("unanswered")]
+        return plain + [call.session for call in shared if call.state is None]
+
+    def _shared_calls(self) -> tuple[tools.Files, list[tool_call_rows.ToolCallRow]]:
+        """What calls need to know of files, and the calls that stand several times."""
         since, until = self._since, self._until
         files = None if self._files is None else frozenset(msgspec.json.decode(self._files, type=list[int]))
 
@@ -106,10 +147,10 @@ class LocalReports:
             is_early_enough = until is None or (time is not None and time < until)
             return is_late_enough and is_early_enough and (files is None or file in files)
 
-        with self._visible.transaction():  # all three of the same state
-            inputs, outputs, every = map(self._select, ("call inputs", "call outputs", "files of calls"))
+        known = {file: tuple(told) for file, *told in self._select("files of calls")}
+        inputs, outputs = self._select("shared inputs"), self._select("shared outputs")
         is_all = since is None and until is None and files is None
-        return tools.paired_calls(inputs, outputs, every, None if is_all else is_asked)
+        return known, tools.chosen(inputs, outputs, known, None if is_all else is_asked)
 
     def turn_starts(self) -> list[report_rows.TurnStart]:
         """Where turns begin."""

@@ -4,7 +4,7 @@ from typing import Final
 
 # A call that was copied into another file counts where it first was, and its first result with it.
 CALLS: Final = """
-with {given} calls as (
+with {given} copies as (
   select b.call, b.tool, b.file as touched, b.number as block, r.uuid, r.time, r.number, r.start, r.length, r.abandoned,
     r.sidechain, r.file, row_number() over (partition by coalesce(b.call, r.uuid || ' ' || b.number)
       order by r.time, f.agent is not null, f.source, r.number) as place
@@ -15,7 +15,7 @@ with {given} calls as (
 select i.call, i.tool, i.touched, coalesce(ro.time, i.time), c.name, f.agent, i.uuid, f.source, i.start, i.length,
   i.block, o.state, fo.source, ro.start, ro.length, ro.uuid, i.number, i.abandoned, f.project,
   f.machine
-from calls i join files f on f.id = i.file left join chats c on c.id = f.chat
+from copies i join files f on f.id = i.file left join chats c on c.id = f.chat
 left join blocks o on o.id = (
   select x.id from blocks x join records y on y.id = x.record join files z on z.id = y.file
   where x.call = i.call and x.role = 'output' and y.uuid is not null

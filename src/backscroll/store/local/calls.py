@@ -1,0 +1,123 @@
+"""Keep each tool call together with its result, so that reports need not look for the pairs.
+
+`calls` has a row for every call that stands once and whose result, if there is one, stands once and in the same file:
+nearly all of them. `shared_calls` names the others. Which of their copies counts depends on the files that are asked
+about, so reports read them from `blocks`. Both tables follow the rows in the same transaction, at a cost that follows
+what changed.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+import apsw
+
+from backscroll.conversation.passages import Role
+from backscroll.store.batches import Batch
+from backscroll.store.local.database import select
+from backscroll.store.local.new_ids import NewIds
+from backscroll.store.local.saved_files import parts
+
+
+class CallPassage(NamedTuple):
+    """The passage of a call or of a result."""
+
+    call: str
+    role: str
+    id: int
+    file: int
+    is_row: bool
+    """Whether its record is part of the conversation: a spilled result is not, and only repeats one that is."""
+    is_sidechain: bool
+    time: int | None
+    tool: str | None
+    state: str | None
+    size: int | None
+
+
+class CallPairs:
+    """Brings `calls` and `shared_calls` up to date inside a transaction that is open."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._changed: set[str] = set()
+
+    def drop(self, records: str, *values: int | str) -> None:
+        """Leave out the calls and results of records, given by a statement, that are about to be deleted."""
+        statement = f"select distinct call from blocks where call is not null and record in ({records})"  # noqa: S608
+        self._changed.update(call for (call,) in select(self._connection, statement, values))
+        statement = f"delete from calls where id in (select id from blocks where record in ({records}))"  # noqa: S608
+        self._connection.execute(statement, values)
+
+    def pair(self, batch: Batch, ids: NewIds) -> None:
+        """Pair what a batch has added, and pair again what it has changed."""
+        added = {block.call for block in batch.blocks if block.call}
+        last = ids.first_block + len(batch.blocks) - 1
+        for some in parts(added):
+            self._changed.update(call for (call,) in select(self._connection, KNOWN, (ids.first_block, last, some)))
+        for some in parts(self._changed):
+            self._connection.execute(DELETE, (some,))
+            self._connection.execute(DELETE_SHARED, (some,))
+        if added:
+            self._write(_new_passages(batch, ids, self._changed))
+        for some in parts(self._changed):
+            self._write(CallPassage(*row) for row in select(self._connection, PASSAGES, (some,)))
+        self._connection.execute(INSERT_NAMELESS, (ids.first_block, last))
+
+    def _write(self, passages: Iterable[CallPassage]) -> None:
+        calls: dict[str, CallPassage] = {}
+        results: dict[str, CallPassage] = {}
+        shared: set[str] = set()
+        for passage in passages:
+            if passage.role == Role.INPUT:
+                if calls.setdefault(passage.call, passage) is not passage:
+                    shared.add(passage.call)
+            elif passage.is_row and results.setdefault(passage.call, passage) is not passage:
+                shared.add(passage.call)
+        pairs = []
+        for name, call in calls.items():
+            result = results.get(name)
+            if result is None:
+                told: tuple[int | str | None, ...] = (None, None, None, None)
+            else:
+                took = None if call.time is None or result.time is None else result.time - call.time
+                told = (took, result.id, result.state, result.size)
+                if result.file != call.file:
+                    shared.add(name)
+            if name not in shared:
+                pairs.append((call.id, call.file, call.is_sidechain, call.time, call.tool, call.size, *told))
+        self._connection.executemany(INSERT, pairs)
+        self._connection.executemany(INSERT_SHARED, [(name,) for name in shared & calls.keys()])
+
+
+def _new_passages(batch: Batch, ids: NewIds, left_out: set[str]) -> Iterator[CallPassage]:
+    first = ids.first_block
+    for block in batch.blocks:
+        call = block.call
+        if call and call not in left_out:
+            record = batch.records[block.record]
+            yield CallPassage(
+                call, block.role, first + block.id, ids.file(record.file), record.uuid is not None,
+                record.is_sidechain, record.time, block.tool, block.state, block.size,
+            )  # fmt: skip
+
+
+LISTED: Final = "(select value from json_each(?))"
+# What was renumbered stands behind the passages of the batch.
+KNOWN: Final = f"select call from blocks where id not between ? and ? and call in {LISTED}"  # noqa: S608 - no values
+DELETE: Final = f"delete from calls where id in (select id from blocks where call in {LISTED})"  # noqa: S608
+DELETE_SHARED: Final = f"delete from shared_calls where call in {LISTED}"  # noqa: S608
+PASSAGES: Final = f"""
+select b.call, b.role, b.id, r.file, r.uuid is not null, r.sidechain, r.time, b.tool, b.state, b.size
+from blocks b join records r on r.id = b.record where b.call in {LISTED}
+"""  # noqa: S608
+INSERT: Final = """
+insert into calls (id, file, sidechain, time, tool, size, took, result, state, result_size)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+INSERT_SHARED: Final = "insert into shared_calls values (?)"
+# A call without an id has no result that could be found.
+INSERT_NAMELESS: Final = """
+insert into calls (id, file, sidechain, time, tool, size)
+select b.id, r.file, r.sidechain, r.time, b.tool, b.size from blocks b join records r on r.id = b.record
+where b.id between ? and ? and b.role = 'input' and coalesce(b.call, '') = ''
+"""
