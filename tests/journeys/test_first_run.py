@@ -14,7 +14,7 @@ from tests.journeys.visitor import NARROW, WIDE, Site, Visitor, be_ready, keep_p
 from tests.library.support import Shelf
 from tests.web.served import serving
 
-ROOMS = ("/", "/chats", "/projects", "/search?q=error", "/stats", "/files", "/settings")
+ROOMS = ("/", "/chats", "/projects", "/search?q=error", "/spend", "/stats", "/files", "/settings")
 
 ALL_READ = (
     "async () => { const told = await (await fetch('/api/v1/status')).json(); return told.indexed && !told.pending; }"

@@ -32,7 +32,17 @@ from tests.support.payloads import armed
 from tests.support.samples import SHARE
 from tests.web.served import serving
 
-PLACES = ("/", "/chats", "/chats?sort=title", "/chats?by=project", "/projects", "/settings", "/stats", "/files")
+PLACES = (
+    "/",
+    "/chats",
+    "/chats?sort=title",
+    "/chats?by=project",
+    "/projects",
+    "/settings",
+    "/spend?period=all",
+    "/stats",
+    "/files",
+)
 WORDS = ("hit", "canary.invalid", "title:script", "onerror press", "project:hit", "is:agent hit", "tool:Bash passwd")
 TURNS = COUNT // SHARE
 FILL = """async (every) => {

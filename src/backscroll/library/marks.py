@@ -1,4 +1,4 @@
-"""What the user adds to chats: pins, tags and notes; and saved searches.
+"""What the user adds to chats: pins, tags and notes; saved searches; and the budget of a month.
 
 Marks cannot be derived from anything, so they are stored next to the archive, in one small JSON file that people can
 read. Only this module knows that file.
@@ -42,6 +42,8 @@ class Marks(Struct, kw_only=True):
 
     chats: dict[str, Mark] = field(default_factory=dict)
     searches: dict[str, str] = field(default_factory=dict)
+    budget: float | None = None
+    """What a month may cost, in US dollars."""
 
     def pinned(self) -> frozenset[str]:
         """The sessions whose chats are pinned."""
@@ -135,7 +137,10 @@ def change_marks(library: Path, change: Callable[[Marks], Answer]) -> Answer:
             raise BackscrollError(f"{path} has “{unknown}” in it, which this version does not know", hint)
         answer = change(marks)
         marks.chats = {session: mark for session, mark in marks.chats.items() if mark != Mark()}
-        text = json.dumps(msgspec.to_builtins(marks), ensure_ascii=False, indent=2)
+        data = msgspec.to_builtins(marks)
+        if marks.budget is None:
+            del data["budget"]  # versions that know no budget can go on reading and writing the file
+        text = json.dumps(data, ensure_ascii=False, indent=2)
         write_private(path, (text + "\n").encode("utf-8", "replace"))
     return answer
 

@@ -12,6 +12,7 @@ PLACES: Final = (
     ("/", "Home", "home"),
     ("/chats", "Chats", "chat"),
     ("/search", "Search", "search"),
+    ("/spend", "Spend", "coin"),
     ("/stats", "Stats", "chart"),
     ("/files", "Files", "file"),
 )

@@ -127,19 +127,29 @@ def test_drawings_are_named_and_described_for_those_who_cannot_see_them() -> Non
     assert parsed(sparkline([1, None, 3], label="Prompts")).find("title") is not None
 
 
-def test_a_year_of_days_ends_with_the_last_that_is_given() -> None:
+def test_every_day_of_the_period_is_drawn_and_no_other() -> None:
     last = date(2026, 2, 15)
     days = {last - timedelta(days=number): number for number in range(400)}
     drawn = heatmap(days, label="Prompts")
     squares = list(parsed(drawn).iter("rect"))
-    assert len(squares) == 53 * 7
+    assert len(squares) == 400
     titles = texts(list(parsed(drawn).iter("title")))
     assert titles[-1] == "Sun 2026-02-15: 0"
-    assert titles[0] == "Mon 2025-02-10: 370"
+    assert titles[0] == "Sun 2025-01-12: 399"
     assert squares[0].get("class") == "level-4"
     assert squares[-1].get("class") == "level-0"
-    assert len(cells(drawn)) == 370
+    assert len(cells(drawn)) == 399
     assert classed(drawn, "calendar")[0].get("role") == "img"
+    week = heatmap({date(2026, 2, 14): 2}, label="Prompts", first=date(2026, 2, 11), last=last)
+    assert texts(list(parsed(week).iter("title"))) == [
+        "Wed 2026-02-11: 0", "Thu 2026-02-12: 0", "Fri 2026-02-13: 0", "Sat 2026-02-14: 2", "Sun 2026-02-15: 0",
+    ]  # fmt: skip
+    assert "2026-02-11 to 2026-02-15: 2" in week
+
+
+def test_a_calendar_says_what_it_does_not_draw() -> None:
+    drawn = heatmap({date(2020, 1, 1): 5, date(2026, 2, 15): 1}, label="Prompts")
+    assert "2022-01-24 to 2026-02-15: 1. Not drawn, of other days: 5" in drawn
 
 
 def test_days_lead_where_the_caller_says() -> None:
@@ -150,7 +160,9 @@ def test_days_lead_where_the_caller_says() -> None:
 
 
 def test_days_of_clocks_out_of_order_do_no_harm() -> None:
-    assert "2026-02-14" not in heatmap({date.max: 1, date(2026, 2, 14): 1}, label="Prompts")
+    assert "2026-02-14 to 2026-02-14: 1. Not drawn, of other days: 1" in heatmap(
+        {date.max: 1, date(2026, 2, 14): 1}, label="Prompts"
+    )
     assert heatmap({date(2, 1, 1): 3}, label="Prompts")
 
 

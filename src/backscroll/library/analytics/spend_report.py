@@ -10,6 +10,7 @@ from backscroll.library.analytics.spend import DIMENSIONS as GROUPS
 from backscroll.library.analytics.spend import Spend, SpendFilter, Spending, spend
 from backscroll.library.analytics.spend_periods import PACE_DAYS, compared_period
 from backscroll.library.analytics.spend_reasons import Reason, reasons
+from backscroll.library.analytics.spend_summary import headline, what_changed
 from backscroll.library.analytics.wording import count
 from backscroll.library.library import Library
 from backscroll.pricing.money import microdollars
@@ -65,7 +66,8 @@ def as_report(found: Spend, by: str, asked: ReportRequest) -> Report:
         if by == "chat":
             columns = (*columns, "reason")
             rows = [(*row, in_words(reasons(found.chats.get(row[0], [])))) for row in rows]
-    return Report(columns, rows, _facts(found, asked), notes_of(found), bar="cost_microdollars")
+    notes = [headline(found), *what_changed(found), *notes_of(found)]
+    return Report(columns, rows, _facts(found, asked), notes, bar="cost_microdollars")
 
 
 def in_words(some: list[Reason]) -> str:

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Sequence
+from datetime import date, timedelta
 from typing import Any, Final
 
 from backscroll.render.charts import measure_text
@@ -11,6 +12,7 @@ ValueFormat = Callable[[float], str]
 TICKS: Final = 4
 """About how many intervals an axis has."""
 STEPS: Final = (1.0, 2.0, 2.5, 5.0, 10.0)
+WEEK: Final = re.compile(r"(\d{4})-W(\d{2})")
 SECONDS: Final = (
     1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400,
 )  # fmt: skip
@@ -36,6 +38,20 @@ def ticks(most: float, *, seconds: bool = False, whole: bool = False) -> list[fl
 def measure_format(measure: str) -> ValueFormat:
     """The function that formats values of a measure."""
     return lambda value: measure_text(measure, value)
+
+
+def week_name(name: str, *, with_year: bool = False) -> str:
+    """The days of a week: `2026-W05` is `Jan 26 – Feb 1`. What is not a week stays as it is."""
+    found = WEEK.fullmatch(name)
+    if not found:
+        return name
+    try:
+        monday = date.fromisocalendar(int(found[1]), int(found[2]), 1)
+        sunday = monday + timedelta(days=6)
+    except (ValueError, OverflowError):
+        return name
+    end = f"{sunday.day}" if sunday.month == monday.month else f"{sunday:%b} {sunday.day}"
+    return f"{monday:%b} {monday.day} – {end}" + (f", {sunday.year}" if with_year else "")
 
 
 def tick_text(measure: str, value: float) -> str:

@@ -27,6 +27,8 @@ class Series(NamedTuple):
 
     name: str
     values: Sequence[float | None]
+    colour: int | None = None
+    """The number of its colour; by default its place among the series."""
 
 
 class Bar(NamedTuple):
@@ -46,15 +48,30 @@ class Axis(NamedTuple):
 
     names: Sequence[str]
     spans: Sequence[tuple[str, str]] = ()
+    labels: Sequence[str] = ()
+    """The names as people read them, where they differ."""
+
+    def label(self, place: int) -> str:
+        """How a place is called."""
+        return self.labels[place] if self.labels else self.names[place]
 
 
-def stacked_bars(axis: Axis, series: Sequence[Series], *, label: str, measure: str) -> Html:
+class Level(NamedTuple):
+    """A line across a chart, as a budget is one."""
+
+    value: float
+    name: str
+
+
+def stacked_bars(
+    axis: Axis, series: Sequence[Series], *, label: str, measure: str, note: str = "", level: Level | None = None
+) -> Html:
     """Columns along an axis, of which each shows all series on top of one another.
 
     `measure` is the name of what is measured, as reports have it: it says how the numbers read.
     """
     totals = [sum(values) for values in _columns(axis, series)]
-    marks, top = _scale(totals, measure)
+    marks, top = _scale([*totals, level.value] if level else totals, measure)
     drawn = []
     space = 0.0 if len(axis.names) > DENSE else 0.14
     for place, column in enumerate(_columns(axis, series)):
@@ -65,14 +82,17 @@ def stacked_bars(axis: Axis, series: Sequence[Series], *, label: str, measure: s
             if value > 0:
                 rects.append(
                     el("rect", x=percent(left), width=percent(width), y=pixels(HEAD + HEIGHT - base - height),
-                       height=pixels(max(0.5, height)), class_=series_class(number), data_series=number)
+                       height=pixels(max(0.5, height)), class_=series_class(_colour(series, number)),
+                       data_series=number)
                 )  # fmt: skip
             base += height
         drawn.append(_column(axis, place, rects, _told_column(axis, series, place, measure, with_total=True)))
-    return _along("stacked", axis, series, drawn, marks, totals, label, measure)
+    if level:
+        drawn.append(_level(level, top, measure))
+    return _along("stacked", axis, series, drawn, marks, totals, label, measure, note)
 
 
-def lines(axis: Axis, series: Sequence[Series], *, label: str, measure: str) -> Html:
+def lines(axis: Axis, series: Sequence[Series], *, label: str, measure: str, note: str = "") -> Html:
     """A line for each series. Where a value is missing, the line has a gap."""
     every = [value for one in series for value in one.values if value is not None]
     marks, top = _scale(every, measure)
@@ -87,31 +107,36 @@ def lines(axis: Axis, series: Sequence[Series], *, label: str, measure: str) -> 
             if before is not None:
                 parts.append(
                     el("line", x1=percent((place - 0.5) / len(axis.names)), x2=x,
-                       y1=pixels(HEAD + HEIGHT * (1 - before / top)), y2=y, class_=series_class(number),
+                       y1=pixels(HEAD + HEIGHT * (1 - before / top)), y2=y,
+                       class_=series_class(_colour(series, number)),
                        data_series=number)
                 )  # fmt: skip
             if before is None or len(axis.names) <= DENSE // 2:
-                parts.append(el("circle", cx=x, cy=y, r="2.5", class_=series_class(number), data_series=number))
+                parts.append(
+                    el("circle", cx=x, cy=y, r="2.5", class_=series_class(_colour(series, number)), data_series=number)
+                )
         drawn.append(_column(axis, place, parts, _told_column(axis, series, place, measure, with_total=False)))
-    return _along("lines", axis, series, drawn, marks, every, label, measure)
+    return _along("lines", axis, series, drawn, marks, every, label, measure, note)
 
 
-def bars(rows: Sequence[Bar], *, label: str, legend: Sequence[str] = ()) -> Html:
+def bars(
+    rows: Sequence[Bar], *, label: str, legend: Sequence[str] = (), colours: Sequence[int] = (), note: str = ""
+) -> Html:
     """Bars below one another, each with its name and its figure as text."""
     if not rows:
-        return figure("bars", label, el("p", "No data.", class_="muted"), NOTHING)
+        return figure("bars", label, el("p", "No data.", class_="muted"), NOTHING, note=note)
     most = largest([sum(row.parts) for row in rows]) or 1.0
     items = []
     for row in rows:
         name = el("span", row.name, title=row.hint or None, class_="bar-name")
         items.append(
-            el("li", el("a", name, href=row.link) if row.link else name, bar(row.parts, most),
+            el("li", el("a", name, href=row.link) if row.link else name, bar(row.parts, most, colours),
                el("span", row.told, class_="bar-value"))
         )  # fmt: skip
-    return figure("bars", label, el("ul", items, class_="bars"), NOTHING, legend=legend)
+    return figure("bars", label, el("ul", items, class_="bars"), NOTHING, legend=legend, colours=colours, note=note)
 
 
-def bar(parts: Sequence[float], most: float) -> Html:
+def bar(parts: Sequence[float], most: float, colours: Sequence[int] = ()) -> Html:
     """One bar, as long as it is part of the most there is; what it says stands beside it as text."""
     drawn, left = [], 0.0
     for number, part in enumerate(parts):
@@ -119,7 +144,7 @@ def bar(parts: Sequence[float], most: float) -> Html:
         if width > 0:
             drawn.append(
                 el("rect", x=percent(left), width=percent(max(width, 0.004)), y=0, height="100%",
-                   class_=series_class(number), data_series=number)
+                   class_=series_class(colours[number] if colours else number), data_series=number)
             )  # fmt: skip
         left += width
     return el("svg", drawn, class_="bar-drawing", aria_hidden="true", focusable="false")
@@ -162,16 +187,16 @@ def _told_column(axis: Axis, series: Sequence[Series], place: int, measure: str,
     told_lines = [f"{name}: {told(value)}" for name, value in some]
     if with_total and len(some) != 1:
         told_lines.append(f"Total: {told(sum(value for _, value in some))}")
-    return "\n".join([axis.names[place], *told_lines])
+    return "\n".join([axis.label(place), *told_lines])
 
 
 def _along(
     kind: str, axis: Axis, series: Sequence[Series], drawn: Sequence[Html], marks: Sequence[float],
-    values: Sequence[float], label: str, measure: str,
+    values: Sequence[float], label: str, measure: str, note: str,
 ) -> Html:  # fmt: skip
     """A chart with a scale at its left and names below it."""
     if not axis.names:
-        return figure(kind, label, el("p", "No data.", class_="muted"), NOTHING)
+        return figure(kind, label, el("p", "No data.", class_="muted"), NOTHING, note=note)
     height, top = HEAD + HEIGHT + FOOT, marks[-1]
     levels = [(HEAD + HEIGHT * (1 - mark / top), mark) for mark in marks]
     left = el(
@@ -186,8 +211,8 @@ def _along(
     )  # fmt: skip
     told = measure_format(measure)
     rows = [
-        (name, *("" if (value := one.values[place]) is None else told(value) for one in series))
-        for place, name in enumerate(axis.names)
+        (axis.label(place), *("" if (value := one.values[place]) is None else told(value) for one in series))
+        for place in range(len(axis.names))
     ]
     return figure(
         kind,
@@ -195,6 +220,24 @@ def _along(
         el("div", left, right, class_="plot"),
         figures_table(("", *(one.name for one in series)), rows[::-1], label),
         legend=[one.name for one in series] if len(series) > 1 else (),
+        colours=[_colour(series, number) for number in range(len(series))],
+        note=note,
+    )
+
+
+def _colour(series: Sequence[Series], number: int) -> int:
+    colour = series[number].colour
+    return number if colour is None else colour
+
+
+def _level(level: Level, top: float, measure: str) -> Html:
+    y = pixels(HEAD + HEIGHT * (1 - level.value / top))
+    text = f"{level.name} {tick_text(measure, level.value)}"
+    return el(
+        "g",
+        el("line", x1=0, x2="100%", y1=y, y2=y),
+        el("text", text, x="100%", y=pixels(max(10.0, float(y) - 4)), class_="tick end"),
+        class_="level-line",
     )
 
 
@@ -209,14 +252,15 @@ def _names_below(axis: Axis) -> list[Html]:
         is_wide = (number % 2 and count > NAMES_ON_A_PHONE) or (place > 0.82 * count and not is_sparse)
         classes = f"tick{' middle' if is_sparse else ''}{' wide' if is_wide else ''}"
         x = (place + (0.5 if is_sparse else 0)) / count
-        names.append(el("text", axis.names[place], x=percent(x), y=HEAD + HEIGHT + 16, class_=classes))
+        names.append(el("text", axis.label(place), x=percent(x), y=HEAD + HEIGHT + 16, class_=classes))
     return names
 
 
 def _described(axis: Axis, values: Sequence[float], measure: str) -> str:
     told = measure_format(measure)
-    span = axis.names[0] if len(axis.names) == 1 else f"{axis.names[0]} to {axis.names[-1]}"
+    last = len(axis.names) - 1
+    span = axis.label(0) if not last else f"{axis.label(0)} to {axis.label(last)}"
     most = largest(values)
     is_of_columns = len(values) == len(axis.names)
-    where = f" ({axis.names[list(values).index(most)]})" if is_of_columns and most in values else ""
+    where = f" ({axis.label(list(values).index(most))})" if is_of_columns and most in values else ""
     return f"{span}; at most {told(most)}{where}. A table follows."

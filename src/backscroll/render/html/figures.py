@@ -8,17 +8,30 @@ from typing import Final
 
 from backscroll.render.html.element import NOTHING, Html, el
 
-SERIES: Final = 8
+SERIES: Final = 9
 """How many series can be told apart by their colours."""
+BEFORE: Final = -1
 FIGURES: Final = "Show as table"
 
 
-def figure(kind: str, label: str, drawing: Html, figures: Html, *, legend: Sequence[str] = ()) -> Html:
-    """A chart with its name, its legend, and its figures folded below it."""
+def figure(
+    kind: str,
+    label: str,
+    drawing: Html,
+    figures: Html,
+    *,
+    legend: Sequence[str] = (),
+    colours: Sequence[int] = (),
+    note: str = "",
+) -> Html:
+    """A chart with its name, its legend, and its figures folded below it.
+
+    `note` says which period is drawn, and what is left out.
+    """
     return el(
         "figure",
-        el("figcaption", label),
-        legend_of(legend) if legend else NOTHING,
+        el("figcaption", label, el("span", note, class_="chart-note") if note else NOTHING),
+        legend_of(legend, colours) if legend else NOTHING,
         drawing,
         el("details", el("summary", FIGURES), figures, class_="chart-figures") if figures else NOTHING,
         class_=f"chart chart-{kind}",
@@ -26,11 +39,11 @@ def figure(kind: str, label: str, drawing: Html, figures: Html, *, legend: Seque
     )
 
 
-def legend_of(names: Sequence[str]) -> Html:
+def legend_of(names: Sequence[str], colours: Sequence[int] = ()) -> Html:
     """The names of the series, each with its colour, in the order in which they are drawn."""
     items = [
-        el("li", el("span", class_=f"swatch {series_class(number)}", aria_hidden="true"), el("span", name),
-           data_series=number)
+        el("li", el("span", class_=f"swatch {series_class(colours[number] if colours else number)}",
+                    aria_hidden="true"), el("span", name), data_series=number)
         for number, name in enumerate(names)
     ]  # fmt: skip
     return el("ul", items, class_="legend")
@@ -53,5 +66,5 @@ def figures_table(columns: Sequence[str], rows: Sequence[Sequence[object]], capt
 
 
 def series_class(number: int) -> str:
-    """The class with the colour of a series, from 0."""
-    return f"series-{number % SERIES + 1}"
+    """The class with the colour of that number, from 0; `BEFORE` is for what is only compared with."""
+    return f"series-{number % SERIES + 1}" if number >= 0 else "series-before"

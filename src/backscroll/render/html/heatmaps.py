@@ -1,4 +1,4 @@
-"""Heatmaps: the days of a year, and the hours of a week. Darker is more, and every square says how much."""
+"""Heatmaps: the days of a period, and the hours of a week. Darker is more, and every square says how much."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
@@ -11,8 +11,10 @@ CELL: Final = 14
 GAP: Final = 3
 LEVELS: Final = 4
 WEEKS: Final = 53
+YEARS: Final = 4
+"""How many years are drawn at most."""
 FIRST_PART: Final = 27
-"""Weeks in the first of two parts, which stand side by side, or below one another on a phone."""
+"""Weeks in a part. Two parts stand side by side, or below one another on a phone."""
 TOP: Final = 16
 SIDE: Final = 34
 WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -21,23 +23,35 @@ LATEST: Final = date(9000, 1, 1)
 """What is later was written by a clock that is out of order."""
 
 
-def heatmap(days: Mapping[date, int], *, label: str, link: Callable[[date], str] | None = None) -> Html:
-    """A year of days that ends with the last one given (give today, if need be with 0), a column for each week.
+def heatmap(
+    days: Mapping[date, int],
+    *,
+    label: str,
+    link: Callable[[date], str] | None = None,
+    first: date | None = None,
+    last: date | None = None,
+    note: str = "",
+) -> Html:
+    """The days of a period, a column for each week, at most the last `YEARS` years of it.
 
-    Of each day its number is shown; `link` is where a day leads that has one.
+    `first` and `last` are the ends of the period, by default the first and the last day given. Days outside of the
+    period are not drawn: they are blank, not zero. `link` is where a day leads that has a number.
     """
-    if not days:
+    known = [day for day in days if day <= LATEST]
+    last = min(last or max(known, default=LATEST), LATEST)
+    first = min(first or min(known, default=last), last)
+    if not days and not note:
         return figure("calendar", label, el("p", "No data.", class_="muted"), NOTHING)
-    last = min(max(days), LATEST)
-    monday = last - last.weekday() * DAY - (WEEKS - 1) * 7 * DAY
-    shown = {day: count for day, count in days.items() if monday <= day <= last}
+    most_days = last.weekday() + (YEARS * WEEKS - 1) * 7
+    first_drawn = first if (last - first).days <= most_days else last - most_days * DAY
+    shown = {day: count for day, count in days.items() if first_drawn <= day <= last}
     most = max(shown.values(), default=0)
     parts = [
-        _part([monday + week * 7 * DAY for week in weeks], shown, last, most, link, is_first=not weeks.start)
-        for weeks in (range(FIRST_PART), range(FIRST_PART, WEEKS))
+        _part(weeks, shown, (first_drawn, last), most, link, is_first=not number % 2)
+        for number, weeks in enumerate(_pieces(first_drawn, last))
     ]
     total, active = sum(shown.values()), sum(1 for count in shown.values() if count)
-    told = f"{label}: {total:,} on {active:,} days from {monday} to {last}, at most {most:,} per day"
+    told = f"{label}: {total:,} on {active:,} days from {first_drawn} to {last}, at most {most:,} per day"
     drawing = join([
         # Screen readers do not reach links inside an image.
         el("div", parts, class_="calendar", role="group" if link else "img", aria_label=told),
@@ -48,10 +62,21 @@ def heatmap(days: Mapping[date, int], *, label: str, link: Callable[[date], str]
         for day, count in sorted(shown.items(), reverse=True)
         if count
     ]
-    return figure("calendar", label, drawing, figures_table(("Day", label), rows, label))
+    left = sum(days.values()) - total
+    period = f"{first_drawn} to {last}: {total:,}" + (f". Not drawn, of other days: {left:,}" if left else "")
+    said = ". ".join(filter(None, (period, note)))
+    return figure("calendar", label, drawing, figures_table(("Day", label), rows, label), note=said)
 
 
-def hours(rows: Sequence[tuple[str, Sequence[int]]], *, label: str, unit: str = "") -> Html:
+def _pieces(first: date, last: date) -> list[list[date]]:
+    """The Mondays of a period, cut into pieces that stand side by side, or below one another on a phone."""
+    monday = first - first.weekday() * DAY
+    count = (last - monday).days // 7 + 1
+    mondays = [monday + number * 7 * DAY for number in range(count)]
+    return [mondays[at : at + FIRST_PART] for at in range(0, count, FIRST_PART)]
+
+
+def hours(rows: Sequence[tuple[str, Sequence[int]]], *, label: str, unit: str = "", note: str = "") -> Html:
     """Weekdays below one another and their 24 hours side by side."""
     most = max((count for _, counts in rows for count in counts), default=0)
     width, height = SIDE + 24 * (CELL + GAP), TOP + len(rows) * (CELL + GAP)
@@ -76,7 +101,7 @@ def hours(rows: Sequence[tuple[str, Sequence[int]]], *, label: str, unit: str = 
         [(name, *(count or "" for count in counts), f"{sum(counts):,}") for name, counts in rows],
         label,
     )
-    return figure("hours", label, drawing, table)
+    return figure("hours", label, drawing, table, note=note)
 
 
 def scale(most: int) -> Html:
@@ -96,18 +121,19 @@ def level_of(count: int, most: int) -> int:
 
 
 def _part(
-    weeks: Sequence[date], days: Mapping[date, int], last: date, most: int, link: Callable[[date], str] | None,
-    *, is_first: bool,
+    weeks: Sequence[date], days: Mapping[date, int], ends: tuple[date, date], most: int,
+    link: Callable[[date], str] | None, *, is_first: bool,
 ) -> Html:  # fmt: skip
-    """Some of the weeks of a year, with the names of months above and of weekdays beside them."""
+    """Some of the weeks of a period, with the names of months above and of weekdays beside them."""
     drawn: list[Html] = []
     for column, monday in enumerate(weeks):
         x = SIDE + column * (CELL + GAP)
-        if (first := monday + 6 * DAY).day <= 7 and column < len(weeks) - 1:
+        if (first := monday + 6 * DAY).day <= 7 and (column < len(weeks) - 1 or len(weeks) < 3):
             drawn.append(el("text", f"{first:%b}", x=x, y=11, class_="tick"))
         for weekday in range(7):
-            if (day := monday + weekday * DAY) > last:
-                break
+            day = monday + weekday * DAY
+            if not ends[0] <= day <= ends[1]:
+                continue
             count = days.get(day, 0)
             square = _square(x, TOP + weekday * (CELL + GAP), count, most, f"{day:%a} {day}", "")
             if link and count:

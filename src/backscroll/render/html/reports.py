@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from backscroll.render.charts import measure_text
-from backscroll.render.html.axes import largest
+from backscroll.render.html.axes import largest, week_name
 from backscroll.render.html.charts import bar as drawn_bar
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.reports import heading as plain_heading
@@ -52,8 +52,8 @@ def report_table(
         named = dict(zip(columns, row, strict=True))
         whole = more[number] if more else named
         cells = [
-            _cell(name, value, link(name, whole) if link else None, is_right=side)
-            for (name, value), side in zip(named.items(), right, strict=True)
+            _cell(name, value, link(name, whole) if link else None, is_right=side, is_first=not place)
+            for place, ((name, value), side) in enumerate(zip(named.items(), right, strict=True))
         ]
         if at is not None:
             cells.insert(at + 1, el("td", drawn_bar([max(0.0, float(row[at] or 0))], most), class_="bar-cell"))
@@ -90,11 +90,11 @@ def compared_table(rows: Sequence[Sequence[Any]], first: str, second: str) -> Ht
                     name.removesuffix("_microdollars").removesuffix("_seconds").replace("_", " ").capitalize(),
                     scope="row",
                 ),
-                el("td", measure_text(name, one), class_="number"),
-                el("td", measure_text(name, other), class_="number"),
+                el("td", measure_text(name, one), class_="number", data_label=first),
+                el("td", measure_text(name, other), class_="number", data_label=second),
                 el("td", drawn_bar([one or 0], most), drawn_bar([0, other or 0], most), class_="bar-cell pair"),
-                el("td", measure_text(name, difference, signed=True), class_="number"),
-                el("td", "-" if change is None else f"{100 * change:+.1f} %", class_="number"),
+                el("td", measure_text(name, difference, signed=True), class_="number", data_label="Difference"),
+                el("td", "-" if change is None else f"{100 * change:+.1f} %", class_="number", data_label="Change"),
             )
         )
     return _scrolling(el("thead", el("tr", head)), el("tbody", body), f"{first} and {second}")
@@ -110,7 +110,14 @@ def heading(name: str) -> str:
     return plain_heading(name).capitalize()
 
 
-def _cell(name: str, value: Any, address: str | None, *, is_right: bool) -> Html:  # noqa: ANN401 - whatever it holds
+def _cell(
+    name: str,
+    value: Any,  # noqa: ANN401 - whatever it holds
+    address: str | None,
+    *,
+    is_right: bool,
+    is_first: bool,
+) -> Html:
     text = value_text(name, value)
     whole = "" if text is None else str(text)
     shown: str = whole
@@ -124,17 +131,25 @@ def _cell(name: str, value: Any, address: str | None, *, is_right: bool) -> Html
         *folders, last = whole.split("/")
         shown = join(el("span", f"{part}/" if place < len(folders) else part)
                      for place, part in enumerate((*folders, last)))  # fmt: skip
+    elif name == "week":
+        shown = week_name(whole, with_year=True)
     elif name in MOMENTS and (time := MOMENT.match(whole)):
         shown = f"{time[1]} {time[2]}"
     kind = "path" if name in PATHS else "long" if name in LONG else "name" if name in NAMES else ""
     classes = " ".join(filter(None, ("number" if is_right else "", kind)))
     inner = el("a", shown, href=address) if address and shown else shown
     is_whole = shown == whole or name in PATHS
-    return el("td", inner, class_=classes or None, title=None if is_whole else whole[:MOST_OF_A_TITLE])
+    return el(
+        "td",
+        inner,
+        class_=" ".join(filter(None, (classes, "first" if is_first else ""))) or None,
+        title=None if is_whole else whole[:MOST_OF_A_TITLE],
+        data_label=heading(name) if shown else None,  # on a phone, rows are cards and every cell says its name
+    )
 
 
 def _scrolling(head: Html, body: Html, caption: str) -> Html:
-    table = el("table", el("caption", caption, class_="unseen"), head, body, class_="report")
+    table = el("table", el("caption", caption, class_="unseen"), head, body, class_="report cards")
     return el("div", table, class_="scroll", tabindex=0, role="region", aria_label=caption)
 
 

@@ -40,7 +40,7 @@ def show(request: PageRequest) -> Html:
         _head(request, "Stats", "Notes below each report say what was counted and what was left out.", ""),
         _cards(request, found),
         usage_chart(request.library, about, "model", "cost", ""),
-        prompt_charts(said.times, about, None if about.until else now.date()),
+        prompt_charts(said.times, about, now.date()),
         el("div", _most(found, "projects", "project", "Cost by project"),
            _most(found, "models", "model", "Cost by model"), _tools(found), class_="side-by-side"),
         el("h2", "What was counted"),

@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
 from backscroll.library.analytics.activity import WEEKDAYS
 from backscroll.library.analytics.moments import local
-from backscroll.library.analytics.periods import PERIODS
+from backscroll.library.analytics.periods import NO_TIME, PERIODS
 from backscroll.library.analytics.prompts import typed
 from backscroll.library.analytics.reports import Report
 from backscroll.library.analytics.reports import ReportRequest as About
@@ -16,9 +16,11 @@ from backscroll.render.charts import measure_text
 from backscroll.render.html.charts import Axis, Bar, Series, bars, heatmap, hours, lines, stacked_bars
 from backscroll.render.html.element import Html
 from backscroll.render.html.reports import heading
+from backscroll.render.terminal import plural
 from backscroll.web.pages.stats_links import chats_of_day, cut_name, link_of, short_path
-from backscroll.web.pages.stats_periods import axis_of, is_drawn, usage_over_time
+from backscroll.web.pages.stats_periods import axis_of, drawn_over_time, is_drawn, usage_over_time
 
+MOST_BLOCKS: Final = 60
 SHOWN: Final = 15
 """How many bars there are at most: the table has them all."""
 TIMES: Final = ("model_seconds", "tools_seconds", "human_seconds", "other_seconds")
@@ -39,28 +41,36 @@ def charts_of(name: str, library: Library, about: About, chosen: Mapping[str, An
 
 def usage_chart(library: Library, about: About, stack: str, show: str, period: str) -> Html:
     """Usage over time."""
-    period, axis, series = usage_over_time(library, about, stack, show, period)
-    shown = [one._replace(name=short_path(one.name)) for one in series] if stack == "project" else series
-    return stacked_bars(axis, shown, label=f"{TITLES[show]} by {period} and {stack}", measure=MEASURES[show])
+    drawn = usage_over_time(library, about, stack, show, period, about.local(datetime.now(UTC)))
+    shown = [one._replace(name=short_path(one.name)) for one in drawn.series] if stack == "project" else drawn.series
+    label = f"{TITLES[show]} by {drawn.period} and {stack}"
+    return stacked_bars(drawn.axis, shown, label=label, measure=MEASURES[show], note=drawn.note)
 
 
-def prompt_charts(times: Iterable[int], about: About, today: date | None = None) -> list[Html]:
-    """Prompts per day over a year, and per hour over a week; the year ends on `today`, if given."""
+def prompt_charts(times: Iterable[int], about: About, today: date) -> list[Html]:
+    """Prompts by day of the period, and by hour of the week."""
     whens = [local(about, time) for time in times]
     days = Counter(when.date() for when in whens if FIRST_DAY <= when.date() < END)
-    if today is not None and days:
-        days[today] += 0
+    first = about.local(about.since).date() if about.since else None
+    last = about.local(about.until - timedelta(microseconds=1)).date() if about.until else today
     cells = Counter((when.weekday(), when.hour) for when in whens)
     week = [(name, [cells[weekday, hour] for hour in range(24)]) for weekday, name in enumerate(WEEKDAYS)]
+    ends = (first or min(days, default=last), max([last, *days]))
+    odd = len(whens) - sum(days.values())
+    note = f"{plural(odd, 'prompt')} of impossible days not drawn" if odd else ""
+    span = f"{ends[0]} to {ends[1]}: {plural(len(whens), 'prompt')}, all weeks added up."
     return [
-        heatmap(days, label="Prompts by day", link=chats_of_day),
-        hours(week, label="Prompts by weekday and hour", unit="prompts"),
+        heatmap(days, label="Prompts by day", link=chats_of_day, first=ends[0], last=ends[1], note=note),
+        hours(week, label="Prompts by weekday and hour", unit="prompts", note=span),
     ]
 
 
-def simple_bars(report: Report, measures: Sequence[str], label: str, *, values: Sequence[str] = ()) -> Html:
+def simple_bars(
+    report: Report, measures: Sequence[str], label: str, *, values: Sequence[str] = (), colours: Sequence[int] = ()
+) -> Html:
     """The first rows of a report as bars; their length is what the measures add up to, `values` is what is told."""
-    rows, key = report.as_dicts()[:SHOWN], report.columns[0]
+    every = report.as_dicts()
+    rows, key = every[:SHOWN], report.columns[0]
     told = values or measures[:1]
     items = []
     for row in rows:
@@ -69,7 +79,9 @@ def simple_bars(report: Report, measures: Sequence[str], label: str, *, values: 
         parts = [max(0.0, float(row[measure] or 0)) for measure in measures]
         figures = " + ".join(measure_text(measure, row[measure]) for measure in told)
         items.append(Bar(shown, parts, figures, link_of(key, row), name if shown != name else ""))
-    return bars(items, label=label, legend=[heading(name) for name in measures] if len(measures) > 1 else ())
+    note = f"The first {SHOWN} of {len(every):,}; the table has all of them." if len(every) > SHOWN else ""
+    legend = [heading(name) for name in measures] if len(measures) > 1 else ()
+    return bars(items, label=label, legend=legend, colours=colours, note=note)
 
 
 def _usage(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
@@ -88,33 +100,40 @@ def _usage(library: Library, about: About, chosen: Mapping[str, Any], report: Re
 
 def _blocks(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
     del library, about, chosen
-    rows = report.as_dicts()[:60][::-1]
+    every = report.as_dicts()
+    rows = every[:MOST_BLOCKS][::-1]
     axis = Axis(
         [row["start"] for row in rows], [(row["start"].replace(" ", "T"), row["end"].replace(" ", "T")) for row in rows]
     )
     series = [Series("Cost", [row["cost_microdollars"] for row in rows])]
-    return [stacked_bars(axis, series, label="Cost per five-hour window", measure="cost_microdollars")]
+    note = f"{rows[0]['start']} to {rows[-1]['end']}, {len(rows):,} of {len(every):,} windows"
+    if left := sum(row["cost_microdollars"] or 0 for row in every[MOST_BLOCKS:]):
+        note += f"; not drawn: {measure_text('cost_microdollars', left)} in earlier ones"
+    label = "Cost per five-hour window"
+    return [stacked_bars(axis, series, label=label, measure="cost_microdollars", note=f"{note}.")]
 
 
 def _time(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
-    del library, about
+    del library
     label = f"Active time by {chosen['by']}"
     if chosen["by"] == "day":
-        return _over_days(report, TIMES, label)
+        return _over_days(about, report, TIMES, label)
     return [simple_bars(report, TIMES, label, values=["active_seconds"])]
 
 
 def _prompts(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
-    del library, about
+    del library
     label = f"Prompts by {chosen['by']}"
     return (
-        _over_days(report, ["prompts"], label) if chosen["by"] == "day" else [simple_bars(report, ["prompts"], label)]
+        _over_days(about, report, ["prompts"], label)
+        if chosen["by"] == "day"
+        else [simple_bars(report, ["prompts"], label)]
     )
 
 
 def _activity(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
     del chosen, report
-    return prompt_charts(typed(library, about).times, about)[::-1]
+    return prompt_charts(typed(library, about).times, about, about.local(datetime.now(UTC)).date())[::-1]
 
 
 def _tools(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
@@ -124,7 +143,8 @@ def _tools(library: Library, about: About, chosen: Mapping[str, Any], report: Re
         other = sum(row[name] for name in ("denied", "interrupted", "missing"))
         rows.append((row[report.columns[0]], row["calls"], row["calls"] - row["errors"] - other, row["errors"], other))
     ended = Report((report.columns[0], "calls", "succeeded", "errors", "denied_or_no_result"), rows)
-    return [simple_bars(ended, ended.columns[2:], f"Calls by {chosen['by']}", values=["calls"])]
+    label = f"Calls by {chosen['by']}"
+    return [simple_bars(ended, ended.columns[2:], label, values=["calls"], colours=RESULTS)]
 
 
 def _errors(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
@@ -177,15 +197,47 @@ def _cache(library: Library, about: About, chosen: Mapping[str, Any], report: Re
     hits = Series("From the cache", [row["hit_share"] if row else None for row in rows])
     saved = Series("Saved", [(row["saved_microdollars"] if row else None) or 0 for row in rows])
     return [
-        lines(axis, [hits], label=f"Share of input from the cache, by {by}", measure="hit_share"),
-        stacked_bars(axis, [saved], label=f"Saved by the cache, by {by}", measure="saved_microdollars"),
+        lines(
+            axis,
+            [hits],
+            label=f"Share of input from the cache, by {by}",
+            measure="hit_share",
+            note=_days_note(axis, report, ()),
+        ),
+        stacked_bars(
+            axis,
+            [saved],
+            label=f"Saved by the cache, by {by}",
+            measure="saved_microdollars",
+            note=_days_note(axis, report, ["saved_microdollars"]),
+        ),
     ]
 
 
-def _over_days(report: Report, measures: Sequence[str], label: str) -> list[Html]:
-    axis, rows = _axis_of(report, "day")
-    series = [Series(heading(name), [float(row[name] or 0) if row else 0.0 for row in rows]) for name in measures]
-    return [stacked_bars(axis, series, label=label, measure=measures[0])]
+def _over_days(about: About, report: Report, measures: Sequence[str], label: str) -> list[Html]:
+    values: dict[str, dict[str, float]] = {heading(name): {} for name in measures}
+    untimed = 0.0
+    for row in report.as_dicts():
+        for name in measures:
+            if row["day"] == NO_TIME:
+                untimed += float(row[name] or 0)
+            else:
+                values[heading(name)][str(row["day"])] = float(row[name] or 0)
+    ranks = {name: rank for rank, name in enumerate(values)}
+    now = about.local(datetime.now(UTC))
+    ends = (about.since, about.until)
+    drawn = drawn_over_time(values, "day", "", ends, about.local, now, ranks, measures[0], untimed)
+    label = label.replace("by day", f"by {drawn.period}")
+    return [stacked_bars(drawn.axis, drawn.series, label=label, measure=measures[0], note=drawn.note)]
+
+
+def _days_note(axis: Axis, report: Report, measures: Sequence[str]) -> str:
+    """Which days are drawn, and how much is of days that are not."""
+    if not axis.names:
+        return ""
+    kept, told = set(axis.names), f"{axis.label(0)} to {axis.label(len(axis.names) - 1)}"
+    left = sum(row[name] or 0 for row in report.as_dicts() if row[report.columns[0]] not in kept for name in measures)
+    return f"{told}; not drawn: {measure_text(measures[0], left)} of other days." if left else f"{told}."
 
 
 def _axis_of(report: Report, by: str) -> tuple[Axis, list[dict[str, Any] | None]]:
@@ -201,6 +253,8 @@ def _sorted(report: Report, measures: Sequence[str]) -> Report:
     return Report(report.columns, rows)
 
 
+RESULTS: Final = (2, 1, 4)
+"""The colours of calls that succeeded, failed, and were denied or have no result. Nothing that was denied is green."""
 DRAWN: Final[dict[str, Draw]] = {
     "usage": _usage,
     "blocks": _blocks,

@@ -1,7 +1,7 @@
 """Time axes: every hour, day, week or month from the first to the last, also those in which nothing was."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Final, NamedTuple
 
@@ -11,13 +11,19 @@ from backscroll.library.analytics.reports import ReportRequest as About
 from backscroll.library.analytics.reports import reports_about
 from backscroll.library.analytics.touched import moment_of
 from backscroll.library.library import Library
+from backscroll.render.charts import measure_text
+from backscroll.render.html.axes import week_name
 from backscroll.render.html.charts import Axis, Series
 
 SYNTHETIC: Final = "<synthetic>"
 MOST_COLUMNS: Final = 400
 SERIES: Final = 7
-"""So many have a colour of their own; the rest are the eighth."""
+"""So many have a colour of their own; the rest share the eighth."""
 DAY: Final = timedelta(days=1)
+COARSER: Final = {"hour": "day", "day": "week", "week": "month"}
+"""What becomes of columns that are too many."""
+LEAST_LEFT: Final = 0.5
+"""Less than half a microdollar, token or answer is a matter of rounding."""
 STEPS: Final = {"hour": timedelta(hours=1), "day": DAY, "week": 7 * DAY}
 
 
@@ -44,7 +50,17 @@ def axis_of(period: str, first: str, last: str) -> Axis:
     for moment in _moments(period, _parsed(period, first), _parsed(period, last)):
         names.append(PERIODS[period](moment))
         spans.append(_span(period, moment))
-    return Axis(names[-MOST_COLUMNS:], spans[-MOST_COLUMNS:])
+    years = {name[:4] for name in names}
+    labels = [week_name(name, with_year=len(years) > 1) for name in names] if period == "week" else ()
+    return Axis(names, spans, labels)
+
+
+def columns_of(period: str, first: str, last: str) -> int:
+    """How many of a period there are between two hours or days."""
+    begin, end = datetime.fromisoformat(first), datetime.fromisoformat(last)
+    if period == "month":
+        return 12 * (end.year - begin.year) + end.month - begin.month + 1
+    return (end - begin) // STEPS[period] + 1
 
 
 def fitting(first: date, last: date) -> str:
@@ -53,52 +69,123 @@ def fitting(first: date, last: date) -> str:
     return "hour" if days <= 2 else "day" if days <= 120 else "week" if days <= 800 else "month"
 
 
-def usage_over_time(
-    library: Library, about: About, stack: str, show: str, period: str
-) -> tuple[str, Axis, list[Series]]:
+class DrawnUsage(NamedTuple):
+    """What a chart over time shows."""
+
+    period: str
+    axis: Axis
+    series: list[Series]
+    note: str
+    """The period that is drawn, its total, and what is left out."""
+
+
+def usage_over_time(library: Library, about: About, stack: str, show: str, period: str, now: datetime) -> DrawnUsage:
     """The periods with what was used in them, by model or project; an empty period is one that fits."""
-    spent = [
-        one for one in _spent(library, about, stack, "hour" if period == "hour" else "day") if is_drawn(one.period)
-    ]
-    if not spent:
-        return period or "day", Axis([]), []
-    names = sorted({one.period for one in spent})
-    if not period:
-        period = fitting(date.fromisoformat(names[0][:10]), date.fromisoformat(names[-1][:10]))
-        if period == "hour":
-            return usage_over_time(library, about, stack, show, period)
+    base = "hour" if period == "hour" or (not period and _is_short(about.since, about.until, now)) else "day"
+    spent = list(_spent(library, about, stack, base))
+    if not period and base == "day" and spent:
+        days = sorted({one.period for one in spent if is_drawn(one.period)})
+        if days and fitting(date.fromisoformat(days[0]), date.fromisoformat(days[-1])) == "hour":
+            base, spent = "hour", list(_spent(library, about, stack, "hour"))
     values: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    untimed = 0.0
     for one in spent:
-        name = one.period if period == "hour" else PERIODS[period](datetime.fromisoformat(one.period))
-        values[one.name][name] += MEASURED[show](one)
-    axis = axis_of(period, min(min(some) for some in values.values()), max(max(some) for some in values.values()))
-    return period, axis, series_of(values, axis)
+        if one.period == NO_TIME:
+            untimed += MEASURED[show](one)
+        else:
+            values[one.name][one.period] += MEASURED[show](one)
+    ranks, measure = colour_ranks(library, stack), SHOWN_AS[show]
+    return drawn_over_time(values, base, period, (about.since, about.until), about.local, now, ranks, measure, untimed)
 
 
-def series_of(values: dict[str, dict[str, float]], axis: Axis) -> list[Series]:
-    """Series along an axis, the largest first, the smallest together as one."""
+def hour_or_day(since: datetime | None, until: datetime | None, now: datetime, times: Iterable[int | None]) -> str:
+    """Whether a chart needs hours: its period, or all that is in it, is of two days at most."""
+    if since is not None:
+        return "hour" if _is_short(since, until, now) else "day"
+    known = [time for time in times if time is not None]
+    return "hour" if known and max(known) - min(known) < 2 * DAY.days * 86_400_000_000 else "day"
+
+
+def drawn_over_time(
+    values: Mapping[str, Mapping[str, float]], base: str, wanted: str, ends: tuple[datetime | None, datetime | None],
+    local: Callable[[datetime], datetime], now: datetime, ranks: Mapping[str, int], measure: str, untimed: float = 0.0,
+) -> DrawnUsage:  # fmt: skip
+    """Values by name and hour or day (`base`) along an axis of `wanted` periods, or of those that fit.
+
+    The axis covers the whole period, and no more: what is outside of it is blank. If there are too many columns, they
+    become weeks or months.
+    """
+    known = sorted({place for some in values.values() for place in some if is_drawn(place)})
+    since, until = ends
+    first = _base_name(base, local(since)) if since else known[0] if known else ""
+    end = min(until, now) if until else now
+    last = _base_name(base, local(end - timedelta(microseconds=1))) if since else known[-1] if known else ""
+    last = max([last, *known[-1:]])
+    if not first or not last:
+        return DrawnUsage(wanted or "day", Axis([]), [], "")
+    period = wanted or (base if base == "hour" else fitting(*(date.fromisoformat(name[:10]) for name in (first, last))))
+    period = "day" if period == "hour" and base == "day" else period
+    asked = period
+    while period in COARSER and columns_of(period, first, last) > MOST_COLUMNS:
+        period = COARSER[period]
+    folded: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    for name, some in values.items():
+        for place, value in some.items():
+            if is_drawn(place):
+                folded[name][PERIODS[period](datetime.fromisoformat(place))] += value
+    names = (PERIODS[period](datetime.fromisoformat(place)) for place in (first, last))
+    axis = axis_of(period, *names)
+    series = series_of(folded, axis, ranks)
+    drawn = sum(value or 0 for one in series for value in one.values)
+    whole = sum(value for some in values.values() for value in some.values()) + untimed
+    told = measure_text(measure, drawn)
+    note = [f"{axis.label(0)} to {axis.label(len(axis.names) - 1)}: {told}" if len(axis.names) > 1
+            else f"{axis.label(0)}: {told}"]  # fmt: skip
+    if period != asked:
+        note.append(f"drawn by {period}, because there are too many {asked}s to draw")
+    if whole - drawn > LEAST_LEFT:
+        note.append(f"not drawn: {measure_text(measure, whole - drawn)} without a time, or of a time before 1900")
+    return DrawnUsage(period, axis, series, "; ".join(note) + ".")
+
+
+def colour_ranks(library: Library, stack: str) -> dict[str, int]:
+    """The models or projects by what they cost of old: a name keeps its colour, whatever period is shown."""
+    costs: dict[str, int] = defaultdict(int)
+    for row in reports_about(library, About()).usage_by("project" if stack == "project" else "model"):
+        costs[row.name or "-"] += row.sums.cost
+    return {name: rank for rank, name in enumerate(sorted(costs, key=lambda name: (-costs[name], name)))}
+
+
+def series_of(values: Mapping[str, Mapping[str, float]], axis: Axis, ranks: Mapping[str, int]) -> list[Series]:
+    """Series along an axis, the largest first; the smallest, and those whose colour is taken, together as one."""
     ordered = sorted(values, key=lambda name: (-sum(values[name].values()), name))
-    kept = ordered if len(ordered) <= SERIES + 1 else ordered[:SERIES]
-    series = [Series(name, [values[name].get(place, 0.0) for place in axis.names]) for name in kept]
-    if rest := ordered[len(kept) :]:
+    kept: dict[str, int] = {}
+    for name in ordered:
+        colour = ranks.get(name, len(ranks)) % SERIES
+        if colour not in kept.values():
+            kept[name] = colour
+    series = [
+        Series(name, [values[name].get(place, 0.0) for place in axis.names], colour) for name, colour in kept.items()
+    ]
+    if rest := [name for name in ordered if name not in kept]:
         summed = [sum(values[name].get(place, 0.0) for name in rest) for place in axis.names]
-        series.append(Series(f"{len(rest):,} others", summed))
+        series.append(Series(f"{len(rest):,} others", summed, SERIES))
     return series
 
 
 def _spent(library: Library, about: About, stack: str, period: str) -> Iterator[PeriodUsage]:
     if stack == "model":
         for row in usage_by_period(library, about, period):
-            if row.name and row.name != NO_TIME and row.model != SYNTHETIC:
+            if row.name and row.model != SYNTHETIC:
                 yield PeriodUsage(row.name, row.model or "-", row.sums.messages, row.sums.tokens, row.sums.cost)
         return
     is_asked = within(about)
     sums: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
     for answer in reports_about(library, about).cached_answers():
         when = moment_of(answer.time)
-        if when is None or not is_asked(answer.time or 0):
+        if (when is None and (about.since or about.until)) or (when is not None and not is_asked(answer.time or 0)):
             continue
-        some = sums[PERIODS[period](about.local(when)), answer.project or "-"]
+        some = sums[PERIODS[period](about.local(when)) if when else NO_TIME, answer.project or "-"]
         some[0] += 1
         some[1] += answer.input + answer.output + answer.cache_write + answer.cache_read
         some[2] += answer.cost or 0
@@ -150,3 +237,13 @@ MEASURED: Final[dict[str, Callable[[PeriodUsage], float]]] = {
     "answers": lambda one: float(one.answers),
 }
 """What a chart can show; money in microdollars."""
+SHOWN_AS: Final = {"cost": "cost_microdollars", "tokens": "all_tokens", "answers": "answers"}
+"""The same as reports name it."""
+
+
+def _is_short(since: datetime | None, until: datetime | None, now: datetime) -> bool:
+    return since is not None and (min(until, now) if until else now) - since <= 2 * DAY
+
+
+def _base_name(base: str, moment: datetime) -> str:
+    return PERIODS[base](moment)

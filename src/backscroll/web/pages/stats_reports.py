@@ -21,6 +21,9 @@ from backscroll.library.analytics.prompts import prompts
 from backscroll.library.analytics.reports import Report
 from backscroll.library.analytics.reports import ReportRequest as About
 from backscroll.library.analytics.sequences import LONGEST, SHORTEST, loops, sequences
+from backscroll.library.analytics.spend import DIMENSIONS as SPEND_FILTERS
+from backscroll.library.analytics.spend import SpendFilter
+from backscroll.library.analytics.spend_report import spend_report
 from backscroll.library.analytics.time import time_spent
 from backscroll.library.analytics.tools import tools
 from backscroll.library.analytics.usage import answers, usage
@@ -122,6 +125,11 @@ def _blocks(library: Library, about: About, chosen: Chosen, now: datetime) -> Re
     return blocks(library, about, now.astimezone(UTC), active=chosen["active"])
 
 
+def _spend(library: Library, about: About, chosen: Chosen, now: datetime) -> Report:
+    only = SpendFilter(**{name: chosen[name] for name in SPEND_FILTERS})
+    return spend_report(library, about, chosen["by"], now, only)
+
+
 def _activity(library: Library, about: About, chosen: Chosen, now: datetime) -> Report:
     del chosen
     return activity(library, about, now.date())
@@ -181,6 +189,10 @@ KINDS: Final[dict[str, ReportPage]] = {
         (_by_of("usage"), MONEY,
          _choice("stack", "Stacked by", ("model", "project")), PERIOD,
          ReportOption("explain", "Every answer", is_flag=True)),
+    ),
+    "spend": ReportPage(
+        "Spend", "What changed against the equally long period before, and why. The page Spend shows the same.", _spend,
+        (_by_of("spend"), *(ReportOption(name, name.capitalize()) for name in SPEND_FILTERS)), limit=50,
     ),
     "blocks": ReportPage(
         "Blocks", "Five-hour windows, as in Claude's usage limits, and the rate of the current one.", _blocks,

@@ -1,0 +1,217 @@
+"""The lists of the Spend page: what the money paid for, who spent it, and the dearest chats and turns with reasons."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from backscroll.library.analytics.cost_parts import PARTS
+from backscroll.library.analytics.spend import DIMENSIONS, MAIN, NO_TOOL, UNKNOWN, Spend, SpendGroup, SpentItem
+from backscroll.library.analytics.spend_reasons import reasons, short_model
+from backscroll.library.analytics.spend_summary import money, signed
+from backscroll.render.html.charts import bar
+from backscroll.render.html.element import NOTHING, Html, el
+from backscroll.render.html.figures import BEFORE, legend_of, series_class
+from backscroll.render.terminal import clean_line, plural
+from backscroll.web.addresses import chat_address
+from backscroll.web.pages.spend_request import SpendRequest
+from backscroll.web.pages.stats_links import short_path
+
+SHOWN: Final = 8
+DEAREST: Final = 8
+LONGEST: Final = 160
+COLOURS: Final = {name: number for number, name in enumerate(PARTS)}
+TITLES: Final = {"model": "Model", "project": "Project", "chat": "Chat", "agent": "Agent", "tool": "Tool"}
+ABOUT: Final = {"tool": "of the answers that call it", "agent": "of its own answers"}
+
+
+def why(found: Spend) -> Html:
+    """What the money paid for, in both periods."""
+    names = sorted(PARTS, key=lambda name: -found.total.parts[name])
+    shown = [name for name in names if found.total.parts[name] or found.before.parts[name]]
+    most = max((max(found.total.parts[name], found.before.parts[name]) for name in shown), default=0)
+    is_compared = found.period.before is not None
+    rows = []
+    for name in shown:
+        now, before = found.total.parts[name], found.before.parts[name]
+        rows.append(
+            el(
+                "tr",
+                el("th", el("span", class_=f"swatch {_colour(name)}", aria_hidden="true"), " ", PARTS[name],
+                   el("span", MEANINGS[name], class_="meaning"), scope="row"),
+                el("td", bar([now], most, [COLOURS[name]]), bar([before], most, [BEFORE]) if is_compared else NOTHING,
+                   class_="bar-cell"),
+                _number("Cost", money(now)),
+                _number("Share", _share(now, found.total.cost)),
+                _number("Before", money(before)) if is_compared else NOTHING,
+                _change(now - before) if is_compared else NOTHING,
+            )
+        )  # fmt: skip
+    heads = ["Cost", "Share", *(("Before", "Change") if is_compared else ())]
+    head = [el("th", "Part", scope="col"), el("th", el("span", "As a bar", class_="unseen"), scope="col"),
+            *(el("th", name, scope="col", class_="number") for name in heads)]  # fmt: skip
+    total = el("tr", el("th", "Total", scope="row"), el("td"), _number("Cost", money(found.total.cost)),
+               _number("Share", "100 %"), _number("Before", money(found.before.cost)) if is_compared else NOTHING,
+               _change(found.total.cost - found.before.cost) if is_compared else NOTHING)  # fmt: skip
+    table = el("table", el("caption", "What the money paid for", class_="unseen"), el("thead", el("tr", head)),
+               el("tbody", rows), el("tfoot", total), class_="report cards why")  # fmt: skip
+    below = "The lower, grey bar is the period before." if is_compared else ""
+    return el(
+        "section", el("h2", "Why: what the money paid for"), table, el("p", below, class_="muted") if below else NOTHING
+    )
+
+
+def by_dimension(asked: SpendRequest, found: Spend) -> Html:
+    """Who spent it: a list for each dimension, in which everything is a filter."""
+    return el("div", [_panel(asked, found, dimension) for dimension in DIMENSIONS], class_="panels")
+
+
+def dearest_chats(asked: SpendRequest, found: Spend) -> Html:
+    """The dearest chats, each with its reasons."""
+    groups = [group for group in found.groups["chat"] if group.now.cost][:DEAREST]
+    items = []
+    for group in groups:
+        chat = None if group.name == UNKNOWN else group.name
+        title = _line(group.title) or "(no title)"
+        name = el("a", title, href=chat_address(chat)) if chat else el("span", "Not part of a chat")
+        more = [plural(group.now.answers, "answer")]
+        if found.period.before and group.before.cost:
+            more.append(f"{money(group.before.cost)} in the period before")
+        only = (
+            el("a", "Only this chat", href=asked.toggled("chat", group.name))
+            if chat and not asked.only.chat
+            else NOTHING
+        )
+        items.append(_dear(found, name, group.now.cost, found.chats.get(group.name, []), more, only))
+    return _dearest("Dearest chats", items, len(found.groups["chat"]), "chat", asked)
+
+
+def dearest_turns(asked: SpendRequest, found: Spend) -> Html:
+    """The dearest turns, each with its reasons."""
+    items = []
+    for turn in [turn for turn in found.turns if turn.cost][:DEAREST]:
+        text = _line(turn.prompt.text) if turn.prompt else ""
+        where = chat_address(turn.chat, turn.prompt.uuid if turn.prompt else None) if turn.chat != UNKNOWN else None
+        shown = text or ("Before the first prompt" if not turn.prompt else "(no text)")
+        name = el("a", shown, href=where) if where else el("span", shown)
+        more = [plural(len(turn.items), "answer"), f"in “{_line(found.titles.get(turn.chat, ''), 60)}”"]
+        items.append(_dear(found, name, turn.cost, turn.items, more, NOTHING))
+    return _dearest("Dearest turns", items, len(found.turns), "turn", asked)
+
+
+def _panel(asked: SpendRequest, found: Spend, dimension: str) -> Html:
+    groups = found.groups[dimension]
+    most = max((max(group.now.cost, group.before.cost) for group in groups), default=0)
+    is_compared = found.period.before is not None
+    rows = []
+    for group in groups[:SHOWN]:
+        name, whole = _named(dimension, group)
+        is_chosen = getattr(asked.only, dimension) == group.name
+        link = el("a", name, href=asked.toggled(dimension, group.name), title=whole if whole != name else None,
+                  aria_current="true" if is_chosen else None, class_="bar-name")  # fmt: skip
+        before = bar([group.before.cost], most, [BEFORE]) if is_compared else NOTHING
+        drawn = el("span", bar([group.now.cost], most), before, class_="pair")
+        changed = _changed(group.change) if is_compared else NOTHING
+        rows.append(el("li", link, el("span", money(group.now.cost), changed, class_="bar-value"), drawn))
+    rest = groups[SHOWN:]
+    more = (
+        el("p", f"{plural(len(rest), 'other')}: {money(sum(group.now.cost for group in rest))}", class_="muted")
+        if rest
+        else NOTHING
+    )
+    about = el("span", ABOUT[dimension], class_="chart-note") if dimension in ABOUT else NOTHING
+    return el("section", el("h2", f"By {TITLES[dimension].lower()}", about), el("ul", rows, class_="bars"), more,
+              class_="panel", data_dimension=dimension)  # fmt: skip
+
+
+def _dear(found: Spend, name: Html, cost: int, items: Sequence[SpentItem], more: Sequence[str], only: Html) -> Html:
+    told = reasons(items)
+    parts: dict[str, int] = {}
+    for item in items:
+        for part, value in item.parts.items():
+            parts[part] = parts.get(part, 0) + value
+    ordered = [part for part in PARTS if parts.get(part)]
+    drawn = bar([parts[part] for part in ordered], max(cost, 1), [COLOURS[part] for part in ordered])
+    lines = [
+        el("li", el("span", class_=f"swatch {_colour(one.part)}", aria_hidden="true"), " ",
+           el("strong", f"{one.title}: {money(one.cost)} ({100 * one.share:.0f} %)"), " ", one.text)
+        for one in told
+    ]  # fmt: skip
+    share = _share(cost, found.total.cost)
+    return el(
+        "li",
+        el("div", name, el("span", el("strong", money(cost)), el("span", f" {share}", class_="muted"), class_="cost"),
+           class_="dear-head"),
+        drawn,
+        el("ul", lines, class_="reasons") if lines else NOTHING,
+        el("p", " · ".join(more), " · " if only else NOTHING, only, class_="muted"),
+    )  # fmt: skip
+
+
+def _dearest(title: str, items: Sequence[Html], count: int, by: str, asked: SpendRequest) -> Html:
+    if not items:
+        return NOTHING
+    legend = legend_of(list(PARTS.values()), list(COLOURS.values())) if by == "chat" else NOTHING
+    left = count - len(items)
+    whole = asked.as_report(by)
+    more = (
+        el("p", f"{plural(left, f'other {by}')}. ", el("a", "Show all as a table", href=whole)) if left > 0 else NOTHING
+    )
+    return el("section", el("h2", title), legend, el("ol", items, class_="dear"), more, id=f"dearest-{by}s")
+
+
+def _named(dimension: str, group: SpendGroup) -> tuple[str, str]:
+    """The name of a group: short, and whole."""
+    if dimension == "project":
+        return short_path(group.name), group.name
+    if dimension == "model":
+        return short_model(group.name), group.name
+    if dimension == "agent" and group.name in AGENTS:
+        return AGENTS[group.name], group.name
+    if dimension == "tool" and group.name == NO_TOOL:
+        return "no tool called", group.name
+    if group.name == UNKNOWN:
+        return "unknown", group.name
+    title = _line(group.title, 70)
+    return (title, group.name) if title else (group.name, group.name)
+
+
+def _line(text: str, longest: int = LONGEST) -> str:
+    line = clean_line(" ".join(text.split()))
+    return line if len(line) <= longest else line[: longest - 1].rsplit(" ", 1)[0] + "…"
+
+
+def _number(label: str, text: str) -> Html:
+    return el("td", text, class_="number", data_label=label)
+
+
+def _share(part: int, whole: int) -> str:
+    if not whole:
+        return "-"
+    return "< 1 %" if 0 < part < whole / 200 else f"{100 * part / whole:.0f} %"
+
+
+def _change(difference: int) -> Html:
+    return el("td", _changed(difference), class_="number", data_label="Change")
+
+
+def _changed(difference: int) -> Html:
+    if abs(difference) < 5_000_000:
+        return el("span", " ±0", class_="changed same")
+    return el("span", " " + signed(difference), class_=f"changed {'up' if difference > 0 else 'down'}")
+
+
+def _colour(part: str) -> str:
+    return series_class(COLOURS[part])
+
+
+AGENTS: Final = {MAIN: "main conversation", "inline": "agents in the chat's own file"}
+MEANINGS: Final = {
+    "context": "sent with every answer, read from the cache",
+    "new": "prompts, files and tool output, written to the cache",
+    "pause": "the cache lasts 5 minutes or an hour; then the context is written again",
+    "switch": "each model has a cache of its own",
+    "lost": "written again for a reason that transcripts do not show",
+    "output": "answers, thinking and tool input",
+    "agents": "everything that sub-agents cost",
+    "uncached": "input that bypassed the cache",
+    "searches": "$0.01 each",
+}
