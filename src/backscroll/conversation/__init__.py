@@ -1,1 +1,1 @@
-"""What happened. Pure: records in; messages, turns, branches, agents and chats out."""
+"""Put conversations together. Pure: records in; messages, turns, branches, agents and chats out."""

@@ -18,7 +18,7 @@ from backscroll.conversation.usage import SYNTHETIC, total
 from backscroll.records.content import Usage
 
 SIDE_COPIES: Final = ("acompact", "aside_question", "prompt_suggestion")
-"""Agents of the client itself: they repeat the session, and say nothing that it does not."""
+"""Internal agents of the client: they repeat the session and add nothing."""
 
 
 class Agent:
@@ -46,14 +46,14 @@ class Agent:
 
     @property
     def type(self) -> str | None:
-        """What sort of agent it is, such as `Explore`."""
+        """The type of agent, such as `Explore`."""
         meta = self.transcript.meta if self.transcript else None
         asked = self.call.agent if self.call else None
         return (meta.agent_type if meta else None) or (asked.subagent_type if asked else None)
 
     @property
     def description(self) -> str | None:
-        """What it is for, in a few words."""
+        """Its purpose, in a few words."""
         meta = self.transcript.meta if self.transcript else None
         asked = self.call.agent if self.call else None
         return (meta.description if meta else None) or (asked.description if asked else None)
@@ -90,7 +90,7 @@ class Agent:
 
 
 def find_agents(sessions: list[Transcript], files: list[Transcript], tree: Tree) -> list[Agent]:
-    """All agents of a chat, each with the call that started it where one did."""
+    """All agents of a chat, each with the call that started it, if there is one."""
     agents = [Agent(file.place.agent_id or file.place.name, file.rows, file) for file in _without_copies(files)]
     agents += _inline(sessions, tree.aliases)
     starting = (node for node in tree.all_nodes() if any(call.agent for call in node.row.calls))

@@ -24,28 +24,28 @@ LONGEST_PAUSE: Final = timedelta(minutes=5)
 
 
 class Branch(NamedTuple):
-    """One path through a chat, without what it shares with the branches before it."""
+    """One path through a chat, without the part that it shares with earlier branches."""
 
     number: int
     turns: list[Turn]
     left_at: Turn | None
-    """The turn of another branch after which this one begins; None if it begins on its own."""
+    """The turn of another branch after which this one begins; None if it has no common part."""
     sessions: list[str]
-    """The sessions that hold its end, to be resumed."""
+    """The sessions that contain its end, and can be resumed."""
 
     @property
     def leaf(self) -> Turn:
-        """The turn that it ends with."""
+        """Its last turn."""
         return self.turns[-1]
 
     @property
     def compactions(self) -> int:
-        """How many compactions are on it."""
+        """The number of compactions on it."""
         return sum(node.row.kind is RowKind.COMPACTION for turn in self.turns for node in turn.nodes)
 
 
 class Chat:
-    """The logical conversation over all the sessions that share it."""
+    """A conversation, across all sessions that share it."""
 
     def __init__(
         self, sessions: list[Transcript], agents: list[Transcript], tree: Tree, summaries: dict[str, str]
@@ -58,12 +58,12 @@ class Chat:
 
     @property
     def transcripts(self) -> list[Transcript]:
-        """All files that it was read from, the agents' too."""
+        """All files that it was read from, including those of agents."""
         return [*self.sessions, *self._agents]
 
     @property
     def id(self) -> str:
-        """The id of its oldest session; of agents whose session is gone, that session's."""
+        """The id of its oldest session; for agents whose session was deleted, the id of that session."""
         for transcript in self.transcripts:
             if transcript.session_id:
                 return transcript.session_id
@@ -71,7 +71,7 @@ class Chat:
 
     @cached_property
     def leaves(self) -> list[Transcript]:
-        """The sessions that are not wholly contained in a later one, the one that was last active first."""
+        """The sessions that are not contained in a later one, the most recently active first."""
         contained = _contained(self.sessions, self.tree)
         leaves = [session for session in self.sessions if session.place.file not in contained]
         ends = {session.place.file: self.leaf_of(session) for session in leaves}
@@ -87,7 +87,7 @@ class Chat:
 
     @cached_property
     def branches(self) -> list[Branch]:
-        """The active branch first, then the others by where they left."""
+        """The active branch first, then the others in order of where they branch off."""
         return list(_branches(self))
 
     @property
@@ -119,7 +119,7 @@ class Chat:
 
     @property
     def first_prompt(self) -> str:
-        """What was typed first on the active branch; a command counts if nothing better was."""
+        """The first prompt on the active branch; a command if there is no prompt."""
         heads = [turn for turn in (self.active.leaf.path() if self.active else ()) if turn.head and turn.head.row.text]
         asked = (turn for turn in heads if turn.has_answer or (turn.head and turn.head.row.kind is RowKind.PROMPT))
         first = next(asked, heads[0] if heads else None)
@@ -127,7 +127,7 @@ class Chat:
 
     @property
     def project(self) -> str | None:
-        """The working directory of the session that was last active."""
+        """The working directory of the most recently active session."""
         for transcript in sorted(self.transcripts, key=_activity, reverse=True):
             if transcript.project:
                 return transcript.project
@@ -156,18 +156,18 @@ class Chat:
 
     @cached_property
     def kinds(self) -> Counter[RowKind]:
-        """How many rows of each kind there are, copies counted once."""
+        """The number of rows of each kind; copies count once."""
         return Counter(node.row.kind for node in self.tree.all_nodes())
 
     @property
     def prompts(self) -> int:
-        """How often a person typed something to the model, also beside a tool's result."""
+        """The number of prompts that the user typed, including those in the row of a tool result."""
         beside = sum(1 for node in self._rows(RowKind.TOOL_RESULT) if node.row.text)
         return sum(self.kinds[kind] for kind in HUMAN) + beside
 
     @cached_property
     def messages(self) -> int:
-        """Prompts and answers; an answer is one message however many rows it was written in."""
+        """The number of prompts and answers; an answer of several rows is one message."""
         answers = {node.row.message_id or node.row.uuid for node in self._rows(RowKind.ANSWER)}
         return self.prompts + len(answers)
 
@@ -178,12 +178,12 @@ class Chat:
 
     @property
     def copies(self) -> int:
-        """How many rows are in more than one place."""
+        """The number of rows that have copies."""
         return sum(len(node.copies) - 1 for node in self.tree.all_nodes())
 
     @property
     def models(self) -> list[str]:
-        """The models that answered, in the order they came."""
+        """The models that answered, in order of their first answer."""
         return _merged(session.models for session in self.sessions)
 
     @property
@@ -193,7 +193,7 @@ class Chat:
 
     @property
     def git_branches(self) -> list[str]:
-        """The branches of git that it was on."""
+        """The git branches that it worked on."""
         return _merged(session.branches for session in self.sessions)
 
     @property
@@ -203,12 +203,12 @@ class Chat:
 
     @property
     def pr_links(self) -> list[PrLink]:
-        """The pull requests that came out of it."""
+        """The pull requests that it created."""
         return list({url: link for session in self.sessions for url, link in session.pr_links.items()}.values())
 
     @cached_property
     def files_touched(self) -> list[str]:
-        """The files that were changed, by the agents too, in the order of their first change."""
+        """The files changed by it and its agents, in order of their first change."""
         calls = [*self._calls, *(call for agent in self.agents for call in agent.calls)]
         return list(dict.fromkeys(call.file for call in calls if call.file))
 
@@ -219,7 +219,7 @@ class Chat:
 
     @cached_property
     def _calls(self) -> list[RowCall]:
-        """The calls of tools that change a file or the list of what is to be done, in the order of time."""
+        """The calls that change a file or the to-do list, in order of time."""
         calling = (
             node
             for node in self._rows(RowKind.ANSWER)
@@ -250,7 +250,7 @@ class Chat:
 
     @cached_property
     def _spans(self) -> dict[Turn, tuple[int, int]]:
-        """Of each turn, its number when all are counted from parents to children, and the last one below it."""
+        """For each turn, its number in depth-first order and that of its last descendant."""
         order = list(walk(self.tree.roots))
         last: dict[Turn, int] = {}
         for number, turn in reversed(list(enumerate(order))):
@@ -292,7 +292,7 @@ def _branches(chat: Chat) -> Iterator[Branch]:
 
 
 def _real_turns(tree: Tree) -> dict[Turn, None]:
-    """The turns in which something was asked or answered, and those that lead to one."""
+    """The turns with a prompt or an answer, and their ancestors."""
     real: dict[Turn, None] = {}
     for turn in walk(tree.roots):
         if turn.has_answer or (turn.head is not None and turn.head.row.kind is RowKind.PROMPT):
@@ -304,7 +304,7 @@ def _real_turns(tree: Tree) -> dict[Turn, None]:
 
 
 def _last_real(turn: Turn, real: dict[Turn, None]) -> Turn:
-    """The turn itself, or the one before it in which something was asked: a mere command is no end of a branch."""
+    """The turn itself, or the last one before it with a prompt: a branch does not end with a mere command."""
     step: Turn | None = turn
     while step is not None and step not in real:
         step = step.parent
@@ -312,7 +312,7 @@ def _last_real(turn: Turn, real: dict[Turn, None]) -> Turn:
 
 
 def _in_place(path: list[Turn], beside: list[Turn]) -> list[Turn]:
-    """Put what hangs beside the path behind what it hangs on."""
+    """Put turns that are not on the path after their parents."""
     if not beside:
         return path
     below: dict[Turn | None, list[Turn]] = {}
@@ -328,7 +328,7 @@ def _in_place(path: list[Turn], beside: list[Turn]) -> list[Turn]:
 
 
 def _contained(sessions: list[Transcript], tree: Tree) -> set[str]:
-    """The files of sessions whose prompts and answers are all in a later one too."""
+    """The files of sessions whose prompts and answers are all in a later session too."""
     if len(sessions) < 2:
         return set()
     sizes: Counter[str] = Counter()
@@ -354,7 +354,7 @@ def _contained(sessions: list[Transcript], tree: Tree) -> set[str]:
 
 
 def _sessions_at(turn: Turn, leaves: dict[str, tuple[int, str | None]]) -> list[str]:
-    """The sessions that hold a turn, in the order of the leaves, which are given by their files."""
+    """The sessions that contain a turn, in the order of the leaves, which are given by their files."""
     files = {copy.transcript for node in turn.nodes for copy in node.copies}
     return [name for _, name in sorted(leaves[file] for file in files if file in leaves) if name]
 

@@ -1,4 +1,4 @@
-"""Which transcripts are one chat.
+"""Group transcripts into chats.
 
 Sessions that share rows are: by the rows' uuids, by the ids of messages where uuids were replaced, by `forkedFrom`,
 and where one session says that it goes on in another or came out of it. A file that is gone is not needed for that:
@@ -21,7 +21,7 @@ PAST: Final = datetime.min.replace(tzinfo=UTC)
 
 
 class Chats:
-    """All chats of one or several homes. Grows as records come, in any order of the files."""
+    """All chats of one or several homes. Records can be added in any order of the files."""
 
     def __init__(self, *, keep: bool = False) -> None:
         """With `keep`, rows hold on to their records, so that they can be read."""
@@ -30,12 +30,12 @@ class Chats:
         self._group_of: dict[str, _Group] = {}
         self._owners: dict[str, _Group] = {}
         self._first_holders: dict[tuple[str, str], Transcript] = {}
-        """Who had an answer first, by the message's id and how the session began."""
+        """The first file with an answer, by the message's id and how the session began."""
         self._summaries: dict[str, dict[str, str]] = {}
-        """The titles that rows were given, by row and by the file that gives it."""
+        """The titles given to rows, by row and by the file that gives it."""
 
     def add(self, place: TranscriptPlace, records: Iterable[Record], meta: AgentMeta | None = None) -> list[Row | None]:
-        """Take more records of a file, in their order, or none. Gives the row of each, if it is one."""
+        """Add records of a file, in order. Returns the row of each record, None if it is not a row."""
         transcript = self._transcripts.get(place.file)
         if transcript is None:
             transcript = self._transcripts[place.file] = Transcript(place, keep=self._keep, meta=meta)
@@ -52,13 +52,13 @@ class Chats:
         return added
 
     def take(self, transcript: Transcript, summaries: Mapping[str, Mapping[str, str]]) -> None:
-        """Take a transcript as it was saved, with the titles that rows were given, by row and by file."""
+        """Add a saved transcript, with the titles given to rows, by row and by file."""
         self._transcripts[transcript.place.file] = transcript
         self.entitle_rows(summaries)
         self._extend(transcript, transcript.rows, transcript.rows)
 
     def entitle_rows(self, titles: Mapping[str, Mapping[str, str]]) -> None:
-        """Take titles that rows were given, by row and by file."""
+        """Add titles given to rows, by row and by file."""
         for leaf, given in titles.items():
             known = self._summaries.setdefault(leaf, {})
             if given.items() <= known.items():
@@ -73,7 +73,7 @@ class Chats:
         return self._transcripts.get(file)
 
     def entitle(self, place: TranscriptPlace, title: str | None) -> None:
-        """Set the title from the file beside the session."""
+        """Set the title from the file next to the session."""
         self.add(place, ())
         self._transcripts[place.file].title_beside = title
 
@@ -109,13 +109,13 @@ class Chats:
                 group.changed()
 
     def chats(self) -> list[Chat]:
-        """Every chat there is, the one that was last active first."""
+        """All chats, the most recently active first."""
         groups = {id(group): group for group in map(_Group.found, self._group_of.values())}
         chats = [group.chat() for group in groups.values()]
         return sorted(chats, key=lambda chat: (chat.last_active or PAST, chat.id), reverse=True)
 
     def _take_summaries(self, transcript: Transcript) -> None:
-        """A summary names the last row of the conversation it is the title of, in whatever file it is."""
+        """Record titles: a summary names the last row of its conversation, which can be in any file."""
         for summary in transcript.take_summaries():
             if summary.leaf_uuid and summary.summary:
                 self._summaries.setdefault(summary.leaf_uuid, {})[transcript.place.file] = summary.summary
@@ -125,7 +125,7 @@ class Chats:
                     owner.found().changed()
 
     def _summary_of(self, leaf: str) -> str:
-        """Of several, the one in the last file by name: any will do, but always the same."""
+        """The summary of a row; of several, the one in the last file by name, so that the choice is stable."""
         return max(self._summaries[leaf].items())[1]
 
     def _extend(self, transcript: Transcript, rows: list[Row], answers: list[Row]) -> None:
@@ -184,7 +184,7 @@ class _Group:
     def __init__(self) -> None:
         self.members: dict[str, Transcript] = {}
         self.sessions = 0
-        """How many of them are not of agents."""
+        """How many of them are sessions, not agents."""
         self.goes_on = False
         """Whether one of them says that it goes on in another, or came out of one."""
         self.tree = Tree()
@@ -192,18 +192,18 @@ class _Group:
         """Which rows are copies, if the tree was built of several sessions."""
         self._merged_into: _Group | None = None
         self.summaries: dict[str, str] = {}
-        """The titles that were given to its rows."""
+        """The titles given to its rows."""
         self._chat: Chat | None = None
 
     def take(self, transcript: Transcript) -> None:
-        """Make a transcript part of it, or see what was added to one that is."""
+        """Add a transcript, or process what was added to one."""
         if transcript.place.file not in self.members and transcript.place.agent_id is None:
             self.sessions += 1
         self.members[transcript.place.file] = transcript
         self.goes_on |= bool(transcript.continued_in or transcript.derived_from)
 
     def found(self) -> "_Group":
-        """The group that this one has become part of."""
+        """The group that this one was merged into."""
         group = self
         while group._merged_into is not None:
             group = group._merged_into
@@ -213,7 +213,7 @@ class _Group:
         return group
 
     def join(self, other: "_Group") -> "_Group":
-        """One group out of two; the larger one takes the other in."""
+        """Merge two groups; the larger one absorbs the other."""
         if other is self:
             return self
         if (len(other.tree.nodes), len(other.members)) > (len(self.tree.nodes), len(self.members)):
@@ -228,11 +228,11 @@ class _Group:
         return self
 
     def changed(self) -> None:
-        """Something was added: what was known of the chat no longer holds."""
+        """Invalidate the chat after something was added."""
         self._chat = None
 
     def chat(self) -> Chat:
-        """The chat as it is now."""
+        """The current chat."""
         if self._chat is None:
             members = sorted(self.members.values(), key=_age)
             sessions = [member for member in members if member.place.agent_id is None]

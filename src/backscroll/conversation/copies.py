@@ -1,4 +1,4 @@
-"""Rows that are copies of others though their uuids differ and nothing in them says so.
+"""Find rows that are copies of others although their uuids differ and nothing in them says so.
 
 Up to 1.0.17 every row got a new uuid when a session was resumed. Answers still have their message's id, and results
 their call's; anything else is known by what it hangs on and what it says. Copies are at the beginning of a file.
@@ -18,12 +18,12 @@ SEVERAL: Final = ""
 
 
 class Copies:
-    """The rows of some transcripts that are such copies. The transcripts come oldest first."""
+    """The rows of some transcripts that are such copies. Transcripts are added oldest first."""
 
     def __init__(self, transcripts: Sequence[Transcript]) -> None:
         self.files = [transcript.place.file for transcript in transcripts]
         self.aliases: dict[str, str] = {}
-        """Of each copy, the row it is a copy of."""
+        """The original row of each copy."""
         self._are_open = False
         """Whether a file begins with copies: then any row may turn out to be the original of one."""
         self._said_in: dict[Key, str] = {}
@@ -51,7 +51,7 @@ class Copies:
         return self._are_open or self._is_said_elsewhere(row)
 
     def _is_said_elsewhere(self, row: Row) -> bool:
-        """Note what the row says, and whether another file says the same."""
+        """Record the text of the row; return whether another file has the same text."""
         name = _id_of(row)
         if name is None or self._said_in.setdefault(name, row.transcript) == row.transcript:
             return False

@@ -1,4 +1,4 @@
-"""Cut turns in two where a prompt goes back into their middle."""
+"""Split turns where a prompt goes back into their middle."""
 
 from typing import Final
 
@@ -6,13 +6,13 @@ from backscroll.conversation.kinds import RowKind
 from backscroll.conversation.turns import Node, Turn, children_in
 
 MOST_LOOKED_AT: Final = 1000
-"""How many rows are looked at to find out whether one that is added changes what was there before."""
+"""How many rows are examined to find out whether an added row changes earlier turns."""
 
 
 def answered_past(node: Node, turn: Turn) -> bool:
-    """Whether the turn has answers behind this node: then a prompt that hangs on it takes them back.
+    """Whether the turn has answers after this node: then a prompt attached to it takes them back.
 
-    Where the answer would take long, it is yes: then the tree is rebuilt, which answers it for all nodes at once.
+    If finding out takes too long, the result is True: the tree is then rebuilt, which answers it for all nodes at once.
     """
     for count, other in enumerate(reversed(turn.nodes)):
         if other is node:
@@ -25,7 +25,7 @@ def answered_past(node: Node, turn: Turn) -> bool:
 
 
 def _continues(node: Node, children: dict[int, list[Node]]) -> bool:
-    """Whether there is an answer behind this node that is not of its own message."""
+    """Whether there is an answer of another message after this node."""
     waiting = list(children.get(id(node), ()))
     while waiting:
         step = waiting.pop()
@@ -36,7 +36,7 @@ def _continues(node: Node, children: dict[int, list[Node]]) -> bool:
 
 
 def cut_turns(root: Turn) -> None:
-    """Cut every turn where a prompt goes back into its middle, from the first turn on."""
+    """Split every turn where a prompt goes back into its middle, starting with the first turn."""
     waiting = [root]
     while waiting:
         turn = waiting.pop()
@@ -45,17 +45,17 @@ def cut_turns(root: Turn) -> None:
 
 
 class _Piece:
-    """What becomes a turn when one is cut: the first answers behind a node that a prompt goes back to, and the rest."""
+    """A part of a turn that is split: the first answers after a node that a prompt goes back to, or the rest."""
 
     def __init__(self, at: int) -> None:
         self.at = at
-        """The number of the node that it is cut off behind."""
+        """The number of the node after which it is split off."""
         self.tops: list[Node] = []
         self.nodes: list[Node] = []
 
 
 def _cut_turn(turn: Turn) -> list[Turn]:
-    """Cut a turn behind every node that a prompt goes back to; the turns that hung on it. In one pass."""
+    """Split a turn after every node that a prompt goes back to; return its child turns. In one pass."""
     forks = {id(child.after) for child in turn.children}
     nodes = turn.in_order()
     number = {id(node): at for at, node in enumerate(nodes)}

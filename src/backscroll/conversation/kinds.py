@@ -1,4 +1,4 @@
-"""What a row of a conversation is: a person's prompt, an answer, a command's output, an interruption …
+"""Classify the rows of a conversation: a prompt, an answer, a command's output, an interruption …
 
 The client writes many things in the user's name. This is the one place that distinguishes them; what they are named on
 the wire is in `records`.
@@ -13,11 +13,11 @@ from backscroll.records.kinds import Assistant, Attachment, ChainRecord, Progres
 
 
 class RowKind(StrEnum):
-    """What kind of row it is for a reader."""
+    """The kind of a row, from a reader's point of view."""
 
     PROMPT = "prompt"
     QUEUED = "queued"
-    """A prompt that was typed while the model was at work."""
+    """A prompt that was typed while the model was working."""
     COMMAND = "command"
     COMMAND_OUTPUT = "command-output"
     SHELL = "shell"
@@ -32,7 +32,7 @@ class RowKind(StrEnum):
     MICROCOMPACTION = "microcompaction"
     COMPACT_SUMMARY = "compact-summary"
     META = "meta"
-    """Text that the client put there for the model."""
+    """Text that the client added for the model."""
     NOTE = "note"
     """Something the client did or noticed."""
     ATTACHMENT = "attachment"
@@ -41,15 +41,15 @@ class RowKind(StrEnum):
 
 
 HUMAN: Final = frozenset({RowKind.PROMPT, RowKind.QUEUED})
-"""What a person typed to the model."""
+"""The kinds that the user typed for the model."""
 TURNS: Final = frozenset({RowKind.PROMPT, RowKind.COMMAND, RowKind.SHELL})
-"""What begins a turn."""
+"""The kinds that start a turn."""
 SILENT: Final = frozenset({RowKind.PROGRESS})
 """Rows of the chain without content."""
 
 
 def kind_of(record: ChainRecord) -> RowKind:
-    """What this row is."""
+    """The kind of a row."""
     if isinstance(record, Assistant):
         return RowKind.API_ERROR if record.is_api_error_message else RowKind.ANSWER
     if isinstance(record, User):
@@ -64,7 +64,7 @@ def kind_of(record: ChainRecord) -> RowKind:
 
 
 def typed_text(content: Content) -> str:
-    """What of a row's content can have been typed: its text, without what the client put around it."""
+    """The part of a row's content that the user can have typed: its text, without what the client added."""
     if isinstance(content, str):
         return content if content[:1] != "<" else without_around(content)
     texts = (without_around(block.text) for block in content if isinstance(block, Text))
@@ -72,7 +72,7 @@ def typed_text(content: Content) -> str:
 
 
 def without_around(text: str) -> str:
-    """The text without what the client put beside it, in tags of its own. In one pass, whatever the text is."""
+    """The text without what the client added in its own tags. Always in one pass."""
     if "<" not in text:
         return text
     pieces, at, unclosed = [], 0, set()
@@ -137,7 +137,7 @@ def _kind_of_user(record: User) -> RowKind:
 
 
 def kind_of_text(text: str) -> RowKind:
-    """What a text is by how it begins: a prompt, unless it is written as the client writes something else."""
+    """The kind of a text, from how it begins: a prompt, unless it has a form that only the client writes."""
     text = text.lstrip()
     first = text[:1]
     if first == "[" and text.startswith("[Request interrupted"):

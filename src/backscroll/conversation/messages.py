@@ -1,4 +1,4 @@
-"""What a reader reads: messages, put together from rows, with each tool call beside its result.
+"""Messages, put together from rows, with each tool call next to its result.
 
 Needs rows that kept their records.
 """
@@ -29,7 +29,7 @@ class CallState(StrEnum):
     DONE = "done"
     ERROR = "error"
     DENIED = "denied"
-    """The user, or a rule, did not let it happen."""
+    """Denied by the user or by a rule."""
     INTERRUPTED = "interrupted"
     RUNNING = "running"
     MISSING = "missing"
@@ -44,14 +44,14 @@ class CallResult(NamedTuple):
 
     @property
     def details(self) -> Raw:
-        """What the client wrote beside it. Such details are of one result: a row of several says them of none."""
+        """The details that the client recorded. A row has them for one result only: with several, none has details."""
         record = self.row.record
         is_alone = len(self.row.results) == 1
         return record.tool_use_result if is_alone and isinstance(record, User) else NO_DETAILS
 
 
 class ToolCall(NamedTuple):
-    """A call with what came of it."""
+    """A tool call and its result."""
 
     block: ToolUse
     result: CallResult | None
@@ -59,7 +59,7 @@ class ToolCall(NamedTuple):
 
     @property
     def id(self) -> str:
-        """What the result and a sub-agent know it by."""
+        """The id by which its result and its sub-agent refer to it."""
         return self.block.id or ""
 
     @property
@@ -69,24 +69,24 @@ class ToolCall(NamedTuple):
 
 
 class Message:
-    """One prompt, one answer, or one thing that the client did."""
+    """A prompt, an answer, or an action of the client."""
 
     def __init__(self, message_id: str, kind: RowKind, row: Row) -> None:
         self.id = message_id
         self.kind = kind
         self.rows = [row]
         self.text = ""
-        """What it says, where it is not an answer: those say it in blocks."""
+        """Its text, unless it is an answer: those have blocks."""
         self.blocks: list[Block] = []
         self.calls: dict[str, ToolCall] = {}
 
     @property
     def key(self) -> str:
-        """Its unique key in the chat: its first row. Some APIs use message ids twice."""
+        """Its unique key in the chat: its first row. Some APIs reuse message ids."""
         return self.rows[0].uuid
 
     def settle(self, results: Mapping[str, CallResult], *, was_interrupted: bool, is_live: bool) -> None:
-        """Find out what came of its calls. In a turn that was interrupted, or still goes on, some have no result."""
+        """Attach the results of its calls. In an interrupted or running turn, some have no result."""
         # What the API carried out itself is answered in the same message.
         answered = {block.tool_use_id for block in self.blocks if isinstance(block, WebSearchResult)}
         for block in self.blocks:
@@ -107,7 +107,7 @@ class Message:
 
     @cached_property
     def server_results(self) -> dict[str, list[Block]]:
-        """What the API itself answered in the same message, such as a search that it made, by the id of the call."""
+        """Results of server-side tools in the same message, such as a web search, by call id."""
         answers: dict[str, list[Block]] = {}
         for block in self.blocks:
             name = getattr(block, "tool_use_id", None)
@@ -117,7 +117,7 @@ class Message:
 
     @cached_property
     def picture_positions(self) -> dict[int, tuple[Row, int]]:
-        """The place of each picture in it or in a result, by the `id` of its block: its row, and its number there."""
+        """The row and index of each image in the message or its results, by the `id` of its block."""
         results = (call.result.row for call in self.calls.values() if call.result)
         rows = {id(row): row for row in (*self.rows, *results)}
         return {
@@ -144,7 +144,7 @@ class Message:
 
     @property
     def stop_reason(self) -> str | None:
-        """Why the answer ended; None where the client never learned it."""
+        """Why the answer ended; None if the client never received it."""
         for row in reversed(self.rows):
             if isinstance(row.record, Assistant) and row.record.message and row.record.message.stop_reason:
                 return row.record.message.stop_reason
@@ -162,7 +162,7 @@ def results_of(rows: Iterable[Row]) -> dict[str, CallResult]:
 
 
 def messages_of(turn: Turn, results: Mapping[str, CallResult], *, is_live: bool = False) -> list[Message]:
-    """The messages of a turn in their order. `is_live` says that the client may still be at work on it."""
+    """The messages of a turn, in order. `is_live` says that the client may still be working on it."""
     gathered = gather(node.row for node in turn.in_order())
     messages = [message for rows in gathered if (message := message_of(rows)) is not None]
     was_interrupted = any(message.kind is RowKind.INTERRUPTION for message in messages)
@@ -172,7 +172,7 @@ def messages_of(turn: Turn, results: Mapping[str, CallResult], *, is_live: bool 
 
 
 def gather(rows: Iterable[Row]) -> list[list[Row]]:
-    """The rows of a turn as messages: each by its rows, an answer however many it was written in."""
+    """The rows of a turn, grouped into messages: all rows of an answer are one message."""
     answers: dict[str, list[Row]] = {}
     gathered: list[list[Row]] = []
     for row in rows:
@@ -193,7 +193,7 @@ def is_shown(row: Row) -> bool:
 
 
 def message_of(rows: Sequence[Row]) -> Message | None:
-    """The message that these rows are, as `gather` puts them together; None where their records are not at hand."""
+    """The message of these rows, as `gather` groups them; None if their records were not kept."""
     rows = [row for row in rows if row.record is not None]
     if not rows or (first := rows[0].record) is None:
         return None
@@ -211,7 +211,7 @@ def message_of(rows: Sequence[Row]) -> Message | None:
 
 
 def _said_with_result(row: Row) -> Message:
-    """What a person typed while a tool ran: some versions put it into the row of the tool's result."""
+    """What the user typed while a tool ran: some versions write it into the row of the tool's result."""
     record = row.record
     message = Message(row.uuid, RowKind.QUEUED, row)
     message.text = typed_text(record.message.content) if isinstance(record, User) and record.message else ""
@@ -231,7 +231,7 @@ def _blocks(record: ChainRecord | None) -> list[Block]:
 
 
 def _attachment_text(record: ChainRecord) -> str:
-    """What an attachment shows, where it has a text of its own."""
+    """The text of an attachment, if it has any."""
     if not isinstance(record, Attachment):
         return ""
     body = fields_of(record).get("attachment")
@@ -246,7 +246,7 @@ def _state(result: CallResult | None, *, was_interrupted: bool, is_live: bool) -
 
 
 def state_of(block: ToolResult, record: Record | None) -> CallState:
-    """How the call of a result ended."""
+    """The state of a call, from its result."""
     if not block.is_error:
         return CallState.DONE
     content = block.content

@@ -21,7 +21,7 @@ class Overview(Struct, frozen=True, kw_only=True):
     sessions: list[str]
     """The ids of its sessions, oldest first."""
     leaves: list[str]
-    """Those that are not contained in a later one, the one that was last active first."""
+    """Those that are not contained in a later one, the most recently active first."""
     branches: int
     agents: int
     messages: int
@@ -41,7 +41,7 @@ class Overview(Struct, frozen=True, kw_only=True):
 
 
 def overview_of(chat: "Chat", title: str | None = None) -> Overview:
-    """All of it, from the chat itself; `title` is what other files call it."""
+    """The overview of a chat; `title` is the title from other files."""
     return Overview(
         id=chat.id,
         title=title or chat.title,

@@ -1,4 +1,4 @@
-"""What of a record is text to be found, piece by piece, and what part it plays.
+"""The searchable texts of a record, and their roles.
 
 A piece is a block of a message, or the whole of a record that has no blocks. Its text is made on demand: the rows of a
 home are written long before their words are looked at.
@@ -49,7 +49,7 @@ class Passage:
         self.source = source
 
     def text(self) -> str:
-        """What it says."""
+        """Its text."""
         source = self.source
         if isinstance(source, str):
             return source
@@ -59,7 +59,7 @@ class Passage:
 
 
 def passages_of(record: Record, kind: RowKind | None = None) -> Iterator[Passage]:
-    """The passages of a record in their order; `kind`, of a row, saves finding it out again."""
+    """The passages of a record, in order; pass `kind` of a row if it is known, to avoid computing it again."""
     if isinstance(record, Assistant):
         content = record.message.content if record.message else ""
         is_error = record.is_api_error_message
@@ -221,13 +221,13 @@ BOOKKEEPING: Final = frozenset({
     "uuid", "parentUuid", "logicalParentUuid", "sessionId", "timestamp", "type", "version", "cwd", "userType",
     "gitBranch", "isSidechain", "requestId", "leafUuid", "messageId",
 })  # fmt: skip
-"""Fields that nearly every record has: what an unknown record says is in its others."""
+"""Fields of nearly every record. The text of an unknown record is in its other fields."""
 EVERYDAY: Final = frozenset({
     "activeForm", "args", "command", "content", "description", "file_path", "filePath", "filename", "glob", "id",
     "limit", "message", "name", "new_string", "offset", "old_string", "output_mode", "path", "pattern", "prompt",
     "query", "replace_all", "skill", "source", "status", "subagent_type", "taskId", "text", "timeout", "title",
     "todos", "tool_use_id", "type", "url",
 })  # fmt: skip
-"""Names in the input of tools that nearly every call has; they would drown those who search for such a word."""
+"""Input fields of nearly every call; indexing them would flood searches for such words."""
 SEALED: Final = frozenset({"encrypted_content", "signature"})
-"""Names of what only the API can read."""
+"""Fields that only the API can read."""

@@ -1,4 +1,4 @@
-"""Pictures in rows: which there are, in which order, and their bytes."""
+"""The images in rows, in order, and their bytes."""
 
 import binascii
 
@@ -9,7 +9,7 @@ from backscroll.records.record import Record
 
 
 def pictures_of(record: Record | None) -> list[Image]:
-    """Every picture of a row in its order, also those inside of tool results."""
+    """All images of a row, in order, including those in tool results."""
     if isinstance(record, (User, Assistant)):
         content = record.message.content if record.message else ""
     elif isinstance(record, Attachment):
@@ -26,7 +26,7 @@ def pictures_of(record: Record | None) -> list[Image]:
 
 
 def bytes_of(picture: Image, most: int | None = None) -> bytes | None:
-    """What it is written with; None where it is not there, or is no base64. `most` is how many characters are read."""
+    """The decoded bytes; None if missing or not base64. `most` limits how many characters are read."""
     value = value_of(picture.source.data) if picture.source else None
     if not isinstance(value, str):
         return None

@@ -1,4 +1,4 @@
-"""One row of a conversation, as far as its place and kind are concerned.
+"""One row of a conversation: its position and kind.
 
 Light, so that the rows of a whole home fit into memory: the record itself is only kept where a caller is going to read
 it.
@@ -23,7 +23,7 @@ from backscroll.records.tools import (
 )
 
 LONGEST_TEXT: Final = 200
-"""How much of what was typed is kept, for titles."""
+"""How much of a typed text is kept, for titles."""
 
 
 class RowCall(NamedTuple):
@@ -32,7 +32,7 @@ class RowCall(NamedTuple):
     id: str
     name: str
     file: str | None = None
-    """What it changes."""
+    """The file that it changes."""
     agent: AgentCall | None = None
     """The sub-agent it starts."""
     todo: TodoCall | None = None
@@ -126,7 +126,7 @@ def _call(block: ToolUse) -> RowCall:
 
 
 def text_of(record: ChainRecord) -> str:
-    """What a row says, as a reader would have it: the prompt, the command, the output, the note."""
+    """The text of a row as a reader sees it: the prompt, command, output or note."""
     if isinstance(record, (User, Assistant)):
         text = typed_text(record.message.content) if record.message else ""
     elif isinstance(record, Attachment):

@@ -1,4 +1,4 @@
-"""A transcript as plain data, to be kept and taken up again where it was left.
+"""A transcript as plain data, to be stored and continued later.
 
 What is restored goes on exactly as if all of its records had just been read.
 """
@@ -19,7 +19,7 @@ from backscroll.records.sidecars import AgentMeta
 
 
 class SavedTranscript(Struct, kw_only=True, omit_defaults=True):
-    """What a transcript knows apart from its rows."""
+    """The state of a transcript apart from its rows."""
 
     position: int = 0
     meta: AgentMeta | None = None
@@ -103,7 +103,7 @@ def saved_row(
     forked_session: str | None,
     forked_uuid: str | None,
 ) -> Row:
-    """A row as it was, without what only a reader needs."""
+    """A row without what only a reader needs."""
     row = Row.__new__(Row)
     row.uuid = uuid
     row.transcript = file
@@ -168,7 +168,7 @@ def restore(place: TranscriptPlace, saved: bytes, rows: Iterable[Row]) -> Transc
 
 
 def _light(context: ForkContextRef | None) -> ForkContextRef | None:
-    """Without the bytes that it was read from."""
+    """A copy without the bytes that it was read from."""
     if context is None:
         return None
     return ForkContextRef(

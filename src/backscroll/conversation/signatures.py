@@ -1,4 +1,4 @@
-"""What errors have in common: the line that says what went wrong, without what differs from case to case.
+"""Signatures of errors: the line that says what went wrong, without the parts that differ from case to case.
 
 Also the kind of a shell command, so that two tries of the same thing are known as such.
 """
@@ -8,9 +8,9 @@ from typing import Final
 
 LONGEST: Final = 160
 LONGEST_LINE: Final = 1_000
-"""How much of a line is made into a signature."""
+"""How much of a line is used for a signature."""
 SEARCHED: Final = 10_000
-"""How many characters are looked at from the beginning of a text, and as many from its end."""
+"""How many characters are examined at the beginning of a text, and at its end."""
 
 
 def signature_of(text: str) -> str:
@@ -38,7 +38,7 @@ def command_kind(command: str) -> str:
 
 
 def _telling_line(text: str) -> str:
-    """The line that says most: the exception of a traceback, else the first of the best kind there is."""
+    """The most informative line: the exception of a traceback, or the first line of the best kind."""
     if len(text) > 2 * SEARCHED:
         text = f"{text[:SEARCHED]}\n{text[-SEARCHED:]}"
     text = COLOURS.sub("", text)
@@ -64,7 +64,7 @@ def _telling_line(text: str) -> str:
 
 
 def _with_next(lines: list[str], line: str) -> str:
-    """A line that only announces what is wrong is followed by that."""
+    """A line that only announces an error, together with the next line."""
     at = lines.index(line)
     return f"{line} {lines[at + 1]}" if line.endswith(("issue:", "issues:")) and at + 1 < len(lines) else line
 
@@ -72,9 +72,9 @@ def _with_next(lines: list[str], line: str) -> str:
 COLOURS: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 WRAPPING: Final = re.compile(r"</?(?:tool_use_error|error|stderr|stdout|system-reminder)>")
 QUOTED_INPUT: Final = re.compile(r"\nString: .*", re.DOTALL)
-"""An edit that failed repeats what it was to replace."""
+"""A failed edit repeats the text that it should have replaced."""
 TASK: Final = re.compile(r"^\[[\w:.-]+\] +(?=\S)")
-"""Runners of tasks put the name of the task before each line."""
+"""Task runners put the name of the task before each line."""
 EXIT_CODE: Final = re.compile(r"(?:Error: )?[Ee]xit code \d+")
 TRACE: Final = re.compile(r"Traceback \(most recent call last\)")
 EXCEPTION: Final = re.compile(r"(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception|Exit|Interrupt|Warning|Failure)\b(?::|$)")
@@ -83,7 +83,7 @@ CHAFF: Final = re.compile(
     r"\$ |# |\?\s+\S+\s+\[no test files\]|ok\s|[-=─_*+.\s]+$|=== |(?:From|To) \S+$|Auto-merging |Rebasing \(|hint: "
     r"|PASS\b|ERROR task failed|FAIL(?:ED)?(?:\s+\S+\s+(?:[\d.]+s|\[build failed\]))?$|make(?:\[\d+\])?: \*\*\*|[✓✔] "
 )
-"""Lines that come with errors and say nothing about them."""
+"""Lines that accompany errors and say nothing about them."""
 STRONG: Final = re.compile(
     r"^(?i:error|fatal|panic|abort(?:ed)?)\b|(?<![\w-])(?i:error)(?:\[\w+\]| \w+)?:|\b[A-Z]\w*(?:Error|Exception)\b"
     r"|\bE(?:NOENT|ACCES|PERM|EXIST|ISDIR|NOTDIR|CONN\w+|TIMEDOUT|ADDRINUSE|PIPE|MFILE|NOSPC|INVAL)\b"
@@ -130,7 +130,7 @@ SUBCOMMAND: Final = re.compile(r"[a-z][a-z0-9:_-]*")
 AROUND: Final = frozenset(
     {"sudo", "time", "timeout", "env", "nohup", "nice", "exec", "command", "then", "do", "!", "("}
 )
-"""Words before the program that is meant."""
+"""Words before the actual program."""
 MOVING: Final = frozenset({"cd", "pushd", "popd", "set", "export", "source", ".", "echo", "sleep", "true", "#"})
 """Programs that only prepare for the next."""
 HAVE_SUBCOMMANDS: Final = frozenset({

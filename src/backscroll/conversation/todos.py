@@ -7,7 +7,7 @@ from backscroll.records.tools import Todo
 
 
 def todos_of(calls: Iterable[RowCall]) -> list[Todo]:
-    """The list after all these calls, in their order.
+    """The list after all these calls, which are in order.
 
     The client numbers tasks in the order they are made; what came before the first call that we see is not known.
     """

@@ -39,18 +39,18 @@ class TranscriptPlace(NamedTuple):
     session_id: str | None
     agent_id: str | None = None
     origin: str | None = None
-    """Its path. Rows without a uuid are named after it: alike in all versions of the file, and on all machines."""
+    """Its path. Rows without a uuid are named after it, so they are the same in all versions and on all machines."""
     path: str | None = None
-    """The same for people to read: of an earlier version, with its number."""
+    """The path for display; an earlier version has its number appended."""
 
     @property
     def name(self) -> str:
-        """What the file is called where nothing else tells."""
+        """The file name, as a last resort."""
         return self.path or self.file
 
 
 class Checkpoint(NamedTuple):
-    """Where the client last said that the conversation stood."""
+    """The last position in the conversation that the client recorded."""
 
     position: int
     leaf: str | None
@@ -58,7 +58,7 @@ class Checkpoint(NamedTuple):
 
 
 class Queue:
-    """What was typed and not yet taken, in its order."""
+    """The prompts that were typed and not yet taken, in order."""
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._texts: OrderedDict[int, str] = OrderedDict()
@@ -74,13 +74,13 @@ class Queue:
         return len(self._texts)
 
     def append(self, text: str) -> None:
-        """Put a text at its end."""
+        """Append a prompt."""
         self._texts[self._next] = text
         self._numbers.setdefault(text, deque()).append(self._next)
         self._next += 1
 
     def take(self, text: str) -> str:
-        """Take the first that says this, else the first of all."""
+        """Take the first prompt with this text, or else the first of all."""
         number = self._numbers[text][0] if text in self._numbers else next(iter(self._texts))
         taken = self._texts.pop(number)
         self._numbers[taken].popleft()  # always the first of those that say the same
@@ -89,7 +89,7 @@ class Queue:
         return taken
 
     def clear(self) -> None:
-        """Take all."""
+        """Take all prompts."""
         self._texts.clear()
         self._numbers.clear()
 
@@ -104,7 +104,7 @@ class Transcript:
         self.sidechains: list[Row] = []
         """Rows of sub-agents inside a session's own file, as up to 2.0.20."""
         self.title_beside: str | None = None
-        """The title that the user gave, if it is in a separate file."""
+        """The user's title, if it is in a separate file."""
         self.custom_title: str | None = None
         self.ai_title: str | None = None
         self.agent_name: str | None = None
@@ -119,9 +119,9 @@ class Transcript:
         self.branches: dict[str, None] = {}
         self.models: dict[str, None] = {}
         self.agents_named: dict[str, str] = {}
-        """Which agent a call was answered by: call id → agent id."""
+        """The agent that answered a call: call id → agent id."""
         self.linked: dict[str, None] = {place.session_id: None} if place.session_id else {}
-        """Sessions that this one has rows of, or came out of, or goes on in."""
+        """Sessions that this one has rows of, was derived from, or continues in."""
         self.first_typed = ""
         self.withdrawn: list[str] = []
         """The rows that were withdrawn: what was derived from them must be rebuilt."""
@@ -132,11 +132,11 @@ class Transcript:
         self._repeated: tuple[object, ...] = ()
         self._keep = keep
         self.position = 0
-        """How many records it has taken."""
+        """The number of records added."""
         self._queue = Queue()
         self._queued_at: dict[str, int] = {}
         self._said: dict[str, int] | None = None
-        """Where each text was last written as a row; made when it is first asked for."""
+        """The last row with each text; computed on first use."""
         self._absorbed: dict[str, deque[Row]] = {}
         """The rows that represent a queued prompt, by its text."""
         self._agent_calls: set[str] = set()
@@ -149,11 +149,11 @@ class Transcript:
 
     @property
     def session_id(self) -> str | None:
-        """The session that the file is, or belongs to: by its name, else by its rows."""
+        """The session that the file is or belongs to, from its name, or else from its rows."""
         return self.place.session_id or self._session_of_rows
 
     def add(self, records: Iterable[Record]) -> list[Row | None]:
-        """Take more records, and give for each the row of the conversation that it is, if it is one."""
+        """Add records; return the row of each, None if it is not a row of the conversation."""
         added: list[Row | None] = []
         for record in records:
             position = self.position
@@ -175,7 +175,7 @@ class Transcript:
         return added
 
     def take_summaries(self) -> list[Summary]:
-        """The titles of conversations that it has given since it was last asked."""
+        """Take the titles of conversations that were added since the last call."""
         taken, self._summaries = self._summaries, []
         return taken
 

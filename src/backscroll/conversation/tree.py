@@ -43,7 +43,7 @@ class Tree:
     def of(
         cls, transcripts: Mapping[str, Sequence[Row]], aliases: Mapping[str, str], earlier_of: Mapping[str, str]
     ) -> "Tree":
-        """The tree of these transcripts, whatever their order.
+        """Build the tree of these transcripts, in any order.
 
         `aliases` are rows that are copies though nothing in them says so; `earlier_of` maps a file to the one it
         continues.
@@ -95,17 +95,17 @@ class Tree:
         return uuid
 
     def find(self, uuid: str | None) -> Node | None:
-        """The node of this row, if it is there."""
+        """The node of this row, if there is one."""
         if uuid is None:
             return None
         return self.nodes.get(uuid if uuid not in self.aliases else self.key_of(uuid))
 
     def all_nodes(self) -> list[Node]:
-        """All nodes as they are now: rows that another thread adds meanwhile do not disturb who goes through them."""
+        """A copy of the list of nodes: another thread can add rows during an iteration."""
         return list(self.nodes.values())
 
     def add(self, row: Row) -> None:
-        """Take one more row of a transcript, in the order of its file."""
+        """Add the next row of a transcript."""
         if self.stale:
             return
         if self._continuing:
@@ -175,7 +175,7 @@ class Tree:
         turn.take(node)
 
     def _place_with_ancestors(self, node: Node, before: dict[int, Row]) -> None:
-        """Place what the node hangs on first."""
+        """Place the ancestors of the node before it."""
         waiting: list[tuple[Node, Node | None]] = []
         entered: dict[int, int] = {}
         step: Node | None = node
@@ -210,7 +210,7 @@ class Tree:
                 self._place(child, parent)
 
     def _ends_outside(self, node: Node, circle: list[Node], before: dict[int, Row]) -> bool:
-        """Whether what the node hangs on leads neither into the circle nor into another one."""
+        """Whether the ancestors of the node lead neither into this cycle nor into another one."""
         met = {id(other) for other in circle}
         step: Node | None = node
         while step is not None and step.turn is None:

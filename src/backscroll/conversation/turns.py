@@ -1,4 +1,4 @@
-"""Nodes, which are rows with their copies, and turns, which are nodes from one prompt to the next."""
+"""Nodes (rows with their copies) and turns (the nodes from one prompt to the next)."""
 
 import heapq
 from collections.abc import Iterable, Iterator
@@ -41,7 +41,7 @@ class Node:
 
 
 class Turn:
-    """A prompt and everything up to the next.
+    """A prompt and everything up to the next prompt.
 
     `head` is None where a conversation begins without a prompt, and for the rest of a turn that was cut in two.
     """
@@ -52,7 +52,7 @@ class Turn:
         self.key = key
         self.head = head
         self.after = after
-        """The row that it hangs on."""
+        """Its parent row."""
         self.parent = after.turn if after else None
         self.children: list[Turn] = []
         self.nodes: list[Node] = []
@@ -61,7 +61,7 @@ class Turn:
             self.parent.children.append(self)
 
     def take(self, node: Node) -> None:
-        """Make the node part of this turn."""
+        """Add the node to this turn."""
         node.turn = self
         self.nodes.append(node)
         if not self.has_answer:
@@ -114,7 +114,7 @@ def walk(turns: Iterable[Turn]) -> Iterator[Turn]:
 
 
 def children_in(turn: Turn) -> dict[int, list[Node]]:
-    """The nodes of a turn that hang on another one of it, by the `id` of that one."""
+    """The child nodes within a turn, by the `id` of their parent."""
     children: dict[int, list[Node]] = {}
     for node in turn.nodes:
         if node.parent is not None and node.parent.turn is turn:

@@ -1,4 +1,4 @@
-"""The versions of a file, rebuilt from what was read, written and changed. Pure."""
+"""Rebuild the versions of a file from the calls that read, wrote and changed it. Pure."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -16,7 +16,7 @@ class FileAccess(NamedTuple):
     asked: FileInput
     got: FileResult
     source: str = ""
-    """Where it is: any reference the caller chooses."""
+    """A reference of the caller's choice to the call."""
 
 
 class FileVersion(NamedTuple):
@@ -28,7 +28,7 @@ class FileVersion(NamedTuple):
     certain: bool
     """Whether all of it is in a transcript or a backup; otherwise part of it was inferred."""
     basis: str
-    """What it is based on, in a few words."""
+    """What the content was derived from, in a few words."""
     added: int | None
     removed: int | None
     touch: FileAccess
@@ -60,7 +60,7 @@ def versions(touches: Iterable[FileAccess]) -> Iterator[FileVersion]:
 
 
 def apply_replacements(text: str, replacements: Iterable[TextReplacement]) -> str | None:
-    """The text after them; None where one does not fit."""
+    """The text after the replacements; None if one does not match."""
     for old, new, everywhere in replacements:
         if not old:
             if text:
@@ -74,7 +74,7 @@ def apply_replacements(text: str, replacements: Iterable[TextReplacement]) -> st
 
 
 def apply_hunks(text: str, hunks: Iterable[Hunk]) -> str | None:
-    """The text after a diff; None where its lines are not those of the text."""
+    """The text after a diff; None if its lines do not match the text."""
     lines = text.split("\n")
     moved = 0
     for hunk in hunks:
@@ -90,7 +90,7 @@ def apply_hunks(text: str, hunks: Iterable[Hunk]) -> str | None:
 
 
 def _seen(touch: FileAccess, content: str | None, certain: bool) -> tuple[str | None, bool, str] | None:
-    """The version that a read shows, if it is new."""
+    """The new version that a read shows, if any."""
     got = touch.got
     if got.content is None:
         return None

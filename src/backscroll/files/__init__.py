@@ -1,1 +1,1 @@
-"""Where lines come from. Reads the disk, and never writes to it."""
+"""Find and read the files of a home. Reads the disk, and never writes to it."""

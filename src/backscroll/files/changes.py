@@ -1,4 +1,4 @@
-"""Find out what happened to a home between two visits: which files are new, changed, moved or gone."""
+"""Detect changes in a home between two visits: which files are new, changed, moved or gone."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path

@@ -33,33 +33,33 @@ class HomeFile(NamedTuple):
 
     @property
     def key(self) -> SourceKey:
-        """What tells it from every other file, on any machine."""
+        """The key that identifies it among all files of all machines."""
         return SourceKey(self.machine, self.home, self.relative)
 
     @property
     def id(self) -> str:
-        """The same as one text."""
+        """The key as a string."""
         return self.key.id
 
     @property
     def name(self) -> str:
-        """Its path, as text."""
+        """Its path as a string."""
         return os.path.join(self.home, self.relative)  # noqa: PTH118 - a Path takes three times as much
 
     @property
     def path(self) -> Path:
-        """Where it lies."""
+        """Its path."""
         return Path(self.home, self.relative)
 
     @property
     def place(self) -> Place:
-        """What its name says."""
+        """Its kind, project, session and agent, from its name."""
         place = place_of(self.relative.split("/"))
         return Place(self.kind) if isinstance(place, LeftOut) else place
 
     @property
     def identity(self) -> tuple[int, int]:
-        """Device and inode: what stays when the file moves."""
+        """Device and inode, which stay the same when the file moves."""
         return self.device, self.inode
 
     @property
@@ -69,11 +69,11 @@ class HomeFile(NamedTuple):
 
     @property
     def is_archived(self) -> bool:
-        """Whether it is gone from its home: no, it is there."""
+        """Whether it is gone from its home: never true here."""
         return False
 
     def open(self, bookmark: Bookmark | None = None) -> Reading:
-        """Read it from a bookmark on."""
+        """Read it, starting at a bookmark."""
         return Reading(self.path, bookmark)
 
 
@@ -111,7 +111,7 @@ class Discovery:
 
 
 def discover(home: Home) -> Discovery:
-    """Everything in the home that is ours, what was left out, and what could not be listed."""
+    """The files of the home, those that were left out, and those that could not be listed."""
     discovery = Discovery(home)
     for found in find(home):
         discovery.add(found)
@@ -119,7 +119,7 @@ def discover(home: Home) -> Discovery:
 
 
 def find(home: Home, below: Path | None = None) -> Iterator[HomeFile | Omission | Unreadable]:
-    """The same one by one; only those under the folder `below`, if it is given."""
+    """Yield the same one by one; only those in the folder `below`, if it is given."""
     if below is not None:
         if not _is_behind_link(home, below):
             yield from _walk(home, below, below.relative_to(home.path).parts)
@@ -143,7 +143,7 @@ def find(home: Home, below: Path | None = None) -> Iterator[HomeFile | Omission 
 
 
 def look(home: Home, path: Path) -> HomeFile | None:
-    """The file at this path of the home, if it is there and ours."""
+    """The file at this path of the home, if it exists and is one that we read."""
     parts = path.relative_to(home.path).parts
     if ".." in parts:
         return None
@@ -159,7 +159,7 @@ def look(home: Home, path: Path) -> HomeFile | None:
 
 
 def _walk(home: Home, top: Path, parts: tuple[str, ...]) -> Iterator[HomeFile | Omission | Unreadable]:
-    """All that is in a folder, in the order of the paths. With a stack of our own: folders may be nested endlessly."""
+    """Everything in a folder, in path order. Not recursive, because folders may be nested without limit."""
     entries = _entries(top)
     if isinstance(entries, Unreadable):
         yield entries
@@ -197,7 +197,7 @@ def _is_folder(entry: os.DirEntry[str], *, follow_links: bool) -> bool:
 
 
 def _is_behind_link(home: Home, folder: Path) -> bool:
-    """Whether a link below the home's own folders leads here."""
+    """Whether the path goes through a symbolic link inside the home."""
     parts = folder.relative_to(home.path).parts
     return any(home.path.joinpath(*parts[: depth + 1]).is_symlink() for depth in range(1, len(parts)))
 
@@ -205,7 +205,7 @@ def _is_behind_link(home: Home, folder: Path) -> bool:
 def _look(
     home: Home, entry: os.DirEntry[str], parts: tuple[str, ...], place: Place | LeftOut
 ) -> HomeFile | Omission | Unreadable | None:
-    """What the entry is; None if it is gone since the folder was listed."""
+    """What the entry is; None if it was deleted after the folder was listed."""
     if entry.is_symlink():
         return Omission(Path(entry.path), LeftOut.LINK)
     if isinstance(place, LeftOut):

@@ -1,4 +1,4 @@
-"""Which Claude Code homes there are to read."""
+"""The Claude Code homes to read."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ class Home(NamedTuple):
 
 
 def find_homes(named: Sequence[Path] = (), environment: Mapping[str, str] = os.environ) -> list[Home]:
-    """The chosen homes, else the one that Claude Code itself would use. They need not exist."""
+    """The chosen homes, or the one that Claude Code itself would use. They need not exist."""
     if not named:
         configured = environment.get("CLAUDE_CONFIG_DIR")
         named = [Path(configured) if configured else Path.home() / ".claude"]

@@ -1,6 +1,6 @@
-"""What each file of a Claude Code home is, by its place and name alone.
+"""What each file of a Claude Code home is, from its path alone.
 
-The one list of what we read and what we never touch. Finding the files on a disk is in `discovery`.
+The single list of what we read and what we never touch. `discovery` finds the files on the disk.
 """
 
 import re
@@ -80,7 +80,7 @@ def place_of(parts: Sequence[str]) -> Place | LeftOut:
 
 
 def is_session_id(name: str) -> bool:
-    """Whether this can be the id of a session, and so name a file or folder. Transcripts claim any text as one."""
+    """Whether this is a valid session id, safe as a file name. A transcript can claim any text as its id."""
     return UUID.fullmatch(name) is not None
 
 
@@ -138,7 +138,7 @@ TOP_FOLDERS: Final = {
     "usage-data": FileKind.STATISTICS,
 }
 FOLDERS: Final = ("projects", "sessions", *TOP_FOLDERS)
-"""The folders at the top of a home that hold anything of ours. The others are not looked into."""
+"""The top-level folders of a home that we read. The others are not searched."""
 PROJECT_FILES: Final = {
     "sessions-index.json": FileKind.SESSIONS_INDEX,
     ".session-aliases": FileKind.SESSION_ALIASES,

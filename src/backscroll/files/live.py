@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def is_running(pid: int, process_start: str | None) -> bool:
-    """Whether the process exists and, where the system says so, started at the recorded time."""
+    """Whether the process exists and, if the system can tell, started at the recorded time."""
     if pid <= 0:
         return False  # such a number means many processes
     if os.name == "nt":

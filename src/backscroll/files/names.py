@@ -1,4 +1,4 @@
-"""How Claude Code names the folder of a project.
+"""The folder names that Claude Code gives to projects.
 
 The way back does not exist: `/a/b-c` and `/a/b/c` share a folder. Which project a session belongs to is what its rows
 say; this is for finding the folder of a known path.

@@ -20,17 +20,17 @@ LONGEST_LINE: Final = 16 * 1024 * 1024
 """A longer line is not read into memory at once; it can be read in pieces."""
 CLOCK_TICK_NS: Final = 20_000_000
 UNSETTLED: Final = -1
-"""In the place of a bookmark's `changed_ns`: look at the file again, whatever it looks like."""
+"""A bookmark's `changed_ns` that always causes the file to be read again."""
 WINDOW: Final = 4096
 """How many bytes at the beginning, and before the bookmark, are compared on every visit."""
 CHECKED_AT_ONCE: Final = 256 * 1024
-"""Up to this size, all that was read before is compared after each append: a bound on the work for one."""
+"""Up to this size, everything read before is compared after each append; this bounds the work per append."""
 QUIET_NS: Final = 60_000_000_000
-"""How long a larger file must have been left alone before all of it is compared."""
+"""How long a larger file must be unchanged before all of it is compared."""
 
 
 Read = Callable[[int, int], bytes]
-"""Gives the bytes from one offset to another; fewer where there are no more."""
+"""Returns the bytes from one offset to another; fewer at the end of the file."""
 
 
 class Line(NamedTuple):

@@ -1,4 +1,4 @@
-"""When Claude Code will delete which sessions.
+"""When Claude Code will delete each session.
 
 It goes by the time a file was last modified, about once a day, and takes a session's whole folder along.
 """
@@ -18,14 +18,14 @@ NEVER: Final = datetime.max.replace(tzinfo=UTC)
 
 
 class Deletion(NamedTuple):
-    """A session and when it goes; the next start of Claude Code after that moment takes it."""
+    """A session and its expiry: Claude Code deletes it at its next start after that time."""
 
     file: HomeFile
     due: datetime
 
 
 def retention_days(setting: int | None) -> int:
-    """The days that the client takes for this setting; None is its own default."""
+    """The days that the client uses for this setting; None is its default."""
     return DEFAULT_DAYS if setting is None else min(max(setting, FEWEST_DAYS), MOST_DAYS)
 
 

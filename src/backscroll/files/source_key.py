@@ -10,18 +10,18 @@ from typing import Final, NamedTuple
 
 
 class SourceKey(NamedTuple):
-    """One file on one machine, or an earlier version of it that the archive has."""
+    """A file on a machine, or an earlier version of it in the archive."""
 
     machine: str
     home: str
     path: str
     """Below the home, with slashes."""
     version: int | None = None
-    """The number of an earlier version; None for what the file is now, or was last."""
+    """The number of an earlier version; None for the current or last one."""
 
     @classmethod
     def parse(cls, source: str) -> "SourceKey":
-        """The key that an id was made of. Any other text is an id that no file has."""
+        """Parse an id. Any other text becomes an id that no file has."""
         parts = [_unescape(part) for part in source.split(SEPARATOR)]
         if len(parts) == 4 and VERSION.fullmatch(parts[3]):
             return cls(parts[0], parts[1], parts[2], int(parts[3]))
@@ -35,12 +35,12 @@ class SourceKey(NamedTuple):
 
     @property
     def origin(self) -> str:
-        """Where the file lies on its machine."""
+        """The path of the file on its machine."""
         return os.path.join(self.home, self.path)  # noqa: PTH118 - a Path takes three times as much
 
     @property
     def name(self) -> str:
-        """The same for people to read: of an earlier version, with its number."""
+        """The path for display; an earlier version has its number appended."""
         return self.origin if self.version is None else f"{self.origin}@v{self.version}"
 
     @property

@@ -67,14 +67,14 @@ def watch(
 
 
 class _Seen:
-    """What every file looked like when we last reported it."""
+    """The state of every file when it was last reported."""
 
     def __init__(self, homes: Sequence[Home]) -> None:
         self._homes = homes
         self._files: dict[Path, HomeFile] = {}
 
     def sweep(self) -> list[ChangedFile]:
-        """Look through all homes."""
+        """Check all homes for changes."""
         batch = []
         present = set()
         hidden = []
@@ -89,7 +89,7 @@ class _Seen:
         return batch + [ChangedFile(self._files.pop(path), gone=True) for path in gone]
 
     def look(self, paths: set[Path]) -> list[ChangedFile]:
-        """Look at these paths only; at all that is in them where they are folders."""
+        """Check only these paths, and everything in them if they are folders."""
         batch = []
         for path in sorted(paths):
             home = next((home for home in self._homes if path.is_relative_to(home.path)), None)
@@ -108,7 +108,7 @@ class _Seen:
         return batch
 
     def _forget(self, path: Path, still_there: Collection[Path] = ()) -> list[ChangedFile]:
-        """Report what is gone with this path: a file, or everything in a folder."""
+        """Report the deletion of a file, or of everything in a folder."""
         if path in self._files:
             return [ChangedFile(self._files.pop(path), gone=True)]
         inside = f"{path}{os.sep}"

@@ -1,1 +1,1 @@
-"""What a line says. Pure: bytes in, typed values out; nothing here reads a disk or a clock."""
+"""Decode the lines of session files. Pure: bytes in, typed values out; nothing here reads a disk or a clock."""

@@ -1,4 +1,4 @@
-"""What a message says: content blocks, API messages and token usage.
+"""The content of messages: content blocks, API messages and token usage.
 
 The wire names of everything inside a record's `message`. Records themselves are in `kinds`.
 """
@@ -23,7 +23,7 @@ class Block(RecordPart, frozen=True, gc=False, kw_only=True, tag_field="type"):
 
 
 class Text(Block, frozen=True, gc=False, kw_only=True, tag="text"):
-    """Prose, by a person or the model."""
+    """Text by the user or the model."""
 
     text: str = ""
     also: ClassVar[frozenset[str]] = frozenset({"citations", "cache_control"})
@@ -52,7 +52,7 @@ class ToolUse(Block, frozen=True, gc=False, kw_only=True, tag="tool_use"):
 
 
 class ServerToolUse(ToolUse, frozen=True, gc=False, kw_only=True, tag="server_tool_use"):
-    """A call that the API itself carried out, such as a web search."""
+    """A call that the API itself runs, such as a web search."""
 
 
 class MediaSource(RecordPart, frozen=True, gc=False, kw_only=True):
@@ -81,7 +81,7 @@ class Document(Block, frozen=True, gc=False, kw_only=True, tag="document"):
 
 
 class ToolReference(Block, frozen=True, gc=False, kw_only=True, tag="tool_reference"):
-    """A tool that a search for tools found."""
+    """A tool that was found by a tool search."""
 
     tool_name: str | None = None
 
@@ -96,7 +96,7 @@ class ToolResult(Block, frozen=True, gc=False, kw_only=True, tag="tool_result"):
 
 
 class WebSearchResult(Block, frozen=True, gc=False, kw_only=True, tag="web_search_tool_result"):
-    """What a search that the API carried out gave back."""
+    """The result of a web search that the API ran."""
 
     tool_use_id: str | None = None
     content: Raw = Raw(b"null")
@@ -108,7 +108,7 @@ class WebFetchResult(WebSearchResult, frozen=True, gc=False, kw_only=True, tag="
 
 
 class UnknownBlock(Block, frozen=True, gc=False, kw_only=True, tag="backscroll:unknown"):
-    """A block of a kind that we have not met, with all of its fields. Only `salvage` makes it."""
+    """A block of an unknown kind, with all of its fields. Only `salvage` creates it."""
 
     name: str
     fields: dict[str, Any]

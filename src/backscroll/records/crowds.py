@@ -1,4 +1,4 @@
-"""JSON values with very many parts. Decoded they take many times their bytes, so they are found and cut undecoded."""
+"""JSON values with very many parts. Decoded, they take many times their bytes, so they are cut before decoding."""
 
 import re
 from typing import Final

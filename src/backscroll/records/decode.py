@@ -1,6 +1,6 @@
 """Turn one line of a session file into a Record.
 
-Decoding never raises: a kind we have not met becomes an UnknownRecord that keeps its raw fields, and what is not a JSON
+Decoding never raises: an unknown kind becomes an UnknownRecord that keeps its raw fields, and what is not a JSON
 object becomes a Problem. Joined, the `raw` of everything on a line is the line.
 """
 
@@ -23,7 +23,7 @@ ProblemKind = Literal["blank", "nul", "not-json", "damaged", "too-long", "unfini
 
 
 class Problem(Struct, frozen=True, gc=False, kw_only=True):
-    """Bytes that are no record.
+    """Bytes that are not a record.
 
     blank: white space only, which is harmless. nul: NUL bytes, left where a crash lost what was written.
     not-json: no JSON object begins here. damaged: an object begins, and breaks off or apart. too-long: a line so
@@ -51,7 +51,7 @@ def decode_line(line: bytes) -> Record | Problem:
 
 
 def decode_all(line: bytes) -> Sequence[Record | Problem]:
-    """Everything on the line, in order and at least one thing; joined, their `raw` is the line."""
+    """Everything on the line, in order, at least one item; their `raw` joined is the line."""
     try:
         record = FAST.decode(line)
     except NOT_FAST:
@@ -61,7 +61,7 @@ def decode_all(line: bytes) -> Sequence[Record | Problem]:
 
 
 def value_of(raw: Raw | bytes) -> Any:  # noqa: ANN401
-    """The JSON value of a field that was left undecoded. Never raises: what cannot be read is None."""
+    """The JSON value of an undecoded field. Never raises: an unreadable value is None."""
     try:
         return msgspec.json.decode(raw)
     except NOT_FAST:
@@ -126,7 +126,7 @@ def _decode_odd(line: bytes) -> Iterator[Record | Problem]:
 
 
 def _record_at(text: str, begin: int) -> tuple[Record, int]:
-    """The record that begins there, and where it ends. ValueError or RecursionError where there is none."""
+    """The record that begins there, and where it ends. ValueError or RecursionError if there is none."""
     if text[begin] != "{":
         raise ValueError("no JSON object begins here")
     fields, end = lenient.parse_at(text, begin)
@@ -140,7 +140,7 @@ def _nothing(rest: bytes) -> Problem:
 
 
 def _next_record(text: str, begin: int, budget: int) -> tuple[int, int]:
-    """Where behind a damaged part the next whole record begins, or the end; and how much may still be looked through.
+    """Where the next whole record after a damaged part begins, or the end; and how much may still be searched.
 
     A `{"` inside a JSON string would be written `{\\"`, so what looks like the beginning of a record is one, or is an
     object nested in the damaged one: what they contain and what follows them distinguishes the two.

@@ -1,4 +1,4 @@
-"""What a record holds that we do not know: the signs that Claude Code's format has moved on."""
+"""Detect unknown parts of records: signs that the format of Claude Code has changed."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -21,7 +21,7 @@ class Drift(NamedTuple):
 
 
 def drift(record: Record) -> Iterator[Drift]:
-    """All that is unknown in the record. Decodes it again, so not for every reading."""
+    """Everything unknown in the record. It decodes the record again, so it is too slow for every read."""
     fields = fields_of(record)
     name = type_of(record)
     if isinstance(record, UnknownRecord):

@@ -1,4 +1,4 @@
-"""What the tools that read and change files say of them: the texts before and after, and the lines that changed."""
+"""The inputs and results of tools that read and change files: texts before and after, and changed lines."""
 
 from typing import Any, Final, NamedTuple
 
@@ -9,7 +9,7 @@ from backscroll.records.decode import value_of
 
 
 class TextReplacement(NamedTuple):
-    """A piece of a file that an edit replaces, and its replacement."""
+    """A piece of text that an edit replaces, and its replacement."""
 
     old: str
     new: str
@@ -24,7 +24,7 @@ class Hunk(NamedTuple):
 
 
 class FileInput(NamedTuple):
-    """What a call asks for."""
+    """The input of a call."""
 
     content: str | None = None
     """The whole file, as `Write` gives it."""
@@ -32,17 +32,17 @@ class FileInput(NamedTuple):
 
 
 class FileResult(NamedTuple):
-    """What came of it."""
+    """The result of a call."""
 
     before: str | None = None
-    """All of the file before the change."""
+    """The whole file before the change."""
     content: str | None = None
     """What was read or written."""
     is_new: bool = False
     hunks: tuple[Hunk, ...] = ()
     replacements: tuple[TextReplacement, ...] = ()
     by_user: bool = False
-    """Whether the user changed what was proposed."""
+    """Whether the user edited the proposed change."""
     first_line: int = 1
     lines: int | None = None
     """How many lines were read, of how many."""
@@ -50,24 +50,24 @@ class FileResult(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether what was read is all of the file."""
+        """Whether the whole file was read."""
         return self.first_line <= 1 and self.lines is not None and self.lines == self.total_lines
 
     @property
     def added(self) -> int:
-        """How many lines came to it."""
+        """The number of added lines."""
         if self.hunks or not self.is_new:
             return sum(line.startswith("+") for hunk in self.hunks for line in hunk.lines)
         return line_count(self.content or "")
 
     @property
     def removed(self) -> int:
-        """How many lines went."""
+        """The number of removed lines."""
         return sum(line.startswith("-") for hunk in self.hunks for line in hunk.lines)
 
 
 def file_input(call: ToolUse) -> FileInput:
-    """What a call that changes a file asks for."""
+    """The input of a call that changes a file."""
     fields = _fields(value_of(call.input))
     edits = fields.get("edits") if isinstance(fields.get("edits"), list) else [fields]
     found = (_replacement(_fields(edit), "old_string", "new_string", "replace_all") for edit in edits or ())
@@ -75,7 +75,7 @@ def file_input(call: ToolUse) -> FileInput:
 
 
 def file_result(result: Raw) -> FileResult:
-    """What a `toolUseResult` says of a file; nothing of one that is none."""
+    """The file result in a `toolUseResult`; empty if it has none."""
     fields = _fields(value_of(result))
     read = _fields(fields.get("file"))
     if read:
@@ -98,7 +98,7 @@ def file_result(result: Raw) -> FileResult:
 
 
 def line_count(text: str) -> int:
-    """How many lines a text has; a newline at its end begins none."""
+    """The number of lines of a text; a final newline does not start another line."""
     return text.count("\n") + (not text.endswith("\n")) if text else 0
 
 

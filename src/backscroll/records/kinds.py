@@ -76,7 +76,7 @@ class Origin(RecordPart, frozen=True, gc=False, kw_only=True, rename="camel"):
 
 
 class User(ChainRecord, frozen=True, gc=False, kw_only=True, tag="user"):
-    """A prompt, tool results, or text that the client put into the user's mouth."""
+    """A prompt, tool results, or text that the client wrote in the user's name."""
 
     message: UserMessage | None = None
     # Mostly repeats the result block, at about 41 % of all bytes: left as JSON until needed.
@@ -131,7 +131,7 @@ class PreservedMessages(RecordPart, frozen=True, gc=False, kw_only=True, rename=
 
 
 class CompactMetadata(RecordPart, frozen=True, gc=False, kw_only=True, rename="camel"):
-    """Why a conversation was compacted, and what of it stays."""
+    """Why a conversation was compacted, and which rows stay in the context."""
 
     trigger: str | None = None
     pre_tokens: int | None = None
@@ -178,14 +178,14 @@ class AttachmentBody(RecordPart, frozen=True, gc=False, kw_only=True, rename="ca
 
 
 class Attachment(ChainRecord, frozen=True, gc=False, kw_only=True, tag="attachment"):
-    """Something the client put before the model: a file, a reminder, or a prompt typed mid-turn (`queued_command`)."""
+    """Something the client added for the model: a file, a reminder, or a prompt typed mid-turn (`queued_command`)."""
 
     attachment: AttachmentBody | None = None
     also: ClassVar[frozenset[str]] = ChainRecord.also | {"rendered", "renderedBesideToolResult", "renderedRole"}
 
 
 class ProgressData(RecordPart, frozen=True, gc=False, kw_only=True, rename="camel"):
-    """What kind of tool is at work; the rest differs by type."""
+    """The kind of tool that is running; the other fields depend on it."""
 
     type: str | None = None
     message: Raw = ABSENT
@@ -202,7 +202,7 @@ class ProgressRecord(ChainRecord, frozen=True, gc=False, kw_only=True, tag="prog
 
 
 class UnknownRecord(ChainRecord, frozen=True, gc=False, kw_only=True, tag="backscroll:unknown"):
-    """A record of a type that we have not met, with all of its fields. `name` is empty where there is no type.
+    """A record of an unknown type, with all of its fields. `name` is empty if it has no type.
 
     It has a place in the chain if it is written like a row of the chain.
     """
@@ -221,7 +221,7 @@ KnownRecord = (
 
 
 def type_of(record: Record) -> str:
-    """The record's type as it is written on the line; empty where it has none."""
+    """The record's type as written on the line; empty if it has none."""
     return record.name if isinstance(record, UnknownRecord) else TYPE_NAMES[type(record)]
 
 

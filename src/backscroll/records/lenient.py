@@ -24,13 +24,13 @@ def size_of(text: str) -> int:
 
 
 def parse_at(text: str, begin: int) -> tuple[Any, int]:
-    """The JSON value at `begin`, clean, and where it ends. ValueError or RecursionError where there is none."""
+    """The cleaned JSON value at `begin`, and where it ends. ValueError or RecursionError if there is none."""
     value, end = DECODER.raw_decode(text, begin)
     return clean(value), end
 
 
 def clean(value: Any) -> Any:  # noqa: ANN401
-    """The same value with what cannot be written again replaced: U+FFFD for surrogates, null for NaN."""
+    """The same value without what strict JSON cannot encode: U+FFFD for surrogates, null for NaN."""
     if isinstance(value, str):
         return value if value.isascii() else SURROGATES.sub("\ufffd", value)
     if isinstance(value, dict):

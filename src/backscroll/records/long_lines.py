@@ -31,7 +31,7 @@ def decode_long_line(pieces: Iterable[bytes]) -> Iterator[Record | Problem]:
 
 
 def cut_strings(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The same JSON with no string longer than LONGEST_STRING; what was cut is said at the string's end."""
+    """The same JSON with no string longer than LONGEST_STRING; a cut string says at its end how much is missing."""
     inside = False  # a string
     escaped = False  # the next byte follows a backslash
     kept = bytearray()  # the beginning of this string

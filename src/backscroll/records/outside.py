@@ -20,26 +20,26 @@ class Summary(Record, frozen=True, gc=False, kw_only=True, tag="summary"):
 
 
 class CustomTitle(Record, frozen=True, gc=False, kw_only=True, tag="custom-title"):
-    """The title that the user gave. Repeated; the last one counts, as for all rows like it."""
+    """The title from the user. Repeated; the last one counts, as for all rows like it."""
 
     custom_title: str | None = None
 
 
 class AiTitle(Record, frozen=True, gc=False, kw_only=True, tag="ai-title"):
-    """The title that the model gave."""
+    """The title from the model."""
 
     ai_title: str | None = None
 
 
 class Tag(Record, frozen=True, gc=False, kw_only=True, tag="tag"):
-    """A word that the user put on the session."""
+    """A tag that the user put on the session."""
 
     # msgspec uses "tag" for the record type, so the attribute has the long name.
     tag_name: str | None = field(default=None, name="tag")
 
 
 class LastPrompt(Record, frozen=True, gc=False, kw_only=True, tag="last-prompt"):
-    """Where the conversation stood; with `explicit`, that the user went back there."""
+    """The current position in the conversation; `explicit` if the user went back there."""
 
     last_prompt: str | None = None
     leaf_uuid: str | None = None
@@ -79,7 +79,7 @@ class FileHistoryDelta(Record, frozen=True, gc=False, kw_only=True, tag="file-hi
 
 
 class QueueOperation(Record, frozen=True, gc=False, kw_only=True, tag="queue-operation"):
-    """A prompt that was typed ahead: put into the queue, taken out, or dropped."""
+    """A prompt typed ahead was queued, taken from the queue, or dropped."""
 
     operation: str | None = None
     content: Content | None = None
@@ -88,7 +88,7 @@ class QueueOperation(Record, frozen=True, gc=False, kw_only=True, tag="queue-ope
 
     @property
     def text(self) -> str:
-        """What was typed."""
+        """The typed text."""
         content = self.content or ""
         if isinstance(content, str):
             return content
@@ -126,7 +126,7 @@ class PermissionMode(Record, frozen=True, gc=False, kw_only=True, tag="permissio
 
 
 class PrLink(Record, frozen=True, gc=False, kw_only=True, tag="pr-link"):
-    """A pull request that came out of the session."""
+    """A pull request created in the session."""
 
     pr_number: int | None = None
     pr_url: str | None = None
@@ -148,7 +148,7 @@ class OutputReplacement(RecordPart, frozen=True, gc=False, kw_only=True, rename=
 
 
 class ContentReplacement(Record, frozen=True, gc=False, kw_only=True, tag="content-replacement"):
-    """Tool outputs that were taken out of the context to save room."""
+    """Tool outputs that were removed from the context to save space."""
 
     agent_id: str | None = None
     replacements: list[OutputReplacement] = field(default_factory=list)
@@ -173,7 +173,7 @@ class ForkContextRef(Record, frozen=True, gc=False, kw_only=True, tag="fork-cont
 
 
 class Relocated(Record, frozen=True, gc=False, kw_only=True, tag="relocated"):
-    """The session went on in another folder."""
+    """The session continued in another folder."""
 
     relocated_cwd: str | None = None
 
@@ -190,13 +190,13 @@ class CostState(Record, frozen=True, gc=False, kw_only=True, tag="cost-state"):
 
 
 class ContinuedIn(Record, frozen=True, gc=False, kw_only=True, tag="continued-in"):
-    """The session that took this one over."""
+    """The session that continues this one."""
 
     continued_in_session_id: str | None = None
 
 
 class DerivedFrom(Record, frozen=True, gc=False, kw_only=True, tag="derived-from"):
-    """The sessions that this one came out of."""
+    """The sessions that this one was derived from."""
 
     sessions: list[Any] = field(default_factory=list)
 
@@ -212,7 +212,7 @@ class EndedByModel(Record, frozen=True, gc=False, kw_only=True, tag="ended-by-mo
 
 
 class BridgeSession(Record, frozen=True, gc=False, kw_only=True, tag="bridge-session"):
-    """The session is also shown elsewhere."""
+    """The session is also connected to another client."""
 
     bridge_session_id: str | None = None
     also: ClassVar[frozenset[str]] = frozenset({"lastSequenceNum"})
@@ -225,7 +225,7 @@ class ToolsUsed(Record, frozen=True, gc=False, kw_only=True, tag="tools-used"):
 
 
 class AtisLatch(Record, frozen=True, gc=False, kw_only=True, tag="atis-latch"):
-    """A switch of the client's own."""
+    """An internal switch of the client."""
 
     also: ClassVar[frozenset[str]] = frozenset({"atis"})
 

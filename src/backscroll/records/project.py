@@ -1,6 +1,6 @@
-"""Which project a session belongs to, by what its rows say.
+"""Find the project of a session from its rows.
 
-The name of the folder that a session lies in cannot be turned back into a path, and two paths can share one folder.
+The folder name of a session cannot be turned back into a path, and two paths can share one folder.
 """
 
 from collections.abc import Iterable
@@ -11,16 +11,16 @@ from backscroll.records.record import Record
 
 
 class ProjectFinder:
-    """Learns the project's path from records as they come, so that no session is read twice for it."""
+    """Finds the project's path in records as they are read, so that no session is read twice."""
 
     def __init__(self) -> None:
         self.first: str | None = None
-        """Where the session began."""
+        """The folder where the session started."""
         self.relocated: str | None = None
-        """Where it last moved to."""
+        """The folder that it last moved to."""
 
     def see(self, record: Record) -> None:
-        """Take one more record, in the order of the file, into account."""
+        """Process the next record of the file."""
         if isinstance(record, Relocated):
             self.relocated = record.relocated_cwd or self.relocated
         elif self.first is None and isinstance(record, ChainRecord):
@@ -28,7 +28,7 @@ class ProjectFinder:
 
     @property
     def path(self) -> str | None:
-        """Where the session last moved to, else where it began; None if no record has said so yet."""
+        """The folder that the session last moved to, or started in; None if no record has named one yet."""
         return self.relocated or self.first
 
 

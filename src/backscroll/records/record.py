@@ -1,4 +1,4 @@
-"""What every record is: the base that the kinds share."""
+"""The base class of all records."""
 
 from datetime import datetime
 from typing import Annotated, ClassVar, Final
@@ -12,7 +12,7 @@ ABSENT: Final = Raw(b"null")
 
 
 class Record(Struct, frozen=True, gc=False, kw_only=True, tag_field="type", rename="camel"):
-    """One JSON object of a session file. `raw` is the bytes it was decoded from, with what stood before it."""
+    """One JSON object of a session file. `raw` is the bytes it was decoded from, and any bytes before them."""
 
     raw: bytes = field(default=b"", name="~raw")
     session_id: str | None = None

@@ -1,7 +1,7 @@
 """Make the best record of a JSON object that does not fit its type.
 
 A field of the wrong type costs that field and no other: it is left at its default and named in `lost`. Blocks and
-records of a kind we have not met become UnknownBlock and UnknownRecord with all their fields.
+records of an unknown kind become UnknownBlock and UnknownRecord with all their fields.
 """
 
 import json
@@ -24,7 +24,7 @@ OURS: Final = "~"  # fields with such a name are filled by us, never from the li
 
 
 def salvage(fields: dict[str, Any], lost: list[str]) -> Record:
-    """The record that `fields` hold. The names of those that had the wrong type are added to `lost`."""
+    """The record in `fields`. The names of fields with the wrong type are added to `lost`."""
     name = fields.get("type")
     name = name if isinstance(name, str) else ""
     if name.startswith("api-request"):

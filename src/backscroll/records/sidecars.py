@@ -1,6 +1,6 @@
-"""The small JSON files beside the sessions that we read, and what they say.
+"""The small JSON files next to the sessions.
 
-As for records: what does not fit costs the field, and nothing raises.
+As with records, a field of the wrong type is dropped, and nothing raises.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ class LiveSession(Struct, frozen=True, kw_only=True):
 
 
 def live_session(data: bytes) -> LiveSession | None:
-    """The client that such a file speaks of, if it names a process."""
+    """The running client that the file describes, if it names a process."""
     fields = _fields(data)
     pid = fields.get("pid")
     if not isinstance(pid, int) or isinstance(pid, bool) or pid <= 0:
@@ -49,7 +49,7 @@ class AgentMeta(Struct, frozen=True, kw_only=True):
 
 
 def agent_meta(data: bytes) -> AgentMeta:
-    """What such a file says; nothing where it cannot be read."""
+    """The contents of the file; empty if it cannot be read."""
     fields = _fields(data)
     return AgentMeta(
         agent_type=_text(fields.get("agentType")),
@@ -68,7 +68,7 @@ def custom_title(data: bytes) -> str | None:
 
 
 def cleanup_period(settings: bytes) -> int | None:
-    """The days after which `settings.json` lets sessions be deleted; None if it does not say, or says nonsense."""
+    """The days after which sessions are deleted, from `settings.json`; None if missing or invalid."""
     days = _fields(settings).get("cleanupPeriodDays")
     if isinstance(days, bool) or not isinstance(days, (int, float)) or days < 0:
         return None

@@ -1,4 +1,4 @@
-"""What we read of the calls and results of particular tools, by the names that Claude Code writes."""
+"""The parts of the calls and results of particular tools that we read, by the names that Claude Code writes."""
 
 from typing import Final, TypeVar
 
@@ -19,7 +19,7 @@ READING_TOOLS: Final = frozenset({"Read", "NotebookRead"})
 SHELL_TOOLS: Final = frozenset({"Bash", "PowerShell"})
 """The tools that run a command."""
 TODO_TOOLS: Final = frozenset({"TodoWrite", "TaskCreate", "TaskUpdate"})
-"""The tools that keep a list of what is to be done: the old one writes it whole, the new ones item by item."""
+"""The tools that keep the to-do list: the old one writes the whole list, the new ones single items."""
 
 
 class AgentCall(Struct, frozen=True, kw_only=True):
@@ -38,14 +38,14 @@ class FileCall(Struct, frozen=True, kw_only=True):
 
 
 class Todo(Struct, frozen=True, kw_only=True):
-    """One thing to be done: `pending`, `in_progress`, `completed`."""
+    """An item of the to-do list: `pending`, `in_progress`, `completed`."""
 
     content: str = ""
     status: str = "pending"
 
 
 class TodoCall(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A change to the list of what is to be done."""
+    """A change to the to-do list."""
 
     todos: list[Todo] = field(default_factory=list)
     subject: str | None = None
@@ -61,7 +61,7 @@ class AgentResult(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class AgentAnswer(Struct, frozen=True, kw_only=True):
-    """What is to be counted of an answer of a sub-agent."""
+    """The usage of a sub-agent's answer."""
 
     id: str | None = None
     model: str | None = None
@@ -79,7 +79,7 @@ class AgentProgress(Struct, frozen=True, kw_only=True):
 
 
 def agent_answer(progress: ProgressRecord) -> AgentProgress | None:
-    """The answer of a sub-agent that a progress row repeats, if it does and says what it took."""
+    """The sub-agent's answer in a progress row, if it has one with its usage."""
     if progress.data is None or progress.data.type != "agent_progress":
         return None
     found = _decode(progress.data.message, AGENT_PROGRESS, AgentProgress())
@@ -98,12 +98,12 @@ def file_of_call(call: ToolUse) -> str | None:
 
 
 def todo_call(call: ToolUse) -> TodoCall:
-    """What a call changes in the list of what is to be done."""
+    """The change that a call makes to the to-do list."""
     return _decode(call.input, TODO_CALL, TodoCall())
 
 
 def agent_result(result: Raw) -> AgentResult:
-    """The sub-agent that a `toolUseResult` speaks of, if it does."""
+    """The sub-agent in a `toolUseResult`, if there is one."""
     return _decode(result, AGENT_RESULT, AgentResult())
 
 
