@@ -29,7 +29,7 @@ class PullRequest(Item):
 
 @dataclass(frozen=True, slots=True)
 class Todo(Item):
-    """A point of the list that the model kept."""
+    """An item of the model's to-do list."""
 
     COLUMNS: ClassVar = ("text", "status")
 
@@ -57,7 +57,7 @@ class Branch(Item):
 
 @dataclass(frozen=True, slots=True)
 class Agent(Item):
-    """A sub-agent: what it was told and said."""
+    """A sub-agent: its task and its messages."""
 
     COLUMNS: ClassVar = (
         "id", "type", "description", "call", "parent", "models", "started", "usage", "is_stub", "is_side_copy",
@@ -81,7 +81,7 @@ class Agent(Item):
     _chat: "Chat" = field(repr=False, compare=False)
 
     def messages(self) -> Iterator[Message]:
-        """What it was told and said, in order."""
+        """Its messages, in order."""
         from backscroll.render.chats import message_as_json
 
         opened = self._chat._open()

@@ -24,7 +24,7 @@ class Usage(Item):
 
 @dataclass(frozen=True, slots=True)
 class Call(Item):
-    """A tool call with what came of it."""
+    """A tool call and its result."""
 
     COLUMNS: ClassVar = ("id", "name", "input", "state", "result", "diff")
 
@@ -32,18 +32,18 @@ class Call(Item):
     name: str
     """The tool."""
     input: Any
-    """What it was given, as JSON; mostly a dictionary."""
+    """Its input, as JSON; usually a dictionary."""
     state: str
     """`done`, `error`, `denied`, `interrupted`, `running` or `missing`."""
     result: str | None
-    """What it gave back, as text; None if it gave nothing back."""
+    """Its result, as text; None if there is none."""
     diff: str | None
     """The change that it made to a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message(Item):
-    """One prompt, one answer, or one thing that the client did."""
+    """A prompt, an answer, or an action of the client."""
 
     COLUMNS: ClassVar = (
         "id", "kind", "when", "text", "thinking", "model", "usage", "stop_reason", "calls", "uuids", "branch", "agent",

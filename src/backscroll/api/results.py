@@ -51,7 +51,7 @@ class Passage(InChat):
     """Where in the snippet the words are: start and end."""
     session: str | None
     agent: str | None
-    """The agent that it stands in; None in the chat itself."""
+    """The agent that it belongs to; None for the chat itself."""
     message: str | None
     """The uuid of its row."""
     message_id: str | None
@@ -66,7 +66,7 @@ class Passage(InChat):
     _hit: "Hit" = field(repr=False, compare=False)
 
     def text(self) -> str:
-        """All of it, read from where it stands."""
+        """The full text, read from its source."""
         return self._library._asked().text(self._hit)
 
     def _html(self, name: str) -> str:

@@ -40,7 +40,7 @@ class SessionScript:
         """The end of a line that was begun."""
 
     def refill(self) -> None:
-        """Called when no line is waiting: a script that goes on puts some there, one that is over does nothing."""
+        """Called when no line is queued: a script that continues adds lines, one that is over does nothing."""
 
 
 class Player:

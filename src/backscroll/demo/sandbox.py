@@ -27,7 +27,7 @@ from backscroll.settings import load_settings
 
 PREFIX: Final = "backscroll-demo-"
 ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
-"""What ends a process without a word, unless it is told otherwise."""
+"""Signals that end a process silently by default."""
 ATTEMPTS: Final = 5
 
 

@@ -1,4 +1,4 @@
-"""The archive of a library: where it lies, and how it is opened.
+"""The archive of a library: its folder, and how to open it.
 
 Every command loads this module, and few open the archive, so its code is imported where it is opened.
 """

@@ -1,4 +1,4 @@
-"""Which homes a request is about, and what their settings say."""
+"""The homes of a request, and their settings."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class Library:
 
     @property
     def homes(self) -> list[Home]:
-        """The homes of this machine that it was opened with."""
+        """The homes of this machine that it was opened for."""
         return [Home(path, self.machine.id) for path in self._homes]
 
     def close(self) -> None:
@@ -365,7 +365,7 @@ class Library:
         return found
 
     def beside(self, source: Source) -> list[Source]:
-        """The small files that say something of a transcript."""
+        """The sidecars of a transcript."""
         return self._sources.beside(source)
 
     def _sources_of(self, chat: StoredChat) -> dict[str, Source]:

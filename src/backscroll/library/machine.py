@@ -26,9 +26,9 @@ class Machine(msgspec.Struct, frozen=True):
     """A machine, as its library knows it."""
 
     id: str
-    """What stands in the archive and in the index."""
+    """Its id in the archive and the index."""
     name: str
-    """What its user calls it: the host name when the id was made."""
+    """Its name: the host name when the id was created."""
     formerly: tuple[str, ...] = ()
     """Other ids under which this machine kept files, before it had a lasting one."""
 
@@ -38,17 +38,17 @@ class Machine(msgspec.Struct, frozen=True):
 
 
 def host_name() -> str:
-    """What this machine is called now."""
+    """The current host name."""
     return platform.node() or "unknown"
 
 
 def read_machine(library: Path) -> Machine:
-    """This machine, without writing anything: as a library says, else as it would say once something is kept."""
+    """This machine, without writing anything: from the library, or as it would be recorded."""
     return _read(library) or _proposed(library)
 
 
 def ensure_machine(library: Path) -> Machine:
-    """This machine. Writes down which one it is, if nothing says so yet."""
+    """This machine; records its identity if the library has none yet."""
     found = _read(library)
     if found is not None:
         return found
@@ -63,14 +63,14 @@ def ensure_machine(library: Path) -> Machine:
 
 
 def write_machine(library: Path, machine: Machine) -> None:
-    """Say which machine a library, or a backup of it, is from."""
+    """Record which machine a library, or a backup of it, is from."""
     if _read(library) != machine:
         written = {**msgspec.structs.asdict(machine), "sum": _sum(machine)}
         write_private(library / FILE, msgspec.json.format(msgspec.json.encode(written), indent=2) + b"\n")
 
 
 def machine_of_backup(backup: "Archive") -> Machine:
-    """The machine that a backup is restored on: the one that it is from, if that has the same name, else a new one."""
+    """The machine that a backup is restored on: the one it is from, if the name is the same, otherwise a new one."""
     said = _read(backup.folder)
     name = host_name()
     if said is not None:
@@ -79,7 +79,7 @@ def machine_of_backup(backup: "Archive") -> Machine:
 
 
 def _read(library: Path) -> Machine | None:
-    """What the file says; None if there is none, or if it is damaged: the archive knows this machine, too."""
+    """The contents of the file; None if it is missing or damaged: the archive knows this machine too."""
     path = library / FILE
     try:
         data = path.read_bytes()
@@ -97,7 +97,7 @@ def _sum(machine: Machine) -> str:
 
 
 def _proposed(library: Path) -> Machine:
-    """What the archive says, else a new id, which is the same for as long as this process runs."""
+    """The machine in the archive, or a new id, which stays the same while this process runs."""
     if library in PROPOSED:
         return PROPOSED[library]
     name = host_name()

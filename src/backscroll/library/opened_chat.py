@@ -1,4 +1,4 @@
-"""A chat that was opened to be read: what was said in it, and where it was read from."""
+"""A chat that was opened for reading: its messages, and its sources."""
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -16,7 +16,7 @@ from backscroll.library.machine import Machine
 
 
 class OpenedChat:
-    """A chat that was opened to be read."""
+    """A chat that was opened for reading."""
 
     def __init__(
         self,
@@ -29,9 +29,9 @@ class OpenedChat:
         self.chat = chat
         self._machine = machine
         self.sources = dict(sources or {})
-        """Where it was read from."""
+        """The files that it was read from."""
         self.title = title
-        """With what other files say of it too."""
+        """Its title, including titles from other files."""
         self._is_live = any(session.session_id in live_sessions for session in chat.leaves)
 
     @property
@@ -42,7 +42,7 @@ class OpenedChat:
         return sorted({source.key.current for source in sessions if source.is_kept}, key=lambda key: key.id)
 
     def is_here(self, session: SourceKey) -> bool:
-        """Whether a session is of this machine."""
+        """Whether a session is from this machine."""
         return self._machine is None or self._machine.is_own(session.machine)
 
     @cached_property
@@ -50,7 +50,7 @@ class OpenedChat:
         return results_of(node.row for node in self.chat.tree.all_nodes())
 
     def messages(self, branch: Branch) -> list[Message]:
-        """What was said on a branch, without what it shares with the branches before it."""
+        """The messages of a branch, without the part that it shares with earlier branches."""
         last = branch.turns[-1]
         return [
             message
@@ -63,7 +63,7 @@ class OpenedChat:
         ]
 
     def agent_messages(self, agent: Agent) -> list[Message]:
-        """What a sub-agent was told and said."""
+        """The messages of a sub-agent."""
         results = results_of(agent.rows)
         turns = sorted(walk(agent.tree.roots), key=lambda turn: min(node.position for node in turn.nodes))
         return [message for turn in turns for message in messages_of(turn, results)]
@@ -79,7 +79,7 @@ def open_chat(
     *,
     with_records: bool,
 ) -> OpenedChat:
-    """Read the chat with this id from its files; `beside` gives the small files that say something of one."""
+    """Read the chat with this id from its files; `beside` gives the sidecars of a file."""
     chats = Chats(keep=with_records)
     for source in sources.values():
         if source.kind in TRANSCRIPTS:

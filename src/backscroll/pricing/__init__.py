@@ -1,1 +1,1 @@
-"""What it cost. Pure: prices by day, and what a request costs at them."""
+"""Prices by day, and the cost of a request. Pure."""

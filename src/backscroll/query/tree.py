@@ -25,7 +25,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """What stood between quotation marks."""
+    """Text in quotation marks."""
 
     text: str
     start: int = field(default=0, compare=False)
@@ -34,7 +34,7 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class Regex:
-    """What stood between slashes; only ever at the top of a query, or in a Not at the top."""
+    """A pattern between slashes; only at the top level of a query, or in a Not there."""
 
     pattern: str
     start: int = field(default=0, compare=False)

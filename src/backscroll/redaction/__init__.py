@@ -1,1 +1,1 @@
-"""What must not be shared. Pure."""
+"""Find and mask secrets. Pure."""

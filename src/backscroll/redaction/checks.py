@@ -1,4 +1,4 @@
-"""Whether a value beside a telling word is a secret, or only code, prose or a placeholder."""
+"""Decide whether a value next to a word like `password` is a secret, or only code, prose or a placeholder."""
 
 import base64
 import binascii
@@ -144,14 +144,14 @@ MESSAGE: Final = re.compile(
     rb"|e-?mail|field|error|failed|hash\w*|encrypted|empty|optional|default|mnemonic|words?|seed|phrase|strings?|value)\b"
     rb"|[{}<>]|%[sdvr]|=|\(\)|::|//"
 )
-"""What is said about a password, and is none."""
+"""Prose about a password, not a password."""
 SENTENCE: Final = re.compile(
     rb"(?i)\b(?:a|an|the|is|are|was|be|been|to|of|for|in|on|at|by|with|and|or|if|it|its|this|that|your|you|my|our|we|they|not"
     rb"|no|do|does|don't|has|have|can|will|would|from|as|when|which|use[ds]?|using|new|old|current|show|hide|set|get)\b"
 )
 PARTS: Final = re.compile(rb"[_.:/=@+-]+")
 WORD: Final = re.compile(rb"(?:[A-Za-z][a-z]*|[A-Z]+)?[0-9]{0,4}|(?:[A-Z]?[a-z]+){1,4}[0-9]{0,3}")
-"""A part that is a word, perhaps with a number behind it."""
+"""A part that is a word, perhaps followed by a number."""
 STAND_IN: Final = re.compile(
     rb"\A[$%&@#*<{(\[|=]|\$\{|\{\{|%\(|\*{3}|\.{3}|\xe2\x80\xa6|\xff"
     rb"|(?i:x{4,}|\byour|placeholder|change[_-]?me|redacted|\bexample\b|dummy|undefined|\bnull\b)"
@@ -165,4 +165,4 @@ CODE: Final = re.compile(
 """A path, an address, a number, a name with dots in it, or an expression."""
 SERVICE_NAMES: Final = frozenset({b"git", b"noreply", b"no-reply"})
 FILE_END: Final = re.compile(rb"\.(?:png|svg|jpe?g|gif|webp|js|css|py|ts)\Z", re.IGNORECASE)
-"""A name such as `icon@2x.png` is no address."""
+"""A name such as `icon@2x.png` is not an address."""

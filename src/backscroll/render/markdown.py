@@ -9,7 +9,7 @@ from backscroll.render.terminal import clean, clean_line
 
 
 def markdown(parts: Iterable[ChatPart]) -> Iterator[str]:
-    """Each part as a piece of Markdown, with an empty line behind it."""
+    """Each part as Markdown, followed by an empty line."""
     for part in parts:
         yield _piece(part) + "\n\n"
 

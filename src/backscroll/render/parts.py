@@ -17,7 +17,7 @@ Tools = Literal["full", "short", "none"]
 
 
 class ChatPart(NamedTuple):
-    """One thing to show. `title` is its one line, `text` what stands below it."""
+    """One thing to show: `title` is a single line, `text` is below it."""
 
     kind: Literal["prompt", "answer", "thinking", "tool", "diff", "output", "note", "divider"]
     text: str = ""
@@ -31,7 +31,7 @@ class PartFilter(NamedTuple):
     tools: Tools = "short"
     thinking: bool = False
     everything: bool = False
-    """Also what the client said to the model, and to itself."""
+    """Include what the client wrote for the model, and its internal notes."""
 
 
 def parts_of(messages: Iterable[Message], choice: PartFilter) -> Iterator[ChatPart]:
@@ -44,7 +44,7 @@ def parts_of(messages: Iterable[Message], choice: PartFilter) -> Iterator[ChatPa
 
 
 def call_title(call: ToolCall) -> str:
-    """What a call is about, on one line: `Read(src/x.py)`."""
+    """A call and its subject on one line: `Read(src/x.py)`."""
     value = readable_value(call.block.input)
     about = next((value[name] for name in ABOUT if value.get(name)), "") if isinstance(value, dict) else ""
     about = about if isinstance(about, str) else ""
@@ -52,7 +52,7 @@ def call_title(call: ToolCall) -> str:
 
 
 def result_text(call: ToolCall) -> str:
-    """What the tool gave back to the model, as text."""
+    """The result for the model, as text."""
     return _content_text(call.result.block) if call.result else ""
 
 

@@ -1,4 +1,4 @@
-"""What was recalled, as text for people and for agents: passages as quotations, each with where it stands.
+"""Recalled passages as text for people and agents: quotations with their sources.
 
 Every line of a passage begins with a mark, so that nothing in it can end the quotation: there is nothing to close.
 """
@@ -19,7 +19,7 @@ ID: Final = 8
 
 
 class CitedSource(Protocol):
-    """Where a passage stands."""
+    """The source of a passage."""
 
     @property
     def chat(self) -> str: ...
@@ -50,7 +50,7 @@ def recalled_text(recall: Any) -> str:  # noqa: ANN401 - of the library, which t
 
 
 def citation(source: CitedSource) -> str:
-    """One line that says where something stands: when, in which project and chat, and by which ids it is found."""
+    """The source on one line: time, project, chat, and the ids to find it."""
     when = f"{source.when.astimezone(UTC):%Y-%m-%d %H:%M}" if source.when else "-"
     project = clean_line(source.project or "-").replace("\\", "/").rstrip("/").rpartition("/")[2][:LONGEST_PROJECT]
     title = clean_line(source.title)[:LONGEST_TITLE]
@@ -64,7 +64,7 @@ def quoted(text: str) -> Iterable[str]:
 
 
 def recall_as_json(recall: Any) -> dict[str, Any]:  # noqa: ANN401
-    """The same for programs, with the text as it was."""
+    """The same for programs, with the original text."""
     return {
         "question": recall.question[:LONGEST_QUESTION],
         "passages": [
@@ -87,7 +87,7 @@ def recall_as_json(recall: Any) -> dict[str, Any]:  # noqa: ANN401
 
 
 def source_as_json(source: CitedSource) -> dict[str, Any]:
-    """Where something stands, with whole ids."""
+    """The source, with full ids."""
     return {
         "chat": source.chat,
         "title": source.title,

@@ -36,7 +36,7 @@ def bar_of(value: float, most: float, width: int = BAR) -> str:
 
 
 def dollars(microdollars: int | None) -> str:
-    """Money as people write it; nothing where there is no price."""
+    """An amount in dollars; empty if no price is known."""
     if microdollars is None:
         return "-"
     sign, amount = "-" if microdollars < 0 else "", abs(microdollars)

@@ -1,4 +1,4 @@
-"""What a search found, as lines for a terminal and as plain data for programs."""
+"""Search results as lines for a terminal and as plain data for programs."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -31,7 +31,7 @@ def found_as_json(
     marks: Sequence[Any],
     context_of: Callable[[Any], str] | None = None,
 ) -> dict[str, Any]:
-    """All that was found; `marks` are what the user says of each chat, `context_of` gives the lines around a hit."""
+    """All results; `marks` are the user's marks of each chat, `context_of` gives the lines around a hit."""
     return {
         "hits": [
             passage_as_json(

@@ -1,7 +1,7 @@
 """Make text from transcripts safe and readable in a terminal.
 
 Nothing from a transcript reaches a terminal but through `clean`: an escape sequence in a title could rename the window,
-write to the clipboard or hide what stands before it.
+write to the clipboard or hide the text before it.
 """
 
 import re
@@ -17,9 +17,9 @@ def clean(text: str) -> str:
 
 
 def for_terminal(written: str) -> str:
-    """What is about to be written to a terminal: text with our own colours and links, and no other command to it.
+    """Text for a terminal: our own colours and links, and no other control sequences.
 
-    The last wall. Texts were cleaned where they were put together, so this only finds what was forgotten there.
+    The last line of defence. Texts are cleaned where they are put together, so this only catches what was missed there.
     """
     if written.isascii() and written.isprintable():
         return written

@@ -1,1 +1,1 @@
-"""What can be found: rows, chats and words, derived from the transcripts. One interface, several stores."""
+"""The searchable data: rows, chats and words, derived from the transcripts. One interface, several stores."""

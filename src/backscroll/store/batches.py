@@ -13,11 +13,11 @@ class FileColumns(NamedTuple):
 
     id: int
     source: str
-    """What identifies it: an opaque text."""
+    """Its id: an opaque string."""
     machine: str
     home: str
     path: str
-    """Where it lies on its machine, for people to read."""
+    """Its path on its machine, for display."""
     kind: str
     session: str | None
     agent: str | None
@@ -88,7 +88,7 @@ class UsageColumns(NamedTuple):
     """The key that counts once: the message, otherwise the row."""
     model: str | None
     agent: bool
-    """Whether a sub-agent said it, in whatever file."""
+    """Whether a sub-agent wrote it, in any file."""
     input: int
     output: int
     cache_write: int
@@ -118,7 +118,7 @@ class ProblemColumns(NamedTuple):
 
 
 class ChatKeys(NamedTuple):
-    """What transcripts may share: any of these makes them one chat."""
+    """Keys that transcripts can share: any shared key makes them one chat."""
 
     rows: set[str]
     """Its rows, their parents, the rows they are copies of, and the rows it has titles for."""
@@ -166,7 +166,7 @@ class Batch:
     titles: list[tuple[str, int, str]] = field(default_factory=list)
     """Titles of rows of any file: row, file with the title, title."""
     withdrawn: list[tuple[int, str]] = field(default_factory=list)
-    """Records that stood in for others, by file and uuid, until those were written."""
+    """Records that replaced others, by file and uuid, until those were written."""
     stale_chats: set[int] = field(default_factory=set)
     """Chats that may have changed; those that are not in `chats` are gone."""
     chats: list[ChatChange] = field(default_factory=list)

@@ -30,7 +30,7 @@ from backscroll.store.detail import detail_of
 OUTSIDE: Final = "outside"
 """The kind of a record that is not part of the conversation."""
 MOST_TOKENS: Final = 10**9
-"""No answer has so many tokens. A file may claim anything, and sums in the database must stay below 2**63."""
+"""No answer has more tokens. A file may claim anything, and sums in the database must stay below 2**63."""
 
 
 class FileFlags:

@@ -1,4 +1,4 @@
-"""What a store can be asked, and by whom.
+"""The queries of a store, and who may see what.
 
 Every question goes through a `StoreReader`, and a reader comes from `Store.within`, which takes what the asker may see:
 no question can be asked without saying so.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Scope(NamedTuple):
-    """What an asker may see, and what `is:live`, `is:pinned` and `tag:` mean in the asker's queries."""
+    """What the caller may see, and what `is:live`, `is:pinned` and `tag:` mean in its queries."""
 
     homes: frozenset[tuple[str, str]] | None
     """The homes whose files are visible, each with its machine; None for all of them. It has no default: the caller
@@ -43,11 +43,11 @@ class IndexedFile(NamedTuple):
 
     id: int
     source: str
-    """What identifies it, on any machine: an opaque text."""
+    """Its id, unique across machines: an opaque string."""
     machine: str
     home: str
     path: str
-    """Where it lies on its machine, for people to read."""
+    """Its path on its machine, for display."""
     kind: str
     size: int
     archived: bool
@@ -77,9 +77,9 @@ class Hit(NamedTuple):
 
     chat: int
     source: str
-    """The file that it stands in."""
+    """The file that contains it."""
     path: str
-    """Where that lies on its machine, for people to read."""
+    """The path of that file on its machine, for display."""
     machine: str
     session: str | None
     agent: str | None
@@ -117,7 +117,7 @@ class Correction(NamedTuple):
 
 
 class SearchPage(NamedTuple):
-    """One page of results. The totals count everything that matches, whatever part of it is on the page."""
+    """One page of results. The totals count all matches, not only those on the page."""
 
     chats: list[ChatHits]
     total_chats: int
@@ -133,14 +133,14 @@ class SearchPage(NamedTuple):
 
 
 class Facets(NamedTuple):
-    """The matching passages by what they have in common: all of them, whatever is shown."""
+    """Counts of all matching passages by what they have in common, not only of those shown."""
 
     total: int
     roles: Mapping[str, int]
     tools: Mapping[str, int]
     """The most frequent ones."""
     since: Mapping[str, int]
-    """By the names of the times that were asked for."""
+    """By the names of the requested times."""
     projects: Mapping[str, int]
     models: Mapping[str, int]
     machines: Mapping[str, int]
@@ -239,7 +239,7 @@ class StoreReader(Protocol):
         after: PagePosition | None = None,
         project: str = "",
     ) -> SearchPage:
-        """The chats that match a query, with their best passages: after so many, or after a position.
+        """The chats that match a query, with their best passages: after `offset` chats, or after a position.
 
         By relevance, chats of `project` rank a little higher.
         """

@@ -15,7 +15,7 @@ TimeUnit = Literal["quarter", "hour", "day"]
 
 
 class UsageSums(NamedTuple):
-    """What some answers add up to."""
+    """The totals of some answers."""
 
     messages: int = 0
     input: int = 0
@@ -34,7 +34,7 @@ class UsageSums(NamedTuple):
     reported_cost: int = 0
     records: int = 0
     copies: int = 0
-    """In how many other files the answers stand again."""
+    """How many other files contain the answers again."""
 
     @property
     def tokens(self) -> int:
@@ -66,7 +66,7 @@ class UsageSpan(NamedTuple):
 
 
 class ReportedCosts(NamedTuple):
-    """What the client itself wrote down as costs, and what the same answers cost by our prices."""
+    """The costs that the client recorded, and the costs of the same answers by our prices."""
 
     answers: int
     reported: int
@@ -118,7 +118,7 @@ class CachedAnswer(NamedTuple):
 
 
 class ChatMoment(NamedTuple):
-    """A row of a chat with its time. A row that stands in several files comes once for each."""
+    """A row of a chat with its time. A row in several files occurs once for each."""
 
     chat: int
     uuid: str
@@ -131,9 +131,9 @@ class ChatMoment(NamedTuple):
     is_decision: bool
     """Whether it is a result that waited for the user: a question, a plan, or a call that was denied."""
     text: str | None
-    """Of a prompt, how it begins."""
+    """The beginning of a prompt."""
     size: int | None
-    """Of a prompt, its characters."""
+    """The number of characters of a prompt."""
 
 
 class ToolCount(NamedTuple):
@@ -145,7 +145,7 @@ class ToolCount(NamedTuple):
 
 
 class TurnStart(NamedTuple):
-    """The record that a turn begins with."""
+    """The first record of a turn."""
 
     file: int
     is_sidechain: bool
@@ -159,7 +159,7 @@ class FileCallRow(NamedTuple):
     tool: str
     file: str
     time: int | None
-    """When its result came, else when it was made."""
+    """The time of its result, or else of the call."""
     chat: str | None
     agent: str | None
     uuid: str | None
@@ -185,7 +185,7 @@ class FileCallRow(NamedTuple):
 
     @property
     def is_done(self) -> bool:
-        """Whether it went well."""
+        """Whether it succeeded."""
         return self.state == "done"
 
     @property
@@ -195,14 +195,14 @@ class FileCallRow(NamedTuple):
 
 
 class TypedPrompt(NamedTuple):
-    """A prompt, and where it stands."""
+    """A prompt and its position."""
 
     source: str
     number: int
     time: int | None
     uuid: str
     text: str
-    """How it begins."""
+    """Its beginning."""
     in_agent: bool
     chat: str | None = None
     agent: str | None = None
@@ -214,7 +214,7 @@ class RowTime(NamedTuple):
 
     uuid: str
     original: str
-    """The row that it is a copy of, else itself."""
+    """The row that it is a copy of, or itself."""
     message: str | None
     time: int
 
@@ -258,7 +258,7 @@ class UnsizedPassage(NamedTuple):
 
 
 class ContextAnswer(NamedTuple):
-    """An answer with what it had before it."""
+    """An answer with the size of its context."""
 
     chat: str | None
     time: int | None
@@ -270,12 +270,12 @@ class ContextAnswer(NamedTuple):
 
     @property
     def context(self) -> int:
-        """All tokens that it had before it."""
+        """The tokens of its context."""
         return self.input + self.cache_read + self.cache_write
 
 
 class CompactionPlace(NamedTuple):
-    """Where the record of a compaction stands."""
+    """The position of the record of a compaction."""
 
     chat: str | None
     time: int | None
@@ -288,7 +288,7 @@ class TurnPassage(NamedTuple):
     """A passage that a turn begins or ends with, and the passage whose turn it is."""
 
     block: int
-    """The passage that was asked about."""
+    """The passage of the query."""
     which: Literal["prompt", "conclusion"]
     start: int
     length: int
@@ -298,7 +298,7 @@ class TurnPassage(NamedTuple):
 
 
 class FollowingStep(NamedTuple):
-    """A call, a result or an answer after the result that was asked about; or the call of that result."""
+    """A call, result or answer after the given result; or the call of that result."""
 
     start: int
     length: int
@@ -307,7 +307,7 @@ class FollowingStep(NamedTuple):
     uuid: str | None
     tool: str | None
     target: str | None
-    """The file that it reads or changes, where the tool is one of those that do."""
+    """The file that it reads or changes, if the tool works on files."""
     call: str | None
     state: str | None
     """Of a result, how the call ended."""

@@ -1,4 +1,4 @@
-"""What a store answers to questions about numbers."""
+"""The queries of a store for reports."""
 
 from collections.abc import Iterable, Iterator
 from typing import Protocol
@@ -29,25 +29,25 @@ from backscroll.store.tool_call_rows import CallPlace, CallSums, CallThread, Too
 
 
 class Reports(Protocol):
-    """Everything that reports are made of, about the chats and the time that `Store.reports` was asked for."""
+    """The data of all reports, for the chats and the period given to `Store.reports`."""
 
     def usage_by(self, dimension: UsageDimension) -> list[UsageByName]:
-        """Tokens and money by a dimension and model."""
+        """Tokens and costs by a dimension and model."""
 
     def usage_over_time(self, unit: TimeUnit, ahead: int = 0) -> list[UsageByPeriod]:
-        """Tokens and money by period and model, of a time zone that is `ahead` quarters of an hour ahead of UTC."""
+        """Tokens and costs by period and model, in a time zone `ahead` quarters of an hour ahead of UTC."""
 
     def usage_span(self) -> UsageSpan | None:
-        """When the first and the last answer of all were; None if there are none with a time."""
+        """The times of the first and the last answer; None if no answer has a time."""
 
     def reported_costs(self) -> ReportedCosts:
-        """What the client wrote down as costs."""
+        """The costs that the client recorded."""
 
     def answers(self) -> list[AnswerRow]:
-        """Every answer, in the order of time."""
+        """Every answer, in order of time."""
 
     def cached_answers(self) -> list[CachedAnswer]:
-        """Every answer up to the end of the time, also those before its beginning, for the pauses."""
+        """Every answer up to the end of the period, including those before its start, for the pauses."""
 
     def spent_answers(self) -> list[SpentAnswer]:
         """Every answer with its cost and what came before it, in the order of time; without the client's own."""
@@ -56,13 +56,13 @@ class Reports(Protocol):
         """Which tools each answer calls."""
 
     def chat_titles(self) -> dict[str, str]:
-        """The titles of chats by their ids, of whatever time."""
+        """The titles of chats by id, regardless of the period."""
 
     def moments(self) -> Iterator[ChatMoment]:
-        """The rows of the chats that were active in the time, all of them: copies, and rows of other times too."""
+        """All rows of the chats that were active in the period, including copies and rows outside the period."""
 
     def prompt_moments(self) -> Iterator[ChatMoment]:
-        """Those of them that were typed, or are interruptions."""
+        """The rows of `moments` that were typed or are interruptions."""
 
     def calls_by_tool(self) -> list[ToolCount]:
         """How often each tool was called."""
@@ -86,31 +86,31 @@ class Reports(Protocol):
         """The session of each call without a result."""
 
     def turn_starts(self) -> list[TurnStart]:
-        """Where turns begin, file by file, of whatever time."""
+        """The first records of turns, file by file, regardless of the period."""
 
     def file_paths(self) -> list[str]:
-        """The paths that calls read or change, of whatever chats and time."""
+        """The paths that calls read or change, in all chats and regardless of the period."""
 
     def file_calls(self, paths: Iterable[str] | None = None) -> list[FileCallRow]:
-        """Every call that reads or changes a file, or only those of some paths, in the order of time."""
+        """Every call that reads or changes a file, or only those of some paths, in order of time."""
 
     def typed_prompts(self) -> list[TypedPrompt]:
-        """The prompts, in the order of time, of whatever time."""
+        """The prompts in order of time, regardless of the period."""
 
     def row_times(self) -> list[RowTime]:
-        """When rows were written, of whatever time."""
+        """The times of rows, regardless of the period."""
 
     def context_parts(self) -> list[ContextPart]:
-        """What chats are made of."""
+        """The contents of chats by kind."""
 
     def context_passages(self) -> list[ContextPassage]:
-        """Every passage of chats, in the order of time."""
+        """Every passage of chats, in order of time."""
 
     def unsized_passages(self) -> list[UnsizedPassage]:
         """The passages of chats whose size is not known."""
 
     def context_answers(self) -> list[ContextAnswer]:
-        """The answers of chats, without those of agents, in the order of time."""
+        """The answers of chats, without those of agents, in order of time."""
 
     def compactions(self) -> list[CompactionPlace]:
-        """The compactions of chats, in the order of time."""
+        """The compactions of chats, in order of time."""

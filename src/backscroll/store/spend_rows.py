@@ -23,14 +23,14 @@ class SpentAnswer(NamedTuple):
     agent: str | None
     """The agent that wrote it; `inline` if its file holds the main conversation too; None for the main conversation."""
     gap: int | None
-    """Time since the answer before; None for the first."""
+    """Time since the previous answer; None for the first."""
     model_before: str | None
     context_before: int | None
-    """All tokens that the answer before had before it."""
+    """The tokens of the previous answer's context."""
 
     @property
     def context(self) -> int:
-        """All tokens that it had before it."""
+        """The tokens of its context."""
         return self.input + self.cache_read + self.cache_write
 
 

@@ -33,7 +33,7 @@ class ContextCut(NamedTuple):
 
 
 class ContextSizes:
-    """The answers of a chat, in the order of time."""
+    """The answers of a chat, in order of time."""
 
     def __init__(self) -> None:
         self.times: list[int] = []

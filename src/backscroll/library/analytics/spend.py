@@ -142,7 +142,7 @@ class Spend:
     groups: dict[str, list[SpendGroup]]
     """By dimension, the most expensive first."""
     items: list[SpentItem]
-    """The answers of the period, in the order of time."""
+    """The answers of the period, in order of time."""
     chats: dict[str, list[SpentItem]]
     """The same by chat."""
     turns: list[SpentTurn]
@@ -293,7 +293,7 @@ def _summed(items: Iterable[SpentItem]) -> Spending:
 
 
 def _prompts(reports: Reports) -> list[TypedPrompt]:
-    """The prompts in the order of time, each once: copies in other files are later."""
+    """The prompts in order of time, each once: copies in other files are later."""
     found: dict[str, TypedPrompt] = {}
     for prompt in reports.typed_prompts():
         found.setdefault(prompt.uuid, prompt)

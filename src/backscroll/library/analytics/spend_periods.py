@@ -12,7 +12,7 @@ from backscroll.store.batches import microseconds
 
 DAY: Final = timedelta(days=1)
 PACE_DAYS: Final = 14
-"""The forecast continues at the average of so many full days."""
+"""The forecast uses the average of this many full days."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def forecast(costs: Mapping[date, int], today: date, part_of_today: float) -> Fo
 
 
 def _moved(moment: datetime, step: timedelta) -> datetime:
-    """Earlier by whole days of the calendar, at the same time of day, whatever clock change lies between."""
+    """Earlier by whole calendar days, at the same time of day, even across a clock change."""
     try:
         return moment - step
     except OverflowError:

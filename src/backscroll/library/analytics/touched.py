@@ -97,6 +97,6 @@ def of_chat(library: Library, chat: str, asked: ReportRequest | None = None) -> 
 
 
 def told(asked: ReportRequest, time: int | None) -> str | None:
-    """A time of the store as text, in the chosen time zone."""
+    """Format a time of the store, in the chosen time zone."""
     when = moment_of(time)
     return f"{asked.local(when):%Y-%m-%d %H:%M:%S}" if when else None

@@ -1,4 +1,4 @@
-"""A message of a chat and what stands around it, for readers who come from a search."""
+"""A message of a chat and the messages around it, for readers who come from a search."""
 
 from collections.abc import Sequence
 
@@ -28,9 +28,9 @@ class AroundMessage:
         """With `count` messages before it and after it. UsageError if the message is not shown in the chat."""
         self._opened = opened
         self.branches: list[Branch] = []
-        """The branch that it stands on; empty if it stands in an agent."""
+        """The branch that it is on; empty if it belongs to an agent."""
         self.agents: list[Agent] = []
-        """The agent that it stands in."""
+        """The agent that it belongs to."""
         self.before = self.after = 0
         """The number of messages that are left out before and after."""
         self._messages: list[Message] = []
@@ -64,11 +64,11 @@ class AroundMessage:
         return self._opened.title
 
     def messages(self, branch: Branch) -> list[Message]:
-        """The messages around the one, if it stands on this branch."""
+        """The messages around it, if it is on this branch."""
         return self._messages if branch in self.branches else []
 
     def agent_messages(self, agent: Agent) -> list[Message]:
-        """The messages around the one, if it stands in this agent."""
+        """The messages around it, if it belongs to this agent."""
         return self._messages if agent in self.agents else []
 
 

@@ -9,7 +9,7 @@ MOST_BYTES: Final = 24 * 1024 * 1024
 
 
 class RecentTexts:
-    """Texts of passages by where they stand, as many as fit. Only saves work: any may be missing."""
+    """A cache of the texts of passages, by position, of limited size."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         """With 0 bytes nothing is held, for rows whose words are not indexed soon."""
@@ -28,7 +28,7 @@ class RecentTexts:
         self._size += text.__sizeof__()
 
     def find(self, source: str, start: int, length: int, number: int) -> str | None:
-        """The text that stands there, if it is held."""
+        """The text at a position, if it is cached."""
         return self._texts.get((source, start, length, number))
 
     def clear(self) -> None:

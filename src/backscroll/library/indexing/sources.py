@@ -99,7 +99,7 @@ class Kept:
 Source = HomeFile | Kept
 """A live file or kept bytes: both are opened alike, and read alike."""
 Item = tuple[Record | Problem, int, int]
-"""What stands on a line, where it begins, and how long it is."""
+"""An item on a line, its offset, and its length."""
 MOST_BESIDE: Final = 1024 * 1024
 
 
@@ -120,7 +120,7 @@ class Sources:
         return self._live(key) or self._kept(key)
 
     def beside(self, source: Source) -> list[Source]:
-        """The small files that say something of a transcript."""
+        """The sidecars of a transcript."""
         found = (self.find(key.id) for key in beside_keys(source.key))
         return [one for one in found if one is not None]
 
@@ -256,7 +256,7 @@ def beside_keys(key: SourceKey) -> tuple[SourceKey, SourceKey]:
 def take_beside(
     chats: Chats, place: TranscriptPlace, beside: Iterable[Source], before: Transcript | None = None
 ) -> list[SourceError]:
-    """Take what the small files beside a transcript say; without them, it has no title but its own.
+    """Read the sidecars of a transcript; without them, it has only its own title.
 
     One that cannot be read says what it said `before`. Those that are not just gone are returned.
     """
@@ -284,7 +284,7 @@ def take_beside(
 
 
 def in_pieces(source: Source, size: int = 256 * 1024) -> Iterator[bytes]:
-    """The bytes of a file in pieces, cut behind a newline where there is one, else between words."""
+    """The bytes of a file in pieces, split after a newline if there is one, otherwise between words."""
     rest = b""
     for block in _blocks(source):
         rest += block

@@ -18,25 +18,25 @@ from backscroll.library.memory.questions import PARTICLES, STOP_WORDS, Term
 from backscroll.query.snippets import fold
 
 TOGETHER: Final = 300
-"""Words stand together within this many characters: a few sentences."""
+"""Words are close together within this many characters: a few sentences."""
 TOGETHER_IN_CALL: Final = 2_000
 """The same in the input of a tool, such as an edit: all of it was written at once."""
 TELLING: Final = 0.5
 """A word is telling from this share of the weight of a word that no chat has."""
 ENOUGH: Final = 0.7
-"""The share of the weight of a question's words that must stand together in what was said."""
+"""The share of the weight of a question's words that must be close together in a message."""
 NAMED_ENOUGH: Final = 0.65
-"""The same where all names of the question are among them."""
+"""The same if all names of the question are among them."""
 LISTED_ENOUGH: Final = 0.5
-"""The same for a list of keywords: whoever writes one expects some of them to be missing."""
+"""The same for a list of keywords: its author expects some of them to be missing."""
 SHORT: Final = 2
-"""Of so few words, none may be missing."""
+"""With at most this many words, none may be missing."""
 PLENTY: Final = 3.0
-"""So many times the weight of a word that no chat has are no chance, whatever else is missing."""
+"""A match of this many times the weight of an unknown word is no coincidence, whatever else is missing."""
 LONG_PROMPT: Final = 2_000
 """A prompt with more characters was pasted, and is weighed like the input of a tool."""
 PASTED: Final = 8
-"""A text with so many words that is no question was pasted: a name or half of the words is enough."""
+"""A text of this many words that is not a question was pasted: a name or half of the words is enough."""
 PASTED_ENOUGH: Final = 0.5
 EVERYDAY: Final = 0.2
 """What an everyday word counts, where only the best place is looked for."""
@@ -128,7 +128,7 @@ def is_list(question: str) -> bool:
 
 
 def _together(places: Sequence[tuple[int, str]], reach: int) -> Iterator[set[str]]:
-    """The sets of words that stand together somewhere in a text; first the empty one."""
+    """The sets of words that are close together somewhere in a text; first the empty set."""
     yield set()
     inside: Counter[str] = Counter()
     first = 0
@@ -141,7 +141,7 @@ def _together(places: Sequence[tuple[int, str]], reach: int) -> Iterator[set[str
 
 
 class Forms:
-    """The forms of a word in which it may stand in an answer."""
+    """The forms of a word that may occur in an answer."""
 
     def __init__(self, term: Term) -> None:
         own = fold(term.text)
@@ -157,7 +157,7 @@ class Forms:
         """What a text must have to have one of them."""
 
     def places(self, text: str, folded: str) -> Iterator[int]:
-        """Where the word stands in a text."""
+        """The positions of the word in a text."""
         if self._name:
             yield from (found.start() for found in self._name.finditer(folded))
             return

@@ -72,7 +72,7 @@ class SearchResults(NamedTuple):
         return [*self.query.notes, *map(_told, self.corrections)]
 
     def cursor(self, shown: int | None = None) -> str | None:
-        """Where to go on after this page, or after its first `shown` chats; None at the end."""
+        """The cursor after this page, or after its first `shown` chats; None at the end."""
         names = [chat.chat.overview.id for chat in self.chats[:shown]]
         if not self.left and len(names) == len(self.chats) and self.is_whole:
             return None

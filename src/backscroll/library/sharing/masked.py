@@ -1,4 +1,4 @@
-"""What is masked in a file before it is shared: counted by kind, and where each secret stands."""
+"""The secrets that are masked before sharing: counted by kind, with their messages."""
 
 import copy
 import re

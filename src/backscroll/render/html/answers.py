@@ -1,4 +1,4 @@
-"""What the model said: text, thinking and calls of tools."""
+"""Answers of the model: text, thinking and tool calls."""
 
 from collections.abc import Iterator
 from typing import Final

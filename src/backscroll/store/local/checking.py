@@ -36,7 +36,7 @@ ORPHANS: Final = {
 
 
 def problems_of(store: "LocalStore") -> list[str]:
-    """What is wrong with an index, which must be there; empty if it is sound. Reads all of it, and changes nothing."""
+    """The problems of an existing index; empty if it is sound. Reads all of it, and changes nothing."""
     try:
         found = _rows(store)
     except DamagedStoreError as error:
@@ -80,7 +80,7 @@ def _rows(store: "LocalStore") -> list[str]:
 
 
 def _settled_words(store: "LocalStore") -> list[str]:
-    """What is wrong with the words, and stays so: another process may be writing while we compare."""
+    """Problems with the words that persist: another process may be writing during the comparison."""
     for _ in range(ATTEMPTS):
         before = _state(store)
         found = _words(store)

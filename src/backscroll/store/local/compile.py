@@ -26,14 +26,14 @@ from backscroll.store.reader import Correction
 PLAIN: Final = re.compile(r"(?:\(\?i\))?(?:[\w\s/:.'\"=,;<>@#%&~`!+*?-]|\\[dDwWsSbB.()*+?$^/{}|\[\]-])+", re.ASCII)
 RUN: Final = re.compile("[A-Za-z0-9]+")
 FEW_FILES: Final = 300
-"""How many files the engine is asked about one by one."""
+"""Up to this many files are named in the query of the engine."""
 MOST_ENDINGS: Final = 60
-"""How many words a prefix stands for when it comes to rank; all of them count as found."""
+"""How many words of a prefix are used for ranking; all of them are found."""
 CORRECTED_WEIGHT: Final = 0.8
 BESIDE_WEIGHT: Final = 0.2
-"""What a word counts that was probably meant, relative to one that was typed; and if that one is in a passage."""
+"""The weight of a correction, relative to a typed word; and if the typed word is in a passage too."""
 FREQUENT: Final = 20
-"""A word is frequent if more than one passage of so many has it."""
+"""A word is frequent if more than one in this many passages has it."""
 FEW: Final = 100
 """A word in no more passages than this is never frequent."""
 
@@ -44,7 +44,7 @@ class QueryTerm(NamedTuple):
     query: Engine
     """The passages that have it."""
     words: tuple[str, ...] = ()
-    """Its words in their order; empty for a prefix or a group."""
+    """Its words in order; empty for a prefix or a group."""
     is_required: bool = False
     """Whether a chat must have it."""
     forms: tuple[tuple[str, int], ...] = ()
@@ -56,14 +56,14 @@ class QueryTerm(NamedTuple):
 
 
 class CompiledQuery(NamedTuple):
-    """What to ask the engine."""
+    """A query for the engine."""
 
     terms: list[QueryTerm]
     """A passage must have one of these, and its chat every one that is required."""
     must: list[Engine]
     must_not: list[Engine]
     files: set[int] | None
-    """The files that are asked about, where they are so many that the engine is better not asked; None for all."""
+    """The files to search, if they are too many to name in the engine's query; None for all."""
     corrections: tuple[Correction, ...] = ()
 
     @property
@@ -281,7 +281,7 @@ def _is_about_chats(field: Field) -> bool:
 
 
 def literals(query: Query) -> list[Engine]:
-    """What must be in a text for the regular expressions of a query to match: saves looking through the others."""
+    """Literals that a text must contain for the regular expressions of a query to match; other texts are skipped."""
     found = []
     for part in query.root.parts:
         if isinstance(part, Regex):
@@ -290,7 +290,7 @@ def literals(query: Query) -> list[Engine]:
 
 
 def required_words(pattern: str) -> list[str]:
-    """Runs of plain letters and digits that stand in everything that a pattern matches; none rather than a wrong."""
+    """Runs of letters and digits that every match of a pattern contains; none if in doubt."""
     if not PLAIN.fullmatch(pattern):
         return []  # alternatives, groups, classes: what must be there is not plain to see
     words = []

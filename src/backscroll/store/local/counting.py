@@ -1,4 +1,4 @@
-"""Count tokens and money: each answer once over the whole library, whatever rows and files repeat it.
+"""Count tokens and costs: each answer once in the whole library, however many rows and files repeat it.
 
 `counted` has one row for each answer, `spent` the sums by quarter of an hour, file and model. Nearly every answer is in
 one file only, and then `counted` says all there is; `shared_answers` has the others as each of their files has them,
@@ -20,13 +20,13 @@ from backscroll.store.prices import AnswerPrice, CountedAnswer
 Answers = dict[str, dict[int, CountedAnswer]]
 """Answers by message and file."""
 Deltas = dict[tuple[Any, ...], list[int]]
-"""What changes in `spent`: sums by their key."""
+"""Changes of `spent`: sums by key."""
 AT_ONCE: Final = 5_000
 QUARTER: Final = 900 * 1_000_000
 """A quarter of an hour: every time zone's days begin with one."""
 
 MOST_DOLLARS: Final = 10**6
-"""No answer costs so much."""
+"""No answer costs more."""
 
 
 def unpriced(_: CountedAnswer) -> int | None:
@@ -45,13 +45,13 @@ class Counting:
         self._added: Answers = {}
 
     def drop(self, files: Iterable[int]) -> None:
-        """Leave out what these files said so far."""
+        """Remove what these files have contributed so far."""
         for file in files:
             self._dropped.add(file)
             self._touched.update(name for (name,) in select(self._connection, MESSAGES, (file, file)))
 
     def add(self, batch: Batch, ids: NewIds) -> None:
-        """Take what the records of a batch say."""
+        """Add the records of a batch."""
         agents = {columns.id for columns in batch.files if columns.agent is not None}
         for usage in batch.usage:
             record = batch.records[usage.record]
@@ -87,7 +87,7 @@ class Counting:
             )
 
     def recount(self) -> None:
-        """Count everything anew, as after prices have changed."""
+        """Count everything again, for example after a change of prices."""
         self._connection.execute("delete from spent")
         deltas: Deltas = defaultdict(lambda: [0] * SUMS)
         rows = [self._priced(CountedAnswer(*row)) for row in select(self._connection, "select * from counted")]
@@ -148,7 +148,7 @@ def _nanodollars(reported: float | None) -> int | None:
 
 
 def _moment(answer: CountedAnswer) -> tuple[bool, int]:
-    """What orders rows by time; those without one come last."""
+    """The sort key of a row's time; rows without a time come last."""
     return answer.time is None, answer.time or 0
 
 

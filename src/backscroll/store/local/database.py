@@ -34,7 +34,7 @@ class RowReader(Protocol):
 
 
 class RowsFileState(Enum):
-    """What a file of rows is to this version."""
+    """Whether this version can use a file of rows."""
 
     MISSING = auto()
     OURS = auto()
@@ -92,7 +92,7 @@ def _is_first_page_damaged(path: Path) -> bool:
 
 
 def remove(path: Path) -> None:
-    """Remove a file with what SQLite put beside it."""
+    """Remove a database file with its journal files."""
     for name in (path, Path(f"{path}-wal"), Path(f"{path}-shm"), Path(f"{path}-journal")):
         name.unlink(missing_ok=True)
 
@@ -175,7 +175,7 @@ def snapshot(connection: apsw.Connection) -> Iterator[None]:
 
 @contextmanager
 def limited(connection: apsw.Connection, is_over: Callable[[], bool]) -> Iterator[None]:
-    """Stop whatever runs inside once `is_over` says so."""
+    """Interrupt statements inside the block once `is_over` returns true."""
     connection.set_progress_handler(is_over, 10_000)
     try:
         yield

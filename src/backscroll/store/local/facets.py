@@ -61,7 +61,7 @@ def count_facets(
 
 
 def _within(answer: dict[str, Any]) -> int:
-    """The passages of the range that was asked for; the engine adds one for what is before it."""
+    """The passages in the requested range; the engine adds one for those before it."""
     return sum(int(bucket["doc_count"]) for bucket in answer["buckets"] if bucket["key"] == "in")
 
 

@@ -1,4 +1,4 @@
-"""What the engines' errors mean, told apart in one place.
+"""Map errors of the engines to our own.
 
 Only `DamagedStoreError` says that the index itself is wrong, and only that may lead to a rebuild. A full disk, a lock,
 a limit of the system or a failing device says nothing of what is stored: the index is left as it is.
@@ -24,7 +24,7 @@ Item = TypeVar("Item")
 
 
 def fault_of(error: BaseException) -> BackscrollError | None:
-    """What an error of an engine or of the system means to the user; None for anything else."""
+    """Our error for an error of an engine or of the system; None for any other."""
     if isinstance(error, BackscrollError):
         return error
     if isinstance(error, apsw.Error):
@@ -75,7 +75,7 @@ def guarded_items(method: Callable[Parameters, Iterator[Item]]) -> Callable[Para
 
 
 def why_not_opened(path: Path) -> StorageError | None:
-    """What the system says when it is asked for the file and its folder; SQLite says only that it cannot open it."""
+    """The system's error for the file and its folder; SQLite only says that it cannot open the file."""
     try:
         with path.open("rb"):
             list(path.parent.iterdir())

@@ -1,4 +1,4 @@
-"""The folder of an index: which build of it is in use.
+"""The folder of an index, and its generation in use.
 
     index/
       lock       held by the one process that writes; never removed
@@ -96,7 +96,7 @@ def remove_others(folder: Path, current: Path) -> None:
 
 
 def identity(generation: Path) -> tuple[int, int] | None:
-    """What tells the rows of a generation from others that stand in their place."""
+    """Identifies the rows file of a generation, to notice if it was replaced."""
     try:
         status = (generation / ROWS).stat()
     except OSError:

@@ -32,6 +32,6 @@ class NewIds:
         return self._last_file - number if number < 0 else number
 
     def new_block(self) -> int:
-        """The id of one more passage, behind those of the batch."""
+        """The id of another passage, after those of the batch."""
         self.last_block += 1
         return self.last_block

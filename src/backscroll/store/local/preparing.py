@@ -1,4 +1,4 @@
-"""Prepare many texts in a second process, while this one goes on reading.
+"""Prepare many texts in a second process, while this one continues reading.
 
 Preparing is a sixth of the work of a first update, and all of it is Python: a thread would wait for the one that reads.
 The process is given texts and nothing else, and it is never needed: whatever goes wrong with it, texts are prepared
@@ -40,7 +40,7 @@ class Preparing:
         return self._is_sent
 
     def start(self, texts: Sequence[str]) -> None:
-        """Begin with these texts. What was begun before must be finished."""
+        """Start preparing these texts. The previous ones must be finished."""
         self._texts = texts
         self._is_sent = False
         if self._is_alone or sum(map(len, texts)) < WORTH_A_PROCESS:
@@ -53,7 +53,7 @@ class Preparing:
             self._give_up()
 
     def finish(self) -> list[Prepared]:
-        """What was made of the texts, in their order."""
+        """The prepared texts, in order."""
         texts, self._texts = self._texts, ()
         is_sent, self._is_sent = self._is_sent, False
         if is_sent and self._worker is not None:

@@ -35,12 +35,12 @@ NEAR_CANDIDATES: Final = 50
 BEST: Final = 3
 """How many of its best passages count for a chat."""
 FURTHER_WEIGHT: Final = 0.3
-"""What the second and third best passage count, relative to the best."""
+"""The weights of the second and third best passage, relative to the best."""
 FORM_WEIGHT: Final = 0.7
-"""What another form of a word counts, relative to the word."""
+"""The weight of another form of a word, relative to the word."""
 SIDE_BY_SIDE: Final = 0.7
 NEAR: Final = 0.3
-"""What two neighbouring words add if they are next to each other, and if they are near, relative to the rarer one."""
+"""What two words of the query add if they are adjacent, and if they are near, relative to the rarer one."""
 NEAR_WORDS: Final = 5
 """How many words may be between words that are near each other."""
 SAID: Final = 2.0
@@ -50,7 +50,7 @@ LEAST_SHARE: Final = 0.01
 COVERAGE: Final = 0.25
 """How much the share of the words counts that a chat has."""
 PREFERRED: Final = 1.25
-"""What a chat of the preferred project counts more."""
+"""The factor for a chat of the preferred project."""
 K1: Final = 1.2
 B: Final = 0.75
 """The usual constants of bm25, here for a chat: how soon more matches add no more, and how much its size counts."""
@@ -106,7 +106,7 @@ class Ranking:
         return Candidates(best, 0.0 if are_all else found[-1][0], are_all)
 
     def rank(self, matches: Mapping[int, int], candidates: Candidates, preferred: Collection[int]) -> dict[int, float]:
-        """The chats with candidates, in their order, with their scores; `matches` are the chats that match."""
+        """The chats with candidates, in order of their scores; `matches` are all matching chats."""
         scores = {}
         for chat in candidates.best.keys() & matches.keys():
             best = sorted(candidates.best[chat].values(), reverse=True)[:BEST]

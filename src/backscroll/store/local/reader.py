@@ -30,7 +30,7 @@ MOST_CORRECTED: Final = 5
 
 
 class OpenStore(Protocol):
-    """What a reader needs of the store. It is asked each time: a store may be closed, and opened again."""
+    """What a reader needs from the store. Looked up on each call: a store may be closed and opened again."""
 
     @property
     def connection(self) -> apsw.Connection:
@@ -89,7 +89,7 @@ class LocalReader(ChatPieces):
         after: PagePosition | None = None,
         project: str = "",
     ) -> SearchPage:
-        """The chats that match a query, with their best passages: after so many, or after a position."""
+        """The chats that match a query, with their best passages: after `offset` chats, or after a position."""
         return self._search().run(query, sort=sort, limit=limit, offset=offset, hits=hits, after=after, project=project)
 
     @guarded

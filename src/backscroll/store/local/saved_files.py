@@ -24,7 +24,7 @@ AT_ONCE: Final = 10_000
 
 
 class SavedFiles:
-    """What the tables say of files, to be read."""
+    """Reads the rows of files from the tables."""
 
     def __init__(self, rows: RowReader) -> None:
         self._readable = rows

@@ -1,4 +1,4 @@
-"""Answer a query: all chats that match, in their order, and of one page of them the rows.
+"""Answer a query: rank all matching chats, and read the rows of one page of them.
 
 Which chats match, and how they are ranked, is decided over all matches: a limit only limits what is shown.
 """
@@ -28,7 +28,7 @@ PAGE: Final = 500
 MOST_BY_TIME: Final = (500, 2_000, 8_000)
 """How many passages are read for an order by time, step by step; beyond, the engine finds the time of every chat."""
 FEW_HITS: Final = 4
-"""With so many passages per chat at most, those among the candidates are enough, if there is one."""
+"""Up to this many passages per chat, those among the candidates are enough, if there is one."""
 SPARE: Final = 4
 """How many times more passages are fetched than are shown: resumed sessions repeat them."""
 
@@ -105,7 +105,7 @@ class Search:
     def _ranked(
         self, compiled: CompiledQuery, project: str
     ) -> tuple[Mapping[int, int], Mapping[int, float], Mapping[int, Mapping[int, float]]]:
-        """The chats that match; the best of them with their scores, in their order; and their best passages."""
+        """The matching chats; the best of them in order, with their scores; and their best passages."""
         ranking = Ranking(self._searcher, self._shape, compiled)
         candidates = ranking.candidates()
         is_known = candidates.are_all and not (
@@ -167,7 +167,7 @@ class Search:
         return [number for (number,) in select(self._visible, statement, (array(chats),))]
 
     def _placed(self, found: Any, compiled: CompiledQuery) -> list[tuple[int, int]]:  # noqa: ANN401
-        """Chat and passage of every match; chat 0 for what is not asked about."""
+        """The chat and passage of every match; chat 0 for what is excluded."""
         addresses = [address for _, address in found.hits]
         if not addresses:
             return []
@@ -253,7 +253,7 @@ def matching_chats(searcher: tantivy.Searcher, shape: ChatSizes, compiled: Compi
 
 
 def _first(blocks: Mapping[int, float], most: int) -> dict[int, float]:
-    """The best passages, in their order."""
+    """The best passages, in order."""
     return {block: blocks[block] for block in sorted(blocks, key=lambda block: (-blocks[block], block))[:most]}
 
 
@@ -268,7 +268,7 @@ def _once(blocks: Mapping[int, float], rows: Mapping[int, Hit], *, is_ranked: bo
 
 
 def _up_to(newest: int) -> Engine:
-    """The passages that were there when the first page was asked for."""
+    """The passages that existed when the first page was requested."""
     older = Engine.range_query(SCHEMA, "block", FieldType.Unsigned, upper_bound=newest)
     return Engine.const_score_query(older, 0.0)
 

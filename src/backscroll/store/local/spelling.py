@@ -1,4 +1,4 @@
-"""What a misspelt word was probably meant to be: a word that is in the index, one or two slips away."""
+"""Correct misspelt words: find words of the index that are one or two typing errors away."""
 
 import string
 from collections.abc import Callable, Iterable, Iterator
@@ -14,7 +14,7 @@ SHORTEST: Final = 4
 SHORTEST_KNOWN: Final = 5
 """The same for a word that is in the index, but almost never."""
 NEARLY_UNKNOWN: Final = 2
-"""In so many passages a word may be a slip of the person who typed it."""
+"""A word in at most this many passages may be a typing error."""
 MORE_FREQUENT: Final = 50
 """How many times more frequent the other word must be then."""
 SHORTEST_FAR: Final = 7

@@ -81,7 +81,7 @@ class StatementRunner:
         return self._worker is not None and self._worker.is_running
 
     def close(self) -> None:
-        """End the process, whatever it is doing."""
+        """Stop the process, even during a statement."""
         if self._worker is not None:
             self._worker.kill()
             self._worker = None

@@ -1,4 +1,4 @@
-"""The store of one machine: rows in a SQLite file, words in a text index beside it."""
+"""The store of one machine: rows in a SQLite file, words in a text index next to it."""
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -59,7 +59,7 @@ class LocalStore(OpenIndex):
         return size_of(self.folder)
 
     def problems(self) -> list[str]:
-        """What is wrong with it; empty if it is sound."""
+        """Its problems; empty if it is sound."""
         if not self.exists:
             if not has_any(self.folder):
                 raise NothingFound("there is no index yet", "run backscroll update")
@@ -196,7 +196,7 @@ class LocalStore(OpenIndex):
 
     @guarded
     def use_prices(self, price: AnswerPrice, fingerprint: str) -> None:
-        """Count costs with these prices; what was counted with others is counted anew."""
+        """Count costs with these prices; what was counted with others is counted again."""
         self._price = price
         if self.noted("prices") != fingerprint:
             with transaction(self.connection):

@@ -34,7 +34,7 @@ WEIGHTS: Final = {
     Role.OUTPUT: 1.15,
     Role.OTHER: 1.05,
 }
-"""How much a match counts, by who said it: what the client itself wrote (reminders, lists of skills, hooks) least."""
+"""The weight of a match by role: text from the client itself (reminders, lists of skills, hooks) counts least."""
 ROLE_FACTS: Final = {role: f"role:{role}" for role in Role}
 AGENT_WEIGHT: Final = 0.9
 SEGMENT_FILES: Final = ("fast", "fieldnorm", "idx", "pos", "store", "term")

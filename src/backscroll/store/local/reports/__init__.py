@@ -61,7 +61,7 @@ class LocalReports:
         return None if first is None else report_rows.UsageSpan(first, last)
 
     def reported_costs(self) -> report_rows.ReportedCosts:
-        """What the client wrote down as costs."""
+        """The costs that the client recorded."""
         return self._rows("reported costs", report_rows.ReportedCosts)[0]
 
     def answers(self) -> list[report_rows.AnswerRow]:
@@ -175,7 +175,7 @@ class LocalReports:
         return self._rows("file moments", report_rows.RowTime)
 
     def context_parts(self) -> list[report_rows.ContextPart]:
-        """What chats are made of."""
+        """The contents of chats by kind."""
         return self._rows("context parts", report_rows.ContextPart)
 
     def context_passages(self) -> list[report_rows.ContextPassage]:

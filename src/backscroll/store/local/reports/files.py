@@ -1,4 +1,4 @@
-"""Calls that read or changed a file, each once, with where call and result stand; and the prompts of chats."""
+"""Calls that read or changed a file, each once, with the positions of call and result; and the prompts of chats."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Tokens and money, by whatever one may want to see them by. Sums come from `spent`, single answers from `counted`."""
+"""Tokens and costs, by any dimension. Sums come from `spent`, single answers from `counted`."""
 
 from typing import Final
 
