@@ -21,7 +21,7 @@ from backscroll.library.local import local_library
 from backscroll.library.machine import Machine, read_machine
 from backscroll.settings import Settings
 from backscroll.store.local.database import connect, select
-from backscroll.store.local.faults import told_apart
+from backscroll.store.local.faults import translate_errors
 from backscroll.store.local.store import LocalStore
 from tests.support.homes import session_path, write_home
 
@@ -116,7 +116,7 @@ class Shelf:
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
         """The answer to a statement, checked as for a user, without the process that `Library.sql` starts for it."""
-        with told_apart(), closing(connect(self.generation / "rows.sqlite", write=False)) as connection:
+        with translate_errors(), closing(connect(self.generation / "rows.sqlite", write=False)) as connection:
             return select(connection, statement)
 
     def rebuilt(self) -> "Shelf":

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.errors import UsageError
-from backscroll.query.errors import QueryError, cells, pointed
+from backscroll.query.errors import QueryError, cells, point_at
 from backscroll.query.parse import MAX_DEPTH, MAX_LENGTH, parse
 from backscroll.render.terminal import clean
 from tests.query.texts import query_texts
@@ -123,7 +123,7 @@ def test_of_a_long_query_the_part_around_the_spot_is_shown() -> None:
 @given(st.text(), st.data())
 def test_the_caret_is_never_outside_of_the_line(text: str, data: st.DataObject) -> None:
     spot = data.draw(st.integers(0, len(text)))
-    line, caret = pointed(text, spot).split("\n")
+    line, caret = point_at(text, spot).split("\n")
     assert clean(line) == line
     assert caret.strip() == "^"
     assert 4 <= caret.index("^") <= cells(line)

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from backscroll.records.decode import Problem, decode_line, fields_of
-from backscroll.redaction.patterns import compiled
+from backscroll.redaction.patterns import compile_pattern
 from backscroll.redaction.redactor import MAYBE_UNSEEN, UNSEEN, Redactor, redact, redacted_value, usual_rules
 from backscroll.redaction.rules import RULES, VERSION
 from backscroll.render.terminal import clean
@@ -169,13 +169,13 @@ def test_what_is_not_seen_inside_a_secret_does_not_save_it(plant: Planted, at: i
 @given(st.text())
 def test_the_quick_look_for_what_is_not_seen_misses_nothing(text: str) -> None:
     if UNSEEN.search(text):
-        assert compiled(MAYBE_UNSEEN).search(text.encode("utf-8", "surrogatepass"))
+        assert compile_pattern(MAYBE_UNSEEN).search(text.encode("utf-8", "surrogatepass"))
 
 
 def test_the_quick_look_finds_every_character_that_is_not_seen() -> None:
     for character in map(chr, range(0x110000)):
         if UNSEEN.search(character):
-            assert compiled(MAYBE_UNSEEN).search(character.encode("utf-8", "surrogatepass")), repr(character)
+            assert compile_pattern(MAYBE_UNSEEN).search(character.encode("utf-8", "surrogatepass")), repr(character)
 
 
 def test_emails_are_hidden_only_where_that_is_asked_for() -> None:
@@ -204,7 +204,7 @@ def test_the_rules_are_such_as_take_time_in_proportion_to_the_text() -> None:
     for rule in RULES:
         assert rule.hints
         for pattern in rule.patterns:
-            assert compiled(pattern).groups <= 1, pattern
+            assert compile_pattern(pattern).groups <= 1, pattern
 
 
 @pytest.mark.parametrize(

@@ -172,7 +172,7 @@ class Chat(Item):
         """The words of the command that goes on with it; NothingFound where Claude Code has deleted it."""
         from backscroll.library.chats.resume import resume_of
 
-        library = self._library._asked()
+        library = self._library._require_open()
         return resume_of(library, library.find(self.id)).command
 
     def to_markdown(

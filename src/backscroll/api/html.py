@@ -29,7 +29,7 @@ def text(value: str) -> str:
     return escape(cleaned if len(cleaned) <= LONGEST else cleaned[: LONGEST - 1] + "…")
 
 
-def marked(value: str, highlights: Iterable[tuple[int, int]]) -> str:
+def highlight_html(value: str, highlights: Iterable[tuple[int, int]]) -> str:
     """A text as HTML with some pieces of it marked."""
     pieces = highlighted(_Excerpt(value, tuple(highlights)))
     return "".join(f"<mark>{escape(piece)}</mark>" if kind == "match" else escape(piece) for kind, piece in pieces)

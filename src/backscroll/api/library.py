@@ -49,13 +49,13 @@ class Library:
         """The chats that a query accepts by its fields, and by its words in their titles."""
         if limit is not None:
             _check("limit", limit)
-        return Chats(chat_of(self, stored) for stored in self._asked().chats(query, limit=limit, sort=sort))
+        return Chats(chat_of(self, stored) for stored in self._require_open().chats(query, limit=limit, sort=sort))
 
     def chat(self, name: str) -> Chat:
         """The chat that this is the id of, or of a session, message or agent in it; the beginning is enough."""
         if not name:
             raise UsageError("a chat has no empty id", "chats() lists them all")
-        return chat_of(self, self._asked().find(name))
+        return chat_of(self, self._require_open().find(name))
 
     def search(self, query: str, limit: int = 20, offset: int = 0, sort: str = "relevance", hits: int = 3) -> Results:
         """The passages that answer a query: `hits` of each chat, of at most `limit` chats, after the first `offset`."""
@@ -63,17 +63,17 @@ class Library:
             _check(name, value)
         if not query.strip():
             raise UsageError("nothing to search for", "chats() lists them all")
-        return results_of(self, self._asked().search(query, limit=limit, offset=offset, sort=sort, hits=hits))
+        return results_of(self, self._require_open().search(query, limit=limit, offset=offset, sort=sort, hits=hits))
 
     def sql(self, statement: str, limit: int = 100_000, seconds: float = 10.0) -> Table:
         """Run a statement that only reads, for at most so long; `backscroll sql --schema` describes the views."""
         _check("limit", limit)
-        found = self._asked().sql(statement, limit=limit, seconds=seconds)
+        found = self._require_open().sql(statement, limit=limit, seconds=seconds)
         return Table(found.columns, found.rows, is_cut=found.is_cut)
 
     def update(self) -> None:
         """Bring it up to date. While another process does so, what is there must do."""
-        library = self._asked()
+        library = self._require_open()
         try:
             done = library.refresh(with_text=True)
         except (OSError, StorageError) as error:
@@ -102,7 +102,7 @@ class Library:
     def __repr__(self) -> str:
         return f"<Library: {self._settings.library}{' (closed)' if self._core is None else ''}>"
 
-    def _asked(self) -> Answering:
+    def _require_open(self) -> Answering:
         """What answers; an error once this is closed."""
         if self._core is None:
             raise UsageError("this library was closed", "open it again with backscroll.open()")
@@ -110,7 +110,7 @@ class Library:
 
     def _opened(self, name: str, *, with_records: bool) -> OpenedChat:
         """A chat to be read. Only the last one is kept: they can be large."""
-        library = self._asked()
+        library = self._require_open()
         if self._last is None or self._last[0] != name or (with_records and not self._last[1]):
             self._last = None
             # By its id: another process may have given it another key.

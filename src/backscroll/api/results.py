@@ -67,12 +67,12 @@ class Passage(InChat):
 
     def text(self) -> str:
         """The full text, read from its source."""
-        return self._library._asked().text(self._hit)
+        return self._library._require_open().text(self._hit)
 
     def _html(self, name: str) -> str:
-        from backscroll.api.html import marked
+        from backscroll.api.html import highlight_html
 
-        return marked(self.snippet, self.highlights) if name == "snippet" else Item._html(self, name)
+        return highlight_html(self.snippet, self.highlights) if name == "snippet" else Item._html(self, name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,13 +42,13 @@ def command(watching: bool) -> None:
             "unreadable": [{"file": str(item.path), "reason": item.reason} for item in done.unreadable],
         })  # fmt: skip
     elif not request.quiet:
-        write_note(_said(done.files, done.size, done.gone))
+        write_note(_keep_summary(done.files, done.size, done.gone))
     for item in done.unreadable:
         write_note(f"cannot be read: {clean_line(str(item.path))}: {clean_line(item.reason)}")
     if watching:
         for more in keep_watching(settings, homes):
             if not request.quiet:
-                write_note(_said(more.files, more.size, more.gone))
+                write_note(_keep_summary(more.files, more.size, more.gone))
     if done.unreadable:
         count = plural(len(done.unreadable), "file")
         raise BackscrollError(
@@ -56,7 +56,7 @@ def command(watching: bool) -> None:
         )
 
 
-def _said(files: int, new: int, gone: int) -> str:
+def _keep_summary(files: int, new: int, gone: int) -> str:
     if not files and not gone:
         return "nothing new: everything is archived"
     left = f"; {plural(gone, 'file')} deleted by Claude Code; kept in the archive" if gone else ""

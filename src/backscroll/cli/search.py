@@ -111,7 +111,7 @@ def command(
     query = " ".join(words)
     missing = no_history_for(request)
     if saved is not None:
-        query = f"{_remembered(library, saved)} {query}".strip()
+        query = f"{_saved_search(library, saved)} {query}".strip()
     for name in reversed(FIELDS):
         if value := fields[name]:
             query = with_field(query, name, value)
@@ -185,7 +185,7 @@ class LineStyle:
     def __call__(self, kind: str, text: str, path: str) -> str:
         if kind == "id":
             text = click.style(text, fg="cyan")
-            return f"\x1b]8;;file://{_quoted(path)}\x1b\\{text}\x1b]8;;\x1b\\" if self._links and path else text
+            return f"\x1b]8;;file://{_quote_path(path)}\x1b\\{text}\x1b]8;;\x1b\\" if self._links and path else text
         if kind == "match":
             return click.style(text, fg="yellow", bold=True)
         if kind == "title":
@@ -193,7 +193,7 @@ class LineStyle:
         return click.style(text, dim=True) if kind in ("dim", "label") else text
 
 
-def _quoted(path: str) -> str:
+def _quote_path(path: str) -> str:
     from urllib.parse import quote
 
     return quote(path, errors="surrogateescape")
@@ -231,7 +231,7 @@ def _suggestion(library: "Library", found: "SearchResults") -> str:
     return "try fewer or other words, or part of one with a *"
 
 
-def _remembered(library: "Library", name: str) -> str:
+def _saved_search(library: "Library", name: str) -> str:
     searches = library.marks.searches
     if name not in searches:
         known = ", ".join(sorted(searches)) or "none yet"

@@ -49,9 +49,9 @@ def versions(touches: Iterable[FileAccess]) -> Iterator[FileVersion]:
                 yield _version(touch, content, before, True, FOUND, keep_counts=False)
             content, certain = before, True
         if touch.tool in READING_TOOLS or not touch.tool:
-            seen = _seen(touch, content, certain)
+            seen = _version_from_read(touch, content, certain)
         else:
-            seen = _changed(touch, content, certain)
+            seen = _version_from_edit(touch, content, certain)
         if seen is None:
             continue
         fresh, certain, basis = seen
@@ -89,7 +89,7 @@ def apply_hunks(text: str, hunks: Iterable[Hunk]) -> str | None:
     return "\n".join(lines)
 
 
-def _seen(touch: FileAccess, content: str | None, certain: bool) -> tuple[str | None, bool, str] | None:
+def _version_from_read(touch: FileAccess, content: str | None, certain: bool) -> tuple[str | None, bool, str] | None:
     """The new version that a read shows, if any."""
     got = touch.got
     if got.content is None:
@@ -110,7 +110,7 @@ def _seen(touch: FileAccess, content: str | None, certain: bool) -> tuple[str | 
     return None
 
 
-def _changed(touch: FileAccess, content: str | None, certain: bool) -> tuple[str | None, bool, str]:
+def _version_from_edit(touch: FileAccess, content: str | None, certain: bool) -> tuple[str | None, bool, str]:
     """The version that an edit makes."""
     asked, got = touch.asked, touch.got
     if touch.tool == "Write":

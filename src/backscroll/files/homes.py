@@ -29,11 +29,11 @@ def find_homes(named: Sequence[Path] = (), environment: Mapping[str, str] = os.e
     if not named:
         configured = environment.get("CLAUDE_CONFIG_DIR")
         named = [Path(configured) if configured else Path.home() / ".claude"]
-    homes = {Home(Path(os.path.realpath(_expanded(path)))): None for path in named}
+    homes = {Home(Path(os.path.realpath(_expand(path)))): None for path in named}
     return list(homes)  # each once, in the order given
 
 
-def _expanded(path: Path) -> Path:
+def _expand(path: Path) -> Path:
     try:
         return path.expanduser()
     except RuntimeError:  # ~name of an unknown user: treat it as a plain name

@@ -38,7 +38,7 @@ class AccessKeys:
         self.secret = secret or secrets.token_urlsafe(32)
         self.token = token or secrets.token_urlsafe(32)
         self.is_chosen = token is not None
-        self.cookie = self._made("cookie", "")
+        self.cookie = self._sign("cookie", "")
         """The value of the cookie."""
         self._used: set[str] = set()
         self._lock = threading.Lock()
@@ -46,12 +46,12 @@ class AccessKeys:
     def new_code(self) -> str:
         """A new one-time code."""
         nonce = secrets.token_urlsafe(16)
-        return nonce + self._made("link", nonce)
+        return nonce + self._sign("link", nonce)
 
     def is_code(self, code: str) -> bool:
         """Whether a code is genuine, used or not."""
         nonce = code[:NONCE]
-        return _same(code, nonce + self._made("link", nonce))
+        return _same(code, nonce + self._sign("link", nonce))
 
     def take(self, code: str) -> bool:
         """Use up a code; False if it is invalid or was used before."""
@@ -73,13 +73,13 @@ class AccessKeys:
 
     def fingerprint(self, token: str) -> str:
         """Identifies a token without revealing it."""
-        return self._made("token", token)
+        return self._sign("token", token)
 
     def proof(self, challenge: str) -> str:
         """The answer to a challenge, which proves knowledge of the secret."""
-        return self._made("proof", challenge)
+        return self._sign("proof", challenge)
 
-    def _made(self, kind: str, text: str) -> str:
+    def _sign(self, kind: str, text: str) -> str:
         return hmac.new(self.secret.encode(), f"{kind}:{text}".encode(errors="replace"), sha256).hexdigest()
 
 

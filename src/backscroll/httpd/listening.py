@@ -16,7 +16,7 @@ BACKLOG: Final = 1024
 
 def listen(host: str, ports: Sequence[int]) -> socket.socket:
     """A socket on the first free port of these; 0 is any port."""
-    family, address = _resolved(host)
+    family, address = _resolve(host)
     for port in ports:
         # With its protocol named, asyncio turns off Nagle's algorithm, which would delay small answers by 40 ms.
         listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -59,7 +59,7 @@ def in_url(host: str) -> str:
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
-def _resolved(host: str) -> tuple[socket.AddressFamily, str]:
+def _resolve(host: str) -> tuple[socket.AddressFamily, str]:
     try:
         found = socket.getaddrinfo(host.strip("[]"), None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:

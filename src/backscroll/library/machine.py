@@ -44,7 +44,7 @@ def host_name() -> str:
 
 def read_machine(library: Path) -> Machine:
     """This machine, without writing anything: from the library, or as it would be recorded."""
-    return _read(library) or _proposed(library)
+    return _read(library) or _propose_machine(library)
 
 
 def ensure_machine(library: Path) -> Machine:
@@ -57,7 +57,7 @@ def ensure_machine(library: Path) -> Machine:
     with FileLock(library / "machine.lock", busy, "try again", wait=LOCK_SECONDS):
         found = _read(library)
         if found is None:
-            found = _proposed(library)
+            found = _propose_machine(library)
             write_machine(library, found)
     return found
 
@@ -96,7 +96,7 @@ def _sum(machine: Machine) -> str:
     return hashlib.sha256(msgspec.json.encode(machine)).hexdigest()[:16]
 
 
-def _proposed(library: Path) -> Machine:
+def _propose_machine(library: Path) -> Machine:
     """The machine in the archive, or a new id, which stays the same while this process runs."""
     if library in PROPOSED:
         return PROPOSED[library]

@@ -79,10 +79,10 @@ class RequestHandlers:
         try:
             made = plain_of(await self._ask(context, answer))
         except BackscrollError as error:
-            return _refused(f"{error.message}\nnext: {error.hint}")
+            return _error_result(f"{error.message}\nnext: {error.hint}")
         except Exception:
             log.exception("%s failed", tool.name)
-            return _refused(f"{tool.name} failed\nnext: run backscroll doctor, and see the server's log")
+            return _error_result(f"{tool.name} failed\nnext: run backscroll doctor, and see the server's log")
         return types.CallToolResult(content=[types.TextContent(text=text_of(made))], structured_content=made)
 
     async def _list_resources(self, context: Context, _: Page) -> types.ListResourcesResult:
@@ -153,7 +153,7 @@ def folder_of(root: str) -> str | None:
     return unquote(parts.path) or None if parts.scheme == "file" else None
 
 
-def _refused(text: str) -> types.CallToolResult:
+def _error_result(text: str) -> types.CallToolResult:
     """An error and the next step, on few lines, without anything that looks like a frame."""
     lines = [one_line(line, 300) for line in text.split("\n")[:4]]
     return types.CallToolResult(content=[types.TextContent(text="\n".join(lines))], is_error=True)

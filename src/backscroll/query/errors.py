@@ -15,13 +15,13 @@ class QueryError(UsageError):
     """A query that was not understood: `problem` says what is wrong, at `start` of `query`; the message shows it."""
 
     def __init__(self, problem: str, query: str, start: int, hint: str) -> None:
-        super().__init__(f"{problem}\n{pointed(query, start)}", hint)
+        super().__init__(f"{problem}\n{point_at(query, start)}", hint)
         self.problem = problem
         self.query = query
         self.start = start
 
 
-def pointed(text: str, spot: int) -> str:
+def point_at(text: str, spot: int) -> str:
     """The text around a spot, on one line, and below it a caret under the spot."""
     start, end = max(0, spot - BEFORE), min(len(text), spot + AFTER)
     before = (CUT if start else "") + visible(text[start:spot])

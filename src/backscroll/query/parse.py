@@ -18,7 +18,7 @@ from typing import Final
 from backscroll.query.errors import QueryError
 from backscroll.query.fields import BY_NAME, FieldInfo, meant_field
 from backscroll.query.flags import flag_at
-from backscroll.query.patterns import find_fault, pattern_end, unescaped
+from backscroll.query.patterns import find_fault, pattern_end, unescape_slashes
 from backscroll.query.tree import (
     All,
     Field,
@@ -165,7 +165,7 @@ class _Parser:
         pattern = self.text[start + 1 : end - 1]
         if fault := find_fault(pattern):
             raise self.error(fault.problem, min(start + 1 + fault.position, end - 1), fault.hint)
-        return Regex(unescaped(pattern), start, end)
+        return Regex(unescape_slashes(pattern), start, end)
 
     def check_name(self, name: re.Match[str]) -> None:
         """A misspelt field name is an error; any other word with a colon is a plain word."""

@@ -39,12 +39,12 @@ def stays_a_word(word: str) -> bool:
     return closing is not None and not ENDED.match(word, closing + 1)
 
 
-def unescaped(pattern: str) -> str:
+def unescape_slashes(pattern: str) -> str:
     """The pattern with its slashes as they are."""
     return PAIR.sub(lambda pair: "/" if pair[0] == "\\/" else pair[0], pattern)
 
 
-def escaped(pattern: str) -> str:
+def escape_slashes(pattern: str) -> str:
     """The inverse: the pattern as written between slashes."""
     return PAIR.sub(lambda pair: "\\/" if pair[0] == "/" else pair[0], pattern)
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from backscroll.query.fields import BY_NAME
 from backscroll.query.parse import OPERATORS, parse
-from backscroll.query.patterns import escaped, stays_a_word
+from backscroll.query.patterns import escape_slashes, stays_a_word
 from backscroll.query.tree import All, Either, Field, Not, Part, Phrase, Query, Regex, Word
 from backscroll.query.values import number_text
 
@@ -18,7 +18,7 @@ def write(query: Query) -> str:
 
 def field_text(name: str, value: str) -> str:
     """The field as written in a query, with quotation marks where needed."""
-    return f"{name}:{value if BARE.fullmatch(value) else _quoted(value)}"
+    return f"{name}:{value if BARE.fullmatch(value) else _quote(value)}"
 
 
 def with_field(text: str, name: str, value: str) -> str:
@@ -58,9 +58,9 @@ def _term(part: Part, *, negated: bool = False) -> str:
         case Word():
             return _word(part, negated=negated)
         case Phrase(text):
-            return _quoted(text)
+            return _quote(text)
         case Regex(pattern):
-            return f"/{escaped(pattern)}/"
+            return f"/{escape_slashes(pattern)}/"
         case Field():
             return field_text(part.name, part.typed or _value(part))
 
@@ -92,7 +92,7 @@ def _value(part: Field) -> str:
     return ("" if part.comparison == "=" else part.comparison) + number_text(part.value)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return '"' + re.sub(r'(["\\])', r"\\\1", text) + '"'
 
 

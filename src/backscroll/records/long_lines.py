@@ -51,7 +51,7 @@ def cut_strings(pieces: Iterable[bytes]) -> Iterator[bytes]:
             size += end - at
             at = end
             if end < len(piece):
-                yield _shortened(kept, size) + b'"'
+                yield _shorten(kept, size) + b'"'
                 inside = False
                 at += 1
     if inside:
@@ -71,7 +71,7 @@ def _end_of_string(piece: bytes, begin: int, escaped: bool) -> tuple[int, bool]:
         at = quote + 1
 
 
-def _shortened(kept: bytearray, size: int) -> bytes:
+def _shorten(kept: bytearray, size: int) -> bytes:
     if size == len(kept):
         return bytes(kept)
     whole = WHOLE_ESCAPES.match(kept)

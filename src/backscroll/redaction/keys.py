@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from backscroll.redaction.patterns import compiled
+from backscroll.redaction.patterns import compile_pattern
 
 LONGEST: Final = 64 * 1024
 MATERIAL: Final = r"[A-Za-z0-9+/=]{24,}"
@@ -31,8 +31,8 @@ PUTTY_SUM: Final = r"Private-MAC: ?([0-9a-f]{40,})"
 def key_end(data: bytes, begin: int) -> int:
     """The end of the key whose first line ends at `begin`; `begin` itself if no key follows."""
     end = min(len(data), begin + LONGEST)
-    following = compiled(NEXT).search(data, begin, end)
+    following = compile_pattern(NEXT).search(data, begin, end)
     if following is not None and following[1] == b"END":
-        return following.end() if compiled(MATERIAL).search(data, begin, following.start()) else begin
-    body = compiled(BODY).match(data, begin, following.start() if following is not None else end)
-    return body.end() if body is not None and compiled(MATERIAL).search(body[0]) else begin
+        return following.end() if compile_pattern(MATERIAL).search(data, begin, following.start()) else begin
+    body = compile_pattern(BODY).match(data, begin, following.start() if following is not None else end)
+    return body.end() if body is not None and compile_pattern(MATERIAL).search(body[0]) else begin

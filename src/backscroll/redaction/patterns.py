@@ -6,7 +6,7 @@ from typing import Any
 
 
 @cache
-def compiled(pattern: str) -> Any:  # noqa: ANN401 - re2 has no types
+def compile_pattern(pattern: str) -> Any:  # noqa: ANN401 - re2 has no types
     """The expression, to be run over bytes."""
     import re2  # costs 10 ms
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from backscroll.redaction.checks import is_drawn, is_phrase
 from backscroll.redaction.names import CHOSEN_FIELD, FIELD, HIDDEN_FIELD, PUBLIC
-from backscroll.redaction.patterns import AnyOf, compiled
+from backscroll.redaction.patterns import AnyOf, compile_pattern
 from backscroll.redaction.pictures import without_metadata
 from backscroll.redaction.rules import RULES, Rule
 from backscroll.redaction.wraps import broken_tokens, pieces_below
@@ -83,7 +83,7 @@ class Redactor:
                     self._clean.clear()
                 self._clean.add(text)
             return hidden
-        if compiled(MAYBE_UNSEEN).search(data) is not None and UNSEEN.search(text):
+        if compile_pattern(MAYBE_UNSEEN).search(data) is not None and UNSEEN.search(text):
             plain = UNSEEN.sub("", text)
             hidden = self._hide(plain, plain.encode("utf-8", "surrogatepass"))
             if hidden is not plain:
@@ -161,13 +161,13 @@ class Redactor:
                 if rule.prefixes and (b"\n" in data or b"\\n" in data):
                     data, masks = self._apply(rule, broken_tokens(rule, data), data, masks)
                 for pattern in rule.patterns:
-                    data, masks = self._apply(rule, _found(rule, pattern, data), data, masks)
+                    data, masks = self._apply(rule, _find_secrets(rule, pattern, data), data, masks)
             if size == (len(data), len(masks)):
                 break
             found = self._hints.found(data)
         if before == (len(masks), len(data)):
             return text
-        return _joined(data.split(HIDDEN), masks)
+        return _join_masked(data.split(HIDDEN), masks)
 
     def _apply(
         self, rule: Rule, spans: Iterable[tuple[int, int]], data: bytes, masks: list[str]
@@ -189,9 +189,9 @@ class Redactor:
         return b"".join([*pieces, data[done:]]), kept + masks[used:]
 
 
-def _found(rule: Rule, pattern: str, data: bytes) -> Iterator[tuple[int, int]]:
+def _find_secrets(rule: Rule, pattern: str, data: bytes) -> Iterator[tuple[int, int]]:
     """The places of the secrets that a pattern finds, in order."""
-    expression = compiled(pattern)
+    expression = compile_pattern(pattern)
     group = 1 if expression.groups else 0
     at = 0
     while (match := expression.search(data, at)) is not None:
@@ -213,7 +213,7 @@ def _found(rule: Rule, pattern: str, data: bytes) -> Iterator[tuple[int, int]]:
         at = max(end, at + 1)
 
 
-def _joined(pieces: list[bytes], masks: list[str]) -> str:
+def _join_masked(pieces: list[bytes], masks: list[str]) -> str:
     texts = [piece.decode("utf-8", "surrogatepass") for piece in pieces]
     return texts[0] + "".join(mask + text for mask, text in zip(masks, texts[1:], strict=True))
 

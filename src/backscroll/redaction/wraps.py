@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from backscroll.redaction.checks import looks_drawn
-from backscroll.redaction.patterns import compiled
+from backscroll.redaction.patterns import compile_pattern
 from backscroll.redaction.rule import Rule
 
 NARROWEST: Final = 40
@@ -28,7 +28,7 @@ def edge(prefixes: tuple[str, ...]) -> str:
 def broken_tokens(rule: Rule, data: bytes) -> Iterator[Span]:
     """Where tokens with a known prefix continue on the next lines."""
     done = 0
-    for match in compiled(edge(rule.prefixes)).finditer(data):
+    for match in compile_pattern(edge(rule.prefixes)).finditer(data):
         start, end = match.span(1)
         pieces = pieces_below(data, start, end) if start >= done else []
         if not pieces:
@@ -36,7 +36,7 @@ def broken_tokens(rule: Rule, data: bytes) -> Iterator[Span]:
         first = max(done, start - 1)
         window = data[first:end] + b"".join(data[begin:stop] for begin, stop in pieces)
         for pattern in rule.patterns:
-            expression = compiled(pattern)
+            expression = compile_pattern(pattern)
             found = expression.search(window)
             if found is None:
                 continue
@@ -52,12 +52,12 @@ def pieces_below(data: bytes, start: int, end: int) -> list[Span]:
     pieces: list[Span] = []
     width = end - _line_begin(data, start, max(0, end - WIDEST - 1))
     while NARROWEST <= width <= WIDEST and len(pieces) < MOST_LINES:
-        match = compiled(NEXT_LINE).match(data, end)
+        match = compile_pattern(NEXT_LINE).match(data, end)
         if match is None:
             break
         begin, stop = match.span(2)
         limit = match.end(1) + width + 1
-        following = compiled(LINE_END).search(data, stop, limit + 3) if stop < limit else None
+        following = compile_pattern(LINE_END).search(data, stop, limit + 3) if stop < limit else None
         line_end = following.start() if following is not None else len(data)
         if line_end >= limit or data[stop : stop + 1] not in AFTER or not looks_drawn(data[begin:stop]):
             break

@@ -31,7 +31,7 @@ def _piece(part: ChatPart) -> str:
     if part.kind == "note":
         words = ": ".join(word for word in (title, text.strip()) if word)
         return f"*{words}*" if "\n" not in words else f"*{title}*\n\n{text.strip()}"
-    return _fenced(text, "diff" if part.kind == "diff" else "")
+    return _fence(text, "diff" if part.kind == "diff" else "")
 
 
 def _head(text: str) -> str:
@@ -42,7 +42,7 @@ def _is_long(text: str) -> bool:
     return "\n" in text.strip() or len(text) > 120
 
 
-def _fenced(text: str, language: str) -> str:
+def _fence(text: str, language: str) -> str:
     """The text in a fence that nothing in it can end."""
     longest = max((len(run) for run in FENCE.findall(text)), default=0)
     fence = "`" * max(3, longest + 1)

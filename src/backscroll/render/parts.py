@@ -40,7 +40,7 @@ def parts_of(messages: Iterable[Message], choice: PartFilter) -> Iterator[ChatPa
         if message.kind is RowKind.ANSWER or (message.kind is RowKind.API_ERROR and message.blocks):
             yield from _answer(message, choice)
         else:
-            yield from _said(message, choice)
+            yield from _message_parts(message, choice)
 
 
 def call_title(call: ToolCall) -> str:
@@ -105,7 +105,7 @@ def _call(call: ToolCall, choice: PartFilter) -> Iterator[ChatPart]:
         yield ChatPart("output", _first_line(output), title=str(call.state))
 
 
-def _said(message: Message, choice: PartFilter) -> Iterator[ChatPart]:
+def _message_parts(message: Message, choice: PartFilter) -> Iterator[ChatPart]:
     kind, text = message.kind, message.text
     pictures = "".join(f"\n{_block_name(block)}" for block in message.blocks)
     if kind in (RowKind.PROMPT, RowKind.QUEUED, RowKind.COMMAND):

@@ -33,11 +33,11 @@ def pretty(parts: Iterable[ChatPart], width: int, *, color: bool = True) -> Iter
         console = Console(
             file=page, width=width, force_terminal=color, no_color=not color, highlight=False, markup=False
         )
-        console.print(_shown(part))
+        console.print(_render_part(part))
         yield for_terminal(page.getvalue())
 
 
-def _shown(part: ChatPart) -> RenderableType:
+def _render_part(part: ChatPart) -> RenderableType:
     title, text = clean_line(part.title), clean(part.text)
     if part.kind == "prompt":
         mark = f"❯ ({title}) " if title else "❯ "

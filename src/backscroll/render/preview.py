@@ -33,7 +33,7 @@ def preview_of(
         yield from wrapped([("match", clean_line(mark))], width, 3)
     for title, parts in (
         ("found", (wrapped(match, width, 5) for match in dict.fromkeys(map(tuple, matches)))),
-        ("conversation", (_said(item, width) for item in said)),
+        ("conversation", (_message_lines(item, width) for item in said)),
     ):
         for number, lines in enumerate(parts):
             yield ()
@@ -42,7 +42,7 @@ def preview_of(
             yield from lines
 
 
-def _said(item: PreviewMessage, width: int) -> Iterator[Line]:
+def _message_lines(item: PreviewMessage, width: int) -> Iterator[Line]:
     look, mark = ("prompt", "❯ ") if item.is_prompt else ("plain", "")
     lines = [
         line for text in clean(item.text).splitlines() for line in wrapped([(look, text.expandtabs(4))], width - 2)

@@ -41,7 +41,7 @@ def recalled_text(recall: Any) -> str:  # noqa: ANN401 - of the library, which t
     """The answer to a question."""
     lines = [NOTE, ""] if recall.passages else []
     for number, passage in enumerate(recall.passages, start=1):
-        lines += [f"[{number}] {citation(passage.source)}", *quoted(passage.text), ""]
+        lines += [f"[{number}] {citation(passage.source)}", *quote_lines(passage.text), ""]
     if not recall.passages:
         lines.append("no results")
     if recall.hint:
@@ -58,7 +58,7 @@ def citation(source: CitedSource) -> str:
     return f"{when} {project or '/'}, {title} ({clean_line(role)}) {_id(source.chat)}/{_id(source.message)}"
 
 
-def quoted(text: str) -> Iterable[str]:
+def quote_lines(text: str) -> Iterable[str]:
     """The lines of a text as a quotation."""
     return [f"{QUOTED}{line}".rstrip() for line in clean(text).split("\n")]
 

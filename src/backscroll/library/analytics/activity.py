@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from backscroll.library.analytics.moments import local
-from backscroll.library.analytics.prompts import typed
+from backscroll.library.analytics.prompts import count_prompts
 from backscroll.library.analytics.reports import Report, ReportRequest
 from backscroll.library.analytics.wording import count
 from backscroll.library.library import Library
@@ -20,7 +20,7 @@ HOURS: Final = tuple(f"{hour:02}" for hour in range(24))
 
 def activity(library: Library, asked: ReportRequest, today: date) -> Report:
     """Prompts by weekday and hour."""
-    found = typed(library, asked)
+    found = count_prompts(library, asked)
     whens = [local(asked, time) for time in found.times]
     cells = Counter((when.weekday(), when.hour) for when in whens)
     days = Counter(when.date() for when in whens)

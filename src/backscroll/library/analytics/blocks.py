@@ -73,7 +73,12 @@ def blocks(library: Library, asked: ReportRequest, now: datetime, *, active: boo
     if total.sums.unpriced:
         notes.append(f"no known price for {count(total.sums.unpriced, 'answer')}: tokens are included, cost is not")
     rows = [
-        (_told(asked, window.start), _told(asked, window.end), *window.sums.row(), ", ".join(sorted(window.models)))
+        (
+            _format_time(asked, window.start),
+            _format_time(asked, window.end),
+            *window.sums.row(),
+            ", ".join(sorted(window.models)),
+        )
         for window in shown
     ]
     return Report(COLUMNS, rows, facts, notes, bar="cost_microdollars")
@@ -126,10 +131,10 @@ def _burning(library: Library, asked: ReportRequest, window: LimitWindow, now: d
     left = max(0.0, (window.end - at) / 60e6)
     tokens, cost = window.sums.sums.tokens, microdollars(window.sums.sums.cost)
     return {
-        "start": _told(asked, window.start),
-        "end": _told(asked, window.end),
-        "first_answer": _told(asked, first, "%Y-%m-%d %H:%M:%S"),
-        "last_answer": _told(asked, last, "%Y-%m-%d %H:%M:%S"),
+        "start": _format_time(asked, window.start),
+        "end": _format_time(asked, window.end),
+        "first_answer": _format_time(asked, first, "%Y-%m-%d %H:%M:%S"),
+        "last_answer": _format_time(asked, last, "%Y-%m-%d %H:%M:%S"),
         "minutes_used": round(minutes, 1),
         "minutes_left": round(left, 1),
         "tokens": tokens,
@@ -141,5 +146,5 @@ def _burning(library: Library, asked: ReportRequest, window: LimitWindow, now: d
     }
 
 
-def _told(asked: ReportRequest, time: int, shape: str = "%Y-%m-%d %H:%M") -> str:
+def _format_time(asked: ReportRequest, time: int, shape: str = "%Y-%m-%d %H:%M") -> str:
     return asked.local(EPOCH + timedelta(microseconds=time)).strftime(shape)

@@ -29,7 +29,7 @@ def threads_of(calls: Iterable[ToolCallRow]) -> Iterator[list[ToolCallRow]]:
         yield list(thread)
 
 
-def told(time: int | None) -> str | None:
+def utc_text(time: int | None) -> str | None:
     """A time in machine-readable form."""
     if time is None:
         return None

@@ -6,7 +6,7 @@ from typing import Any
 
 from backscroll.conversation.usage import SYNTHETIC
 from backscroll.library.analytics.moments import SECOND
-from backscroll.library.analytics.prompts import typed
+from backscroll.library.analytics.prompts import count_prompts
 from backscroll.library.analytics.reports import Report, ReportRequest, percentile, reports_about, share
 from backscroll.library.analytics.time import measure
 from backscroll.library.analytics.usage import UsageTotals
@@ -25,7 +25,7 @@ def compare(library: Library, asked: ReportRequest, first: str, second: str, now
         (name, value, measures[1][name], _difference(value, measures[1][name]), _change(value, measures[1][name]))
         for name, value in measures[0].items()
     ]
-    facts = {"sides": [_described(text, one) for text, one in zip((first, second), sides, strict=True)]}
+    facts = {"sides": [_request_as_json(text, one) for text, one in zip((first, second), sides, strict=True)]}
     notes = ["each answer and prompt is counted once; a query selects whole chats"]
     if any(model_of(one.query) for one in sides):
         notes.append("by model: answers, costs and time are of that model only; prompts and calls are of whole chats")
@@ -75,7 +75,7 @@ def _measures(library: Library, asked: ReportRequest) -> dict[str, Any]:
     for row in reports_about(library, asked).usage_by("model"):
         if row.model != SYNTHETIC and (model is None or model in (row.model or "").lower()):
             sums.add(row.sums)
-    said = typed(library, asked)
+    said = count_prompts(library, asked)
     spent = measure(library, asked, model=model).total
     tools = reports_about(library, asked).calls_by_tool()
     calls, failed = sum(row.calls for row in tools), sum(row.failed for row in tools)
@@ -119,7 +119,7 @@ def _change(first: float | None, second: float | None) -> float | None:
     return None if first is None or second is None or not first else second / first - 1
 
 
-def _described(text: str, one: ReportRequest) -> dict[str, Any]:
+def _request_as_json(text: str, one: ReportRequest) -> dict[str, Any]:
     return {
         "asked": text,
         "since": one.since.isoformat() if one.since else None,

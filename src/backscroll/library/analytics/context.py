@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from backscroll.errors import UsageError
 from backscroll.library.analytics.reports import Report, ReportRequest, reports_about, share, top
-from backscroll.library.analytics.touched import of_chat, reading, told
+from backscroll.library.analytics.touched import local_text, of_chat, reading
 from backscroll.library.analytics.wording import count
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.library import Library
@@ -154,7 +154,7 @@ def _by_turn(library: Library, asked: ReportRequest) -> Report:
         here = [one for one in compacted if begin <= (one.time or 0) and (end is None or (one.time or 0) < end)]
         largest = tools[turn].most_common(1)
         rows.append((
-            turn + 1, told(asked, starts[turn]) if turn >= 0 else None, whole,
+            turn + 1, local_text(asked, starts[turn]) if turn >= 0 else None, whole,
             *(share(sizes[turn][part], whole) for part in PARTS), largest[0][0] if largest else None,
             answers[turn].largest, len(here), sum(one.lost for one in here), prompts[turn].text if turn >= 0 else "",
         ))  # fmt: skip

@@ -12,7 +12,7 @@ from typing import Final
 
 from backscroll.conversation.messages import CallState
 from backscroll.conversation.signatures import command_kind
-from backscroll.library.analytics.calls import calls_about, told
+from backscroll.library.analytics.calls import calls_about, utc_text
 from backscroll.library.analytics.reports import Report, ReportRequest, share
 from backscroll.library.analytics.wording import count
 from backscroll.library.indexing.texts import Texts
@@ -76,8 +76,8 @@ class ErrorPattern:
             self.tool,
             len(self.errors),
             len({chat for _, chat, _ in self.errors}),
-            told(times[0]) if times else None,
-            told(times[-1]) if times else None,
+            utc_text(times[0]) if times else None,
+            utc_text(times[-1]) if times else None,
             len(tries),
             solved,
             share(solved, len(self.errors)),

@@ -4,7 +4,7 @@ from collections import defaultdict
 from typing import Any, Final
 
 from backscroll.library.analytics.reports import Report, ReportRequest
-from backscroll.library.analytics.touched import file_calls, reading, result_of, told
+from backscroll.library.analytics.touched import file_calls, local_text, reading, result_of
 from backscroll.library.analytics.wording import count
 from backscroll.library.library import Library
 from backscroll.store.report_rows import FileCallRow
@@ -48,7 +48,7 @@ def _row(asked: ReportRequest, file: str, calls: list[FileCallRow]) -> tuple[Any
     times = [call.time for call in calls if call.time is not None]
     return (
         file, edits, len(done) - edits, len(calls) - len(done), len({call.chat for call in calls}), None, None,
-        told(asked, min(times, default=None)), told(asked, max(times, default=None)),
+        local_text(asked, min(times, default=None)), local_text(asked, max(times, default=None)),
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from backscroll.errors import NothingFound
 from backscroll.library.analytics.activity import streaks
 from backscroll.library.analytics.moments import SECOND, local
-from backscroll.library.analytics.prompts import PromptCounts, typed
+from backscroll.library.analytics.prompts import PromptCounts, count_prompts
 from backscroll.library.analytics.reports import ReportRequest, reports_about
 from backscroll.library.analytics.time import measure
 from backscroll.library.analytics.usage import usage
@@ -30,7 +30,7 @@ def overview(
 ) -> dict[str, Any]:
     """The overview, for programs and people alike; `said` are its prompts, where the caller has them already."""
     today = asked.local(now).date()
-    said = said or typed(library, asked)
+    said = said or count_prompts(library, asked)
     timed = measure(library, asked)
     models, projects = usage(library, asked, "model"), usage(library, asked, "project")
     days = _days_of(said.times, asked)
@@ -89,7 +89,7 @@ def _last_days(library: Library, asked: ReportRequest, now: datetime, prompts: C
     recent = replace(asked, since=now - timedelta(days=DAYS + 1), until=None)
     costs = {row[0]: row[-1] for row in usage(library, recent, "day").rows}
     if asked.since or asked.until:
-        prompts = _days_of(typed(library, recent).times, asked)
+        prompts = _days_of(count_prompts(library, recent).times, asked)
     days = [first + timedelta(days=number) for number in range(DAYS)]
     return [{"day": str(day), "prompts": prompts[day], "cost_microdollars": costs.get(str(day), 0)} for day in days]
 

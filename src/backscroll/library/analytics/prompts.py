@@ -55,7 +55,7 @@ class PromptCounts:
 
 def prompts(library: Library, asked: ReportRequest, by: str = "project") -> Report:
     """The report of prompts."""
-    found = typed(library, asked, by)
+    found = count_prompts(library, asked, by)
     if by == "day":
         names = sorted(found.groups, reverse=True)
     else:
@@ -80,7 +80,7 @@ def prompts(library: Library, asked: ReportRequest, by: str = "project") -> Repo
     return Report((by, *COLUMNS), rows, facts, notes, bar="prompts")
 
 
-def typed(library: Library, asked: ReportRequest, by: str = "project") -> PromptCounts:
+def count_prompts(library: Library, asked: ReportRequest, by: str = "project") -> PromptCounts:
     """All prompts in the period."""
     left_out = LeftOutRows()
     found = PromptCounts(PromptTotals(), defaultdict(PromptTotals), set(), [], 0, 0)

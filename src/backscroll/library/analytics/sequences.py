@@ -5,7 +5,7 @@ from collections import defaultdict
 from itertools import groupby
 from typing import Any, Final
 
-from backscroll.library.analytics.calls import FAILED, calls_about, threads_of, told
+from backscroll.library.analytics.calls import FAILED, calls_about, threads_of, utc_text
 from backscroll.library.analytics.reports import Report, ReportRequest
 from backscroll.library.analytics.wording import count
 from backscroll.library.library import Library
@@ -75,7 +75,7 @@ def loops(library: Library, asked: ReportRequest) -> Report:
     rows = []
     for run in found:
         first, last = run[0], run[-1]
-        times = (told(first.time), told(last.time))
+        times = (utc_text(first.time), utc_text(last.time))
         kind = first.signature or ("denied" if first.state == "denied" else "")
         rows.append((first.name, len(run), *times, first.chat_id, first.agent, first.uuid, first.target, kind))
     columns = ("tool", "count", "first", "last", "chat", "agent", "message", "file", "signature")

@@ -171,8 +171,8 @@ def spend(library: Library, asked: ReportRequest, period: SpendPeriod, only: Spe
     return Spend(
         period,
         only,
-        _summed(current),
-        _summed(earlier),
+        _sum_items(current),
+        _sum_items(earlier),
         {dimension: _groups(dimension, current, earlier, names) for dimension in DIMENSIONS},
         current,
         dict(chats),
@@ -284,7 +284,7 @@ def _groups(
     return sorted(found, key=lambda group: (-group.now.cost, -group.before.cost, -group.now.tokens, group.name))
 
 
-def _summed(items: Iterable[SpentItem]) -> Spending:
+def _sum_items(items: Iterable[SpentItem]) -> Spending:
     total = Spending()
     for item in items:
         total.add(item)

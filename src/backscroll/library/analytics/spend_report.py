@@ -40,7 +40,7 @@ def as_report(found: Spend, by: str, asked: ReportRequest) -> Report:
         columns: tuple[str, ...] = TURN_COLUMNS
         rows: list[tuple[Any, ...]] = [
             (
-                _told(asked, turn.items[0].answer.time), microdollars(turn.cost), share(turn.cost, total),
+                _format_time(asked, turn.items[0].answer.time), microdollars(turn.cost), share(turn.cost, total),
                 len(turn.items), turn.prompt.text if turn.prompt else "", in_words(reasons(turn.items)), turn.chat,
                 turn.prompt.uuid if turn.prompt else None,
             )
@@ -142,6 +142,6 @@ def _span(since: datetime | None, until: datetime | None, asked: ReportRequest) 
     }
 
 
-def _told(asked: ReportRequest, time: int | None) -> str | None:
+def _format_time(asked: ReportRequest, time: int | None) -> str | None:
     when = moment_of(time)
     return f"{asked.local(when):%Y-%m-%d %H:%M}" if when else None

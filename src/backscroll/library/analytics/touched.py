@@ -96,7 +96,7 @@ def of_chat(library: Library, chat: str, asked: ReportRequest | None = None) -> 
     return replace(asked or ReportRequest(), query=library.parse(f'chat:"{chat}"'))
 
 
-def told(asked: ReportRequest, time: int | None) -> str | None:
+def local_text(asked: ReportRequest, time: int | None) -> str | None:
     """Format a time of the store, in the chosen time zone."""
     when = moment_of(time)
     return f"{asked.local(when):%Y-%m-%d %H:%M:%S}" if when else None

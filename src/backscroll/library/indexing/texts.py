@@ -48,7 +48,7 @@ class Texts:
         name = SourceKey.parse(source).path
         if not name.endswith(".jsonl"):
             text = self._bytes(source, start, length).decode("utf-8", "replace")
-            return ESCAPES.sub(_unescaped, text) if name.endswith(".json") else text
+            return ESCAPES.sub(_unescape, text) if name.endswith(".json") else text
         passage = self.passage(source, start, length, number)
         return passage.text() if passage else ""
 
@@ -114,7 +114,7 @@ class Texts:
         return opened.read
 
 
-def _unescaped(found: "re.Match[str]") -> str:
+def _unescape(found: "re.Match[str]") -> str:
     """What an escape in JSON stands for."""
     letter = found[0][1]
     if letter == "u":

@@ -46,7 +46,7 @@ class Evidence:
     """The words of a question, each with the number of chats that have it."""
 
     def __init__(self, question: str, chats: Mapping[Term, int], total: int) -> None:
-        about = _counted(question, chats)
+        about = _topic_words(question, chats)
         counted = about or dict(chats)
         self._weights = {term.text: _weight(count, total) for term, count in counted.items()}
         self._total = sum(self._weights.values())
@@ -199,7 +199,7 @@ def _without(word: str, ending: str) -> str:
     return word.removesuffix(ending) if word.endswith(ending) and len(word) - len(ending) >= least else ""
 
 
-def _counted(question: str, chats: Mapping[Term, int]) -> dict[Term, int]:
+def _topic_words(question: str, chats: Mapping[Term, int]) -> dict[Term, int]:
     """The words that say what a question is about, with the number of chats that have them."""
     named = {word.lower() for word in NAMES.findall(question)}
     is_german = len({word for word in question.lower().split() if word in GERMAN}) >= LEAST_GERMAN

@@ -71,7 +71,7 @@ def find_recall(library: Path, name: str) -> SavedRecall:
 def recalls_with(recalls: Iterable[SavedRecall], words: Sequence[str]) -> list[SavedRecall]:
     """Those that contain all of these words, in any case."""
     wanted = [fold(word) for word in words]
-    return [one for one in recalls if all(word in _searched(one) for word in wanted)]
+    return [one for one in recalls if all(word in _searchable_text(one) for word in wanted)]
 
 
 def save_recall(
@@ -149,7 +149,7 @@ def passages_of_recalls(
     told: list[tuple[float, SavedRecall, tuple[str, ...]]] = []
     total = sum(map(_weight, terms))
     for one in saved_recalls(library) if terms else ():
-        searched = _searched(one)
+        searched = _searchable_text(one)
         has = tuple(term for term in terms if fold(term.text) in searched)
         share = sum(map(_weight, has)) / total
         when = one.saved or EARLIEST
@@ -198,7 +198,7 @@ def as_markdown(saved: SavedRecall) -> str:
     lines += [f"  - {json.dumps(_as_plain(source), ensure_ascii=False)}" for source in saved.sources]
     lines += ["---", "", saved.text]
     if saved.sources:
-        lines += ["", SOURCES, "", *(f"- {_cited(source)}" for source in saved.sources)]
+        lines += ["", SOURCES, "", *(f"- {_citation_line(source)}" for source in saved.sources)]
     return "\n".join(lines) + "\n"
 
 
@@ -264,7 +264,7 @@ def _source(value: dict[str, Any]) -> Citation:
     )  # fmt: skip
 
 
-def _cited(source: Citation) -> str:
+def _citation_line(source: Citation) -> str:
     when = f"{source.when.astimezone(UTC):%Y-%m-%d %H:%M}" if source.when else "-"
     return f"{when} {' '.join(source.title.split())} ({source.role}) `{source.chat}/{source.message}`"
 
@@ -277,7 +277,7 @@ def _moment(value: object) -> datetime | None:
     return moment.replace(tzinfo=UTC) if moment and moment.tzinfo is None else moment
 
 
-def _searched(one: SavedRecall) -> str:
+def _searchable_text(one: SavedRecall) -> str:
     return fold(f"{one.name}\n{one.question}\n{one.text}")
 
 

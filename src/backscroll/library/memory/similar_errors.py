@@ -21,7 +21,15 @@ from backscroll.library.memory.citations import (
     source_of,
     times,
 )
-from backscroll.library.memory.solved_errors import PLACES, WORDS, ErrorMatch, Resolution, errors_like, shown, ways_out
+from backscroll.library.memory.solved_errors import (
+    PLACES,
+    WORDS,
+    ErrorMatch,
+    Resolution,
+    errors_like,
+    step_text,
+    ways_out,
+)
 from backscroll.query.snippets import Highlighter
 from backscroll.query.tree import All, Query, Word
 from backscroll.store.batches import EPOCH
@@ -95,7 +103,7 @@ def similar_errors(
         for score, one in scored:
             if sum(error.source.chat == one.chat.overview.id for error in errors) >= EACH_CHAT:
                 continue
-            error = _told(
+            error = _similar_error(
                 texts, one, ways[one.hit.block], score, min(left, max(AN_ERROR, int(max_tokens * SHARE))), words
             )
             if error is not None and (cost := cost_of_error(error)) <= left:
@@ -129,7 +137,7 @@ def pieces_of(texts: Texts, met: ErrorMatch, way: Resolution) -> list[Piece]:
     share = STEPS_SHARE / max(1, len(way.steps))
     return [
         Piece("", met.text, ERROR_SHARE),
-        *(Piece(f"{LABELS[kind]}: ", shown(texts, tried, project), share) for kind, tried in way.steps),
+        *(Piece(f"{LABELS[kind]}: ", step_text(texts, tried, project), share) for kind, tried in way.steps),
     ]
 
 
@@ -139,7 +147,7 @@ def cost_of_error(error: SimilarError) -> int:
     return cost + sum(A_STEP + tokens_of(step.text) + A_LINE * step.text.count("\n") for step in error.solution)
 
 
-def _told(
+def _similar_error(
     texts: Texts, met: ErrorMatch, way: Resolution, score: float, tokens: int, words: Words
 ) -> SimilarError | None:
     source = source_of(met.hit, met.chat)

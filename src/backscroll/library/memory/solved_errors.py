@@ -97,11 +97,11 @@ def likeness_of(one: str, other: str) -> float:
     return min(NEAREST, len(ours & theirs) / max(1, len(ours | theirs)))
 
 
-def shown(texts: Texts, tried: Attempt, project: str | None) -> str:
+def step_text(texts: Texts, tried: Attempt, project: str | None) -> str:
     """A step as text: the command, or the change to a file."""
     if tried.step.role != "input":
         return tried.step.text(texts).strip()
-    values = _given(texts, tried)
+    values = _call_input(texts, tried)
     if isinstance(command := values.get("command"), str):
         return command.strip()
     path = str(values.get("file_path") or values.get("notebook_path") or tried.row.target or "")
@@ -152,10 +152,10 @@ def _kind(texts: Texts, tried: Attempt) -> str:
     """What a call is about; equal for a call and its retry."""
     if tried.row.target is not None or tried.row.tool not in SHELL_TOOLS:
         return tried.row.target or ""
-    return command_kind(str(_given(texts, tried).get("command") or ""))
+    return command_kind(str(_call_input(texts, tried).get("command") or ""))
 
 
-def _given(texts: Texts, tried: Attempt) -> dict[str, object]:
+def _call_input(texts: Texts, tried: Attempt) -> dict[str, object]:
     step = tried.step
     passage = texts.passage(step.source, step.start, step.length, step.number)
     value = value_of(passage.source.input) if passage and isinstance(passage.source, ToolUse) else None

@@ -18,7 +18,9 @@ VERSION: Final = 1
 def cursor_of(position: PagePosition, query: Query, sort: str) -> str:
     """The text for a position in the results of a query."""
     digests = sorted(position.seen)
-    data = HEAD.pack(VERSION, _asked(query, sort), position.newest) + struct.pack(f">{len(digests)}I", *digests)
+    data = HEAD.pack(VERSION, _query_checksum(query, sort), position.newest) + struct.pack(
+        f">{len(digests)}I", *digests
+    )
     return urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
@@ -30,10 +32,10 @@ def position_of(cursor: str, query: Query, sort: str) -> PagePosition:
         digests = struct.unpack(f">{(len(data) - HEAD.size) // 4}I", data[HEAD.size :])
     except (ValueError, binascii.Error, struct.error):
         raise UsageError("this is not a cursor", "leave it out to get the first page") from None
-    if version != VERSION or asked != _asked(query, sort):
+    if version != VERSION or asked != _query_checksum(query, sort):
         raise UsageError("this cursor is of another search", "leave it out to get the first page")
     return PagePosition(newest, frozenset(digests))
 
 
-def _asked(query: Query, sort: str) -> int:
+def _query_checksum(query: Query, sort: str) -> int:
     return zlib.crc32(f"{sort} {query.text}".encode("utf-8", "surrogatepass"))

@@ -69,7 +69,7 @@ class SearchResults(NamedTuple):
     @property
     def notes(self) -> list[str]:
         """How the query was read where it could have meant something else, as sentences for the user."""
-        return [*self.query.notes, *map(_told, self.corrections)]
+        return [*self.query.notes, *map(_correction_note, self.corrections)]
 
     def cursor(self, shown: int | None = None) -> str | None:
         """The cursor after this page, or after its first `shown` chats; None at the end."""
@@ -80,7 +80,7 @@ class SearchResults(NamedTuple):
         return cursor_of(self.before._replace(seen=seen), self.query, self.sort)
 
 
-def _told(correction: Correction) -> str:
+def _correction_note(correction: Correction) -> str:
     also = ", ".join(correction.also)
     return f'searching also for {also}; to search only for {correction.typed}, write "{correction.typed}"'
 

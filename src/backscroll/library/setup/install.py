@@ -71,7 +71,7 @@ def plan_hooks(home: Home, settings: Settings, program: Sequence[str] = ()) -> I
     """Have Claude Code keep this home when a session starts and when it ends."""
     command = hook_command(keep_command(settings, [home], program))
     edit = _settings_edit(home, lambda text: add_hooks(text, command))
-    off = _parsed(edit.after or b"{}").get("disableAllHooks") is True
+    off = _parse_settings(edit.after or b"{}").get("disableAllHooks") is True
     note = f"all hooks are switched off by disableAllHooks in {edit.path}" if off else ""
     return InstallPlan(edits=real([edit]), note=note)
 
@@ -95,7 +95,7 @@ def hook_command(words: Sequence[str], *, unless: str = "", marker: str = MARKER
 
 def add_hooks(text: str, command: str) -> str:
     """The text of a settings.json with our hooks added; unchanged if they are already there."""
-    settings = _parsed(text)
+    settings = _parse_settings(text)
     wanted = {"type": "command", "command": command, "timeout": 10}
     hooks = settings.setdefault("hooks", {})
     if not isinstance(hooks, dict):
@@ -109,12 +109,12 @@ def add_hooks(text: str, command: str) -> str:
             groups.append({"hooks": [wanted]})
         else:
             ours.update(wanted)  # perhaps from another place or version
-    return text if settings == _parsed(text) else _written(settings, like=text)
+    return text if settings == _parse_settings(text) else _format_settings(settings, like=text)
 
 
 def remove_hooks(text: str) -> str:
     """The text of a settings.json without our hooks, and without what became empty by removing them."""
-    settings = _parsed(text)
+    settings = _parse_settings(text)
     hooks = settings.get("hooks")
     if not isinstance(hooks, dict):
         return text
@@ -126,7 +126,7 @@ def remove_hooks(text: str) -> str:
             del hooks[event]
             if not hooks:
                 del settings["hooks"]
-    return text if settings == _parsed(text) else _written(settings, like=text)
+    return text if settings == _parse_settings(text) else _format_settings(settings, like=text)
 
 
 def _hooks_in(group: object) -> list[Any]:
@@ -162,7 +162,7 @@ def _settings_edit(home: Home, change: Callable[[str], str]) -> Edit:
     return Edit(path, before, before if after == text else after.encode())
 
 
-def _parsed(text: str | bytes) -> dict[str, Any]:
+def _parse_settings(text: str | bytes) -> dict[str, Any]:
     """ValueError if it is not a JSON object. An empty file is an empty object, as for Claude Code."""
     settings = json.loads(text, parse_constant=_refuse) if text.strip() else {}
     if not isinstance(settings, dict):
@@ -174,7 +174,7 @@ def _refuse(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-def _written(settings: dict[str, Any], like: str) -> str:
+def _format_settings(settings: dict[str, Any], like: str) -> str:
     """The settings as text, with the indentation and line endings of the original."""
     indent = re.match(r'\s*\{\r?\n([ \t]+)"', like)
     text = json.dumps(settings, ensure_ascii=False, indent=indent[1] if indent else 2, allow_nan=False)

@@ -179,13 +179,13 @@ def _hooks(settings: Settings, *, hint: bool, program: Sequence[str]) -> dict[st
 
 def state_of(home: Home) -> PluginState:
     """Claude Code's own records about the plugin in this home."""
-    installed = _at(_loaded(home.path / "plugins" / "installed_plugins.json"), "plugins", PLUGIN)
+    installed = _at(_load_json(home.path / "plugins" / "installed_plugins.json"), "plugins", PLUGIN)
     found = installed if isinstance(installed, list) else [installed]  # the first form had no scopes
     # A plugin installed for one project only is not ours.
     entries = (entry for entry in found if isinstance(entry, dict) and entry.get("scope", "user") == "user")
     entry = next(entries, {})
-    source = _at(_loaded(home.path / "plugins" / "known_marketplaces.json"), NAME, "source", "path")
-    enabled = _at(_loaded(home.path / "settings.json"), "enabledPlugins", PLUGIN)
+    source = _at(_load_json(home.path / "plugins" / "known_marketplaces.json"), NAME, "source", "path")
+    enabled = _at(_load_json(home.path / "settings.json"), "enabledPlugins", PLUGIN)
     version, place = entry.get("version"), entry.get("installPath")
     return PluginState(
         marketplace=Path(source) if isinstance(source, str) else None,
@@ -206,7 +206,8 @@ def check_plugin(home: Home, settings: Settings) -> PluginHealth:
         (
             found
             for place in (folder, state.place)
-            if place is not None and isinstance(found := _at(_loaded(place / MCP), "mcpServers", NAME, "command"), str)
+            if place is not None
+            and isinstance(found := _at(_load_json(place / MCP), "mcpServers", NAME, "command"), str)
         ),
         None,
     )
@@ -281,7 +282,7 @@ def _edits(folder: Path, files: Mapping[str, bytes]) -> tuple[Edit, ...]:
 
 
 def _has_hint(folder: Path) -> bool:
-    return _at(_loaded(folder / HOOKS), "hooks", "SessionStart") is not None
+    return _at(_load_json(folder / HOOKS), "hooks", "SessionStart") is not None
 
 
 def _version_in(files: Mapping[str, bytes]) -> str:
@@ -293,7 +294,7 @@ def _json(value: object) -> bytes:
     return (json.dumps(value, ensure_ascii=False, indent=2) + "\n").encode()
 
 
-def _loaded(path: Path) -> object:
+def _load_json(path: Path) -> object:
     """The content of a small JSON file; None if there is none or it cannot be read."""
     try:
         return json.loads(read_small(path))

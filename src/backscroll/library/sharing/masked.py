@@ -45,7 +45,7 @@ class MaskedSecret:
 def masked_in(library: Library, stored: StoredChat, selection: ShareSelection, hiding: Redactor) -> list[MaskedSecret]:
     """The secrets in the selected part of a chat, in the order in which they were found."""
     shared = selected(share(library, stored, hiding), selection)
-    known = _known(hiding)
+    known = _masked_secrets(hiding)
     seen: dict[str, MaskedSecret] = {}
     for mask in MASK.findall(shared.title.encode("utf-8", "replace")):
         if (name := mask.decode()) in known:
@@ -62,7 +62,7 @@ def masked_rows(library: Library, stored: StoredChat, hiding: Redactor) -> list[
     """The secrets in the files of a chat."""
     for _ in rows_of(library, stored, hiding):
         pass
-    return list(_known(hiding).values())
+    return list(_masked_secrets(hiding).values())
 
 
 def masked_message(message: Message, hiding: Redactor) -> Message:
@@ -106,7 +106,7 @@ def _content(message: Message) -> bytes:
     return b"\n".join(parts)
 
 
-def _known(hiding: Redactor) -> dict[str, MaskedSecret]:
+def _masked_secrets(hiding: Redactor) -> dict[str, MaskedSecret]:
     found = {}
     for kind, secret, mask in hiding.masks():
         text = secret.decode("utf-8", "replace")

@@ -95,7 +95,7 @@ def share(library: Library, chat: str | StoredChat, hiding: Redactor | None) -> 
         place = conversation_place(source)
         take_beside(chats, place, library.beside(source))
         with source.open() as reading:
-            chats.add(place, _redacted((record for record, _, _ in records_in(reading)), hiding))
+            chats.add(place, _redact_records((record for record, _, _ in records_in(reading)), hiding))
     opened = chats.chats()
     chosen = next((found for found in opened if found.id == stored.overview.id), None) or next(iter(opened), None)
     if chosen is None:
@@ -155,7 +155,7 @@ def redacted_record(record: Record, hiding: Redactor) -> Record | None:
     return None if isinstance(found, Problem) else found
 
 
-def _redacted(records: Iterator[Record], hiding: Redactor) -> Iterator[Record]:
+def _redact_records(records: Iterator[Record], hiding: Redactor) -> Iterator[Record]:
     for record in records:
         found = redacted_record(record, hiding)
         if found is not None:

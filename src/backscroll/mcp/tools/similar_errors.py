@@ -82,7 +82,8 @@ def similar_errors(context: CallContext, wanted: SimilarErrorsArguments) -> Simi
             found=met.found,
             chats=met.chats,
             errors=[
-                _told(context, one, last if step == count - 1 else None) for step, one in enumerate(met.errors[:count])
+                _earlier_error(context, one, last if step == count - 1 else None)
+                for step, one in enumerate(met.errors[:count])
             ],
             hint="" if met.found else met.hint,
             cut=is_more,
@@ -93,7 +94,7 @@ def similar_errors(context: CallContext, wanted: SimilarErrorsArguments) -> Simi
     return fit(make, len(met.errors), wanted.max_tokens, lambda step: len(met.errors[step].text))
 
 
-def _told(context: CallContext, one: SimilarError, last: int | None) -> EarlierError:
+def _earlier_error(context: CallContext, one: SimilarError, last: int | None) -> EarlierError:
     """One error; if space is short, without the steps and with its text cut."""
     source = one.source
     is_cut = last is not None

@@ -11,7 +11,7 @@ from tantivy import Query
 from backscroll.store.base import DamagedStoreError
 from backscroll.store.local.checked import check_sum
 from backscroll.store.local.database import select
-from backscroll.store.local.faults import guarded
+from backscroll.store.local.faults import translates_errors
 from backscroll.store.local.generations import TEXT
 from backscroll.store.local.text import SCHEMA, TextIndex
 from backscroll.store.reader import EVERYTHING
@@ -67,7 +67,7 @@ def _is_sound(path: Path) -> bool:
     return True
 
 
-@guarded
+@translates_errors
 def _rows(store: "LocalStore") -> list[str]:
     connection = store.connection
     said = [str(row[0]) for row in select(connection, f"pragma integrity_check({MOST_TOLD})")]
@@ -89,12 +89,12 @@ def _settled_words(store: "LocalStore") -> list[str]:
     return []
 
 
-@guarded
+@translates_errors
 def _state(store: "LocalStore") -> tuple[object, ...]:
     return store.connection.pragma("data_version"), store.text.opstamp
 
 
-@guarded
+@translates_errors
 def _words(store: "LocalStore") -> list[str]:
     """Every passage that is findable has its document, and every document its passage."""
     connection, searcher = store.connection, store.text.searcher()

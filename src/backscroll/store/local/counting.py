@@ -58,7 +58,7 @@ class Counting:
             file = ids.file(record.file)
             answer = _answer(usage, file, record.time, is_agent=usage.agent or record.file in agents)
             answers = self._added.setdefault(usage.message, {})
-            answers[file] = _joined(answers[file], answer, 1) if file in answers else answer
+            answers[file] = _merge_rows(answers[file], answer, 1) if file in answers else answer
 
     def count(self) -> None:
         """Count what changed."""
@@ -70,10 +70,10 @@ class Counting:
             for message in some:
                 files = answers.setdefault(message, {})
                 for file, answer in self._added.get(message, {}).items():
-                    files[file] = _joined(files[file], answer, 1) if file in files else answer
+                    files[file] = _merge_rows(files[file], answer, 1) if file in files else answer
             shared = [files for message in some if len(files := answers[message]) > 1]
             places = self._places({file for files in shared for file in files})
-            fresh = [self._priced(_merged(answers[message], places)) for message in some if answers[message]]
+            fresh = [self._priced(_merge_files(answers[message], places)) for message in some if answers[message]]
             self._connection.executemany(INSERT, fresh)
             self._connection.executemany(INSERT_SHARED, [answer for files in shared for answer in files.values()])
             for counted in fresh:
@@ -152,7 +152,7 @@ def _moment(answer: CountedAnswer) -> tuple[bool, int]:
     return answer.time is None, answer.time or 0
 
 
-def _joined(one: CountedAnswer, other: CountedAnswer, files: int) -> CountedAnswer:
+def _merge_rows(one: CountedAnswer, other: CountedAnswer, files: int) -> CountedAnswer:
     """Two rows of an answer as one: the first by time tells where and when, and of every field the most counts."""
     first = other if _moment(other) < _moment(one) else one
     return CountedAnswer(
@@ -167,13 +167,13 @@ def _joined(one: CountedAnswer, other: CountedAnswer, files: int) -> CountedAnsw
     )  # fmt: skip
 
 
-def _merged(answers: Mapping[int, CountedAnswer], places: Mapping[int, tuple[bool, str]]) -> CountedAnswer:
+def _merge_files(answers: Mapping[int, CountedAnswer], places: Mapping[int, tuple[bool, str]]) -> CountedAnswer:
     """An answer as all files have it; of files with the same time, always the same one comes first."""
     if len(answers) == 1:
         return next(iter(answers.values()))
     first, *others = sorted(answers.values(), key=lambda answer: (*_moment(answer), places[answer.file]))
     for answer in others:
-        first = _joined(first, answer, len(answers))
+        first = _merge_rows(first, answer, len(answers))
     return first
 
 

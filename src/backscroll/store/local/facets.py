@@ -52,7 +52,7 @@ def count_facets(
     return Facets(
         total=sum(matches.values()),
         roles={name.removeprefix("role:"): count for name, count in facts.items() if name.startswith("role:")},
-        tools={_written(rows, searcher, whole, name): count for name, count in tools.most_common(MOST_TOOLS)},
+        tools={_original_spelling(rows, searcher, whole, name): count for name, count in tools.most_common(MOST_TOOLS)},
         since={name: _within(found[name]) for name in since},
         projects=projects,
         models=models,
@@ -65,7 +65,7 @@ def _within(answer: dict[str, Any]) -> int:
     return sum(int(bucket["doc_count"]) for bucket in answer["buckets"] if bucket["key"] == "in")
 
 
-def _written(rows: VisibleRows, searcher: tantivy.Searcher, whole: Engine, tool: str) -> str:
+def _original_spelling(rows: VisibleRows, searcher: tantivy.Searcher, whole: Engine, tool: str) -> str:
     """The name of a tool as it is written in a match: the index has it in small letters."""
     query = Engine.boolean_query([(Occur.Must, whole), (Occur.Must, fact(f"tool:{tool}"))])
     found = searcher.search(query, limit=1, count=False).hits

@@ -41,7 +41,7 @@ def fault_of(error: BaseException) -> BackscrollError | None:
 
 
 @contextmanager
-def told_apart() -> Iterator[None]:
+def translate_errors() -> Iterator[None]:
     """Raise what an engine's error means instead of the error itself."""
     try:
         yield
@@ -52,23 +52,23 @@ def told_apart() -> Iterator[None]:
         raise fault from error
 
 
-def guarded(method: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
+def translates_errors(method: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
     """Have a method raise what an engine's error means."""
 
     @wraps(method)
     def run(*arguments: Parameters.args, **named: Parameters.kwargs) -> Returned:
-        with told_apart():
+        with translate_errors():
             return method(*arguments, **named)
 
     return run
 
 
-def guarded_items(method: Callable[Parameters, Iterator[Item]]) -> Callable[Parameters, Iterator[Item]]:
+def translates_item_errors(method: Callable[Parameters, Iterator[Item]]) -> Callable[Parameters, Iterator[Item]]:
     """The same for a method whose work is done while its caller takes what it yields."""
 
     @wraps(method)
     def run(*arguments: Parameters.args, **named: Parameters.kwargs) -> Iterator[Item]:
-        with told_apart():
+        with translate_errors():
             yield from method(*arguments, **named)
 
     return run

@@ -13,7 +13,7 @@ from backscroll.errors import BackscrollError, NewerVersion, NothingFound, stora
 from backscroll.store.base import DamagedStoreError
 from backscroll.store.local.checked import VerifiedFiles
 from backscroll.store.local.database import RowsFileState, check_pages, connect, create, examine, select
-from backscroll.store.local.faults import told_apart
+from backscroll.store.local.faults import translate_errors
 from backscroll.store.local.generations import (
     ROWS,
     TEXT,
@@ -65,7 +65,7 @@ class OpenIndex:
     def connection(self) -> apsw.Connection:
         """The rows, opened."""
         if self._connection is None:
-            with told_apart():
+            with translate_errors():
                 self._connection = self._open()
         return self._connection
 
@@ -76,12 +76,12 @@ class OpenIndex:
         while self._text is None:
             attempt += 1
             _ = self.connection  # of the same generation
-            with told_apart():
+            with translate_errors():
                 text = TextIndex(self.file.with_name(TEXT), self._checked, write=self._lock is not None)
             if self._lock is None and attempt < ATTEMPTS and self._is_replaced():
                 self._let_go()  # perhaps its files were removed before they were opened
             else:
-                with told_apart():
+                with translate_errors():
                     self._check_fit(text)
                 self._text = text
         return self._text
@@ -157,7 +157,7 @@ class OpenIndex:
         """Start writing; Busy if another process writes. Creates an index if there is none of this version."""
         if self._lock is None:
             self._become_writer()
-            with told_apart():
+            with translate_errors():
                 self._take_up()
         return self
 
@@ -171,11 +171,11 @@ class OpenIndex:
         with suppress(DamagedStoreError):
             self._refuse_newer(in_use(self.folder))
         try:
-            with told_apart():
+            with translate_errors():
                 self._is_beside, fresh = True, self._begin_empty()
             yield
             self._let_go()
-            with told_apart():
+            with translate_errors():
                 make_current(fresh)
         except BaseException:
             self._is_sound = False
@@ -268,7 +268,7 @@ class OpenIndex:
         """Close what is open; it is opened again when needed."""
         text, self._text = self._text, None
         connection, self._connection = self._connection, None
-        with told_apart():
+        with translate_errors():
             try:
                 if text is not None:
                     text.close()

@@ -13,7 +13,7 @@ from backscroll.store.batches import readable
 from backscroll.store.local.chats import ChatRows
 from backscroll.store.local.database import array, select
 from backscroll.store.local.facets import count_facets
-from backscroll.store.local.faults import guarded, guarded_items
+from backscroll.store.local.faults import translates_errors, translates_item_errors
 from backscroll.store.local.matches import ChatSizes
 from backscroll.store.local.search import Search
 from backscroll.store.local.shapes import ChatPieces
@@ -62,7 +62,7 @@ class LocalReader(ChatPieces):
         """The rows that the asker may see."""
         return VisibleRows(self._store.connection, self._scope)
 
-    @guarded
+    @translates_errors
     def pending(self) -> PendingCounts:
         """What is not searchable yet."""
         total = 0
@@ -77,7 +77,7 @@ class LocalReader(ChatPieces):
             roles += [role for role in stage if any(role == name for name, _ in found)]
         return PendingCounts(total, tuple(roles))
 
-    @guarded
+    @translates_errors
     def search(
         self,
         query: Query,
@@ -92,28 +92,28 @@ class LocalReader(ChatPieces):
         """The chats that match a query, with their best passages: after `offset` chats, or after a position."""
         return self._search().run(query, sort=sort, limit=limit, offset=offset, hits=hits, after=after, project=project)
 
-    @guarded
+    @translates_errors
     def facets(self, query: Query, since: Mapping[str, int]) -> Facets:
         """What the matches of a query have in common."""
         searcher = self._store.text.searcher()
         return count_facets(self.rows, searcher, self._store.chat_sizes(searcher), query, since)
 
-    @guarded
+    @translates_errors
     def chats(self, query: Query | None, *, sort: str, limit: int | None, offset: int) -> list[StoredChat]:
         """The chats that match the fields of a query and have its words in their titles."""
         return ChatRows(self.rows).chats(query, sort=sort, limit=limit, offset=offset)
 
-    @guarded_items
+    @translates_item_errors
     def passages(self, query: Query, *, oldest_first: bool = False) -> Iterator[Hit]:
         """Every passage that may match a query, one by one; the caller checks regular expressions."""
         return self._search().passages(query, oldest_first=oldest_first)
 
-    @guarded
+    @translates_errors
     def chats_by_key(self, chats: list[int]) -> dict[int, StoredChat]:
         """The chats with these ids."""
         return ChatRows(self.rows).of(chats)
 
-    @guarded
+    @translates_errors
     def reports(self, query: Query | None, *, since: int | None = None, until: int | None = None) -> "LocalReports":
         """The data for reports, for the chats that match a query and a period in microseconds."""
         rows = self.rows
@@ -124,7 +124,7 @@ class LocalReader(ChatPieces):
 
         return LocalReports(rows, array(files) if files is not None else None, since, until)
 
-    @guarded
+    @translates_errors
     def similar(self, word: str) -> list[str]:
         """Words of visible passages that are similar to one which is in none of them, the most frequent first."""
         searcher = self._store.text.searcher()
@@ -132,18 +132,18 @@ class LocalReader(ChatPieces):
         count = partial(frequency, searcher, within=in_files(files) if files is not None else None)
         return [found for one in words_of(word)[:MOST_CORRECTED] for found in corrections(searcher, one, count)]
 
-    @guarded
+    @translates_errors
     def find(self, name: str) -> list[StoredChat]:
         """Chats whose id (or a session, message or agent id in them) starts with `name`."""
         return ChatRows(self.rows).find(name)
 
-    @guarded
+    @translates_errors
     def homes(self) -> set[tuple[str, str]]:
         """The visible homes that the store has files of, each with its machine."""
         found = select(self.rows, "select distinct machine, home from files")
         return {(readable(machine), readable(home)) for machine, home in found}
 
-    @guarded
+    @translates_errors
     def sql(self, statement: str, limit: int, seconds: float) -> Table:
         """Run a read-only statement about the whole store."""
         if self._scope.homes is not None:

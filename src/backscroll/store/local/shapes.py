@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from backscroll.store.batches import readable, storable
 from backscroll.store.local.around import following_steps, turn_passages
 from backscroll.store.local.database import array, select
-from backscroll.store.local.faults import guarded
+from backscroll.store.local.faults import translates_errors
 from backscroll.store.local.saved_files import SavedFiles
 from backscroll.store.local.visible import VisibleRows
 from backscroll.store.reader import AnswerCost, ChatShape, IndexedFile, StoredMessage, Totals
@@ -20,12 +20,12 @@ class ChatPieces:
         """The rows that it may see."""
         raise NotImplementedError
 
-    @guarded
+    @translates_errors
     def files_of(self, chat: int) -> list[IndexedFile]:
         """The files of a chat."""
         return SavedFiles(self.rows).of_chat(chat)
 
-    @guarded
+    @translates_errors
     def chat_shape(self, chat: int) -> ChatShape | None:
         """Everything, read in one transaction."""
         rows = self.rows
@@ -38,7 +38,7 @@ class ChatPieces:
             return None
         return ChatShape([(known[transcript.place.file], transcript) for _, transcript in files], titles)
 
-    @guarded
+    @translates_errors
     def record_positions(self, source: str, numbers: Iterable[int]) -> dict[int, tuple[int, int]]:
         """The positions of records of a file, by their numbers."""
         found = select(
@@ -49,7 +49,7 @@ class ChatPieces:
         )
         return {number: (start, length) for number, start, length in found}
 
-    @guarded
+    @translates_errors
     def messages_named(self, chat: int, name: str) -> list[StoredMessage]:
         """The messages of a chat with this id, otherwise those whose id starts with it; at most two."""
         found = select(
@@ -62,7 +62,7 @@ class ChatPieces:
         messages = [StoredMessage(readable(uuid), kind, time, agent) for uuid, kind, time, agent in found]
         return messages[:1] if messages and messages[0].uuid.lower() == name.lower() else messages
 
-    @guarded
+    @translates_errors
     def totals(self) -> Totals:
         """The number of chats and messages."""
         ((chats, messages),) = select(
@@ -70,7 +70,7 @@ class ChatPieces:
         )
         return Totals(chats, messages or 0)
 
-    @guarded
+    @translates_errors
     def outside_positions(self, source: str, number: int) -> list[tuple[int, int]]:
         """The positions of records that are not rows, before a number in the same file, the nearest first."""
         return select(
@@ -80,7 +80,7 @@ class ChatPieces:
             (storable(source), number),
         )
 
-    @guarded
+    @translates_errors
     def chat_ids(self, sources: Iterable[str]) -> dict[str, str]:
         """The ids of the chats that these files are part of, by file."""
         found = select(
@@ -91,7 +91,7 @@ class ChatPieces:
         )
         return {readable(source): name for source, name in found}
 
-    @guarded
+    @translates_errors
     def answer_costs(self, messages: Iterable[str]) -> dict[str, AnswerCost]:
         """The usage of these answers; unknown ones are left out."""
         found = select(
@@ -102,7 +102,7 @@ class ChatPieces:
         )
         return {message: AnswerCost(context, output, cost) for message, context, output, cost in found}
 
-    @guarded
+    @translates_errors
     def failed_calls(self, chat: int) -> set[str]:
         """The calls of a chat that ended in an error."""
         found = select(
@@ -113,12 +113,12 @@ class ChatPieces:
         )
         return {call for (call,) in found}
 
-    @guarded
+    @translates_errors
     def turn_passages(self, blocks: Iterable[int]) -> list[TurnPassage]:
         """The prompt and the last answer of the turns that contain these passages."""
         return turn_passages(self.rows, blocks)
 
-    @guarded
+    @translates_errors
     def following_steps(self, block: int, ahead: int, limit: int) -> list[FollowingStep]:
         """The call of a result, and what followed it."""
         return following_steps(self.rows, block, ahead, limit)

@@ -14,7 +14,7 @@ from backscroll.store.base import PassageText, PendingPassage, SqlView
 from backscroll.store.batches import Batch, ChatKeys, readable
 from backscroll.store.local.counting import Counting, unpriced
 from backscroll.store.local.database import array, select, transaction, views
-from backscroll.store.local.faults import guarded
+from backscroll.store.local.faults import translates_errors
 from backscroll.store.local.generations import has_any, size_of
 from backscroll.store.local.matches import ChatSizes
 from backscroll.store.local.opening import OpenIndex
@@ -75,49 +75,49 @@ class LocalStore(OpenIndex):
 
     # Rows
 
-    @guarded
+    @translates_errors
     def indexed_files(self, sources: Iterable[str] | None = None) -> dict[str, IndexedFile]:
         """The files that were read, by id."""
         return RowTables(self.connection).known(sources)
 
-    @guarded
+    @translates_errors
     def write(self, batch: Batch) -> dict[int, int]:
         """Write the whole batch, or nothing. Returns the ids of its new files."""
         return RowTables(self.connection, self._price).write(batch)
 
-    @guarded
+    @translates_errors
     def related_chats(self, keys: ChatKeys) -> set[int]:
         """The chats that share something with these keys."""
         return RowTables(self.connection).related(keys)
 
-    @guarded
+    @translates_errors
     def chats_of(self, files: Iterable[int]) -> set[int]:
         """The chats that these files are part of."""
         return RowTables(self.connection).chats_of(files)
 
-    @guarded
+    @translates_errors
     def load_transcripts(self, chats: Iterable[int]) -> list[tuple[int, Transcript]]:
         """The transcripts of these chats as they were saved, by file."""
         return list(RowTables(self.connection).load(chats))
 
-    @guarded
+    @translates_errors
     def titles_of(self, rows: Iterable[str]) -> dict[str, dict[str, str]]:
         """The titles that these rows were given, by row and by the file that gives it."""
         return RowTables(self.connection).titles_of(rows)
 
-    @guarded
+    @translates_errors
     def chats_titled_by(self, file: int) -> set[int]:
         """The chats of rows that a file gives titles to."""
         return RowTables(self.connection).titled_by(file)
 
-    @guarded
+    @translates_errors
     def titles(self, files: Iterable[int]) -> dict[str, dict[str, str]]:
         """The titles that rows of these files were given, by row and by the file that gives it."""
         return RowTables(self.connection).titles(files)
 
     # Words
 
-    @guarded
+    @translates_errors
     def next_passages(self, limit: int) -> list[PendingPassage]:
         """The passages that are to be made findable next, the worthiest first."""
         for stage, mark in zip(STAGES, self._positions(), strict=True):
@@ -131,7 +131,7 @@ class LocalStore(OpenIndex):
                 ]  # fmt: skip
         return []
 
-    @guarded
+    @translates_errors
     def index(self, documents: Sequence[PassageText]) -> None:
         """Make passages findable, in the order of `next_passages`."""
         self.text.add(documents)
@@ -141,7 +141,7 @@ class LocalStore(OpenIndex):
             stage = 0 if document.spot.role in STAGES[0] else 1
             marks[stage] = max(marks[stage], document.spot.block)
 
-    @guarded
+    @translates_errors
     def flush(self) -> None:
         """Let searches see what was indexed, and no longer what was deleted."""
         deleted = [row[0] for row in self.connection.execute("select block from deleted")]
@@ -175,7 +175,7 @@ class LocalStore(OpenIndex):
         finally:
             self.connection.execute("pragma synchronous = normal")
 
-    @guarded
+    @translates_errors
     def read_again(self, sources: Iterable[str]) -> None:
         """Have these files read from their beginning by the next update."""
         self.connection.execute(
@@ -183,18 +183,18 @@ class LocalStore(OpenIndex):
             (array(sources),),
         )
 
-    @guarded
+    @translates_errors
     def note(self, name: str, value: str) -> None:
         """Remember something about what was read."""
         self.connection.execute("insert or replace into marks values (?, ?)", (f"note {name}", value))
 
-    @guarded
+    @translates_errors
     def noted(self, name: str) -> str | None:
         """What was remembered."""
         found = select(self.connection, "select value from marks where name = ?", (f"note {name}",))
         return found[0][0] if found else None
 
-    @guarded
+    @translates_errors
     def use_prices(self, price: AnswerPrice, fingerprint: str) -> None:
         """Count costs with these prices; what was counted with others is counted again."""
         self._price = price
@@ -214,7 +214,7 @@ class LocalStore(OpenIndex):
         """The SQL that `sql` understands."""
         return "SQLite"
 
-    @guarded
+    @translates_errors
     def views(self) -> list[SqlView]:
         """The documented views."""
         return views(self.connection)

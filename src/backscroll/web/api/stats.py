@@ -16,7 +16,7 @@ from backscroll.web.api.parameters import ReportParameters
 
 def stats(library: Library, wanted: ReportParameters) -> dict[str, Any]:
     """Get a report. It can be grouped as the command of the same name says."""
-    asked = _asked(wanted, datetime.now().astimezone())
+    asked = _report_request(wanted, datetime.now().astimezone())
     if wanted.report == "overview":
         found = overview(library, asked, datetime.now(UTC))
         return {name: value for name, value in found.items() if name != "notes"}
@@ -24,7 +24,7 @@ def stats(library: Library, wanted: ReportParameters) -> dict[str, Any]:
     return {"rows": report.as_dicts()[: wanted.limit], **report.facts}
 
 
-def _asked(wanted: ReportParameters, now: datetime) -> ReportRequest:
+def _report_request(wanted: ReportParameters, now: datetime) -> ReportRequest:
     since = parse_moment(wanted.since, now) if wanted.since else None
     until = parse_moment(wanted.until, now, end=True) if wanted.until else None
     if wanted.period:

@@ -48,7 +48,7 @@ class ExpiringCount:
 
 def expiring_section(library: Library) -> Html:
     """The section of the home page."""
-    counted = _counted(library)
+    counted = _latest_count(library)
     told: object
     if counted is None:
         told = el("p", "Counting …", class_="muted counting")
@@ -88,7 +88,7 @@ def _lines(found: dict[str, Any]) -> list[Html]:
     return lines
 
 
-def _counted(library: Library) -> Expiring | None:
+def _latest_count(library: Library) -> Expiring | None:
     """The last result; None before the first count is done."""
     at, now = library.settings.library, time.monotonic()
     with _lock:

@@ -79,7 +79,7 @@ def as_markdown(request: PageRequest) -> Response:
     branch = request.number("branch", 1, least=1)
     shared = selected(share(request.library, stored, hiding), ShareSelection(branch=branch))
     text = "".join(markdown_of(shared, shared.chat.branches, PartFilter(tools="short"), agents=False))
-    return _copied(text, hiding)
+    return _markdown_response(text, hiding)
 
 
 def message_as_markdown(request: PageRequest) -> Response:
@@ -92,7 +92,7 @@ def message_as_markdown(request: PageRequest) -> Response:
     hiding = redactor()
     masked = masked_message(message, hiding)
     text = "".join(markdown(parts_of([masked], PartFilter(tools="full", thinking=True, everything=True))))
-    return _copied(text, hiding)
+    return _markdown_response(text, hiding)
 
 
 def _pieces(library: Library, stored: StoredChat, asked: ExportRequest) -> Iterator[bytes]:
@@ -108,6 +108,6 @@ def _pieces(library: Library, stored: StoredChat, asked: ExportRequest) -> Itera
         yield piece.encode("utf-8", "replace")
 
 
-def _copied(text: str, hiding: Redactor) -> Response:
+def _markdown_response(text: str, hiding: Redactor) -> Response:
     masked = sum(1 for _, _, mask in hiding.masks() if mask in text)
     return PlainTextResponse(text, media_type="text/markdown", headers={MASKED: str(masked)})

@@ -105,14 +105,14 @@ def _change(texts: Texts, file: str, call: FileCallRow) -> Html:
         el("a", "show in chat", href=where) if where else None,
         el("a", "file at this point", href=then) if then and call.is_done else None,
     ]
-    led = el("span", join(_kept(links), " · "), class_="links")
+    led = el("span", join(_without_none(links), " · "), class_="links")
     if not call.is_done or not call.changes:
         ended = NOTHING if call.is_done else el("span", ENDS.get(call.state, "failed"), class_="badge error")
         return el("div", led, join([el("strong", call.tool), when(call.when), ended], " "), class_="change")
     got = result_of(texts, call)
     count = sum(len(hunk.lines) for hunk in got.hunks)
     if got.hunks:
-        body = diff(_numbered(got.hunks), file)
+        body = diff(_numbered_hunks(got.hunks), file)
     else:
         body, count = _requested(texts, file, call)
     head = [
@@ -122,11 +122,11 @@ def _change(texts: Texts, file: str, call: FileCallRow) -> Html:
         el("span", f"−{got.removed}", class_="removed-lines"),
         el("span", "edited by you", class_="badge") if got.by_user else None,
     ]
-    shown = el("details", el("summary", join(_kept(head), " ")), body, open=count <= OPEN_LINES)
+    shown = el("details", el("summary", join(_without_none(head), " ")), body, open=count <= OPEN_LINES)
     return el("div", led, shown, class_="change")
 
 
-def _numbered(hunks: Iterable[tuple[int, tuple[str, ...]]]) -> Iterator[DiffHunk]:
+def _numbered_hunks(hunks: Iterable[tuple[int, tuple[str, ...]]]) -> Iterator[DiffHunk]:
     """Hunks with line numbers for both sides."""
     moved = 0
     for start, lines in hunks:
@@ -147,5 +147,5 @@ def _requested(texts: Texts, file: str, call: FileCallRow) -> tuple[Html, int]:
     return join(shown), sum(one.old.count("\n") + one.new.count("\n") + 2 for one in given.replacements)
 
 
-def _kept(parts: Sequence[Html | None]) -> Iterator[Html]:
+def _without_none(parts: Sequence[Html | None]) -> Iterator[Html]:
     return (part for part in parts if part is not None)

@@ -29,7 +29,7 @@ def versions(request: PageRequest, file: str, calls: Sequence[FileCallRow]) -> H
     """One version, with links to the others; `at` is its number, a message or a time."""
     del calls
     found = history(request.library, file)
-    seen = _seen(request, found)
+    seen = _requested_state(request, found)
     as_diff = request.get("show") == "diff"
     how = {"show": "diff"} if as_diff else {}
     switch = el(
@@ -38,7 +38,7 @@ def versions(request: PageRequest, file: str, calls: Sequence[FileCallRow]) -> H
     )  # fmt: skip
     return join([
         _steps(file, "versions", seen, found, how),
-        _told(file, seen, found),
+        _version_note(file, seen, found),
         el("p", switch, " ", el("a", "Line by line", class_="button",
                                 href=file_address(file, view="lines", at=str(seen.number)))),
         _body(file, seen, as_diff=as_diff),
@@ -50,12 +50,12 @@ def lines(request: PageRequest, file: str, calls: Sequence[FileCallRow]) -> Html
     """A version line by line, each with the change that added it."""
     del calls
     found = history(request.library, file)
-    seen = _seen(request, found)
+    seen = _requested_state(request, found)
     steps = _steps(file, "lines", seen, found, {})
     if seen.version.content is None:
-        return join([steps, _told(file, seen, found)])
+        return join([steps, _version_note(file, seen, found)])
     contents = [version.content for version, _ in found.versions[: seen.number]]
-    return join([steps, _told(file, seen, found), _origins(request, file, found, seen, contents)])
+    return join([steps, _version_note(file, seen, found), _origins(request, file, found, seen, contents)])
 
 
 def origins(contents: Sequence[str | None]) -> list[int]:
@@ -85,7 +85,7 @@ def _carried(old: list[str], brought: list[int], new: list[str], number: int) ->
     return [*brought[:start], *middle, *brought[len(old) - end :]]
 
 
-def _seen(request: PageRequest, found: History) -> FileState:
+def _requested_state(request: PageRequest, found: History) -> FileState:
     now = datetime.now().astimezone()
     at = request.get("at").strip()
     if not (at.isascii() and at.isdecimal() and len(at) <= 6 and 1 <= int(at) <= len(found.versions)):
@@ -117,7 +117,7 @@ def _steps(file: str, view: str, seen: FileState, found: History, more: dict[str
     )
 
 
-def _told(file: str, seen: FileState, found: History) -> Html:
+def _version_note(file: str, seen: FileState, found: History) -> Html:
     del file
     where = call_address(seen.call) if seen.call else None
     parts = [

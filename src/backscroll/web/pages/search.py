@@ -86,7 +86,7 @@ def _page(text: str, sort: str, shown: Html) -> Html:
 
 def _results(library: Library, found: SearchResults, text: str, sort: str, number: int, seconds: float) -> Html:
     side = facets(library, found, text, sort)
-    parts = [_chips(found.query, sort), _told(found, seconds), _warnings(found)]
+    parts = [_chips(found.query, sort), _result_count(found, seconds), _warnings(found)]
     if not found.chats and number > 1:
         back = el("a", "Go to the first page", href=search_address(text, sort))
         parts.append(el("p", "There are no more results. ", back, class_="empty"))
@@ -116,7 +116,7 @@ def _chips(query: Query, sort: str) -> Html:
     return el("nav", chips, class_="chips", aria_label="Fields of this query") if chips else NOTHING
 
 
-def _told(found: SearchResults, seconds: float) -> Html:
+def _result_count(found: SearchResults, seconds: float) -> Html:
     least = "at least " if not found.is_whole else ""
     count = f"{least}{plural(found.total, 'passage')} in {plural(found.total_chats, 'chat')}"
     return el("p", count, el("span", f" · {seconds * 1000:,.0f} ms"), class_="muted told", role="status")
@@ -147,7 +147,7 @@ def _chat(library: Library, found: FoundChat, query: Query, sort: str) -> Html:
         rest = el("p", el("a", f"{more:,} more in this chat", href=where), class_="rest")
     return el(
         "li",
-        el("h2", el("a", _marked(title_of(overview), query), href=chat_address(overview.id), class_="open"),
+        el("h2", el("a", _highlighted_title(title_of(overview), query), href=chat_address(overview.id), class_="open"),
            class_="chat-title"),
         el("div", badges_of(row), el("span", project_link(overview.project)), el("span", when(overview.last_active)),
            el("span", plural(found.found, "passage")), class_="meta"),
@@ -177,7 +177,7 @@ def _passage(chat: str, passage: FoundPassage) -> Html:
     )
 
 
-def _marked(title: str, query: Query) -> Html:
+def _highlighted_title(title: str, query: Query) -> Html:
     return highlighted_snippet(Snippet(title, tuple(Highlighter(query).spans(title))))
 
 

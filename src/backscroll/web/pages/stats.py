@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from backscroll.errors import NothingFound, UsageError
 from backscroll.library.analytics.overview import overview
-from backscroll.library.analytics.prompts import typed
+from backscroll.library.analytics.prompts import count_prompts
 from backscroll.library.analytics.reports import Report
 from backscroll.render.html.charts import Bar, bars
 from backscroll.render.html.element import NOTHING, Html, el, join
@@ -34,7 +34,7 @@ EXPLAINED: Final = 500
 def show(request: PageRequest) -> Html:
     """The overview."""
     about, now = about_of(request, with_query=False)
-    said = typed(request.library, about)
+    said = count_prompts(request.library, about)
     found = overview(request.library, about, now.astimezone(UTC), said, has_deletion=False)
     main = join([
         _head(request, "Stats", "Notes below each report say what was counted and what was left out.", ""),
@@ -173,7 +173,9 @@ def _table(kind: ReportPage, chosen: Mapping[str, Any], answer: Report, rows: li
     columns = _people_columns(kind, answer)
     places = [answer.columns.index(name) for name in columns]
     kept = [tuple(row[place] for place in places) for row in rows]
-    return report_table(columns, kept, caption=kind.title, bar=answer.bar, link=link_of, more=_named(answer, rows))
+    return report_table(
+        columns, kept, caption=kind.title, bar=answer.bar, link=link_of, more=_rows_by_name(answer, rows)
+    )
 
 
 def _people_columns(kind: ReportPage, answer: Report) -> list[str]:
@@ -193,7 +195,7 @@ def _people_columns(kind: ReportPage, answer: Report) -> list[str]:
     return columns
 
 
-def _named(answer: Report, rows: list[tuple[Any, ...]]) -> list[dict[str, Any]]:
+def _rows_by_name(answer: Report, rows: list[tuple[Any, ...]]) -> list[dict[str, Any]]:
     return [dict(zip(answer.columns, row, strict=True)) for row in rows]
 
 

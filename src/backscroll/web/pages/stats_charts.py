@@ -8,7 +8,7 @@ from typing import Any, Final
 from backscroll.library.analytics.activity import WEEKDAYS
 from backscroll.library.analytics.moments import local
 from backscroll.library.analytics.periods import NO_TIME, PERIODS
-from backscroll.library.analytics.prompts import typed
+from backscroll.library.analytics.prompts import count_prompts
 from backscroll.library.analytics.reports import Report
 from backscroll.library.analytics.reports import ReportRequest as About
 from backscroll.library.library import Library
@@ -133,7 +133,7 @@ def _prompts(library: Library, about: About, chosen: Mapping[str, Any], report: 
 
 def _activity(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
     del chosen, report
-    return prompt_charts(typed(library, about).times, about, about.local(datetime.now(UTC)).date())[::-1]
+    return prompt_charts(count_prompts(library, about).times, about, about.local(datetime.now(UTC)).date())[::-1]
 
 
 def _tools(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:

@@ -15,7 +15,7 @@ import msgspec
 
 from backscroll.store import report_rows, spend_rows, tool_call_rows
 from backscroll.store.local.database import Row, array, select, typed
-from backscroll.store.local.faults import guarded, guarded_items
+from backscroll.store.local.faults import translates_errors, translates_item_errors
 from backscroll.store.local.reports import cache, context, files, spend, time, tools, usage
 from backscroll.store.local.visible import VisibleRows
 
@@ -197,14 +197,14 @@ class LocalReports:
     def _rows(self, name: str, kind: type[Row]) -> list[Row]:
         return typed(kind, self._select(name))
 
-    @guarded_items
+    @translates_item_errors
     def _each(self, name: str, kind: type[Row]) -> Iterator[Row]:
         """Rows one after another: there may be too many of them for memory."""
         cursor = self._visible.execute(self._statement(name, self._values), self._values)
         while rows := list(islice(cursor, ROWS_AT_ONCE)):
             yield from typed(kind, rows)
 
-    @guarded
+    @translates_errors
     def _select(self, name: str, **values: int | str) -> list[Any]:
         given = {**self._values, **values}
         return select(self._visible, self._statement(name, given), given)
