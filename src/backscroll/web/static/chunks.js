@@ -49,7 +49,7 @@ function next() {
 }
 
 /**
- * Load the messages of a section, unless they are there.
+ * Load the messages of a section, unless they are already loaded.
  * @param {HTMLElement} section
  * @returns {Promise<void>}
  */
@@ -95,7 +95,7 @@ async function load(section) {
 function put(section, content, asked) {
   if (!section.isConnected) return;
   for (const article of articlesOf(content)) {
-    // What was followed live is there already, wherever it was put.
+    // Messages from live updates are already on the page, perhaps in another section.
     const other = document.getElementById(article.id);
     if (other && !section.contains(other)) article.remove();
   }
@@ -131,7 +131,7 @@ function fail(section) {
 }
 
 /**
- * From now on a section is laid out only when it comes near the window; until then it has the size that it has now.
+ * From now on, lay out a section only when it is near the window; until then it keeps its current size.
  * @param {HTMLElement} section
  */
 export function rest(section) {
@@ -140,8 +140,8 @@ export function rest(section) {
 }
 
 /**
- * Change the page above or below without moving what is being read. Browsers try the same by themselves, but may hold on
- * to the very section that changes.
+ * Change the page without moving the text being read. Browsers have scroll anchoring, but may choose the changing
+ * section as the anchor.
  * @param {() => void} change
  * @param {Element} [changing] the section that changes
  */
@@ -160,7 +160,7 @@ export function keepPlace(change, changing) {
   requestAnimationFrame(() => (root.style.overflowAnchor = ""));
 }
 
-/** The first message in the window. @param {Element} [except] the section where it is not looked for */
+/** The first message in the window. @param {Element} [except] a section to skip */
 export function anchored(except) {
   for (const section of sections()) {
     const { top, bottom } = section.getBoundingClientRect();
@@ -174,7 +174,7 @@ export function anchored(except) {
   return null;
 }
 
-/** Watch the sections that are empty, and give them about the height that they are going to have. */
+/** Observe empty sections, and give them an estimated height. */
 export function observe() {
   const filled = sections().filter((section) => isFilled(section) && section.offsetHeight);
   const height = filled.reduce((sum, section) => sum + section.offsetHeight, 0);

@@ -20,7 +20,7 @@ function set(level, isKept = true) {
   try {
     if (isKept) localStorage.setItem("level", level);
   } catch {
-    // It holds for this page.
+    // Without storage, it only applies to this page.
   }
 }
 
@@ -38,13 +38,13 @@ export function start() {
   try {
     kept = localStorage.getItem("level");
   } catch {
-    // As the page has it.
+    // Without storage, use the level of the page.
   }
   if (kept && kept in NAMES && kept !== box.dataset.level) set(kept);
   field?.addEventListener("change", (event) => {
     if (event.target instanceof HTMLInputElement) set(event.target.value);
   });
-  // What one goes to is seen, whatever the level was.
+  // A message that is navigated to must be visible at any level.
   box.addEventListener("reveal", () => set("everything", false));
   key("d", "Detail: everything, normal, prompts and answers", cycle);
   for (const level of LEVELS) command(`Detail: ${NAMES[level]}`, () => set(level));

@@ -24,7 +24,7 @@ export function stream(tell) {
     try {
       tell(/** @type {Notice} */ ({ ...JSON.parse(event.data), what }));
     } catch {
-      // A notice that cannot be read says nothing.
+      // Ignore a notice that cannot be parsed.
     }
   };
   const connect = () => {
@@ -58,7 +58,7 @@ if ("SharedWorkerGlobalScope" in globalThis) {
   /** @type {Set<MessagePort>} */
   const ports = new Set();
   let isConnected = false;
-  /** Why nothing is followed, for pages that come later. @type {Notice | null} */
+  /** Why there are no live updates, for pages that connect later. @type {Notice | null} */
   let trouble = null;
   /** @type {(() => void) | null} */
   let stop = null;

@@ -73,14 +73,14 @@ async function step(step) {
   paint();
 }
 
-/** The first match from where one reads on. @param {1 | -1} step */
+/** The next match from the current scroll position. @param {1 | -1} step */
 function nearest(step) {
   const place = matches.findIndex(({ message }) => (messageElement(message)?.getBoundingClientRect().bottom ?? -1) > 80);
   if (place < 0) return step > 0 ? 0 : matches.length - 1;
   return step > 0 ? place : (place - 1 + matches.length) % matches.length;
 }
 
-/** The words to be marked; what stands before a colon is for the server. */
+/** The words to highlight; fields such as `role:` only concern the server. */
 function words() {
   const found = asked.match(/"[^"]+"|\S+/g) ?? [];
   return found.map((word) => word.replace(/^"|"$/g, "").toLowerCase()).filter((word) => word && !/^-|^\w+:/.test(word) && !["or", "and", "not"].includes(word));
@@ -94,7 +94,7 @@ function* ranges(root) {
     const text = node.nodeValue?.toLowerCase() ?? "";
     for (const word of sought) {
       for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {
-        if (at + word.length > (node.nodeValue?.length ?? 0)) break; // some letters are longer when small
+        if (at + word.length > (node.nodeValue?.length ?? 0)) break; // some letters are longer in lower case
         const range = new Range();
         range.setStart(node, at);
         range.setEnd(node, at + word.length);
@@ -104,7 +104,7 @@ function* ranges(root) {
   }
 }
 
-/** Open what hides the first match, unless one can be seen. @param {HTMLElement} article */
+/** Expand the first match, unless one is already visible. @param {HTMLElement} article */
 function unfold(article) {
   let first = null;
   for (const range of ranges(article)) {
@@ -116,7 +116,7 @@ function unfold(article) {
   for (let fold = first; fold && article.contains(fold); fold = fold.parentElement?.closest("details:not([open])") ?? null) fold.setAttribute("open", "");
 }
 
-/** Mark the words in the messages that were found and are there. */
+/** Highlight the words in the matching messages that are loaded. */
 function paint() {
   if (!highlight) return;
   highlight.clear();

@@ -25,10 +25,10 @@ let wait = SHORTEST_WAIT;
 let unread = 0;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let later;
-/** What came lately: a chunk that was asked for before may not have it. @type {{when: number, change: Change}[]} */
+/** Recent changes, which a chunk requested earlier may lack. @type {{when: number, change: Change}[]} */
 let recent = [];
 
-/** Ask for what is new; never twice at the same time, and once more if something happened meanwhile. */
+/** Fetch changes; one request at a time, and another one if something happened meanwhile. */
 async function catchUp() {
   isDue = true;
   if (isAsking) return;
@@ -82,7 +82,7 @@ let newest = new Date().toISOString();
 const RANKS = ["talk", "normal", "everything"];
 
 /**
- * Whether a message is to be told of: it would be seen, and is no older one that has changed where nothing is loaded.
+ * Whether a message counts as new: it is visible at this detail level, and not an older one that is not loaded.
  * @param {HTMLElement | null} article
  * @param {string} since
  */
@@ -94,7 +94,7 @@ function isNews(article, since) {
 }
 
 /**
- * Put a message where it belongs, if that is loaded.
+ * Insert a message at its position, if that part of the chat is loaded.
  * @param {Change} change
  * @returns {{article: HTMLElement | null, isNew: boolean}}
  */
@@ -114,14 +114,14 @@ function place(change) {
   else if ((before || change.after === null || !last.childElementCount) && isFilled(last)) {
     (last.childElementCount < LARGEST ? last : newSection()).append(article);
   }
-  if (article.isConnected) goOn(article);
+  if (article.isConnected) markContinued(article);
   return { article, isNew: true };
 }
 
 const UNSEEN = new Set(["hook", "meta", "note", "attachment", "progress", "unknown"]);
 
-/** An answer that goes on from the one before it does not say again who speaks. @param {HTMLElement} article */
-function goOn(article) {
+/** Mark an answer that follows another one, so that it does not repeat the speaker. @param {HTMLElement} article */
+function markContinued(article) {
   let before = article.previousElementSibling ?? article.parentElement?.previousElementSibling?.lastElementChild;
   while (before instanceof HTMLElement && UNSEEN.has(before.dataset.kind ?? "")) before = before.previousElementSibling;
   if (article.dataset.kind === "answer" && before instanceof HTMLElement && before.dataset.kind === "answer") article.classList.add("continued");
@@ -133,7 +133,7 @@ function isLast(article) {
   return article.parentElement === last && articlesOf(last ?? box).at(-1) === article;
 }
 
-/** A section for what is new: one that grows without end would be slow. It has no chunk of the server's. */
+/** A new section for live messages, without a chunk number; a single one that keeps growing would be slow. */
 function newSection() {
   const [before, section] = [sections().at(-1), document.createElement("section")];
   if (before) rest(before);
@@ -142,7 +142,7 @@ function newSection() {
   return section;
 }
 
-/** Chunks that are new below one that is not loaded: they are loaded like the others. @param {number} count */
+/** Add new chunks after one that is not loaded; they are loaded on demand. @param {number} count */
 function addChunks(count) {
   const last = sections().at(-1);
   if (!last || isFilled(last)) return;
@@ -203,16 +203,16 @@ function takeOver(page, selector) {
   if (old instanceof HTMLElement) arrived([old]);
 }
 
-/** What stands beside the messages, as it is now. */
+/** Fetch the current outline and facts. */
 async function takeSide() {
-  const beside = parsed(await (await ask(below("/side"))).text());
-  takeOver(beside, "#side");
-  takeOver(beside, ".chat-facts");
+  const side = parsed(await (await ask(below("/side"))).text());
+  takeOver(side, "#side");
+  takeOver(side, ".chat-facts");
 }
 
 let renewed = 0;
 
-/** Outline, costs and context, when a turn has ended; not more often than they can be read. */
+/** Update outline, costs and context after a turn, at most every ten seconds. */
 async function renewSide() {
   const now = performance.now();
   if (now - renewed < 10_000) return;
@@ -220,16 +220,16 @@ async function renewSide() {
   try {
     await takeSide();
   } catch {
-    // They stay as they were.
+    // Keep the old ones.
   }
 }
 
-/** What is shown no longer holds: take the messages anew, and stay where one is. */
+/** The page is out of date: reload all messages, and keep the scroll position. */
 async function renewAll() {
   let anchor = anchored();
-  let page = await freshPage(anchor ? idOf(anchor) : "").catch(() => freshPage()); // what was being read may be gone
+  let page = await freshPage(anchor ? idOf(anchor) : "").catch(() => freshPage()); // the message may have been removed
   for (let attempt = 0; attempt < 3; attempt++) {
-    anchor = anchored(); // one reads on meanwhile
+    anchor = anchored(); // the reader may have scrolled meanwhile
     if (!anchor || page.getElementById(anchor.id)) break;
     page = await freshPage(idOf(anchor)).catch(() => page);
   }
@@ -253,7 +253,7 @@ async function renewAll() {
 /** @type {Changes} */
 const EMPTY = { cursor: "", reset: false, messages: [], removed: [], chunks: 0, live: false, state: "idle", title: "" };
 
-/** How long the tools that run have been running. */
+/** Update the running time of running tools. */
 function tick() {
   if (document.hidden) return;
   for (const tool of box.querySelectorAll(".tool.running[data-since]")) {

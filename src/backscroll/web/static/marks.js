@@ -34,7 +34,7 @@ async function send(event) {
 }
 
 /**
- * Show what the server was told.
+ * Show the new state after the server has saved it.
  * @param {string} name
  * @param {string} value
  * @param {HTMLFormElement} form
@@ -86,7 +86,7 @@ function tag(name) {
 export function start() {
   if (!chat) return;
   chat.addEventListener("submit", (event) => void send(event));
-  // One menu at a time, and none when one has gone on.
+  // A click outside an open menu closes it.
   document.addEventListener("pointerdown", (event) => {
     for (const menu of document.querySelectorAll("details.menu[open]")) {
       if (!(event.target instanceof Node) || !menu.contains(event.target)) menu.removeAttribute("open");

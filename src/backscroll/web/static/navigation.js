@@ -28,7 +28,7 @@ export async function settle(scroll) {
 /**
  * Show an element: open what hides it, scroll to it, and give it the focus.
  * @param {HTMLElement} target
- * @param {{top?: number, focus?: boolean}} [how] where on the screen its top shall be
+ * @param {{top?: number, focus?: boolean}} [how] the position of its top on the screen
  */
 export async function show(target, { top, focus = true } = {}) {
   for (let outer = target.closest("details"); outer; outer = outer.parentElement?.closest("details") ?? null) outer.open = true;
@@ -46,7 +46,7 @@ export async function show(target, { top, focus = true } = {}) {
 /**
  * Go to a message, wherever it is.
  * @param {string} id
- * @param {{chunk?: number | string, top?: number, focus?: boolean}} [how] the chunk that it stands in, if that is known
+ * @param {{chunk?: number | string, top?: number, focus?: boolean}} [how] the chunk that contains it, if known
  * @returns {Promise<boolean>}
  */
 export async function go(id, how = {}) {
@@ -74,7 +74,7 @@ export async function go(id, how = {}) {
   return false;
 }
 
-/** Go to what the part of an address behind `#` names. @param {string} hash */
+/** Go to the target of a URL fragment. @param {string} hash */
 export async function goToHash(hash) {
   let name = hash.slice(1);
   attempt(() => (name = decodeURIComponent(name)));
@@ -102,7 +102,7 @@ export async function goToStart() {
   await settle(() => scrollTo(0, 0));
 }
 
-/** What is being read now, and where on the screen it stands; null at the beginning. */
+/** The message being read, and its position on the screen; null at the start of the page. */
 function placeNow() {
   const anchor = scrollY > 0 ? anchored() : null;
   const section = anchor?.closest(".chunk");
@@ -110,13 +110,13 @@ function placeNow() {
   return { id: idOf(anchor), chunk: section.dataset.chunk, top: anchor.getBoundingClientRect().top };
 }
 
-/** What was being read when the page was left, to come back to when it is loaded again. */
+/** Save the position when the page is left, for a reload. */
 function rememberPlace() {
   const place = placeNow();
   attempt(() => sessionStorage.setItem(`place:${location.pathname}`, JSON.stringify(place)));
 }
 
-/** Where the page is to be opened; false if at its beginning. */
+/** Go to the position at which to open the page; false if that is its start. */
 async function openAt() {
   const navigation = performance.getEntriesByType("navigation")[0];
   const again = navigation instanceof PerformanceNavigationTiming && navigation.type !== "navigate";
@@ -143,7 +143,7 @@ function onClick(event) {
 }
 
 /**
- * As a link does it, but that what it leads to may have to be loaded first.
+ * Follow a link whose target may have to be loaded first.
  * @param {string} hash
  * @param {string} [chunk]
  */
@@ -152,12 +152,12 @@ async function follow(hash, chunk) {
   if (section && !document.getElementById(decodeURIComponent(hash.slice(1)))) await fill(section).catch(() => {});
   if (location.hash === hash) return void (await goToHash(hash));
   history.replaceState({ place: placeNow() }, ""); // for the back button
-  location.hash = hash; // which is then gone to
+  location.hash = hash; // the hashchange event goes there
 }
 
 let returning = false;
 
-/** Back to where one was before a jump within the page. @param {PopStateEvent} event */
+/** Return to the position before a jump within the page. @param {PopStateEvent} event */
 function goBack(event) {
   if (!event.state || !("place" in event.state)) return;
   returning = true;
@@ -167,11 +167,11 @@ function goBack(event) {
 
 export function start() {
   if (!chat) return;
-  startChunks(); // what is not loaded has its height before anything is gone to
+  startChunks(); // sections need their heights before any navigation
   history.scrollRestoration = "manual";
   void openAt();
   chat.addEventListener("click", onClick);
-  addEventListener("popstate", goBack); // comes before the change of the hash
+  addEventListener("popstate", goBack); // comes before hashchange
   addEventListener("hashchange", () => {
     if (!returning) void goToHash(location.hash);
     returning = false;

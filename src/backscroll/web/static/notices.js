@@ -1,5 +1,5 @@
 // @ts-check
-// Notices from the server: through a stream that all tabs share, or one of this page's own if that is not possible.
+// Notices from the server: through a stream shared by all tabs, or this page's own if that is not possible.
 
 import { stream } from "./event_stream.js";
 
@@ -14,7 +14,7 @@ let isConnected = false;
 let leave = null;
 
 /**
- * Be told of a chat's changes, or of all there is to tell. `connected` means: something may have been missed, look.
+ * Subscribe to the changes of a chat, or to all notices. After `connected`, check for changes that were missed.
  * @param {string | null} chat
  * @param {(notice: Notice) => void} callback
  * @returns {() => void} to stop
@@ -48,7 +48,7 @@ function tell(notice) {
 }
 
 /**
- * Say why nothing new appears; without a reason, take the notice away.
+ * Show why there are no live updates; without a reason, remove the notice.
  * @param {string} [reason]
  * @param {number} [seconds] until the next try
  */
@@ -101,7 +101,7 @@ function enter() {
   };
 }
 
-// A page that is put aside keeps no connection, and one that comes back looks what it has missed.
+// A page in the back-forward cache keeps no connection; when it comes back, it checks for changes that it missed.
 addEventListener("pagehide", part);
 addEventListener("pageshow", (event) => {
   if (event.persisted && listeners.size) leave ??= enter();

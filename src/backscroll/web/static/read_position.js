@@ -22,7 +22,7 @@ function recall() {
 /** @param {Element} article */
 const timeOf = (article) => (article instanceof HTMLElement && article.dataset.time) || "";
 
-/** The furthest message whose end was on the screen. */
+/** Save the furthest message that was on the screen. */
 function note() {
   if (document.hidden) return;
   /** @type {HTMLElement | null} */
@@ -48,12 +48,12 @@ function note() {
   try {
     localStorage.setItem(name, JSON.stringify(seen));
   } catch {
-    // Then nothing is remembered.
+    // Without storage, the position is not saved.
   }
 }
 
 /**
- * A line above the first message that was not read, once that is in the page.
+ * Add a line above the first unread message, once it is on the page.
  * @param {Seen} seen
  */
 function divide(seen) {
@@ -68,7 +68,7 @@ function divide(seen) {
 }
 
 /**
- * Offer to go on from where one was.
+ * Offer to continue at the last position.
  * @param {Seen} seen
  */
 function offer(seen) {

@@ -4,7 +4,7 @@
 import { renew } from "./message_actions.js";
 
 /**
- * What tells a part of a message from the others, whichever state the message is in.
+ * A name for a part of a message that is the same in all states of the message.
  * @param {Element} part
  * @param {Element} article
  */
@@ -23,7 +23,7 @@ export function replaceArticle(old, fresh) {
   const focusName = focus && focus !== old ? nameOf(focus, old) : "";
   /** @type {Map<string, HTMLDetailsElement>} */
   const folds = new Map([...old.querySelectorAll("details")].map((one) => [nameOf(one, old), one]));
-  // What was unfolded to its end stays so, unless it has changed since.
+  // Calls that were loaded in full stay so, unless they have changed.
   for (const whole of old.querySelectorAll("section.tool[data-whole]")) {
     const other = fresh.querySelector(`[id="${CSS.escape(whole.id)}"]`);
     if (other && other.className === whole.className) other.replaceWith(whole);
@@ -37,7 +37,7 @@ export function replaceArticle(old, fresh) {
     one.open = before.open;
     if (!one.dataset.src || !before.dataset.loaded) continue;
     const [said, place] = [before.querySelector(":scope > .agent-messages"), one.querySelector(":scope > .agent-messages")];
-    if (said && place) place.replaceWith(said); // until the newer one has come
+    if (said && place) place.replaceWith(said); // until the newer one is loaded
     one.dataset.loaded = "yes";
     again.push(one);
   }

@@ -1,12 +1,12 @@
 // @ts-check
-// A list of results under a field: the palette and the search field show the same ones and move through them alike.
+// The list of results under a field, shared by the palette and the search field.
 
 import { times } from "./base.js";
 
 export const WAIT = 40;
 
 /**
- * What the server finds for a text, as options; empty if it cannot be asked.
+ * The results for a text, as options; empty if the request fails.
  * @param {string} query
  */
 export async function resultsFor(query) {
