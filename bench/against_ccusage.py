@@ -80,7 +80,7 @@ class Ccusage:
 
 @dataclass
 class Evidence:
-    """The rows that tell of one message, as they stand in the files."""
+    """The rows of one message, as they are in the files."""
 
     lines: dict[Path, list[bytes]] = field(default_factory=lambda: defaultdict(list))
     usages: list[Tokens] = field(default_factory=list)
@@ -120,7 +120,7 @@ def _with_request(line: bytes) -> bytes:
 
 
 def gather(home: Path) -> dict[str, Evidence]:
-    """Every message with usage, by its id, else by the id of its row. Plain `json`, nothing of ours."""
+    """Every message with usage, by its id, or by the id of its row. Uses plain `json`, none of our code."""
     found: dict[str, Evidence] = defaultdict(Evidence)
     for path in sorted((home / "projects").rglob("*.jsonl")):
         with path.open("rb") as file:
@@ -134,7 +134,7 @@ def gather(home: Path) -> dict[str, Evidence]:
 
 
 def objects(line: bytes) -> Iterator[dict[str, Any]]:
-    """The objects on a line: one, as a rule; several that were glued together; none of what is no JSON."""
+    """The objects on a line: usually one; several if they were glued together; none if it is not JSON."""
     text = line.decode(errors="replace").strip("\0 \r\n")
     decoder, at = json.JSONDecoder(), 0
     while at < len(text):
@@ -164,7 +164,7 @@ def _take(found: dict[str, Evidence], path: Path, line: bytes, row: dict[str, An
 
 
 def ours_of(home: Path, library: Path) -> tuple[Tokens, dict[str, Tokens], dict[str, Any]]:
-    """What `stats usage` counts: in all, by message, and what it says about it."""
+    """What `stats usage` counts: in total and by message, with its notes."""
     command = [sys.executable, "-m", "backscroll", "--home", home, "--library", library]
     _, text = succeed([*command, "stats", "usage", "--explain", "--json"], os.environ | {"TZ": "UTC"}, SYNC_LIMIT)
     answer = json.loads(text)
@@ -177,7 +177,7 @@ def ours_of(home: Path, library: Path) -> tuple[Tokens, dict[str, Tokens], dict[
 
 
 def theirs_of(ccusage: Ccusage, evidence: Mapping[str, Evidence]) -> dict[str, Tokens]:
-    """What ccusage counts for each message: each on a day of its own."""
+    """What ccusage counts for each message: each on a separate day."""
     with tempfile.TemporaryDirectory(prefix="backscroll-bench-") as name:
         home, messages = Path(name), {}
         files: dict[Path, list[bytes]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""How fast a home is kept, and how small: beside cp, tar | zstd and restic.
+"""How fast a home is archived, and how small: compared with cp, tar | zstd and restic.
 
     python -m bench.archive [--rounds 5] [--files 5000] [--appends 1000] [--json]
 
@@ -91,7 +91,7 @@ class Growth:
     packs: int
     catalogue: int
     at_once: int
-    """What its bytes take in one frame."""
+    """The size of its bytes in one frame."""
     seconds_each: float
 
 
@@ -106,7 +106,7 @@ class Opening:
 
 @dataclass(frozen=True)
 class Aim:
-    """What we want to reach; None where what it is measured against was left out."""
+    """A target; None if its reference was not measured."""
 
     what: str
     reached: bool | None
@@ -165,7 +165,7 @@ def present() -> tuple[list[Contestant], list[str]]:
 
 
 def program_versions() -> list[str]:
-    """What the programs beside us say they are."""
+    """The versions of the other programs."""
     commands = (["restic", "version"], ["zstd", "--version"], ["tar", "--version"])
     answers = [
         subprocess.run(command, capture_output=True, text=True) for command in commands if shutil.which(command[0])
@@ -252,7 +252,7 @@ def append_to(paths: Sequence[Path], others: Sequence[bytes]) -> None:
 def measure(
     arena: Arena, many: Arena, contestants: Sequence[Contestant], grown: Sequence[Path], rounds: int
 ) -> list[Result]:
-    """Run every contestant in turn, over and over; the best round of each."""
+    """Run every contestant in turn, several times; return the best round of each."""
     results = {
         contestant.name: Result(contestant.name, Run(), Run(), Run() if contestant.verify else None, Run(), Run())
         for contestant in contestants
@@ -321,7 +321,7 @@ def opening(folder: Path, runs: int = 5) -> float:
 
 
 def aims(results: Sequence[Result], raw: int) -> list[Aim]:
-    """What we wanted, and whether it is so."""
+    """The targets, and whether they are met."""
     by_name = {result.name: result for result in results}
     ours, tar, restic = by_name[OURS], by_name.get(TAR), by_name.get(RESTIC)
     return [

@@ -1,4 +1,4 @@
-"""What chats cost: building all of them beside decoding alone, and one more record of a long session.
+"""The cost of chats: building all of them compared with decoding alone, and one more record of a long session.
 
     python -m bench.chats [--rounds 7] [--records 50000] [--appends 200] [--json]
 
@@ -44,13 +44,13 @@ class Building:
 
     @property
     def times_decoding(self) -> float:
-        """What building the chats costs, beside what decoding their records does."""
+        """The cost of building the chats, relative to decoding their records."""
         return (self.chats - self.decoding) / self.decoding
 
 
 @dataclass(frozen=True)
 class Appending:
-    """Seconds for one more record, with what is asked afterwards."""
+    """Seconds for one more record, including the queries after it."""
 
     name: str
     median: float
@@ -83,7 +83,7 @@ def decode_only(paths: Sequence[Path]) -> int:
 
 
 def build_chats(paths: Sequence[Path]) -> int:
-    """How many chats there are, after each was asked for what a list shows."""
+    """Build all chats, compute what a list shows of each, and return their number."""
     chats = Chats()
     for path in paths:
         chats.add(place_at(path), records_of(path))
@@ -94,13 +94,13 @@ def build_chats(paths: Sequence[Path]) -> int:
 
 
 def ask_for_list(chat: Chat) -> tuple[object, ...]:
-    """What a list shows of a chat, and filters by."""
+    """Compute what a list shows of a chat and filters by."""
     counts = (chat.prompts, chat.messages, len(chat.branches), len(chat.sessions), len(chat.leaves))
     return chat.id, chat.title, chat.project, chat.started, chat.last_active, chat.models, chat.git_branches, *counts
 
 
 def measure_building(paths: Sequence[Path], rounds: int) -> Building:
-    """Both in turn, over and over; the best round of each."""
+    """Run both in turn, several times; return the best round of each."""
     decoding = chats = float("inf")
     records = found = 0
     for _ in range(rounds):

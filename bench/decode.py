@@ -37,7 +37,7 @@ GENERATED_BYTES: Final = 60_000_000
 
 @dataclass
 class Seen:
-    """What a contestant took out. Those that extract have to agree on it."""
+    """What a contestant extracted. All contestants that extract must agree."""
 
     records: int = 0
     failed: int = 0
@@ -63,7 +63,7 @@ Contestant = Callable[[bytes, Seen], None]
 
 
 def find_corpus() -> Path | None:
-    """The folder of real sessions: $BACKSCROLL_CORPUS, else the one beside the checkout; None if there is none."""
+    """The folder of real sessions: $BACKSCROLL_CORPUS, or the one next to the checkout; None if there is none."""
     named = os.environ.get("BACKSCROLL_CORPUS")
     folder = Path(named) if named else Path(__file__).resolve().parents[2] / "shared" / "corpus"
     return folder if folder.is_dir() else None
@@ -113,7 +113,7 @@ def with_orjson(data: bytes, seen: Seen) -> None:
 
 
 def msgspec_untyped(data: bytes, seen: Seen) -> None:
-    """What msgspec takes to build dicts, with no extraction."""
+    """The time of msgspec to build dicts, without extraction."""
     decode = ANYTHING.decode
     for line in data.split(b"\n"):
         if line:
@@ -125,7 +125,7 @@ def msgspec_untyped(data: bytes, seen: Seen) -> None:
 
 
 def msgspec_floor(data: bytes, seen: Seen) -> None:
-    """What msgspec takes to step over a line and build nothing: no typed decoder can be faster."""
+    """The time of msgspec to skip a line and build nothing: no typed decoder can be faster."""
     decode = NOTHING.decode
     for line in data.split(b"\n"):
         if line:
@@ -239,7 +239,7 @@ READING: Final = "backscroll.files.reading.Reading only"
 
 
 def measure(paths: Sequence[Path], rounds: int) -> list[Result]:
-    """Run every contestant in turn, over and over; the best round of each."""
+    """Run every contestant in turn, several times; return the best round of each."""
     size = sum(path.stat().st_size for path in paths)
     best: dict[str, float] = {}
     seen: dict[str, Seen] = {}

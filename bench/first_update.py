@@ -1,4 +1,4 @@
-"""What a first update costs, beside the peers in `bench.peers` and an earlier version: the best of several rounds.
+"""The cost of a first update, compared with `bench.peers` and an earlier version: the best of several rounds.
 
     python -m bench.first_update [--size 250MB] [--home DIR] [--peers agentsview,…] [--rounds 3] [--before SRC]
 

@@ -1,4 +1,4 @@
-"""How soon what was just said can be found: from an append until a search finds it, with `backscroll watch` running.
+"""How soon a new message can be found: from an append until a search finds it, with `backscroll watch` running.
 
     python -m bench.follow [--large 1GB] [--records 50000] [--appends 100] [--idle 60]
 
@@ -73,7 +73,7 @@ class Latency:
 
 @dataclass(frozen=True)
 class Idle:
-    """What a watch costs while nothing happens."""
+    """The cost of a watch while nothing changes."""
 
     library: str
     seconds: float
@@ -179,7 +179,7 @@ class Speaker:
         self._lines.append(line)
 
     def say(self, word: str, lines: int) -> tuple[int, int]:
-        """Append so many rows, one of which has the word; lines and bytes."""
+        """Append this many rows, one of which has the word; return lines and bytes."""
         self._transcript.now = time.time_ns() // 1_000_000
         for number in range(lines):
             self._transcript.user(f'"and then we say {word if number == lines // 2 else "more"} about the parser"')
@@ -198,7 +198,7 @@ def unique_word(number: int) -> str:
 
 
 def make_long_session(root: Path, records: int, rng: Random) -> Path:
-    """A session of so many short rows, prompts and answers in turn, beside the generated ones."""
+    """A session of this many short rows, alternating prompts and answers, next to the generated ones."""
     some = _latest_sound_sessions(root, 1)[0][0]
     session = new_uuid(rng)
     path = some.parent / f"{session}.jsonl"
@@ -233,7 +233,7 @@ class _File:
 
 
 def last_row(path: Path) -> dict[str, str]:
-    """What the next row of a session hangs on."""
+    """The parent of the next row of a session."""
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - 4_000_000))
         rows = [json.loads(line) for line in file.read().splitlines() if line.startswith(b'{"parentUuid"')]

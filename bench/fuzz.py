@@ -1,4 +1,4 @@
-"""Throw damaged lines at the decoder and see that it neither raises nor stalls.
+"""Feed damaged lines to the decoder and check that it neither raises nor stalls.
 
     python -m bench.fuzz --inputs 1000000 --seed 1
 
@@ -41,7 +41,7 @@ class BrokenPromiseError(AssertionError):
 
 @dataclass
 class Outcome:
-    """What a run has found so far."""
+    """The findings of a run so far."""
 
     inputs: int = 0
     size: int = 0
@@ -423,7 +423,7 @@ def _run_atheris(
 
 
 def report(checker: Checker, engine: str) -> int:
-    """Print what was found, with a short input for every failure; the exit code."""
+    """Print the findings, with a short input for every failure; return the exit code."""
     outcome = checker.outcome
     print(f"engine: {engine}")
     print(f"inputs: {outcome.inputs:,} ({outcome.size / 1e6:,.0f} MB)")

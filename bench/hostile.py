@@ -31,7 +31,7 @@ from backscroll.store.reader import StoredChat
 from bench.hostile_shapes import SHAPES, text_shapes
 
 WORTH_TELLING: Final = 0.05
-"""What takes less for 2n is left out."""
+"""Shapes that take less than this for 2n are omitted."""
 
 Seconds = dict[str, float]
 

@@ -48,12 +48,12 @@ def _folded(text: str, width: int) -> str:
 
 
 def word_for(language: str) -> str:
-    """What a fence calls the language: one word."""
+    """The language name in a fence: one word."""
     return next(word for word, name in language_names().aliases.items() if name == language and " " not in word)
 
 
 def attempt(language: str, size: int, skip: int, limit: int, out: int) -> None:
-    """Try the texts behind the first `skip` in this process; each may take `limit` seconds."""
+    """Try the texts after the first `skip` in this process; each may take `limit` seconds."""
     word = word_for(language)
     for _, text in islice(texts(size, 290 if language in DELICATE else 900), skip, None):
         used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
@@ -65,7 +65,7 @@ def attempt(language: str, size: int, skip: int, limit: int, out: int) -> None:
 
 
 def seconds_of(language: str, size: int, limit: int) -> dict[str, float]:
-    """What each text took; the limit where that was reached."""
+    """The time of each text; the limit if it was reached."""
     names = [*UNITS, "one of each"]
     took: list[float] = []
     while len(took) < len(names):

@@ -67,7 +67,7 @@ def call(number: int, name: str = "Bash", **arguments: object) -> Record:
 
 
 def result(number: int, content: object = "done") -> Record:
-    """What came of it."""
+    """The result of a call."""
     return {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": content}
 
 
@@ -116,7 +116,7 @@ def same_call(n: int) -> Files:
 
 
 def pictures(n: int) -> Files:
-    """One answer with `n` calls, whose results are pictures that stand in one row."""
+    """One answer with `n` calls, whose results are images in one row."""
     source = {"type": "base64", "media_type": "image/png", "data": DOT}
     shown = [result(at, [{"type": "image", "source": source}]) for at in range(n)]
     return session(asked(), answered(1, 0, *map(call, range(n))), record("user", 2, 1, shown), answered(3, 2))
@@ -144,7 +144,7 @@ def turns(n: int) -> Files:
 
 
 def prompts_alone(n: int) -> Files:
-    """`n` prompts, one behind the other, that got no answer."""
+    """`n` prompts in a row without answers."""
     return session(*(asked(at, at - 1 if at else None) for at in range(n)))
 
 
@@ -157,7 +157,7 @@ def branches(n: int) -> Files:
 
 
 def comb(n: int) -> Files:
-    """`n` prompts in a row, each of which was once asked otherwise."""
+    """`n` prompts in a row, each of which was reworded once."""
     rows = [asked(), answered(1, 0)]
     for at in range(n):
         last = 1 + 4 * at
@@ -167,13 +167,13 @@ def comb(n: int) -> Files:
 
 
 def cut_turns(n: int) -> Files:
-    """A long turn, and then prompts that go back behind each of its `n` answers."""
+    """A long turn, and then prompts that go back to each of its `n` answers."""
     rows = [asked(), *(answered(at, at - 1) for at in range(1, n + 1))]
     return session(*rows, *(asked(n + at, at, f"back to {at}") for at in range(1, n + 1)))
 
 
 def cut_results(n: int) -> Files:
-    """A turn of `n` results in a chain, and prompts that go back behind each of them."""
+    """A turn of `n` results in a chain, and prompts that go back to each of them."""
     rows = [asked(), answered(1, 0, *map(call, range(n)))]
     rows += [record("user", 2 + at, 1 + at, [result(at)]) for at in range(n)]
     rows += [answered(n + 2, n + 1)]

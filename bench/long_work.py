@@ -144,7 +144,7 @@ def measure(source: Path, what: str, home: Path, library: Path) -> tuple[float, 
 
 
 def make_libraries(folder: Path, options: argparse.Namespace, sources: Sequence[Path]) -> dict[str, Path]:
-    """The homes by the figures that are measured on them, each with a library for every checkout beside it."""
+    """The homes by the figures measured on them, each with a library for every checkout next to it."""
     homes = {name: folder / name / "home" for name in ("chat", "export", "stats", "calls")}
     Session(homes["chat"], 1).fill(options.messages)
     Session(homes["export"], 2).fill(options.export * MESSAGES_A_MEGABYTE // 1_000_000)

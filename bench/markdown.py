@@ -1,4 +1,4 @@
-"""How fast answers become HTML: pyromark and nh3, beside markdown-it-py.
+"""How fast answers become HTML: pyromark and nh3, compared with markdown-it-py.
 
     python -m bench.markdown [--texts 3000] [--rounds 5]
 

@@ -1,4 +1,4 @@
-"""What a memory costs at the start: CPU time of `backscroll mcp` from nothing to its first answer.
+"""The startup cost of the memory: CPU time of `backscroll mcp` from its start to its first answer.
 
     python -m bench.mcp_start [--home DIR] [--bytes 250MB] [--library DIR] [--runs 5] [--json]
 
@@ -35,7 +35,7 @@ SDK: Final = "import mcp.server.lowlevel"
 
 
 class Cost(NamedTuple):
-    """What one run took, in seconds."""
+    """The times of one run, in seconds."""
 
     cpu: float
     greeted: float
@@ -79,7 +79,7 @@ def send(process: "subprocess.Popen[bytes]", message: dict[str, Any]) -> None:
 
 
 def cpu_of(pid: int) -> float:
-    """What a process that runs has taken so far; only Linux tells it like this."""
+    """The CPU time of a running process so far; Linux only."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

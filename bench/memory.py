@@ -30,7 +30,7 @@ SAMPLE_BYTES: Final = 20_000_000
 
 @dataclass(frozen=True)
 class Result:
-    """What one file took."""
+    """The measurements of one file."""
 
     what: str
     bytes: int

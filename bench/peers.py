@@ -1,4 +1,4 @@
-"""The programs beside which searching is measured, each installed on its own and kept away from your home.
+"""The programs that search is compared with, each installed separately and kept away from your home.
 
     python -m bench.peers [--cache DIR]
 
@@ -42,7 +42,7 @@ class UnableError(Exception):
 
 @dataclass(frozen=True)
 class Cost:
-    """What a command took: seconds of the wall clock and of CPU time, and the bytes of its largest process."""
+    """The cost of a command: wall-clock seconds, CPU seconds, and the bytes of its largest process."""
 
     wall: float
     cpu: float
@@ -74,7 +74,7 @@ class Query:
 
 
 Search = Callable[[Query], list[str]]
-"""Asks, and returns the ids of the sessions that were found, best first; `UnableError` where it cannot be asked."""
+"""Runs a query and returns the ids of the matching sessions, best first; `UnableError` if it cannot be run."""
 
 
 def isolated(home: Path, **more: str) -> dict[str, str]:
@@ -184,7 +184,7 @@ class Server:
         return found
 
     def cost(self) -> Cost:
-        """What it took until now, with the children that have ended."""
+        """Its cost so far, including children that have ended."""
         wall = time.perf_counter() - self._started
         folder = Path("/proc") / str(self._process.pid)
         try:
@@ -253,15 +253,15 @@ class Peer(ABC):
 
     @abstractmethod
     def index_bytes(self) -> int:
-        """What it keeps on the disk to search in."""
+        """The size of its index on the disk."""
 
     def other_bytes(self) -> int:
-        """What it has written besides."""
+        """The size of everything else that it has written."""
         return 0
 
     @abstractmethod
     def open(self) -> AbstractContextManager[dict[str, Search]]:
-        """The doors through which it can be asked, by their names, while this is open."""
+        """Its search interfaces by name, while this is open."""
 
     def ask(self, word: str) -> Cost:
         """A whole process that searches for one word."""
@@ -351,7 +351,7 @@ class AgentsView(Peer):
 
 
 class ClaudeCodeLog(Peer):
-    """Python, SQLite with FTS5. It writes beside the sessions, so it gets a copy of them."""
+    """Python, SQLite with FTS5. It writes next to the sessions, so it gets a copy of them."""
 
     name = program = "claude-code-log"
     driven = (

@@ -54,7 +54,7 @@ BACK_OF_ONE: Final = 2
 """Questions that one prompt makes, at most."""
 NAMED_IN: Final = 12
 SAID_IN: Final = 4
-"""In how many chats a name, or a plain word, may stand that is taken to mean one of them."""
+"""In how many chats a name, or a plain word, may occur that is taken to mean one of them."""
 TITLES: Final = (Summary, AiTitle, CustomTitle)
 
 Ranker = Callable[[str], list[str]]
@@ -74,7 +74,7 @@ class Said(NamedTuple):
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked, and the chat that is the answer."""
+    """A question, and the chat that is the answer."""
 
     kind: str
     text: str
@@ -147,7 +147,7 @@ class Material:
                     yield Said(chat, "answer", moment, block.text)
 
     def _owner(self, chat: str, record: Record) -> str | None:
-        """Whose title it is: a summary stands in any file of the project and names a row."""
+        """The chat of a title: a summary can be in any file of the project, and names a row."""
         if not isinstance(record, Summary):
             return chat
         leaf = record.leaf_uuid or ""
@@ -224,7 +224,7 @@ def _about_names(material: Material, random: Random) -> list[Question]:
 
 
 def _names(text: str) -> list[str]:
-    """What a prompt names: files, identifiers, tickets; where it speaks of earlier work, plain long words too."""
+    """The names in a prompt: files, identifiers, tickets; if it mentions earlier work, plain long words too."""
     names = (part for token in TOKEN.findall(text) for part in _spellings(token))
     cued = CUE.search(text) is not None
     return list(dict.fromkeys(name for name in names if NAME.fullmatch(name) or (cued and PLAIN.fullmatch(name))))
@@ -238,7 +238,7 @@ def _spellings(token: str) -> Iterator[str]:
 
 
 def _around(text: str, name: str) -> str:
-    """The name with some words before and behind it."""
+    """The name with some words before and after it."""
     words = as_typed(text).split()
     at = next((number for number, word in enumerate(words) if name in word), 0)
     return " ".join(words[max(0, at - 6) : at + 7])
@@ -319,7 +319,7 @@ def _some(questions: Mapping[str, list[Question]], most: int, random: Random) ->
 
 
 def copy_home(origin: Path, target: Path) -> None:
-    """What backscroll reads of a home."""
+    """Copy the files of a home that backscroll reads."""
     for file in discover(Home(origin)).files:
         path = target / file.relative
         path.parent.mkdir(parents=True, exist_ok=True)

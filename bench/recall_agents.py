@@ -81,7 +81,7 @@ class Shown(NamedTuple):
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked, and how to tell whether it was answered."""
+    """A question, and how to tell whether it was answered."""
 
     kind: str
     text: str
@@ -90,11 +90,11 @@ class Question:
     answers: tuple[str, ...] = field(repr=False, default=())
     """Texts; one of them has to be shown."""
     words: tuple[str, ...] = ()
-    """Words that have to stand in one passage of the chat, most of them."""
+    """Words, most of which must occur in one passage of the chat."""
     share: float = 1.0
     sessions: frozenset[str] = field(repr=False, default=frozenset())
     asked_in: frozenset[str] = field(repr=False, default=frozenset())
-    """Sessions that are left out."""
+    """Sessions to leave out."""
 
     @property
     def half(self) -> str:
@@ -112,7 +112,7 @@ class Question:
 
 
 class Step(NamedTuple):
-    """A call of a turn, with what came of it."""
+    """A call of a turn, with its result."""
 
     tool: str
     given: dict[str, Any]
@@ -121,7 +121,7 @@ class Step(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """A prompt and what was done and said until the next one."""
+    """A prompt, and everything until the next one."""
 
     chat: str
     when: float
@@ -131,7 +131,7 @@ class Turn(NamedTuple):
 
 
 class Turns:
-    """The turns of every chat, each once, whatever copies there are."""
+    """The turns of every chat, each once, without copies."""
 
     def __init__(self, home: Path) -> None:
         chats = Chats()
@@ -195,7 +195,7 @@ def words_of(text: str) -> list[str]:
 
 
 def shows(shown: str, answer: str) -> bool:
-    """Whether so much of a text stands in another that one has read it; both as words."""
+    """Whether another text contains enough of a text to answer it; both as words."""
     words = words_of(answer)
     if len(words) <= RUN:
         return " ".join(words) in shown
@@ -280,7 +280,7 @@ def _errors(turns: Turns) -> list[Question]:
 
 
 def _way_out(steps: list[Step], at: int) -> set[str]:
-    """What was done after an error until the same call went well: files that were changed, commands that were run."""
+    """The steps after an error until the same call succeeded: changed files and commands."""
     error = steps[at]
     done: set[str] = set()
     for step in steps[at + 1 : at + 21]:
@@ -332,7 +332,7 @@ def _edits(turns: Turns, rarity: Mapping[str, int], random: Random) -> list[Ques
 
 
 def _prompts(turns: Turns, rarity: Mapping[str, int], random: Random) -> list[Question]:
-    """What was asked once, as one remembers it later."""
+    """Earlier prompts, as a user remembers them later."""
     found: dict[str, list[Question]] = defaultdict(list)
     typed = Counter(turn.prompt for turn in turns.turns)
     for turn in turns.turns:
@@ -417,7 +417,7 @@ def ours(library: Library, tokens: int, took: list[float]) -> Answerer:
 
 
 def plain_search(library: Library, tokens: int) -> Answerer:
-    """What `search` shows of the best chats, until the budget is full."""
+    """The output of `search` for the best chats, up to the budget."""
 
     def ask(question: Question) -> list[Shown]:
         found = library.search(as_typed(question.text)[:1000], limit=30)
@@ -453,7 +453,7 @@ class Mcp:
         self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
     def call(self, tool: str, **arguments: object) -> dict[str, Any]:
-        """What a tool answers; empty where it refuses."""
+        """The answer of a tool; empty if it refuses."""
         answer = self._ask("tools/call", {"name": tool, "arguments": arguments})
         found: dict[str, Any] = answer.get("result", {}).get("structuredContent") or {}
         return found

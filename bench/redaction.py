@@ -89,7 +89,7 @@ def values(folder: Path) -> Iterator[tuple[Path, int, Any]]:
 
 
 def told(path: Path, hidden: Any) -> None:  # noqa: ANN401
-    """Print each mask with what stands around it."""
+    """Print each mask with its context."""
     text = hidden if isinstance(hidden, str) else json.dumps(hidden, ensure_ascii=False)
     at = text.find("[redacted: ")
     while at >= 0:

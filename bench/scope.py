@@ -1,4 +1,4 @@
-"""What a scope costs: the same questions within everything, and within one of two homes.
+"""The cost of a scope: the same queries over everything, and over one of two homes.
 
     python -m bench.scope [--bytes 30MB] [--runs 9]
 
@@ -26,7 +26,7 @@ WORDS: Final = ("parser", "error test", "function*", '"the file"', "database mig
 
 
 def questions(keys: list[int], names: list[str]) -> dict[str, Callable[[StoreReader], object]]:
-    """What is asked, about these chats."""
+    """The queries, about these chats."""
     return {
         "search, 5 queries": lambda ask: [
             ask.search(parse(words, NOW), sort="relevance", limit=20, offset=0, hits=3) for words in WORDS

@@ -1,4 +1,4 @@
-"""How soon a home can be searched, how fast, and whether the words are found: beside the peers in `bench.peers`.
+"""How soon a home can be searched, how fast, and whether words are found: compared with the peers in `bench.peers`.
 
     python -m bench.search [--size 250MB] [--home DIR] [--peers agentsview,…] [--queries 10] [--words 20] [--json FILE]
 
@@ -60,7 +60,7 @@ COMMON: Final = 0.10
 """A word is common if more than this share of the messages has it."""
 KINDS: Final = ("prompt", "answer", "thinking", "tool input", "tool output", "two-character CJK")
 ENOUGH: Final = 100
-"""Hits to look through for a word that stands in one session."""
+"""Hits to examine for a word that is in one session."""
 WORD: Final = re.compile(r"[^\W_]+")
 PLAIN: Final = re.compile(r"[a-z0-9]{5,20}")
 CJK: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]{2,}")
@@ -80,11 +80,11 @@ class Rare:
 
 @dataclass
 class Material:
-    """What the raw JSON of a home holds: enough to ask questions about it."""
+    """The contents of the raw JSON of a home, to choose queries from."""
 
     messages: int = 0
     frequency: Counter[str] = field(default_factory=Counter)
-    """In how many messages a word stands."""
+    """The number of messages with each word."""
     phrases: list[tuple[str, str]] = field(default_factory=list)
     places: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Of each word its file (-1: several) and its kinds, a bit each."""
@@ -153,7 +153,7 @@ def _place(material: Material, number: int, kind: int, words: Iterable[str]) -> 
 
 
 def _texts(material: Material, speaker: str, content: object, *, is_meta: bool) -> Iterator[tuple[int, str]]:
-    """The texts of a message, each with the number of its kind. What the user did not type is no prompt."""
+    """The texts of a message, each with the number of its kind. Only typed text is a prompt."""
     said = KINDS.index("answer") if speaker == "assistant" else len(KINDS) if is_meta else KINDS.index("prompt")
     if isinstance(content, str):
         yield said, content
@@ -185,7 +185,7 @@ def _strings(value: object) -> Iterator[str]:
 
 
 def draw_rare(material: Material, count: int, seed: int) -> list[Rare]:
-    """Words of each kind that stand in one file and in no other kind of text; pairs of characters in few files."""
+    """Words of each kind that are in one file and in no other kind of text; pairs of characters in few files."""
     rng = Random(seed)
     drawn = []
     for bit, kind in enumerate(KINDS[:-1]):
@@ -200,7 +200,7 @@ def draw_rare(material: Material, count: int, seed: int) -> list[Rare]:
 
 
 def draw_questions(material: Material, count: int, seed: int) -> Questions:
-    """The classes of questions that everybody is asked."""
+    """The classes of queries that every contestant gets."""
     rng = Random(seed)
     rare = sorted(word for word, messages in material.frequency.items() if messages <= 3 and PLAIN.fullmatch(word))
     common = sorted(word for word, messages in material.frequency.items() if messages > COMMON * material.messages)
@@ -230,7 +230,7 @@ def our_text(query: Query) -> str:
 
 
 def our_filters(material: Material, words: Sequence[str]) -> dict[str, list[str]]:
-    """Every filter of our own language, each with common words: values that are frequent here, else its example."""
+    """Every filter of our query language with common words: frequent values of this home, or its example."""
     frequent = {name: f'{name}:"{found.most_common(1)[0][0]}"' for name, found in material.facts.items() if found}
     days = sorted(material.facts["day"].elements())
     frequent |= {name: f"{name}:{days[len(days) // 2]}" for name in ("after", "since", "before")}
@@ -270,7 +270,7 @@ class Backscroll:
         return succeed(self.command("list", "--json"), isolated(self.folder), SYNC_LIMIT)[0]
 
     def index_bytes(self) -> int:
-        """Everything in the library except the archive, which keeps the raw bytes and is no index."""
+        """The size of everything in the library except the archive, which is not an index."""
         return size_of(self.library) - size_of(self.library / "archive")
 
     def ask(self, word: str) -> Cost:
@@ -299,7 +299,7 @@ class Backscroll:
 
 
 def missing_parts() -> list[str]:
-    """What of backscroll itself is not there to be measured."""
+    """The parts of backscroll that are not available for measuring."""
     parts = {
         "`backscroll update`": importlib.util.find_spec("backscroll.cli.update") is not None,
         "`backscroll search`": importlib.util.find_spec("backscroll.cli.search") is not None,
@@ -324,7 +324,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds of the wall clock for one answer; None where such a question cannot be asked."""
+    """Wall-clock seconds per answer; None if the query is not supported."""
 
     median: float | None
     percentile_95: float | None
@@ -409,7 +409,7 @@ def measure_ours(
 def measure_peer(
     done: Run, peer: Peer, home: Path, folder: Path, questions: Questions, drawn: Sequence[Rare], rounds: int
 ) -> None:
-    """One of the others."""
+    """Measure a peer."""
     row = Row(peer.name)
     done.rows.append(row)
     peer.prepare(home, folder / peer.name)

@@ -1,4 +1,4 @@
-"""What starting costs: CPU time of `backscroll --help`, beside what Python and click themselves take.
+"""The startup cost: CPU time of `backscroll --help`, compared with Python and click themselves.
 
     python -m bench.startup [--runs 15]
 

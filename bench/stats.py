@@ -1,4 +1,4 @@
-"""How long `stats usage` takes: as a whole process beside ccusage and agentsview, and the questions alone.
+"""How long `stats usage` takes: as a process compared with ccusage and agentsview, and the queries alone.
 
     python -m bench.stats [--home DIR] [--bytes 250MB] [--runs 7] [--rows 2000000] [--cache DIR] [--json FILE]
 
@@ -49,7 +49,7 @@ YEAR: Final = 365 * 86_400 * 1_000_000
 
 
 def measure_processes(home: Path, folder: Path, cache: Path, runs: int) -> dict[str, Any]:
-    """The median of each program's whole process, in turn."""
+    """The median time of each program's whole process, run in turn."""
     library = folder / "library"
     ours = [sys.executable, "-m", "backscroll", "--home", home, "--library", library]
     utc = os.environ | {"TZ": "UTC"}

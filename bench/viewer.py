@@ -1,4 +1,4 @@
-"""How soon a chat can be read in a browser, followed and searched over HTTP: beside agentsview, in one run.
+"""How soon a chat can be read in a browser, followed and searched over HTTP: compared with agentsview, in one run.
 
     python -m bench.viewer [--messages 30000] [--rounds 5] [--cache DIR] [--size 30MB] [--json FILE]
 
@@ -276,7 +276,7 @@ def measure_chunks(server: Server, chat: str, messages: int) -> tuple[int, Sprea
 
 
 class Streams:
-    """Many clients of the event stream, in a thread of their own; each notes when it is told of a chat."""
+    """Many clients of the event stream, in a separate thread; each records when it receives an event of a chat."""
 
     def __init__(self, port: int, count: int) -> None:
         self.told: list[dict[str, float]] = [{} for _ in range(count)]
@@ -379,7 +379,7 @@ def measure_questions(done: Run, folder: Path, size: int, peer: AgentsView | Non
 
 
 def measure(folder: Path, options: argparse.Namespace) -> Run:
-    """All of it, one after the other."""
+    """Run all measurements in sequence."""
     done = Run(options.messages, os.getloadavg()[0])
     peers, done.left_out = install_peers(options.cache, ["agentsview"] if options.peer else [])
     peer = next((one for one in peers if isinstance(one, AgentsView)), None)

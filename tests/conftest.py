@@ -1,4 +1,4 @@
-"""What every test may rely on: no test sees the real home, and the real sessions are found in one place."""
+"""Fixtures of all tests: no test sees the real home, and the real sessions are found in one place."""
 
 import os
 import signal

@@ -243,7 +243,7 @@ def test_every_room_imports_what_its_row_says(package: str) -> None:
 
 
 @pytest.mark.parametrize("package", sorted(ROOMS))
-def test_no_room_imports_one_that_stands_below_it(package: str) -> None:
+def test_no_room_imports_one_listed_below_it(package: str) -> None:
     above: set[str] = set()
     for room, imported in ROOMS[package].items():
         assert imported <= above, f"{package}.{room}"

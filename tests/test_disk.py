@@ -65,7 +65,7 @@ def test_a_lock_that_another_process_holds_is_given_up_after_its_time(tmp_path: 
     ("name", "kind"),
     [("ENOSPC", DiskFull), ("EMFILE", TooManyOpenFiles), ("EROFS", NoPermission), ("EIO", StorageError)],
 )
-def test_what_the_system_refused_is_told_apart(name: str, kind: type[StorageError]) -> None:
+def test_system_errors_are_distinguished(name: str, kind: type[StorageError]) -> None:
     number = getattr(__import__("errno"), name)
     found = storage_error(OSError(number, os.strerror(number), "/x"), "cannot write the backup")
     assert type(found) is kind

@@ -133,7 +133,7 @@ def test_outputs_are_written_as_the_page_cuts_them() -> None:
     assert refreshed(written, run) == written
 
 
-def test_a_call_is_found_wherever_it_stands_in_a_line() -> None:
+def test_a_call_is_found_anywhere_in_a_line() -> None:
     check_calls("backscroll list -n 3   # the newest", [["list", "-n", "3"]])
     check_calls("make 2>&1 | tail -20 | ./scripts/backscroll recall -", [["recall", "-"]])
     check_calls("TZ=UTC backscroll stats usage --csv > costs.csv", [["stats", "usage", "--csv"]])

@@ -46,11 +46,11 @@ class Step:
 
 
 Files = dict[str, bytes]
-"""What is on a disk; a folder ends in a slash."""
+"""The files on a disk; the name of a folder ends in a slash."""
 
 
 def snapshot(root: Path) -> Files:
-    """What is below a folder now."""
+    """The current contents of a folder."""
     return {
         f"{path}/" if path.is_dir() else str(path): b"" if path.is_dir() else path.read_bytes()
         for path in root.rglob("*")
@@ -105,7 +105,7 @@ class Recording:
 
 
 def write_files(files: Files, root: Path) -> None:
-    """Put a disk in place; the index of a log is memory that SQLite shares, and is made anew."""
+    """Write the files of a disk. The index of a log is shared memory of SQLite, and is recreated."""
     for name, content in sorted(files.items()):
         path = Path(name)
         if not path.is_relative_to(root) or name.endswith("-shm"):
@@ -235,7 +235,7 @@ class Recorder:
             self._open[descriptor][1] = result if call.name == "lseek" else position + result
 
     def _copied(self, call: Call, descriptor: int, count: int) -> None:
-        """What the kernel copied from one file to another: the source is read as it is now, for packs only grow."""
+        """What the kernel copied from one file to another; the source is read now, because packs only grow."""
         file, position = self._open[descriptor]
         found = re.search(r", (\d+)<((?:\\x[0-9a-f]{2})+)>", call.text)
         if not found or int(found[1]) not in self._open:

@@ -29,7 +29,7 @@ EDITABLE: Final = {"marks.json": ("marks", "show"), "recalls": ("recalls",)}
 
 @dataclass(frozen=True)
 class Damage:
-    """What is done to one file."""
+    """The damage of one file."""
 
     file: str
     kind: str

@@ -42,11 +42,11 @@ class Ended:
 
     @property
     def said(self) -> str:
-        """The first line of what it said, for a report."""
+        """The first line of its output, for a report."""
         return next(iter(self.errors.strip().splitlines()), "nothing")[:200]
 
     def problem(self, allowed: Sequence[int] = (0, 1, 2, 3, 4), *, is_mute: bool = False) -> str | None:
-        """What is wrong with how it ended; `is_mute` where it could not have said anything."""
+        """What is wrong with how it ended; `is_mute` if it could not write any output."""
         if self.hung:
             return "it hung"
         if self.code < 0:
@@ -111,7 +111,7 @@ class Child:
         return Ended(os.waitstatus_to_exitcode(status), output, errors, hung)
 
     def lines(self) -> int:
-        """How many lines it has said so far."""
+        """The number of lines it has written so far."""
         try:
             return self._errors.read_bytes().count(b"\n")
         except FileNotFoundError:
@@ -122,7 +122,7 @@ class Child:
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
 
     def is_watching(self) -> bool:
-        """Whether it is told by the system when a file changes."""
+        """Whether the system notifies it of file changes."""
         try:
             return any("inotify" in str(path.readlink()) for path in Path(f"/proc/{self.pid}/fd").iterdir())
         except OSError:
@@ -174,7 +174,7 @@ def command(arguments: Sequence[str]) -> Callable[[], int]:
 
 
 def answer_of(question: Callable[[], Any], folder: Path) -> tuple[Any, Ended]:
-    """What a function says that runs in a child; None if that ended before it could say."""
+    """The result of a function that runs in a child; None if the child ended before it returned."""
     file = folder / "answer"
     file.unlink(missing_ok=True)
 

@@ -1,4 +1,4 @@
-"""What a loop found: how many runs ended in which way, and each that was wrong with how to repeat it."""
+"""The findings of a loop: how many runs ended in which way, and how to repeat each wrong one."""
 
 import json
 import os

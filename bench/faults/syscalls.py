@@ -1,4 +1,4 @@
-"""Every system call of a command fails, once or for ever: does it end well or say why, and is all right afterwards?"""
+"""Let every system call of a command fail, once or permanently: does it succeed or say why, and is the library intact?"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -42,7 +42,7 @@ class Scenario:
     """`nothing`, `behind` (the home has changed since), or `current` (with a backup that is behind)."""
     arguments: tuple[str, ...]
     again: bool = False
-    """Whether it must be done again after a fault; else an update is enough."""
+    """Whether it must be repeated after a fault; otherwise an update is enough."""
     follows: bool = False
     """Whether it runs until it is stopped."""
 
@@ -56,13 +56,13 @@ class World:
     golden: dict[str, Answers] = field(default_factory=dict)
     backed_up: dict[str, list[bytes]] = field(default_factory=dict)
     before: dict[str, dict[str, list[bytes]]] = field(default_factory=dict)
-    """What was kept of each file when a scenario begins."""
+    """What was kept of each file at the start of a scenario."""
     forgotten: str = ""
     live_size: int = 0
 
     @property
     def home(self) -> Path:
-        """What Claude Code has written."""
+        """The home that Claude Code has written."""
         return self.root / "home"
 
     @property
@@ -102,7 +102,7 @@ class World:
         return self.start(self.options(*arguments)).wait()
 
     def answers(self, *, refreshes: bool = False) -> tuple[Answers, Ended]:
-        """What the library of the present run says."""
+        """The answers of the library of the current run."""
         answers, ended = answer_of(partial(ask, self.home, self.library, self.words, refreshes=refreshes), self.root)
         return answers or {"process": Crashed(ended.problem() or f"exit code {ended.code}: {ended.errors}")}, ended
 
@@ -171,7 +171,7 @@ class World:
         return None, updated
 
     def acknowledged_problem(self, scenario: Scenario) -> str | None:
-        """What is missing of what a command that ended well has said is done."""
+        """What is missing although a successful command reported it as done."""
         if scenario.name == "backup":
             return self._backup_problem(self.before["current"])
         if scenario.name not in ("update", "keep"):
@@ -193,7 +193,7 @@ class World:
         return None
 
     def _backup_problem(self, expected: dict[str, list[bytes]]) -> str | None:
-        """What is wrong with the backup, which must hold at least this."""
+        """What is wrong with the backup, which must contain at least this."""
 
         def look() -> tuple[list[str], dict[str, list[bytes]]]:
             damages = [damage.what for damage in verify(Archive(self.backup)).damages]
@@ -277,7 +277,7 @@ def row_after(path: Path, text: str) -> bytes:
 
 
 def _change(world: World, sessions: list[Path]) -> None:
-    """What happens to a home: sessions grow, are deleted, cut, changed and begun."""
+    """Change a home: sessions grow, are deleted, truncated, changed and started."""
     grown, gone, cut, changed, *_ = sessions
     for number, path in ((SESSIONS, grown), (SESSIONS + 1, changed)):
         world.words.append(unique_word(number))
@@ -303,7 +303,7 @@ def _settle(home: Path) -> None:
 
 
 def _say(world: World, session: str) -> None:
-    """What a user says of chats, and a recall that was saved."""
+    """Add marks to chats, and a saved recall."""
 
     def change(marks: Any) -> None:  # noqa: ANN401
         marks.pin([session])
@@ -317,7 +317,7 @@ def _say(world: World, session: str) -> None:
 
 
 def _golden(world: World, scenario: Scenario) -> Answers:
-    """What a fresh index says after the command."""
+    """The answers of a fresh index after the command."""
     world.prepare(scenario.begins_with)
     child = world.start(world.arguments(scenario))
     _must(world.follow(child) if scenario.follows else child.wait(), allowed=(0, 130))

@@ -1,4 +1,4 @@
-"""Make the sessions of a home one after the other, and all that stands around them.
+"""Generate the sessions of a home one after the other, and all files around them.
 
 Decides when each session was, with which client, in which project, how large, and whether it began as a copy of an
 earlier one. What is said in it is the business of `stories`.
@@ -34,7 +34,7 @@ _LONG_CWD = "/home/mara/work/" + "very-deeply-nested-customer-archive/" * 6 + "p
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a generated home holds. Events count once, however many files hold copies of their rows."""
+    """The contents of a generated home. Events count once, however many files have copies of their rows."""
 
     sessions: int
     files: int
@@ -296,7 +296,7 @@ class Maker:
         transcript.last = past.leaf
 
     def _beside(self, story: Story) -> None:
-        """What a session leaves outside its transcript."""
+        """Write the files of a session outside its transcript."""
         transcript, tools, rng = story.transcript, story.tools, story.rng
         session_id, now = transcript.session_id, transcript.now
         if tools.todos:

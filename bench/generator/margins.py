@@ -1,4 +1,4 @@
-"""What a session writes beside the conversation: titles, snapshots, attachments, queued prompts, system rows.
+"""The rows of a session outside the conversation: titles, snapshots, attachments, queued prompts, system rows.
 
 Also the world that all stories of a home share, and how often things happen in it.
 """
@@ -34,7 +34,7 @@ class Mix:
     missing_results: float = 0.0045
     """Share of the tool calls that never get a result."""
     early_results: float = 0.0011
-    """Share of the tool calls whose result stands before the call."""
+    """Share of the tool calls whose result comes before the call."""
     problems: float = 0.01
     """Share of the session files with a planted problem: torn, glued, nul, corrupt, orphan or empty."""
     no_final_newline: float = 0.12
@@ -58,7 +58,7 @@ class Home(Protocol):
 
 @dataclass(slots=True)
 class World:
-    """What all stories of a home share."""
+    """What all stories of a home have in common."""
 
     home: Home
     texts: Texts
@@ -67,7 +67,7 @@ class World:
 
 
 class Margins:
-    """Everything around the prompts and answers of one transcript; `Story` is what stands in the middle."""
+    """Everything around the prompts and answers of one transcript; `Story` writes those."""
 
     def __init__(self, world: World, transcript: Transcript, *, folder: str, budget: int, language: str) -> None:
         self.world = world

@@ -1,4 +1,4 @@
-"""Play a living home: go on writing in some sessions of a generated one, at the caller's pace.
+"""Simulate a home in use: continue some sessions of a generated home, at the caller's pace.
 
 Only homes with the generator's mark are played, so that a user's own conversations are never written to.
 """

@@ -27,7 +27,7 @@ class Sink(Protocol):
 
 @dataclass(slots=True)
 class Tally:
-    """What was written, counted as it is written."""
+    """Counts of what was written."""
 
     records: Counter[str] = field(default_factory=Counter)
     events: Counter[str] = field(default_factory=Counter)
@@ -51,7 +51,7 @@ class Client:
     placeholders: bool
     old_resume: bool
     arrow: str
-    """What stands between a line's number and its text in a Read result."""
+    """The separator of line number and text in a Read result."""
 
 
 def client(version: str) -> Client:
@@ -134,7 +134,7 @@ class Transcript:
         self.set_client(client, branch)
 
     def set_client(self, client: Client, branch: str) -> None:
-        """What a resume in the same file may change: the version and the branch."""
+        """Change what a resume in the same file may change: the version and the branch."""
         self.client, self.branch = client, branch
         side = f',"isSidechain":{"true" if self.agent_id else "false"}'
         named = f',"agentId":"{self.agent_id}"' if self.agent_id and client.agents != "inline" else ""
@@ -155,7 +155,7 @@ class Transcript:
         self.now += low + int(self.rng.random() * (high - low))
 
     def chain(self, kind: str, body: str, extra: str = "", *, parent: str | None = "", logical: str = "") -> str:
-        """Write a chain row and return its uuid. The parent is the row before unless given; None starts anew."""
+        """Write a chain row and return its uuid. The default parent is the row before; None starts a new chain."""
         uuid = new_uuid(self.rng)
         line = self.line(uuid, body, extra, self.last if parent == "" else parent, logical)
         if self.hold_next:

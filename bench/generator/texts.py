@@ -36,7 +36,7 @@ _LONGEST_BLOB = 1_560_000
 
 
 def unescape(escaped: str) -> str:
-    """What `escape` was given."""
+    """The inverse of `escape`."""
     return str(json.loads(f'"{escaped}"'))
 
 
@@ -47,7 +47,7 @@ def escape(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """A pool of lines as they stand inside JSON; `mean` is bytes a line, its newline counted."""
+    """A pool of lines, escaped for JSON; `mean` is the bytes per line, including the newline."""
 
     escaped: list[str]
     mean: float
@@ -85,7 +85,7 @@ class Texts:
         return f"{''.join(text)}See {self.rare(rng)}."
 
     def prompt(self, rng: Random, length: int, language: str) -> str:
-        """What a person types: shorter, sometimes with emoji, sometimes with pasted output; escaped."""
+        """A typed prompt: short, sometimes with emoji, sometimes with pasted output; escaped."""
         text = self.prose(rng, length, language)
         roll = rng.random()
         if roll < 0.06:
@@ -129,7 +129,7 @@ class Texts:
         return len(self._blob) // 2
 
     def rare(self, rng: Random) -> str:
-        """An identifier, hash, number or path that very likely stands nowhere else; nothing to escape."""
+        """An identifier, hash, number or path that is very likely unique; nothing to escape."""
         roll = rng.random()
         digits = f"{rng.getrandbits(64):016x}"
         if roll < 0.3:

@@ -43,7 +43,7 @@ class Call(NamedTuple):
     result: str
     failed: bool = False
     output: str = ""
-    """What a shell printed, escaped: progress rows repeat it and a spill keeps all of it."""
+    """The output of a shell, escaped: progress rows repeat it and a spill keeps all of it."""
     path: str = ""
     before: str = ""
     """The file before an edit, escaped: file-history keeps it."""
@@ -51,7 +51,7 @@ class Call(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What a sub-agent is asked to do, escaped."""
+    """The task of a sub-agent, escaped."""
 
     kind: str
     description: str
@@ -93,7 +93,7 @@ class Tools:
         return length if length < self.largest else self.largest
 
     def task(self) -> Task:
-        """What to ask of a sub-agent."""
+        """A task for a sub-agent."""
         kind = self.rng.choice(("general-purpose", "Explore", "Plan", "code-reviewer"))
         return Task(kind, self.texts.phrase(self.rng), self.texts.prose(self.rng, self.length(700, 0.8)))
 
@@ -250,7 +250,7 @@ class Tools:
         return Call("TodoWrite", f'{{"todos":{new}}}', content, f'{{"oldTodos":{old},"newTodos":{new}}}')
 
     def todos_json(self) -> str:
-        """The to-do list as it stands."""
+        """The current to-do list."""
         return f"[{','.join(_todo_json(what, state) for what, state in self.todos)}]"
 
     def _task_list(self) -> Call:

@@ -27,7 +27,7 @@ from bench.relevance.scores import DEPTH, Answered, Ranks, Score, answered_of, r
 
 
 class Measured:
-    """What was found for every query, and answered to every question."""
+    """The results of every query, and the answers to every question."""
 
     def __init__(self, sessions: Mapping[str, set[str]], half: str) -> None:
         self._sessions = sessions

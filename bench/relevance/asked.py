@@ -1,4 +1,4 @@
-"""What is asked: the queries and questions in the data files beside this, and to which half each belongs."""
+"""The queries and questions in the data files next to this module, and the half that each belongs to."""
 
 import tomllib
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ class Query:
 
     @property
     def half(self) -> str:
-        """`tune` is for choosing weights, `report` for the figures that are told."""
+        """`tune` is for choosing weights, `report` for the published figures."""
         return half_of(self.chats[0])
 
 
@@ -40,12 +40,12 @@ class Question:
 
     @property
     def half(self) -> str:
-        """By the chat, or by the question where there is no chat."""
+        """By the chat, or by the question if there is no chat."""
         return half_of(self.chat or self.text)
 
 
 def half_of(name: str) -> str:
-    """The half of a chat, with all that is asked about it."""
+    """The half of a chat and of all questions about it."""
     return HALVES[0] if sha256(name.encode()).digest()[0] % 2 else HALVES[1]
 
 

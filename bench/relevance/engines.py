@@ -1,4 +1,4 @@
-"""Who is asked: backscroll as its commands ask it, and peers."""
+"""The search engines: backscroll as its commands use it, and peers."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -35,7 +35,7 @@ def our_library(home: Path, folder: Path) -> Iterator[Library]:
 
 
 def our_search(library: Library, sessions: Mapping[str, set[str]]) -> Search:
-    """What `backscroll search` does with a query; each chat is named by the session that queries name it by."""
+    """The results of `backscroll search`; each chat is named by the session that the queries use."""
     names = {session: min(group) for group in sessions.values() for session in group}
 
     def search(text: str) -> list[str]:
@@ -62,7 +62,7 @@ def plain(text: str) -> str:
 
 
 def peer_search(search: peers.Search) -> Search:
-    """A peer, asked with the query as it is written."""
+    """The results of a peer for the unchanged query."""
 
     def asked(text: str) -> list[str]:
         try:

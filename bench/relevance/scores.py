@@ -29,7 +29,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Answered:
-    """Of so many questions of one kind, for how many the answer was right: the fact, or nothing at all."""
+    """How many questions of a kind were answered correctly: with the fact, or with nothing if there is no answer."""
 
     half: str
     kind: str

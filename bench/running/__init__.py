@@ -1,4 +1,4 @@
-"""What else runs on a library while it is followed: the viewer, an MCP server, and a backup now and then.
+"""Other processes on a library while it is followed: the viewer, an MCP server, and regular backups.
 
 Each is a process as a user starts it, asked all the time by a thread here. Whatever is wrong with an answer is told to
 `fail`; `sample` says what each takes of memory and descriptors.
@@ -43,7 +43,7 @@ def descriptors_of(pid: int) -> int:
 
 
 class Companion:
-    """A process that runs beside, and a thread that asks it."""
+    """A process that runs alongside, and a thread that sends it requests."""
 
     name = ""
 
@@ -110,7 +110,7 @@ class Companion:
 
 
 class Viewer(Companion):
-    """`backscroll open`, asked for pages, for the API, and for its stream of events."""
+    """`backscroll open`, with requests for pages, the API and the event stream."""
 
     name = "viewer"
 
@@ -181,7 +181,7 @@ class Viewer(Companion):
 
 
 class Memory(Companion):
-    """`backscroll mcp` over standard input and output, asked with its tools."""
+    """`backscroll mcp` over standard input and output, with calls of its tools."""
 
     name = "mcp"
 

@@ -254,7 +254,7 @@ def test_results_are_passages_and_their_chats(lib: backscroll.Library) -> None:
     assert [len(lib.search("parser OR post", limit=1, offset=offset).chats) for offset in (0, 1, 2)] == [1, 1, 0]
 
 
-def test_a_passage_says_where_it_stands(lib: backscroll.Library) -> None:
+def test_a_passage_has_its_position(lib: backscroll.Library) -> None:
     passage = lib.search("contents")[0]
     assert (passage.kind, passage.tool, passage.message, passage.is_abandoned) == ("output", "Read", "c", True)
     assert passage.time == datetime(2026, 1, 5, 10, 0, 2, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""The examples in docs/reference/python.md are run, and answer what stands behind them."""
+"""The examples in docs/reference/python.md run, and give the documented results."""
 
 import re
 from importlib.util import find_spec

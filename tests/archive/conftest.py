@@ -1,4 +1,4 @@
-"""What the tests of the archive share: a home and its archive, and an ear for what is opened."""
+"""Fixtures of the archive tests: a home and its archive, and a record of opened files."""
 
 import pytest
 

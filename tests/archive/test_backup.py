@@ -1,4 +1,4 @@
-"""A backup never loses what it holds, whatever becomes of the archive that it is a copy of."""
+"""A backup never loses anything, whatever happens to the archive that it is a copy of."""
 
 import contextlib
 import random
@@ -111,7 +111,7 @@ def test_no_damage_of_the_archive_reaches_the_backup(grown: Kept) -> None:
     assert state(backup_folder(grown)) == expected
 
 
-def test_what_is_new_and_damaged_is_refused_and_what_is_new_and_sound_is_taken(grown: Kept) -> None:
+def test_damaged_new_files_are_refused_and_sound_ones_are_copied(grown: Kept) -> None:
     size = (grown.folder / "packs" / "000001.pack").stat().st_size
     grown.write(x=b"x" * 1000 + b"\n", y=b"y" * 1000 + b"\n").capture()
     pack = grown.folder / "packs" / "000001.pack"

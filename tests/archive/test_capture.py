@@ -173,7 +173,7 @@ def test_a_moved_file_keeps_its_history(kept: Kept) -> None:
     assert len(kept.archive.files) == 1
 
 
-def test_a_file_that_moved_to_where_one_was_deleted_goes_on_as_itself(kept: Kept) -> None:
+def test_a_file_moved_to_the_path_of_a_deleted_one_keeps_its_history(kept: Kept) -> None:
     kept.write(a=b"first\n", b="über\n".encode()).capture()
     kept.session("b").unlink()
     kept.capture()
@@ -190,7 +190,7 @@ def test_a_file_that_moved_to_where_one_was_deleted_goes_on_as_itself(kept: Kept
     kept.check_whole()
 
 
-def test_it_still_goes_on_as_itself_after_the_catalogue_was_written_anew(kept: Kept) -> None:
+def test_it_keeps_its_history_after_the_catalogue_was_rewritten(kept: Kept) -> None:
     kept.write(a=b"first\n", b=b"other\n", c=b"third\n").capture()
     for moved, deleted in (("a", "b"), ("b", "a")):  # whichever of them has the higher number
         kept.session(deleted).unlink()
@@ -214,7 +214,7 @@ def test_a_file_moved_onto_another_loses_neither(kept: Kept) -> None:
     kept.check_whole()
 
 
-def test_what_is_gone_stays_and_may_come_back(kept: Kept) -> None:
+def test_deleted_files_stay_kept_and_may_come_back(kept: Kept) -> None:
     kept.write(a=b"one\n", b=b"other\n").capture()
     kept.session("a").unlink()
     assert kept.capture().gone == 1
@@ -253,7 +253,7 @@ def test_other_users_cannot_read_it(kept: Kept) -> None:
     assert modes == {path: 0o700 if path.is_dir() else 0o600 for path in modes}
 
 
-def test_what_is_forgotten_is_not_kept_again(kept: Kept) -> None:
+def test_forgotten_files_are_not_kept_again(kept: Kept) -> None:
     kept.write(a=b"one\n", b=b"secret\n").capture()
     kept.forget("b")
     kept.append("b", b"more\n")
@@ -379,7 +379,7 @@ def told(kept: Kept, *names: str, gone: bool = False) -> list[ChangedFile]:
     return [ChangedFile(found[kept.session(name)], gone) for name in names]
 
 
-def test_what_a_watcher_tells_is_kept_and_nothing_else_is_read(kept: Kept, opened: list[str]) -> None:
+def test_reported_changes_are_kept_and_nothing_else_is_read(kept: Kept, opened: list[str]) -> None:
     kept.write(a=b"one\n", b=b"two\n", c=b"three\n").capture()
     kept.append("a", b"more\n")
     kept.write(b=b"2\n", d=b"new\n")
@@ -396,7 +396,7 @@ def test_what_a_watcher_tells_is_kept_and_nothing_else_is_read(kept: Kept, opene
     kept.check_whole()
 
 
-def test_a_writer_that_captured_everything_goes_on_with_what_it_is_told(kept: Kept) -> None:
+def test_a_writer_that_captured_everything_continues_with_reported_changes(kept: Kept) -> None:
     kept.write(a=b"one\n", b=b"two\n")
     with Writer(kept.folder) as writer:
         capture(writer, Home(kept.home), MACHINE)
@@ -407,7 +407,7 @@ def test_a_writer_that_captured_everything_goes_on_with_what_it_is_told(kept: Ke
     kept.check_whole()
 
 
-def test_what_is_forgotten_is_not_kept_when_a_watcher_tells_of_it(kept: Kept) -> None:
+def test_forgotten_files_are_not_kept_when_a_watcher_reports_them(kept: Kept) -> None:
     kept.write(a=b"one\n").capture()
     kept.forget("a")
     kept.append("a", b"more\n")
@@ -442,7 +442,7 @@ def test_a_shrunken_file_does_not_hide_what_was_kept(
     assert file.version(0) is file.version(len(sizes) + 1) is None
 
 
-def test_what_is_forgotten_stays_so_whatever_the_machine_is_called(kept: Kept) -> None:
+def test_forgotten_files_stay_forgotten_after_the_machine_is_renamed(kept: Kept) -> None:
     kept.write(a=b"one\n", b=b"two\n").capture()
     with Writer(kept.folder) as writer:
         writer.forget([kept.file("a", writer)], keys_to_forget([(str(kept.home), session_path("a"))]))
@@ -460,7 +460,7 @@ def test_an_old_key_is_honoured_after_the_machine_got_another_name(kept: Kept) -
     assert session_path("a") not in {file.path for file in kept.archive.files.values()}
 
 
-def test_what_is_forgotten_stays_so_where_it_moves(kept: Kept) -> None:
+def test_forgotten_files_stay_forgotten_after_a_move(kept: Kept) -> None:
     kept.write(a=b"one\n", b=b"two\n").capture()
     with Writer(kept.folder) as writer:
         writer.forget([kept.file("a", writer)], keys_to_forget([(str(kept.home), session_path("a"))]))

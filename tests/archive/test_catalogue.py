@@ -71,7 +71,7 @@ def bad(data: bytes) -> list[int]:
 
 
 @given(st.lists(entries), st.lists(entries))
-def test_what_is_written_is_read_however_often_it_is_added_to(
+def test_a_catalogue_is_read_back_after_any_number_of_additions(
     first: list[CatalogueEntry], second: list[CatalogueEntry]
 ) -> None:
     begun, last_sum = encode(first, BEGINNING)

@@ -1,4 +1,4 @@
-"""Every real session comes back as it was."""
+"""Every real session is restored unchanged."""
 
 from pathlib import Path
 

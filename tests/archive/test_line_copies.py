@@ -74,7 +74,7 @@ def test_a_lost_end_is_recovered_wherever_it_begins(several: Kept, zeros: bool, 
             assert copy.archive.is_complete
 
 
-def test_a_lost_end_is_recovered_before_anything_is_kept_behind_it(several: Kept) -> None:
+def test_a_lost_end_is_recovered_before_anything_is_appended(several: Kept) -> None:
     expected = state(several.folder)
     lines = several.archive.catalogue.read_bytes().splitlines(keepends=True)
     several.archive.catalogue.write_bytes(b"".join(lines[:4]))
@@ -166,7 +166,7 @@ def test_an_archive_without_copies_is_read_and_gets_them_with_the_next_change(se
     several.check_whole()
 
 
-def test_a_damaged_copy_is_found_and_written_anew(several: Kept) -> None:
+def test_a_damaged_copy_is_found_and_rewritten(several: Kept) -> None:
     pack = several.folder / "packs" / "000001.pack"
     pack.write_bytes(pack.read_bytes().replace(COPY, b"damaged!", 1))
     (damage,) = several.verify().damages

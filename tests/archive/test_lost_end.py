@@ -1,4 +1,4 @@
-"""A catalogue whose end is lost is noticed, wherever it was cut, and nothing goes on behind it as if it were whole."""
+"""A lost end of the catalogue is detected, wherever it was cut, and nothing is appended as if it were complete."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def test_a_line_that_was_never_acknowledged_is_no_loss(several: Kept) -> None:
     several.check_whole()
 
 
-def test_a_note_that_is_behind_or_unreadable_is_no_loss(several: Kept) -> None:
+def test_an_outdated_or_unreadable_note_is_not_reported_as_a_loss(several: Kept) -> None:
     note = several.folder / NAME
     before = note.read_bytes()
     several.append("a", b"three\n")

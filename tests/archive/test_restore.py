@@ -76,7 +76,7 @@ def test_another_file_is_never_written_over(kept: Kept, tmp_path: Path, there: b
     assert (tmp_path / session_path("a")).read_bytes() == there
 
 
-def test_what_is_there_already_is_left_as_it_is(kept: Kept, tmp_path: Path) -> None:
+def test_existing_files_are_left_unchanged(kept: Kept, tmp_path: Path) -> None:
     kept.write(a=b"one\n").capture()
     outcomes(kept, tmp_path)
     before = (tmp_path / session_path("a")).stat()
@@ -157,7 +157,7 @@ def test_a_forged_path_leads_nowhere(kept: Kept, tmp_path: Path, path: str) -> N
     assert (root / "history.jsonl").read_bytes() == b"one\n"
 
 
-def test_damage_leaves_no_half_file_behind_and_costs_no_other(kept: Kept, tmp_path: Path) -> None:
+def test_damage_leaves_no_partial_file_and_affects_no_other(kept: Kept, tmp_path: Path) -> None:
     kept.write(a=b"one\n" * 20, b=b"two\n" * 20).capture()
     chunk = kept.file("a").versions[0].chunks[0]
     pack = kept.archive.pack(chunk.pack)

@@ -188,7 +188,7 @@ def test_a_last_line_without_its_newline_is_not_thrown_away(small: Kept) -> None
     assert copy.verify().damages or copy.versions("d") == [b"four\n"]
 
 
-def test_what_is_damaged_is_never_given_out(small: Kept) -> None:
+def test_damaged_bytes_are_never_returned(small: Kept) -> None:
     archive = damaged_copy(small, "packs/000001.pack", 12, 0xFF)
     file = archive.files[1]
     with pytest.raises(BackscrollError) as failure:
@@ -273,7 +273,7 @@ def test_any_change_of_any_file_of_the_archive_is_found_or_harmless(large: Kept,
     assert verify(archive).damages or whole(archive) == expected
 
 
-def test_what_is_no_pack_is_left_alone(small: Kept) -> None:
+def test_files_that_are_not_packs_are_left_alone(small: Kept) -> None:
     copy = small.copy("damaged")
     stranger = Path(copy.folder / "packs" / "notes.txt")
     stranger.write_text("mine")

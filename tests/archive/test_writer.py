@@ -29,7 +29,7 @@ with Writer(Path(sys.argv[1])):
 SECRET = b"correct horse battery staple"
 
 
-def test_a_second_writer_is_told_at_once(kept: Kept) -> None:
+def test_a_second_writer_fails_at_once(kept: Kept) -> None:
     kept.write(a=b"one\n").capture()
     with Writer(kept.folder):
         started = time.monotonic()
@@ -40,7 +40,7 @@ def test_a_second_writer_is_told_at_once(kept: Kept) -> None:
     kept.capture()
 
 
-def test_a_second_process_is_told_at_once_and_readers_are_not_stopped(kept: Kept) -> None:
+def test_a_second_process_fails_at_once_and_readers_are_not_blocked(kept: Kept) -> None:
     kept.write(a=b"one\n").capture()
     with subprocess.Popen(
         [sys.executable, "-c", HOLD, str(kept.folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -185,7 +185,7 @@ def test_a_reader_from_before_a_forgetting_still_reads_what_stays(kept: Kept) ->
     assert verify(reader).damages == []
 
 
-def test_a_writer_that_goes_on_after_a_full_disk_writes_nothing_wrong(
+def test_a_writer_that_continues_after_a_full_disk_writes_nothing_wrong(
     kept: Kept, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A daemon holds its writer; what was half written must not shift what comes after it."""

@@ -199,7 +199,7 @@ def test_a_file_that_moved_has_its_new_path(tmp_path: Path) -> None:
     assert kept(tmp_path, {}).files == {OTHER: b"one\n"}
 
 
-def test_what_is_forgotten_leaves_a_key_and_nothing_else(tmp_path: Path) -> None:
+def test_a_forgotten_file_leaves_a_key_and_nothing_else(tmp_path: Path) -> None:
     files = {PLAN: b"nobody may know\n" * 9, OTHER: b"all may know\n" * 9, "plans/third.md": b"all may know\n" * 9}
     kept(tmp_path, files)
     home, archive = tmp_path / "home", tmp_path / "archive"

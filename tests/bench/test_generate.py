@@ -1,4 +1,4 @@
-"""The generated homes are what they claim to be, told by a recount that shares no code with the generator."""
+"""The generated homes are what they claim to be, checked by a recount that shares no code with the generator."""
 
 import hashlib
 import json
@@ -29,7 +29,7 @@ SESSION = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{
 
 @dataclass
 class Recount:
-    """What plain reading finds in a home."""
+    """The contents of a home, read without the product."""
 
     files: int = 0
     size: int = 0

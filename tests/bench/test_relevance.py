@@ -1,4 +1,4 @@
-"""What the relevance benchmark asks is valid: its chats exist, its halves share none, and no query is a quotation."""
+"""The data of the relevance benchmark is valid: its chats exist, its halves share none, and no query is a quotation."""
 
 import json
 import re
@@ -102,7 +102,7 @@ def test_no_query_is_copied_from_its_chat(texts: Mapping[str, list[str]]) -> Non
     assert copied == []
 
 
-def test_every_fact_stands_in_its_chat(texts: Mapping[str, list[str]]) -> None:
+def test_every_fact_is_in_its_chat(texts: Mapping[str, list[str]]) -> None:
     missing = []
     for chat, said in texts.items():
         if facts := [fact for question in questions() if question.chat == chat for fact in question.facts]:

@@ -201,7 +201,7 @@ def test_a_flipped_byte_is_found_and_named_with_its_session(place: Place) -> Non
     assert place.run("list").returncode == 0
 
 
-def test_what_is_damaged_and_still_there_can_be_told_apart(place: Place) -> None:
+def test_damaged_files_that_still_exist_are_distinguished(place: Place) -> None:
     place.run("keep")
     live = place.home / session_path("S1")
     live.write_bytes(live.read_bytes() + b'{"type":"tag","tag":"newer"}\n')
@@ -210,7 +210,7 @@ def test_what_is_damaged_and_still_there_can_be_told_apart(place: Place) -> None
     assert proof["same_as_live"] == 3
 
 
-def test_what_is_forgotten_is_gone_and_does_not_come_back(place: Place) -> None:
+def test_a_forgotten_chat_is_gone_and_does_not_come_back(place: Place) -> None:
     place.run("keep")
     assert place.run("archive", "forget", S2).returncode == 2  # there is no terminal to ask on
     assert place.ask("archive", "forget", S2, "--yes")["forgotten"] == 1
@@ -225,7 +225,7 @@ def test_what_is_forgotten_is_gone_and_does_not_come_back(place: Place) -> None:
     assert S2.encode() not in everything
 
 
-def test_a_backup_holds_what_the_user_said_of_chats(place: Place, tmp_path: Path) -> None:
+def test_a_backup_contains_marks(place: Place, tmp_path: Path) -> None:
     place.run("keep")
     marks, recall = place.library / "marks.json", place.library / "recalls" / "2026-01-05-budget.md"
     marks.write_text('{"chats": {}}')
@@ -331,7 +331,7 @@ def test_a_backup_names_marks_and_recalls_that_it_could_not_copy(place: Place, t
     assert "marks.json" in told
 
 
-def test_status_tells_what_is_gone_and_what_goes_next(place: Place) -> None:
+def test_status_reports_deleted_and_expiring_sessions(place: Place) -> None:
     place.run("keep")
     (place.home / session_path("S2")).unlink()
     os.utime(place.home / session_path("S1"), (1_000_000_000, 1_000_000_000))
@@ -359,7 +359,7 @@ def test_without_an_archive_or_a_home_there_is_a_next_step(place: Place) -> None
     assert place.run("keep").returncode == 3
 
 
-def test_a_second_keeper_is_told_to_wait(place: Place) -> None:
+def test_a_second_keep_reports_busy(place: Place) -> None:
     place.run("keep")
     holder = (
         "import fcntl, sys; lock = open(sys.argv[1]); fcntl.flock(lock, fcntl.LOCK_EX)\n"
@@ -375,7 +375,7 @@ def test_a_second_keeper_is_told_to_wait(place: Place) -> None:
         other.communicate()
 
 
-def test_keep_goes_on_while_sessions_grow(place: Place) -> None:
+def test_keep_works_while_sessions_grow(place: Place) -> None:
     where = ["--home", str(place.home), "--library", str(place.library)]
     command = [sys.executable, "-m", "backscroll", "keep", "--watch", *where]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as keeper:

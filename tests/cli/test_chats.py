@@ -109,7 +109,7 @@ def test_a_chat_is_found_by_any_of_its_ids(home: Path) -> None:
     assert run(home, "show", "no-such").returncode == 3
 
 
-def test_an_id_that_fits_several_is_told(tmp_path: Path) -> None:
+def test_an_ambiguous_id_is_reported(tmp_path: Path) -> None:
     one = FIRST.replace("S1", "11111111-1111-4111-8111-111111111111")
     two = SECOND.replace("S2", "11111111-2222-4222-8222-222222222222")
     files = {
@@ -148,7 +148,7 @@ def long_chat(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_home(tmp_path_factory.mktemp("long"), {f"projects/-p/{session_uuid('S3')}.jsonl": jsonl(draw(LONG))})
 
 
-def test_a_message_is_shown_with_what_stands_around_it(long_chat: Path) -> None:
+def test_a_message_is_shown_with_its_context(long_chat: Path) -> None:
     (hit,) = answer(long_chat, "search", '"answer 10"')["hits"]
     done = run(long_chat, "show", hit["message"], "--around", "1")
     body = done.stdout.partition("```\n\n")[2]  # without what stands at the head of the chat
@@ -187,7 +187,7 @@ def test_show_as_json_holds_every_message_with_its_branch(home: Path) -> None:
     assert call["input"] == {"file_path": "x.py"}
 
 
-def test_a_compaction_is_told_with_what_it_saved(tmp_path: Path) -> None:
+def test_a_compaction_is_shown_with_the_tokens_it_saved(tmp_path: Path) -> None:
     drawing = """
     a <- - user: hi
     b <- a assistant: ho

@@ -102,7 +102,7 @@ def test_problems_are_named_with_file_and_line(tmp_path: Path) -> None:
     assert "4 records, 2 problems" in done.stdout
 
 
-def test_doctor_tells_what_is_there_and_what_is_unknown(home: Path) -> None:
+def test_doctor_reports_what_it_found_and_what_is_unknown(home: Path) -> None:
     report = answer("doctor", "--home", home)
     (found,) = report["homes"]
     assert found["exists"]
@@ -126,7 +126,7 @@ def test_doctor_knows_what_will_be_deleted_next(shop: Path) -> None:
     assert "1 session overdue" in run("doctor", "--home", shop).stdout
 
 
-def test_a_running_client_is_told(shop: Path) -> None:
+def test_a_running_client_is_reported(shop: Path) -> None:
     pid = os.getpid()
     sessions = shop / "sessions"
     sessions.mkdir()
@@ -166,7 +166,7 @@ def test_every_family_of_homes_is_read(tmp_path: Path, family: str) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_options_stand_before_or_after_the_command(shop: Path, tmp_path: Path) -> None:
+def test_options_work_before_or_after_the_command(shop: Path, tmp_path: Path) -> None:
     before = run("--json", "--home", shop, "inspect")
     after = run("inspect", "--home", shop, "--json")
     assert before.stdout == after.stdout

@@ -43,7 +43,7 @@ def run(home: Path, *arguments: str, cwd: Path | None = None) -> CompletedProces
 
 
 @pytest.mark.parametrize("form", ["html", "md", "json", "jsonl"])
-def test_secrets_are_masked_unless_told_otherwise(home: Path, form: str) -> None:
+def test_secrets_are_masked_by_default(home: Path, form: str) -> None:
     done = run(home, ONE[:8], "--format", form)
     assert done.returncode == 0, done.stderr
     assert TOKEN not in done.stdout
@@ -120,7 +120,7 @@ def test_a_project_or_a_query_is_exported_whole(home: Path, tmp_path: Path, argu
         ([ONE, TWO, "--out", "no/such/folder"], 1, "create it first"),
     ],
 )
-def test_what_makes_no_sense_is_told_with_the_next_step(
+def test_invalid_arguments_are_reported_with_the_next_step(
     home: Path, tmp_path: Path, arguments: list[str], code: int, told: str
 ) -> None:
     done = run(home, *arguments, cwd=tmp_path)
@@ -177,7 +177,7 @@ def test_a_file_with_secrets_is_for_the_user_alone(home: Path, tmp_path: Path) -
     assert {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "site").iterdir()} == {0o600}
 
 
-def test_nothing_half_is_left_behind(home: Path, tmp_path: Path) -> None:
+def test_no_partial_file_is_left_behind(home: Path, tmp_path: Path) -> None:
     run(home, ONE, "--out", str(tmp_path / "a.html"))
     run(home, ONE, "--out", str(tmp_path / "a.html"))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "claude"]

@@ -138,7 +138,7 @@ def check_screen(size: tuple[int, int]) -> None:
             assert all(sum(cells(text) for _, text in line) <= width for line in lines)
 
 
-def test_the_list_is_beside_above_or_alone() -> None:
+def test_the_list_is_next_to_or_above_the_preview_or_alone() -> None:
     picker = filled(3)
     picker.preview, picker.preview_of = [(("plain", "what was said"),)], "id0"
     assert any("│ what was said" in line for line in screen(picker, 120, 24))
@@ -168,7 +168,7 @@ def test_a_pinned_chat_has_a_star() -> None:
     assert screen(picker)[2].startswith("▌ * title 0")
 
 
-def test_the_last_line_tells_the_keys_or_what_is_wrong() -> None:
+def test_the_last_line_shows_the_keys_or_the_error() -> None:
     picker = filled(1)
     assert screen(picker)[-1].startswith("Enter open  Esc quit  ? help")
     picker.problem = "there is no field x:"
@@ -191,7 +191,7 @@ def test_nothing_found_is_said() -> None:
     [("flaky te", True), ("te", True), ("te ", False), ("t", False), ('"te"', None), ("is:error", None), ("", None),
      ("te*", True), ("te-", False), ("a OR te", None)],
 )  # fmt: skip
-def test_the_word_that_is_typed_stands_for_any_ending(text: str, prefix: bool | None) -> None:
+def test_the_word_being_typed_matches_any_ending(text: str, prefix: bool | None) -> None:
     parts = while_typing(parse(text, datetime(2026, 1, 5, tzinfo=UTC))).root.parts
     last = parts[-1] if parts else None
     assert (last.prefix if isinstance(last, Word) else None) is prefix
@@ -421,7 +421,7 @@ def test_no_colours_where_none_are_wanted(home: Path, terminals: list[Terminal])
 
 
 @pytest.mark.parametrize("name", ["dumb", "no-such-terminal", ""])
-def test_a_terminal_that_cannot_do_it_is_told_so(home: Path, name: str, terminals: list[Terminal]) -> None:
+def test_an_unsuitable_terminal_is_reported(home: Path, name: str, terminals: list[Terminal]) -> None:
     terminal = Terminal(home, TERM=name)
     terminals.append(terminal)
     assert terminal.end() == 1

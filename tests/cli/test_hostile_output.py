@@ -199,7 +199,7 @@ def test_no_command_of_a_transcript_reaches_the_terminal(place: Place, arguments
     assert len(sent) > 20
 
 
-def test_names_that_are_hostile_are_told_of_without_harm(place: Place) -> None:
+def test_hostile_names_are_reported_safely(place: Place) -> None:
     for number in range(0, COUNT, 40):
         words = armed(number, number).replace("\0", "").encode("utf-8", "replace").decode()
         for command in ("show", "search", "blame"):
@@ -222,7 +222,7 @@ def test_a_file_is_shown_without_what_it_holds(place: Place) -> None:
 
 
 @pytest.mark.parametrize("arguments", TOLD, ids=" ".join)
-def test_programs_are_told_the_texts_as_they_are(place: Place, arguments: tuple[str, ...]) -> None:
+def test_json_has_the_original_texts(place: Place, arguments: tuple[str, ...]) -> None:
     value = json.loads(place.answer(*arguments, "--json"))
     assert value
 
@@ -235,7 +235,7 @@ def test_rows_are_raw_where_no_terminal_is(place: Place) -> None:
     assert set(done.stdout.split(b"\n")) - {b""} <= set(written)
 
 
-def test_what_programs_are_told_is_unchanged(place: Place) -> None:
+def test_json_output_is_unchanged(place: Place) -> None:
     shown = json.loads(place.answer("show", FIELDS, "--json", "--tools", "full"))
     known = json.dumps(shown)
     rows = (place.home / FOLDER / f"{FIELDS}.jsonl").read_bytes().split(b"\n")

@@ -107,7 +107,7 @@ def test_without_a_terminal_a_yes_is_needed(home: Path, what: str) -> None:
     assert units() == []
 
 
-def test_json_asks_nothing_and_shows_unless_told_yes(home: Path) -> None:
+def test_json_never_asks_and_changes_nothing_without_yes(home: Path) -> None:
     shown = answer("install", "hooks", "--home", home)
     assert (shown["changed"], shown["files"]) == (False, [str(home / "settings.json")])
     assert shown["diff"].startswith(f"--- {home}/settings.json\n")
@@ -137,7 +137,7 @@ def test_nothing_in_the_settings_commands_the_terminal(home: Path) -> None:
     assert (home / "settings.json").read_text() == settings
 
 
-def test_hooks_that_are_switched_off_are_told(home: Path) -> None:
+def test_disabled_hooks_are_reported(home: Path) -> None:
     (home / "settings.json").write_text('{"disableAllHooks": true}')
     assert "disableAllHooks" in run("install", "hooks", "--yes", "--home", home).stderr
 

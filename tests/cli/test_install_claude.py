@@ -140,7 +140,7 @@ def test_nothing_is_done_before_the_user_said_yes(home: Path, client: Path) -> N
     assert (asked.returncode, told(client)) == (0, [])
 
 
-def test_trouble_with_the_plugin_is_told_with_the_way_out(home: Path, client: Path) -> None:
+def test_plugin_problems_are_reported_with_the_next_step(home: Path, client: Path) -> None:
     assert run(home, "install", "claude", "--yes").returncode == 0
     assert run(home, "install", "claude", "--hint", "--print").returncode == 0
     mcp = home.parent / "library" / "plugin" / ".mcp.json"
@@ -184,7 +184,7 @@ def test_an_answer_is_saved_with_its_sources_listed_shown_and_removed(home: Path
     assert run(home, "recalls").returncode == 3
 
 
-def test_without_an_answer_what_is_recalled_is_saved(home: Path) -> None:
+def test_without_an_answer_the_recalled_passages_are_saved(home: Path) -> None:
     saved = answer(home, "recalls", "--save", "retry budget")["saved"]
     assert CHAT_ID in {source["chat"] for source in saved["sources"]}
     assert "five tries" in answer(home, "recalls", "--show", saved["name"])["recall"]["text"]

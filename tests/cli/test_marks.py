@@ -100,7 +100,7 @@ def test_two_marked_chats_that_become_one_keep_everything(home: Path) -> None:
     assert answer(home, "pin", S1, "--undo")["chat"]["pinned"] is False
 
 
-def test_marks_of_a_chat_that_is_elsewhere_are_still_told(home: Path, tmp_path: Path) -> None:
+def test_marks_of_a_chat_in_another_library_are_still_listed(home: Path, tmp_path: Path) -> None:
     run(home, "pin", S1)
     other = write_home(tmp_path / "other", {session_path("S4"): jsonl(draw("x <- - user: hi", session="S4"))})
     (chat,) = answer(other, "pin")["chats"]

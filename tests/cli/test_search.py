@@ -73,7 +73,7 @@ def test_every_kind_of_passage_is_found(home: Path) -> None:
         assert answer(home, word)["hits"][0]["kind"] == kind, word
 
 
-def test_json_tells_all_of_a_hit(home: Path) -> None:
+def test_json_has_everything_about_a_hit(home: Path) -> None:
     found = answer(home, "peer")
     assert found.keys() == {
         "hits", "chats", "total", "total_chats", "notes", "corrections", "cursor", "pending", "complete",
@@ -256,7 +256,7 @@ def test_nothing_that_is_found_commands_the_terminal(tmp_path: Path) -> None:
     assert not set(done.stderr) & {"\x1b", "\x07", "\x9b", "\u202e", "\r"}
 
 
-def test_what_cannot_be_found_yet_is_told(home: Path, tmp_path: Path) -> None:
+def test_words_that_are_not_indexed_yet_are_reported(home: Path, tmp_path: Path) -> None:
     """`list` indexes only the chats; while another process holds the lock, the words cannot be added."""
     library = tmp_path / "library"
     run(home, "--library", str(library), command="list")

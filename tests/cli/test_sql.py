@@ -97,7 +97,7 @@ def test_a_statement_comes_from_stdin_too(home: Path) -> None:
     assert run(home, stdin="  \n").returncode == 2
 
 
-def test_rows_are_limited_and_that_is_told(home: Path) -> None:
+def test_rows_are_limited_and_the_limit_is_reported(home: Path) -> None:
     done = run(home, "select uuid from v_messages", "--limit", "2")
     assert len(done.stdout.splitlines()) == 3
     assert "only the first 2 rows" in done.stderr
@@ -105,7 +105,7 @@ def test_rows_are_limited_and_that_is_told(home: Path) -> None:
     assert answer(home, "select uuid from v_messages", "-n", "4")["complete"] is True
 
 
-def test_an_answer_that_is_too_large_is_cut_and_that_is_told(home: Path) -> None:
+def test_an_answer_that_is_too_large_is_cut_and_the_cut_is_reported(home: Path) -> None:
     rows = "with recursive n(i) as (select 1 union all select i + 1 from n limit 20) select i, zeroblob(3900000) from n"
     done = run(home, rows, "--seconds", "60")
     assert "only the first 16 rows: there are more, but these are large" in done.stderr

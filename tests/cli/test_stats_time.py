@@ -63,7 +63,7 @@ def test_csv_has_a_head_and_rows(home: Path, arguments: list[str]) -> None:
     assert rows
 
 
-def test_the_overview_is_told_to_programs(home: Path) -> None:
+def test_the_overview_as_json(home: Path) -> None:
     found = answer(home, "stats")
     assert found["activity"]["prompts"] == found["activity"]["chats"] == 1
     assert found["usage"]["messages"] == 2
@@ -72,7 +72,7 @@ def test_the_overview_is_told_to_programs(home: Path) -> None:
     assert found["deletion"]["not_kept"] == 0
 
 
-def test_times_and_prompts_are_told_to_programs(home: Path) -> None:
+def test_times_and_prompts_as_json(home: Path) -> None:
     assert answer(home, "stats", "time")["total"]["active_seconds"] == 3
     assert answer(home, "stats", "prompts", "--by", "day")["total"]["prompts"] == 1
     assert answer(home, "stats", "activity")["active_days"] == 1
@@ -80,7 +80,7 @@ def test_times_and_prompts_are_told_to_programs(home: Path) -> None:
     assert answer(home, "stats", "blocks", "--active")["rows"] == []
 
 
-def test_two_sides_are_told_to_programs(home: Path) -> None:
+def test_a_comparison_as_json(home: Path) -> None:
     rows = {row["measure"]: row for row in answer(home, "stats", "compare", "2026-01", "2026-02")["rows"]}
     assert (rows["answers"]["first"], rows["answers"]["second"], rows["answers"]["change_share"]) == (2, 0, -1)
 

@@ -85,7 +85,7 @@ def test_the_larger_cost_is_the_chats(library: Path) -> None:
 
 
 @pytest.mark.parametrize("data", ODD, ids=range(len(ODD)))
-def test_whatever_stdin_says_there_is_one_line(data: bytes, library: Path) -> None:
+def test_there_is_one_line_for_any_input(data: bytes, library: Path) -> None:
     assert run(data, library=library).count("\n") == 1
 
 

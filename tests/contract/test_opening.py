@@ -27,7 +27,7 @@ def test_a_store_exists_from_the_moment_that_it_is_written(closed_store: Store) 
 
 
 @covers("problems", "take_notices", "size")
-def test_a_store_that_is_not_there_has_no_problems_to_tell(closed_store: Store) -> None:
+def test_a_missing_store_has_no_problems(closed_store: Store) -> None:
     with pytest.raises(NothingFound):
         closed_store.problems()
     assert closed_store.size() == 0
@@ -80,7 +80,7 @@ def test_a_rebuild_that_fails_leaves_the_store_as_it_was(desk: Desk) -> None:
 
 
 @covers("remove_superseded")
-def test_removing_what_is_old_leaves_what_is_in_use(desk: Desk) -> None:
+def test_removing_old_generations_keeps_the_one_in_use(desk: Desk) -> None:
     desk.draw(HELLO)
     desk.store.remove_superseded()
     assert desk.finds("hello") == "S1: a title"

@@ -1,4 +1,4 @@
-"""Pages of results: whatever is asked of whatever home, every chat is on one page, in one order, and counted once."""
+"""Pages of results: for any query and home, every chat is on one page, in one order, and counted once."""
 
 from random import Random
 from typing import Final
@@ -70,9 +70,7 @@ def walked(desk: Desk, query: str, sort: str, limit: int) -> list[str]:
 
 
 @given(query=QUERY, sort=st.sampled_from(SORTS), limit=st.integers(1, 40), offset=st.integers(0, 120))
-def test_a_limit_limits_what_is_shown_and_nothing_else(
-    many: Desk, query: str, sort: str, limit: int, offset: int
-) -> None:
+def test_a_limit_only_limits_what_is_shown(many: Desk, query: str, sort: str, limit: int, offset: int) -> None:
     whole = many.ask(query, sort=sort, limit=1000, hits=1)
     part = many.ask(query, sort=sort, limit=limit, offset=offset, hits=2)
     assert names(part.chats) == names(whole.chats)[offset : offset + limit]

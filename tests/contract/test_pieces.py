@@ -1,4 +1,4 @@
-"""What a chat is read from, piece by piece; and what stands around a passage."""
+"""The pieces that a chat is read from, and the context of a passage."""
 
 from typing import Final
 
@@ -63,7 +63,7 @@ def test_the_shape_of_a_chat_is_its_files_without_their_records(world: Desk) -> 
 
 
 @covers("record_positions", "outside_positions")
-def test_where_records_stand(world: Desk) -> None:
+def test_positions_of_records(world: Desk) -> None:
     assert world.reader.record_positions("S1", [0, 3, 99]) == {0: (0, 1), 3: (3, 1)}
     assert world.reader.record_positions("nowhere", [0]) == {}
     assert world.reader.outside_positions("S1", 5) == [(2, 1)]

@@ -1,4 +1,4 @@
-"""What reports are made of: each answer, row and call once, of the chats and the time that are asked about."""
+"""The data of reports: each answer, row and call once, for the given chats and period."""
 
 from datetime import datetime
 from typing import Final

@@ -1,4 +1,4 @@
-"""What is written is taken up again as it was, and goes on as if all of it had just been read."""
+"""Saved state is restored unchanged, and continues as if everything had just been read."""
 
 import msgspec
 import pytest
@@ -40,7 +40,7 @@ def taken_up(store: Store, given: World | None = None) -> Chats:
 @pytest.mark.slow
 @settings(max_examples=300 if TRY_ALL else 100, suppress_health_check=list(HealthCheck))
 @given(world=worlds(), data=st.data())
-def test_a_transcript_that_is_taken_up_goes_on_as_if_it_had_never_been_saved(
+def test_a_restored_transcript_continues_as_if_it_had_never_been_saved(
     long_store: Store, world: dict[TranscriptPlace, list[Record]], data: st.DataObject
 ) -> None:
     desk = Desk(long_store)
@@ -59,7 +59,7 @@ def test_a_transcript_that_is_taken_up_goes_on_as_if_it_had_never_been_saved(
 
 @settings(max_examples=200 if TRY_ALL else 60, suppress_health_check=list(HealthCheck))
 @given(world=worlds(), data=st.data())
-def test_so_does_one_that_was_saved_again_and_again(
+def test_a_transcript_saved_many_times_continues_too(
     long_store: Store, world: dict[TranscriptPlace, list[Record]], data: st.DataObject
 ) -> None:
     desk = Desk(long_store)
@@ -132,7 +132,7 @@ def test_an_answer_of_a_chat_that_began_otherwise_leads_nowhere(desk: Desk) -> N
     check_related(desk, ChatKeys(set(), set(), {"other": {"m1"}, "": {"m1"}}), "")
 
 
-def test_what_is_linked_leads_to_the_chat(desk: Desk) -> None:
+def test_linked_sessions_lead_to_the_chat(desk: Desk) -> None:
     desk.draw(RELATED)
     batch = Batch()
     batch.links += [("gone", desk.numbers["S2"]), (f"session {session_uuid('S9')}", desk.numbers["S3"])]
@@ -222,7 +222,7 @@ def test_a_file_that_is_gone_leaves_the_rest_of_its_chat(desk: Desk) -> None:
     assert desk.ask("hello").total == 2  # the prompt and the title, once each
 
 
-def test_a_file_that_was_emptied_has_only_what_is_written_then(desk: Desk) -> None:
+def test_an_emptied_file_has_only_what_is_written_afterwards(desk: Desk) -> None:
     desk.draw({"S1": "a <- - user: hello\nb <- a assistant: a zebra", "S2": "summary b: Named\nc <- - user: else"})
     batch, chats, place = Batch(), Chats(), TranscriptPlace("S1", session_uuid("S1"))
     number, flags = desk.numbers["S1"], FileFlags()
@@ -246,7 +246,7 @@ def test_a_file_that_is_only_kept_any_more_makes_its_chat_an_archived_one(desk: 
 
 
 @covers("titles")
-def test_titles_are_told_with_who_gives_them(desk: Desk) -> None:
+def test_titles_name_the_file_that_gives_them(desk: Desk) -> None:
     desk.draw({"S1": "a <- - user: hello\nb <- a assistant: done", "S2": "summary b: Named\nc <- - user: else"})
     assert desk.store.titles([desk.numbers["S1"]]) == {"b": {"S2": "Named"}}
     assert desk.store.titles([desk.numbers["S2"]]) == {}
@@ -254,7 +254,7 @@ def test_titles_are_told_with_who_gives_them(desk: Desk) -> None:
 
 
 @covers("note", "noted")
-def test_what_is_noted_is_remembered(store: Store) -> None:
+def test_noted_values_are_remembered(store: Store) -> None:
     assert store.noted("catalogue") is None
     store.note("catalogue", "1")
     store.note("catalogue", "2")

@@ -1,4 +1,4 @@
-"""What is not within a scope cannot be seen, counted or guessed, whatever the question.
+"""Anything outside a scope cannot be seen, counted or guessed by any query.
 
 Two stores have the same files of one home. One of them also has files of another home. A reader that may see the first
 home only must get the same answers from both, down to the ids.

@@ -1,4 +1,4 @@
-"""What a question finds, and in which order, in every store."""
+"""What a query finds, and in which order, in every store."""
 
 from typing import Final
 
@@ -224,7 +224,7 @@ def test_only_the_homes_that_are_asked_about(world: Desk) -> None:
 # The order.
 
 
-def test_a_chat_with_more_of_the_words_comes_first_wherever_they_stand(desk: Desk) -> None:
+def test_a_chat_with_more_of_the_words_comes_first_wherever_they_are(desk: Desk) -> None:
     desk.draw({
         "S1": "a <- - user: we want apples\nb <- a assistant: here are apples",
         "S2": "c <- - user: we want apples\nd <- c assistant: here are pears",
@@ -271,7 +271,7 @@ def test_what_the_client_wrote_counts_least(desk: Desk) -> None:
     assert desk.ranks("deploy").startswith("S2: ")
 
 
-def test_what_was_taken_back_stands_below_what_was_not(desk: Desk) -> None:
+def test_abandoned_messages_rank_below_the_others(desk: Desk) -> None:
     desk.draw({"S1": "a <- - user: hi\nb <- a assistant: apples\nc <- a assistant: apples"}, abandoned="b")
     assert desk.ranks("apples") == "S1: c b"
     (chat,) = desk.ask("apples").chats
@@ -378,7 +378,7 @@ def test_the_files_of_a_chat(world: Desk) -> None:
 
 
 @covers("pending", "next_passages", "index", "flush")
-def test_what_is_worth_most_is_made_findable_first(desk: Desk) -> None:
+def test_the_most_useful_passages_are_indexed_first(desk: Desk) -> None:
     desk.draw({"S9": "z <- - user: before"})
     world = {place_of(name): records_of(text, session=name) for name, text in WORLD.items() if "/" not in name}
     desk.write(world)

@@ -86,7 +86,7 @@ def test_an_agent_inside_a_session_that_was_resumed_is_one_agent() -> None:
     assert (agent.usage.input_tokens, agent.usage.output_tokens) == (10, 5)
 
 
-def test_an_agent_beside_the_session_belongs_to_it() -> None:
+def test_an_agent_file_next_to_the_session_belongs_to_it() -> None:
     check({"S1": f"@ version=2.0.76\n{ONE}{answered('c', 't1', 'b', 'x1')}", "S1/x1": AGENT}, x1="t1")
 
 

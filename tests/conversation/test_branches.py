@@ -27,7 +27,7 @@ def test_a_conversation_without_a_rewind_has_one_branch() -> None:
     check("a <- - user: paint the door\nb <- a assistant: in which colour?\nc <- b user: red", "a b | c")
 
 
-def test_a_second_prompt_is_a_rewind_and_the_last_row_tells_the_active_branch() -> None:
+def test_a_second_prompt_is_a_rewind_and_the_last_row_decides_the_active_branch() -> None:
     chat = check(REWIND, "a b | e f", "c d < a")
     assert chat.active is chat.branches[0]
 
@@ -96,7 +96,7 @@ def test_a_second_prompt_below_a_parallel_result_is_no_rewind_by_itself() -> Non
     )
 
 
-def test_a_command_that_hangs_beside_is_no_branch() -> None:
+def test_a_command_off_the_path_is_not_a_branch() -> None:
     check(
         """
         a <- - user: paint the door
@@ -109,7 +109,7 @@ def test_a_command_that_hangs_beside_is_no_branch() -> None:
     )
 
 
-def test_a_command_after_a_rewind_tells_where_the_client_would_go_on() -> None:
+def test_a_command_after_a_rewind_decides_where_the_client_would_continue() -> None:
     check(
         """
         a <- - user: paint the door
@@ -156,7 +156,7 @@ def test_only_a_command_is_a_conversation_of_one_branch() -> None:
     )
 
 
-def test_a_queued_prompt_beside_the_path_is_no_branch() -> None:
+def test_a_queued_prompt_off_the_path_is_not_a_branch() -> None:
     check(
         """
         a <- - user: build
@@ -169,7 +169,7 @@ def test_a_queued_prompt_beside_the_path_is_no_branch() -> None:
     )
 
 
-def test_an_interrupted_prompt_is_a_branch_of_its_own() -> None:
+def test_an_interrupted_prompt_is_a_separate_branch() -> None:
     check(
         """
         a <- - user: build
@@ -222,7 +222,7 @@ def test_a_checkpoint_in_the_middle_ends_the_active_branch_there() -> None:
     check(f"{REWIND}{rewound}", "a b", "c d < a", "e f < a")
 
 
-def test_what_goes_on_after_a_checkpoint_in_the_middle_wins() -> None:
+def test_rows_after_a_checkpoint_in_the_middle_win() -> None:
     rewound = 'last-prompt b: paint the door {"explicit": true, "rewound": true}'
     check(f"{REWIND}{rewound}\ng <- b user: green", "a b | g", "c d < a", "e f < a")
 
@@ -264,12 +264,12 @@ def test_a_last_prompt_without_a_leaf_does_not_take_a_checkpoint_back() -> None:
     check(f"{REWIND}last-prompt d: red\nlast-prompt - -leafUuid: red", "a b | c d", "e f < a")
 
 
-def test_rewound_to_nothing_the_client_would_begin_anew_and_the_branch_is_kept() -> None:
+def test_after_a_rewind_to_the_start_the_client_would_start_over_and_the_branch_is_kept() -> None:
     chat = check('a <- - user: never mind\nb <- a assistant: all right\nlast-prompt - {"explicit": true}', "a b")
     assert chat.leaf_of(chat.sessions[0]) is None
 
 
-def test_what_is_written_after_a_rewind_to_nothing_is_active() -> None:
+def test_rows_after_a_rewind_to_the_start_are_active() -> None:
     check(
         """
         a <- - user: never mind
@@ -294,7 +294,7 @@ def test_a_compact_boundary_clears_the_checkpoint() -> None:
     )
 
 
-def test_a_sub_agent_at_the_end_of_the_file_does_not_tell_the_branch() -> None:
+def test_a_sub_agent_at_the_end_of_the_file_does_not_decide_the_branch() -> None:
     check(f"{REWIND}@ agent=x1 version=1.0.60\nx <- - user: look\ny <- x assistant: seen", "a b | e f", "c d < a")
 
 
@@ -303,6 +303,6 @@ def test_a_rewind_in_the_agents_name_is_kept_apart() -> None:
     assert [written(branch) for branch in chat.branches] == ["a b | e f", "c d < a"]
 
 
-def test_the_session_of_a_branch_is_told_to_resume_it() -> None:
+def test_a_branch_names_the_session_that_resumes_it() -> None:
     chat = one_chat(REWIND)
     assert [branch.sessions for branch in chat.branches] == [[chat.id], [chat.id]]

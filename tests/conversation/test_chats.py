@@ -183,7 +183,7 @@ def test_the_original_times_count_not_those_of_a_resume() -> None:
     assert chat.started == began[0]
 
 
-def test_without_the_original_the_earliest_copy_tells_the_time() -> None:
+def test_without_the_original_the_earliest_copy_gives_the_time() -> None:
     files = six_files()
     del files[SIX[0]]
     (chat,) = chats_of(files)
@@ -191,7 +191,7 @@ def test_without_the_original_the_earliest_copy_tells_the_time() -> None:
     assert chat.started == datetime(2025, 7, 2, 9, tzinfo=UTC)
 
 
-def test_a_superseded_session_that_goes_on_is_a_leaf_again() -> None:
+def test_a_superseded_session_that_continues_is_a_leaf_again() -> None:
     files = six_files()
     files[SIX[0]] += turn("six", "zero-a", "six", SIX[0], "2025-07-09T09:00:00")
     check(files, "zero | six", "one | two | three | five < zero", FIRST_END, leaves=f"{SIX[0]} {SIX[4]} {SIX[5]}")
@@ -288,7 +288,7 @@ COMPACTED: Final = """
     [(INTERRUPTED, 3, 5), (COMMANDED, 3, 7), (COMPACTED, 3, 5)],
     ids=["interruption", "command", "compaction"],
 )
-def test_what_stands_between_messages_is_copied_with_new_uuids_too(drawing: str, prompts: int, rows: int) -> None:
+def test_rows_between_messages_are_copied_with_new_uuids_too(drawing: str, prompts: int, rows: int) -> None:
     first = draw(drawing)
     second = resumed_with_new_uuids(first, "S2", "x", "2025-06-02T09:00:00.000Z", "three")
     (chat,) = chats_of({"S1": first, "S2": second})
@@ -330,7 +330,7 @@ def test_sessions_of_a_stand_in_that_gives_equal_message_ids_stay_two_chats() ->
     assert [[told(branch) for branch in chat.branches] for chat in chats] == [["two"], ["one"]]
 
 
-def test_equal_message_ids_hide_no_resume_whatever_comes_first() -> None:
+def test_equal_message_ids_do_not_hide_a_resume_in_any_order() -> None:
     unrelated = stand_in("S1", "one", "2025-06-01T09:00")
     first = stand_in("S2", "two", "2025-06-02T09:00")
     second = copied(given_new_uuids(first, "x"), "S3", "2025-06-03T09:00:00.000Z")
@@ -377,7 +377,7 @@ def test_a_fork_by_the_sdk_supersedes_a_parent_that_does_not_go_on() -> None:
     )
 
 
-def test_the_rows_of_the_parent_are_the_originals_whatever_the_fork_is_called() -> None:
+def test_the_rows_of_the_parent_are_the_originals_for_any_name_of_the_fork() -> None:
     for name in ("A", "Z"):
         (chat,) = chats_of({"P": parent(), name: sdk_fork(parent(), "f-", "three", of="P", to=name, day=2)})
         assert [node.row.uuid for node in chat.tree.nodes.values()][:4] == ["one-p", "one-a", "two-p", "two-a"]
@@ -470,7 +470,7 @@ def test_a_resume_may_write_into_a_new_file_under_the_old_id() -> None:
         check({name: files[name] for name in names}, "one | two | three", leaves="S3")
 
 
-def test_a_resume_in_a_new_file_outlives_the_file_its_parent_stands_in() -> None:
+def test_a_resume_in_a_new_file_outlives_the_file_of_its_parent() -> None:
     second = turn("two", "one-a", "two", "S1", "2025-10-01T10:00", "1.0.126")
     chat = check({"S2": second}, "two", leaves="S2")
     assert chat.id == session_uuid("S2")
@@ -483,7 +483,7 @@ def test_rows_of_several_sessions_in_one_file_join_these_sessions() -> None:
     check({"S3": mixed, "S1": other}, "four", "one | two | three", leaves="S1 S3")
 
 
-def test_a_session_goes_on_in_the_one_it_names() -> None:
+def test_a_session_continues_in_the_one_it_names() -> None:
     first = [*turn("one", "-", "one", "S1", "2026-01-01T09:00"), *draw("continued-in S2", session="S1")]
     second = turn("two", "-", "two", "S2", "2026-01-02T09:00")
     for files in ({"S1": first, "S2": second}, {"S2": second, "S1": first}):
@@ -491,7 +491,7 @@ def test_a_session_goes_on_in_the_one_it_names() -> None:
         assert chat.id == session_uuid("S1")
 
 
-def test_a_session_whose_continuation_is_gone_stands_alone() -> None:
+def test_a_session_whose_continuation_is_deleted_is_a_separate_chat() -> None:
     first = [*turn("one", "-", "one", "S1", "2026-01-01T09:00"), *draw("continued-in S2", session="S1")]
     check({"S1": first}, "one", leaves="S1")
 
@@ -502,14 +502,14 @@ def derived(*names: str) -> list[Row]:
     ]
 
 
-def test_a_session_goes_on_from_the_one_it_was_derived_from() -> None:
+def test_a_session_continues_the_one_it_was_derived_from() -> None:
     first = turn("one", "-", "one", "S1", "2026-01-01T09:00")
     second = [*derived("S1"), *turn("two", "-", "two", "S2", "2026-01-02T09:00")]
     for files in ({"S1": first, "S2": second}, {"S2": second, "S1": first}):
         check(files, "one | two", leaves="S2")
 
 
-def test_sessions_derived_from_one_that_is_gone_are_one_chat() -> None:
+def test_sessions_derived_from_a_deleted_one_are_one_chat() -> None:
     second = [*derived("S1"), *turn("two", "-", "two", "S2", "2026-01-02T09:00")]
     third = [*derived("S1"), *turn("three", "-", "three", "S3", "2026-01-03T09:00")]
     check({"S2": second}, "two", leaves="S2")
@@ -562,7 +562,7 @@ def test_a_file_of_nothing_but_summaries_says_nothing_itself() -> None:
     assert chat.last_active is None
 
 
-def test_the_title_is_forgotten_with_the_file_it_stands_in() -> None:
+def test_the_title_is_forgotten_with_its_file() -> None:
     chats = Chats()
     add(chats, "S1", turn("one", "-", "one", "S1", "2025-07-01T09:00"))
     add(chats, "S2", draw("summary one-a: The first thing"))
@@ -660,7 +660,7 @@ def test_a_file_that_is_removed_and_added_again_was_never_gone(gone: int, *, ask
     assert description(chats) == expected
 
 
-def test_what_is_removed_is_gone() -> None:
+def test_removed_files_are_gone() -> None:
     chats = Chats()
     for name, rows in six_files().items():
         add(chats, name, rows)

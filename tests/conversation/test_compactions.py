@@ -52,15 +52,15 @@ def test_the_logical_parent_may_be_in_another_file_of_the_chat() -> None:
     check({"S1": begun, "S2": f"{BEFORE}s <- - compact(logical=x)\n{AFTER}"}, "a b | x s t | c d")
 
 
-def test_a_file_that_begins_with_the_boundary_goes_on_from_the_file_that_has_its_logical_parent() -> None:
+def test_a_file_that_begins_with_the_boundary_continues_the_file_with_its_logical_parent() -> None:
     check({"S1": BEFORE, "S2": f"s <- - compact(logical=b)\n{AFTER}"}, "a b s t | c d")
 
 
-def test_a_file_that_begins_with_the_boundary_is_a_conversation_of_its_own_if_the_history_is_gone() -> None:
+def test_a_file_that_begins_with_the_boundary_is_a_separate_conversation_if_the_history_is_gone() -> None:
     check(f"s <- - compact(logical=lost)\n{AFTER}", "s t | c d")
 
 
-def test_a_logical_parent_behind_the_boundary_makes_no_circle() -> None:
+def test_a_logical_parent_after_the_boundary_makes_no_cycle() -> None:
     # as in an autocompaction of 2.1.197: the prompt that caused it is written below the summary
     chat = check(
         f"""
@@ -75,11 +75,11 @@ def test_a_logical_parent_behind_the_boundary_makes_no_circle() -> None:
     assert "".join(turn.key for turn in chat.branches[0].leaf.path()) == "ac"
 
 
-def test_a_logical_parent_far_behind_the_boundary_makes_no_circle() -> None:
+def test_a_logical_parent_far_after_the_boundary_makes_no_cycle() -> None:
     check(f"{BEFORE}s <- - compact(logical=e)\n{AFTER}e <- d user: and on\n", "a b s t | c d | e")
 
 
-def test_a_first_boundary_whose_logical_parent_is_behind_it_begins_the_conversation() -> None:
+def test_a_first_boundary_whose_logical_parent_follows_it_begins_the_conversation() -> None:
     check(f"s <- - compact(logical=c)\n{AFTER}", "s t | c d")
 
 
@@ -97,11 +97,11 @@ def test_a_prompt_before_the_boundary_that_it_caused_stays_before_it() -> None:
     )
 
 
-def test_an_old_summary_has_no_boundary_and_goes_on_from_the_row_before() -> None:
+def test_an_old_summary_has_no_boundary_and_continues_from_the_row_before() -> None:
     check(f"{BEFORE}t <- - user: {OLD}\nc <- t user: go on\nd <- c assistant: went on", "a b t | c d")
 
 
-def test_a_marked_summary_without_a_boundary_goes_on_from_the_row_before() -> None:
+def test_a_marked_summary_without_a_boundary_continues_from_the_row_before() -> None:
     check(f"{BEFORE}t <- - compact-summary: what was read\nc <- t user: go on", "a b t | c")
 
 
@@ -157,7 +157,7 @@ def test_the_divider_and_the_summary_can_be_read() -> None:
 
 
 @pytest.mark.parametrize("trigger", ["auto", "manual"])
-def test_the_divider_tells_why_and_how_much(trigger: str) -> None:
+def test_the_divider_shows_the_trigger_and_the_size(trigger: str) -> None:
     metadata = '{"postTokens": 900, "preservedSegment": {"headUuid": "a", "anchorUuid": "t", "tailUuid": "b"}}'
     chat = one_chat(f'{BEFORE}s <- - compact(logical=b) {trigger} {{"compactMetadata": {metadata}}}\n{AFTER}')
     (divider,) = (message for message in messages_in(chat) if message.kind is RowKind.COMPACTION)

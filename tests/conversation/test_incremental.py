@@ -397,7 +397,7 @@ def grow(*steps: tuple[str, str, str]) -> None:
         growing.check()
 
 
-def test_a_row_that_only_its_copy_tells_of_is_entitled_whether_it_or_its_title_comes_first() -> None:
+def test_a_row_known_only_by_its_copy_gets_its_title_in_either_order() -> None:
     """The row itself is in a file that is gone: a fork has a copy of it, and another session goes on from it."""
     origin = {"sessionId": session_uuid("S0"), "messageUuid": "gone"}
     steps: list[tuple[str, Row]] = [
@@ -464,7 +464,7 @@ def test_which_rows_are_copies_changes_with_which_of_two_sessions_ended_first() 
     )
 
 
-def test_a_file_that_comes_back_knows_nothing_of_what_was_taken_from_its_queue_before() -> None:
+def test_a_file_that_comes_back_starts_with_an_empty_queue() -> None:
     begun = """
         a <- - user: hello
         queue-operation enqueue: one
@@ -544,7 +544,7 @@ def long_records() -> list[Record]:
 
 
 @pytest.mark.parametrize("row", ORDINARY.values(), ids=ORDINARY.keys())
-def test_one_more_record_of_a_long_session_does_not_build_its_tree_anew(
+def test_one_more_record_of_a_long_session_does_not_rebuild_its_tree(
     long_records: list[Record], row: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chats = Chats()
@@ -558,7 +558,7 @@ def test_one_more_record_of_a_long_session_does_not_build_its_tree_anew(
     assert not after.tree.stale
 
 
-def test_a_new_session_beside_a_long_one_does_not_build_its_tree_anew(
+def test_a_new_session_next_to_a_long_one_does_not_rebuild_its_tree(
     long_records: list[Record], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chats = Chats()
@@ -571,7 +571,7 @@ def test_a_new_session_beside_a_long_one_does_not_build_its_tree_anew(
     assert len(chats.chats()) == 2
 
 
-def test_one_more_answer_in_a_chat_of_two_sessions_does_not_build_its_tree_anew(
+def test_one_more_answer_in_a_chat_of_two_sessions_does_not_rebuild_its_tree(
     long_records: list[Record], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chats = Chats()

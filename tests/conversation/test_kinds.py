@@ -1,4 +1,4 @@
-"""What each row is: the client writes much into the user's mouth that no person typed."""
+"""The kind of each row: the client writes many rows in the user's name that the user did not type."""
 
 import json
 
@@ -38,7 +38,7 @@ def test_several_blocks_of_text_are_one_prompt() -> None:
     check(f"user: {blocks('fix', 'the parser')}", RowKind.PROMPT, "fix\nthe parser")
 
 
-def test_text_beside_a_picture_is_a_prompt() -> None:
+def test_text_next_to_an_image_is_a_prompt() -> None:
     check(f'user: [{IMAGE}, {{"type": "text", "text": "what is this?"}}]', RowKind.PROMPT, "what is this?")
 
 
@@ -84,7 +84,7 @@ def test_a_reminder_on_its_own_is_no_prompt() -> None:
 
 
 @pytest.mark.parametrize("tag", ["system-reminder", "ide_opened_file", "ide_selection"])
-def test_what_the_client_puts_into_a_block_beside_a_prompt_is_left_out(tag: str) -> None:
+def test_blocks_that_the_client_adds_to_a_prompt_are_left_out(tag: str) -> None:
     check(f"user: {blocks(f'<{tag}>parser.py</{tag}>', 'fix the parser')}", RowKind.PROMPT, "fix the parser")
 
 
@@ -93,7 +93,7 @@ def test_a_reminder_before_the_text_of_a_prompt_is_left_out() -> None:
     check(f"user: {text}", RowKind.PROMPT, "fix the parser")
 
 
-def test_a_reminder_behind_the_prompt_in_a_block_is_left_out() -> None:
+def test_a_reminder_after_the_prompt_in_a_block_is_left_out() -> None:
     check(
         f"user: {blocks('fix the parser<system-reminder>by the way</system-reminder>')}",
         RowKind.PROMPT,
@@ -193,7 +193,7 @@ def test_the_output_of_a_hook_in_its_tag_is_no_prompt(tag: str) -> None:
     check(f"user: <{tag}>lint passed</{tag}>", RowKind.HOOK)
 
 
-def test_what_a_stop_hook_told_the_model_is_no_prompt() -> None:
+def test_the_output_of_a_stop_hook_is_not_a_prompt() -> None:
     check("meta: Stop hook feedback: - [lint]: not yet", RowKind.HOOK)
 
 
@@ -317,21 +317,21 @@ def check_queue(rows: str, expected: list[str]) -> None:
     assert chat.prompts == len(prompts)
 
 
-def test_what_was_typed_beside_a_tool_result_is_a_prompt() -> None:
+def test_text_typed_next_to_a_tool_result_is_a_prompt() -> None:
     check_queue(f'c <- b user: [{RESULT}, {{"type": "text", "text": "and a pear?"}}]', ["and a pear?"])
 
 
-def test_a_reminder_beside_a_tool_result_is_no_prompt() -> None:
+def test_a_reminder_next_to_a_tool_result_is_not_a_prompt() -> None:
     text = '{"type": "text", "text": "<system-reminder>the file changed</system-reminder>"}'
     check_queue(f"c <- b user: [{RESULT}, {text}]", [])
 
 
-def test_an_interruption_beside_a_tool_result_is_no_prompt() -> None:
+def test_an_interruption_next_to_a_tool_result_is_not_a_prompt() -> None:
     text = '{"type": "text", "text": "[Request interrupted by user]"}'
     check_queue(f"c <- b user: [{RESULT}, {text}]", [])
 
 
-def test_a_picture_beside_a_tool_result_is_no_prompt() -> None:
+def test_an_image_next_to_a_tool_result_is_not_a_prompt() -> None:
     check_queue(f"c <- b user: [{RESULT}, {IMAGE}]", [])
 
 
@@ -360,7 +360,7 @@ def test_what_was_taken_from_the_queue_and_sent_as_a_prompt_counts_once() -> Non
     check_queue(f"{QUEUED}queue-operation remove: and a pear?\n{sent}", ["and a pear?"])
 
 
-def test_what_was_taken_from_the_queue_and_put_beside_a_tool_result_counts_once() -> None:
+def test_a_queued_prompt_written_next_to_a_tool_result_counts_once() -> None:
     beside = f'c <- b user: [{RESULT}, {{"type": "text", "text": "and a pear?"}}]'
     check_queue(f"{QUEUED}queue-operation remove: and a pear?\n{beside}", ["and a pear?"])
 
@@ -370,7 +370,7 @@ def test_what_was_attached_before_the_queue_says_so_counts_once() -> None:
     check_queue(f"{QUEUED}{attached}queue-operation remove: and a pear?", ["and a pear?"])
 
 
-def test_what_was_dequeued_stands_in_a_row_of_its_own() -> None:
+def test_a_dequeued_prompt_is_in_a_separate_row() -> None:
     check_queue(f"{QUEUED}queue-operation dequeue\nc <- b result t1: ok\nd <- c user: and a pear?", ["and a pear?"])
 
 
@@ -407,6 +407,6 @@ def test_tags_that_are_never_closed_cost_no_more_than_the_text(text: str) -> Non
     assert command_of(text) is None
 
 
-def test_what_the_client_puts_around_a_prompt_is_taken_off_with_the_space_beside_it() -> None:
+def test_tags_around_a_prompt_are_removed_with_the_space_next_to_them() -> None:
     text = "fix it \n<system-reminder>a <b> c</system-reminder>\n now <ide_selection>x</ide_selection><system-reminder>"
     assert without_around(text) == "fix itnow<system-reminder>"

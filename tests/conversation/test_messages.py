@@ -1,4 +1,4 @@
-"""What a reader reads: rows put together into messages, and each call beside its result."""
+"""Rows are put together into messages, and each call gets its result."""
 
 import json
 
@@ -48,7 +48,7 @@ def test_rows_with_one_message_id_are_one_message() -> None:
     assert [row.uuid for row in answer.rows] == ["b", "c", "d"]
 
 
-def test_rows_of_one_message_may_stand_between_tool_results() -> None:
+def test_rows_of_one_message_may_be_between_tool_results() -> None:
     check(
         """
         a <- - user: read both
@@ -106,7 +106,7 @@ def test_progress_is_not_shown() -> None:
     )
 
 
-def test_what_was_typed_beside_a_tool_result_is_shown_behind_it() -> None:
+def test_text_typed_next_to_a_tool_result_is_shown_after_it() -> None:
     result = '{"type": "tool_result", "tool_use_id": "t1", "content": "built"}'
     messages = check(
         f"""
@@ -327,7 +327,7 @@ def test_several_results_in_one_row_belong_to_their_calls() -> None:
 
 
 @pytest.mark.parametrize("told", ["Error: no", [{"type": "text", "text": "from a server"}], {"stdout": "built"}, None])
-def test_what_a_tool_told_the_client_may_be_anything(told: object) -> None:
+def test_the_details_of_a_tool_result_may_be_anything(told: object) -> None:
     result = f"result t1: built {json.dumps({'toolUseResult': told})}"
     drawing = f"a <- - user: build\nb <- a call(m1) t1 mcp__x {{}}\nc <- b {result}"
     call = messages_in(one_chat(drawing))[1].calls["t1"]

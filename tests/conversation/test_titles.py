@@ -1,4 +1,4 @@
-"""What a chat is called: by its agent's name, its user, the model, a summary, its first prompt, its id."""
+"""The title of a chat: from its agent's name, the user, the model, a summary, its first prompt, or its id."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def check(drawing: Drawing, expected: str) -> None:
 
 
 @pytest.mark.parametrize("place", range(len(NAMES)))
-def test_the_better_name_wins_wherever_it_stands(place: int) -> None:
+def test_the_better_title_wins_at_any_position(place: int) -> None:
     expected = NAMES[place].split(": ")[1]
     names = NAMES[place:]
     check(PROMPT + "\n".join(names), expected)
@@ -65,7 +65,7 @@ def test_a_summary_in_another_file_names_the_conversation_of_its_leaf() -> None:
     check({"S1": PROMPT, "S2": "summary b: A parser was fixed\nx <- - user: hello"}, "A parser was fixed")
 
 
-def test_a_summary_does_not_name_the_file_it_stands_in() -> None:
+def test_a_summary_is_not_the_title_of_its_own_file() -> None:
     check({"S1": "summary x: Hello\na <- - user: fix the parser", "S2": "x <- - user: hello"}, "fix the parser")
 
 

@@ -1,4 +1,4 @@
-"""What was to be done is what the calls say, in their order."""
+"""The to-do list follows from the calls, in order."""
 
 from backscroll.conversation.chats import Chats
 from backscroll.conversation.transcripts import TranscriptPlace

@@ -84,7 +84,7 @@ def test_results_out_of_order_are_all_there() -> None:
     )
 
 
-def test_a_result_before_its_call_stands_behind_it() -> None:
+def test_a_result_before_its_call_is_moved_after_it() -> None:
     check(
         """
         a <- - user: read it
@@ -125,7 +125,7 @@ def test_a_prompt_below_progress_is_no_rewind() -> None:
     assert len(chat.branches) == 1
 
 
-def test_attachments_and_system_rows_beside_the_path_stay_in_their_turn() -> None:
+def test_attachments_and_system_rows_off_the_path_stay_in_their_turn() -> None:
     check(
         """
         a <- - user: build it
@@ -167,7 +167,7 @@ def test_a_command_begins_a_turn() -> None:
     )
 
 
-def test_a_child_may_stand_before_its_parent_in_the_file() -> None:
+def test_a_child_may_come_before_its_parent_in_the_file() -> None:
     check(
         """
         b <- a assistant: done
@@ -178,7 +178,7 @@ def test_a_child_may_stand_before_its_parent_in_the_file() -> None:
     )
 
 
-def test_a_whole_file_may_stand_backwards() -> None:
+def test_a_whole_file_may_be_in_reverse_order() -> None:
     check(
         """
         d <- c assistant: done
@@ -190,7 +190,7 @@ def test_a_whole_file_may_stand_backwards() -> None:
     )
 
 
-def test_where_the_parent_is_missing_the_conversation_goes_on_from_the_row_before() -> None:
+def test_if_the_parent_is_missing_the_conversation_continues_from_the_row_before() -> None:
     check(
         """
         a <- - user: fix the parser
@@ -233,7 +233,7 @@ def test_three_rows_that_hang_on_one_another_are_all_there() -> None:
     assert [turn.key for turn in chat.branches[0].turns] == ["a", "e"]
 
 
-def test_a_row_that_hangs_on_itself_goes_on_from_the_row_before() -> None:
+def test_a_row_that_is_its_own_parent_continues_from_the_row_before() -> None:
     check("a <- - user: fix the parser\nb <- b assistant: done", "a b")
 
 
@@ -257,7 +257,7 @@ def test_a_uuid_repeated_in_a_file_is_one_row_and_the_later_wins() -> None:
     assert chat.messages == 2
 
 
-def test_a_row_repeated_elsewhere_in_the_tree_stands_where_the_later_says() -> None:
+def test_a_row_repeated_elsewhere_in_the_tree_has_the_later_position() -> None:
     check(
         """
         a <- - user: fix the parser

@@ -1,4 +1,4 @@
-"""What a file looked like, from what was read, written and changed."""
+"""The versions of a file, from the calls that read, wrote and changed it."""
 
 from datetime import UTC, datetime
 
@@ -41,7 +41,7 @@ def test_an_edit_changes_the_version_before() -> None:
     check([write("a b a\n"), edit("a", "c", everywhere=True)], ("a b a\n", True), ("c b c\n", True))
 
 
-def test_an_edit_that_tells_the_file_before_needs_nothing_else() -> None:
+def test_an_edit_with_the_original_file_needs_nothing_else() -> None:
     found = check([edit("a", "c", before="a b\n")], ("a b\n", True), ("c b\n", True))
     assert found[0].basis == FOUND
 
@@ -51,7 +51,7 @@ def test_a_change_outside_claude_code_is_a_separate_version() -> None:
     assert found[1].basis == FOUND
 
 
-def test_an_edit_of_an_unknown_file_tells_nothing() -> None:
+def test_an_edit_of_an_unknown_file_shows_nothing() -> None:
     check([edit("a", "c")], (None, False))
     check([write("x\n"), edit("a", "c")], ("x\n", True), (None, False))
 
@@ -60,7 +60,7 @@ def test_an_edit_of_nothing_makes_a_file() -> None:
     check([edit("", "new\n")], ("new\n", True))
 
 
-def test_reading_all_of_a_file_tells_it_and_reading_it_again_tells_nothing_new() -> None:
+def test_reading_a_whole_file_makes_a_version_and_reading_it_again_does_not() -> None:
     check([read("a\nb\n"), read("a\nb\n"), read("a\nb")], ("a\nb\n", True))
     check([write("x\n"), read("a\nb\n")], ("x\n", True), ("a\nb\n", True))
 

@@ -1,4 +1,4 @@
-"""Dates are moved by whole days; what is no date of the sample stays."""
+"""Dates are moved by whole days; anything else stays unchanged."""
 
 import json
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -49,7 +49,7 @@ def test_the_newest_was_yesterday_wherever_the_user_is() -> None:
     for_each((datetime(2027, 1, 1, hour, 30, tzinfo=zone) for zone in zones for hour in range(0, 24, 3)), check_at)
 
 
-def test_the_latest_time_counts_wherever_it_stands() -> None:
+def test_the_latest_time_counts_at_any_position() -> None:
     times = ("2026-03-10T09:08:07.123Z", "2026-03-10T09:08:06.999Z", "2026-13-45T99:99:99Z", "2030-01-01T00:00:00Z")
     rows = [{"timestamp": time, "text": '{"timestamp":"2026-03-10T23:59:59Z"}'} for time in times]
     text = b"\n".join(json.dumps(row, separators=(",", ":")).encode() for row in rows)

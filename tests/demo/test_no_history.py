@@ -125,21 +125,21 @@ def test_every_command_says_where_it_looked_and_how_to_try_the_demo(
     assert "fewer filters" not in done.stderr
 
 
-def test_an_empty_home_is_told_from_a_missing_one(machine: Machine) -> None:
+def test_an_empty_home_is_distinguished_from_a_missing_one(machine: Machine) -> None:
     make_empty_home(machine)
     done = machine.run("list")
     assert done.returncode == 3
     assert f"no sessions yet in {machine.home / '.claude'}" in done.stderr
 
 
-def test_a_home_that_was_named_and_is_not_there_is_told_with_the_demo(machine: Machine, tmp_path: Path) -> None:
+def test_a_missing_named_home_is_reported_with_a_hint_to_the_demo(machine: Machine, tmp_path: Path) -> None:
     done = machine.run("list", "--home", tmp_path / "nowhere")
     assert done.returncode == 3
     assert f"no Claude Code home at {tmp_path / 'nowhere'}" in done.stderr
     assert "backscroll demo" in done.stderr
 
 
-def test_filters_that_leave_nothing_are_still_told_as_such(machine: Machine) -> None:
+def test_filters_that_match_nothing_are_still_reported_as_such(machine: Machine) -> None:
     write_home(machine.home / ".claude", {session_path("S1"): jsonl(draw("a <- - user: hello there"))})
     done = machine.run("list", "--project", "elsewhere")
     assert done.returncode == 3
@@ -154,6 +154,6 @@ def test_errors_for_programs_are_json(machine: Machine, word: str) -> None:
         assert "backscroll demo" in error["hint"]
 
 
-def test_commands_that_need_no_history_say_nothing_of_it(machine: Machine) -> None:
+def test_commands_that_need_no_history_do_not_mention_it(machine: Machine) -> None:
     for arguments in (("prices",), ("saved",), ("search", "--fields"), ("--help",), ("statusline",)):
         assert "no Claude Code home" not in machine.run(*arguments).stderr

@@ -85,7 +85,7 @@ def test_only_the_user_can_enter_and_the_environment_leads_there_and_back() -> N
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, OSError, MemoryError])
-def test_it_is_removed_whatever_happens(error: type[BaseException]) -> None:
+def test_it_is_always_removed(error: type[BaseException]) -> None:
     with pytest.raises(error), open_sandbox(NOW):
         raise error
 

@@ -90,7 +90,7 @@ def test_every_line_is_understood(sample: Path) -> None:
     assert unknown == {}
 
 
-def test_nothing_tells_of_the_machine_that_recorded_it(sample: Path) -> None:
+def test_nothing_reveals_the_machine_that_recorded_it(sample: Path) -> None:
     traces = re.compile(
         rb"/tmp/|/root|/work/|\.venv|pyenv|backscroll|registry|127\.0\.0\.1|localhost|sk-ant-|api03"
         rb"|analytical-engine|machineID|@anthropic"
@@ -168,7 +168,7 @@ def test_two_ways_to_mend_it_can_be_compared(library: Library) -> None:
     assert [edit for edit in edits if b"old_string" in edit and b"ORDER BY rowid" in edit and edit not in left_edits]
 
 
-def test_what_is_said_of_the_test_is_what_happened(sample: Path) -> None:
+def test_the_reported_test_result_is_what_happened(sample: Path) -> None:
     """The words were written before the tests ran; the seed of each run makes them come true."""
     text = b"".join(path.read_bytes() for path in sorted((sample / "home" / "projects").rglob("*.jsonl")))
     for said, happened in (
@@ -202,7 +202,7 @@ def test_a_plan_a_todo_list_a_refusal_and_an_error_of_the_api(sample: Path, libr
     assert text.count(b"The user doesn't want to proceed with this tool use") >= 2
 
 
-def test_the_secret_is_masked_in_what_is_given_away(sample: Path, library: Library) -> None:
+def test_the_secret_is_masked_in_exports(sample: Path, library: Library) -> None:
     (identity,) = rows(library, "select distinct chat_id from v_tool_calls where file like '%/shop/.env'")[0]
     found = re.search(rb"PAYMENT_KEY=(\w+)", (sample / "work" / "shop" / ".env").read_bytes())
     assert found

@@ -70,7 +70,7 @@ def test_trying_again_on_a_full_disk_does_not_fill_it_further(tiny_disk: Path, t
     kept.check_whole()
 
 
-def test_an_update_on_a_full_disk_says_so_and_the_next_one_goes_on(tiny_disk: Path, tmp_path: Path) -> None:
+def test_an_update_on_a_full_disk_says_so_and_the_next_one_continues(tiny_disk: Path, tmp_path: Path) -> None:
     """The index: what was there is still answered, and nothing of it is thrown away."""
     subprocess.run(["mount", "-o", "remount,size=24m", tiny_disk], check=True)
     shelf = Shelf(tmp_path)

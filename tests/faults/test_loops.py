@@ -112,7 +112,7 @@ def test_a_point_is_before_and_after_all_but_writes() -> None:
     assert Recording({}, steps).points() == [0, 3, 4, 5]
 
 
-def test_only_a_plain_error_may_stand_for_an_answer() -> None:
+def test_only_a_plain_error_may_replace_an_answer() -> None:
     golden = {"list": [1, 2], "search": "a", "show x": "b"}
 
     assert differences(golden, golden) == {}

@@ -1,1 +1,1 @@
-"""The tests of `backscroll.files`: real files in real folders, whatever happens to them."""
+"""The tests of `backscroll.files`: real files in real folders, with all that can happen to them."""

@@ -1,4 +1,4 @@
-"""What the tests of files share: a place for files that Hypothesis rewrites, and an ear for what is opened."""
+"""Fixtures of the file tests: a folder for files that Hypothesis rewrites, and a record of opened files."""
 
 import sys
 from pathlib import Path

@@ -144,7 +144,7 @@ def test_everything_in_a_home_is_known_by_its_place(family: str, tmp_path: Path)
     check(write_home(tmp_path, FAMILIES[family]), FOUND[family])
 
 
-def test_all_families_in_one_home_are_told_apart(tmp_path: Path) -> None:
+def test_all_families_in_one_home_are_distinguished(tmp_path: Path) -> None:
     check(write_home(tmp_path, EVERYTHING), "\n".join(FOUND.values()))
 
 
@@ -243,7 +243,7 @@ def test_a_folder_named_like_a_session_is_looked_into(tmp_path: Path) -> None:
     check(tmp_path, "shop/<damaged>.jsonl/agent-a.jsonl: left out, other")
 
 
-def test_folders_that_hold_nothing_of_ours_are_not_looked_into(tmp_path: Path) -> None:
+def test_unknown_folders_are_not_searched(tmp_path: Path) -> None:
     write_home(tmp_path, {"debug/agent-a.jsonl": "", "shell-snapshots/x.sh": "", "settings.json": ""})
     check(tmp_path, "")
     assert look(Home(tmp_path), tmp_path / "debug" / "agent-a.jsonl") is None
@@ -294,7 +294,7 @@ def test_a_name_that_is_not_utf8_is_found_all_the_same(tmp_path: Path) -> None:
     assert file.path.read_bytes() == b""
 
 
-def test_only_what_is_below_is_found_when_asked(tmp_path: Path) -> None:
+def test_find_can_be_limited_to_a_folder(tmp_path: Path) -> None:
     write_home(tmp_path, EVERYTHING)
     home = Home(tmp_path)
     below = list(find(home, below=tmp_path / "projects" / "-home-ada-b-c"))

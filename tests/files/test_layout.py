@@ -61,7 +61,7 @@ def test_a_file_is_what_its_place_says(path: str, expected: Place) -> None:
         "shell-snapshots/1.sh",
     ],
 )
-def test_a_file_that_is_nothing_of_ours_is_left_out(path: str) -> None:
+def test_an_unknown_file_is_left_out(path: str) -> None:
     check(path, LeftOut.OTHER)
 
 
@@ -80,7 +80,7 @@ def test_a_file_that_is_nothing_of_ours_is_left_out(path: str) -> None:
         f"projects/p/{S}/tool-results/.credentials.json",
     ],
 )
-def test_a_secret_is_a_secret_wherever_it_stands(path: str) -> None:
+def test_a_secret_file_is_left_out_in_any_folder(path: str) -> None:
     check(path, LeftOut.SECRET)
 
 

@@ -33,7 +33,7 @@ def test_a_letter_and_its_accent_are_one_dash() -> None:
     assert project_folder("/e\u0301") == project_folder("/é") == "--"
 
 
-def test_a_long_path_is_cut_and_told_apart_by_a_hash() -> None:
+def test_a_long_path_is_cut_and_distinguished_by_a_hash() -> None:
     assert project_folder(LONG_CWD) == LONG_FOLDER
 
 

@@ -121,7 +121,7 @@ def test_taking_no_tail_changes_nothing(tmp_path: Path) -> None:
         assert lines.bookmark == before
 
 
-def test_what_is_written_after_opening_is_left_for_the_next_reading(tmp_path: Path) -> None:
+def test_bytes_written_after_opening_are_left_for_the_next_reading(tmp_path: Path) -> None:
     path = write(tmp_path / "a", b"ab\n")
     with Reading(path) as lines:
         append(path, b"cd\n")
@@ -142,14 +142,14 @@ def test_a_file_that_is_cut_while_it_is_read_ends_early(tmp_path: Path) -> None:
     assert read(path, bookmark)[0] == []
 
 
-def test_reading_a_second_time_goes_on_where_the_first_stopped(tmp_path: Path) -> None:
+def test_a_second_reading_continues_where_the_first_stopped(tmp_path: Path) -> None:
     with Reading(write(tmp_path / "a", b"1\n2\n3\n")) as lines:
         assert next(iter(lines)).data == b"1"
         assert [line.data for line in lines] == [b"2", b"3"]
         assert lines.bookmark == read(tmp_path / "a")[1]
 
 
-def test_read_lines_begins_where_it_is_told(tmp_path: Path) -> None:
+def test_read_lines_begins_at_the_given_offset(tmp_path: Path) -> None:
     path = write(tmp_path / "a", b"ab\ncd\ntail")
     assert list(read_lines(path)) == [Line(0, 3, b"ab"), Line(3, 6, b"cd")]
     assert list(read_lines(path, 3)) == [Line(3, 6, b"cd")]
@@ -191,9 +191,7 @@ def test_a_tail_too_long_for_memory_can_be_had_and_taken(tmp_path: Path) -> None
 
 
 @given(data=contents, piece=sizes, more=sizes)
-def test_lines_joined_are_the_file_whatever_the_size_of_the_pieces(
-    scratch: Path, data: bytes, piece: int, more: int
-) -> None:
+def test_joined_lines_are_the_file_for_any_piece_size(scratch: Path, data: bytes, piece: int, more: int) -> None:
     path = write(scratch / "joined", data)
     longest = piece + more
     with constants(PIECE=piece, LONGEST_LINE=longest), Reading(path) as lines:
@@ -320,7 +318,7 @@ def test_a_file_was_replaced_by_a_shorter_one(path: Path, bookmark: Bookmark) ->
     check_change(path, bookmark, Change.REPLACED, [b"one"])
 
 
-def test_a_file_replaced_by_its_equal_goes_on(path: Path, bookmark: Bookmark) -> None:
+def test_a_file_replaced_by_an_identical_one_continues(path: Path, bookmark: Bookmark) -> None:
     write(path.with_name("new"), path.read_bytes()).replace(path)
     check_change(path, bookmark, Change.UNCHANGED, [])
     write(path.with_name("new"), path.read_bytes() + b"four\n").replace(path)

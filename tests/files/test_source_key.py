@@ -1,4 +1,4 @@
-"""What identifies a file."""
+"""The key that identifies a file."""
 
 import pytest
 from hypothesis import given

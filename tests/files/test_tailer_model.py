@@ -1,4 +1,4 @@
-"""A reader who visits a home now and then always knows what is in it, whatever happens to the files in between.
+"""A reader that visits a home from time to time always has its contents, whatever happens to the files in between.
 
 Hypothesis makes up the story: things happen to four files of a real folder, and between them the reader visits. What he
 keeps of a file is only its bookmark and the bytes that he was given; after each visit these must be the file's own.

@@ -22,7 +22,7 @@ NEVER: Final = 3600.0
 
 
 class Watch:
-    """A watch over homes in a thread of its own, and all it has told: `+ FILE`, or `- FILE` for one that is gone."""
+    """A watch over homes in a separate thread, and its reports: `+ FILE`, or `- FILE` for a deleted one."""
 
     def __init__(
         self, *homes: Path, polling: bool = False, sweep_seconds: float = NEVER, poll_seconds: float = 0.02
@@ -98,7 +98,7 @@ def test_the_first_batch_is_everything(polling: bool, tmp_path: Path) -> None:
 
 
 @both_ways
-def test_what_is_appended_is_told(polling: bool, tmp_path: Path) -> None:
+def test_appended_lines_are_reported(polling: bool, tmp_path: Path) -> None:
     write_home(tmp_path, {A: "1\n", B: "1\n"})
     with Watch(tmp_path, polling=polling) as watched:
         watched.wait_for(f"+ {A}", f"+ {B}")
@@ -109,7 +109,7 @@ def test_what_is_appended_is_told(polling: bool, tmp_path: Path) -> None:
 
 
 @both_ways
-def test_a_session_in_a_new_project_is_told(polling: bool, tmp_path: Path) -> None:
+def test_a_session_in_a_new_project_is_reported(polling: bool, tmp_path: Path) -> None:
     write_home(tmp_path, {A: ""})
     with Watch(tmp_path, polling=polling) as watched:
         watched.wait_for(f"+ {A}")
@@ -146,7 +146,7 @@ def test_a_renamed_folder_is_gone_and_come(polling: bool, tmp_path: Path) -> Non
         watched.wait_for(f"- {A}", "+ projects/new/agent-a.jsonl")
 
 
-def test_a_folder_moved_in_from_outside_is_told_whole(tmp_path: Path) -> None:
+def test_a_folder_moved_in_is_reported_completely(tmp_path: Path) -> None:
     home = write_home(tmp_path / "home", {A: ""})
     write_home(tmp_path / "outside", {"agent-c.jsonl": "1\n"})
     with Watch(home) as watched:
@@ -156,7 +156,7 @@ def test_a_folder_moved_in_from_outside_is_told_whole(tmp_path: Path) -> None:
 
 
 @both_ways
-def test_other_files_are_not_told(polling: bool, tmp_path: Path) -> None:
+def test_other_files_are_not_reported(polling: bool, tmp_path: Path) -> None:
     write_home(tmp_path, {A: "", "sessions/1.json": "{}"})
     with Watch(tmp_path, polling=polling) as watched:
         watched.wait_for(f"+ {A}", "+ sessions/1.json")
@@ -185,7 +185,7 @@ def test_projects_that_come_later_are_watched_from_the_next_event_on(tmp_path: P
         watched.wait_for(f"+ {A}")
 
 
-def test_projects_that_come_later_beside_a_history_are_found_by_the_sweep(tmp_path: Path) -> None:
+def test_projects_created_later_next_to_a_history_are_found_by_the_sweep(tmp_path: Path) -> None:
     write_home(tmp_path, {"history.jsonl": ""})
     with Watch(tmp_path, sweep_seconds=0.05) as watched:
         watched.wait_for("+ history.jsonl")
@@ -195,7 +195,7 @@ def test_projects_that_come_later_beside_a_history_are_found_by_the_sweep(tmp_pa
         watched.wait_for(f"+ {A}")
 
 
-def test_a_change_that_the_system_did_not_tell_is_found_by_the_sweep(tmp_path: Path) -> None:
+def test_a_change_that_the_system_did_not_report_is_found_by_the_sweep(tmp_path: Path) -> None:
     """What is written through another name of the same file is no event in our folder."""
     home = write_home(tmp_path / "home", {A: "1\n"})
     os.link(home / A, tmp_path / "other-name")
@@ -240,7 +240,7 @@ def test_a_linked_projects_folder_that_is_touched_loses_nothing(tmp_path: Path) 
 
 
 @both_ways
-def test_what_happens_behind_a_link_is_not_told(polling: bool, tmp_path: Path) -> None:
+def test_changes_behind_a_link_are_not_reported(polling: bool, tmp_path: Path) -> None:
     outside = write_home(tmp_path / "outside", {"agent-x.jsonl": "1\n"})
     home = write_home(tmp_path / "home", {A: "1\n"})
     (home / "projects" / "linked").symlink_to(outside)
@@ -273,14 +273,14 @@ def test_a_fifo_is_not_reported_and_does_not_block(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("home", ["with projects", "without"])
 @both_ways
-def test_it_ends_when_it_is_told_to(polling: bool, home: str, tmp_path: Path) -> None:
+def test_it_stops_on_request(polling: bool, home: str, tmp_path: Path) -> None:
     write_home(tmp_path, {A: ""} if home == "with projects" else {})
     with Watch(tmp_path, polling=polling, poll_seconds=NEVER) as watched:
         if home == "with projects":
             watched.wait_for(f"+ {A}")
 
 
-def test_a_watch_that_was_stopped_before_it_began_tells_nothing(tmp_path: Path) -> None:
+def test_a_watch_that_was_stopped_before_it_began_reports_nothing(tmp_path: Path) -> None:
     write_home(tmp_path, {A: ""})
     stop = threading.Event()
     stop.set()

@@ -1,4 +1,4 @@
-"""A home to read in: a long chat of every sort, with branches, agents, and words that stand far from each other."""
+"""A home for the journeys: a long chat with everything, with branches, agents, and words far from each other."""
 
 import json
 import os

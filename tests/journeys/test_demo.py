@@ -1,4 +1,4 @@
-"""The demo in a real browser: everything is there at once, and a session goes on before the reader's eyes."""
+"""The demo in a real browser: everything is there at once, and a session continues live."""
 
 import json
 import re

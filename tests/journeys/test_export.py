@@ -1,4 +1,4 @@
-"""The exported file in a real browser, from the disk: it works, asks for nothing, and nothing hostile does anything."""
+"""The exported file in a real browser, from the disk: it works, makes no requests, and runs nothing hostile."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -43,7 +43,7 @@ HOSTILE = (
 
 
 class Watched:
-    """A page that notes whatever should not happen."""
+    """A page that records everything that should not happen."""
 
     def __init__(self, page: Page) -> None:
         self.page = page

@@ -20,7 +20,7 @@ expect.set_options(timeout=PATIENCE)
 
 
 class Site(str):
-    """The address of a server, which makes links to it with a key."""
+    """The address of a server; makes links with an access key."""
 
     served: StartedViewer
     cookies: list[Any]
@@ -45,7 +45,7 @@ def enter(context: BrowserContext, site: Site) -> None:
 
 
 class Visitor:
-    """Opens contexts, and notes whatever goes wrong on any of their pages."""
+    """Opens contexts, and records everything that goes wrong on their pages."""
 
     def __init__(self, browser: Browser) -> None:
         self._browser = browser

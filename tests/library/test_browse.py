@@ -24,7 +24,7 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         return summary, [library.open(chat, with_records=False).chat for chat in library.chats()]
 
 
-def test_a_copy_of_a_session_is_no_chat_of_its_own(made: tuple[Summary, list[Chat]]) -> None:
+def test_a_copy_of_a_session_is_not_a_separate_chat(made: tuple[Summary, list[Chat]]) -> None:
     summary, chats = made
     assert summary.resumes + summary.forks > 5
     assert len(chats) == summary.sessions - summary.resumes - summary.forks

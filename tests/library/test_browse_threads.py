@@ -1,4 +1,4 @@
-"""Several threads read chats at once: none waits for a chat that is not its own, and none meets a change halfway."""
+"""Several threads read chats at once: none waits for another chat, and none sees a partial change."""
 
 import threading
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def shelf(tmp_path: Path) -> Shelf:
 
 
 class Slow(Library):
-    """A library that does not give out the shape of a chat until it is told to."""
+    """A library that returns the shape of a chat only on request."""
 
     def __init__(self, shelf: Shelf) -> None:
         super().__init__(shelf.settings, shelf.open().homes, LocalStore(shelf.index))

@@ -1,4 +1,4 @@
-"""Tokens are never counted too few, and nothing that was cut or told is longer than it may be."""
+"""Tokens are never undercounted, and no cut text or answer exceeds its budget."""
 
 from datetime import UTC, datetime
 
@@ -80,7 +80,7 @@ def test_an_excerpt_is_where_the_words_are() -> None:
     assert found.endswith("…")
 
 
-def test_an_excerpt_is_found_far_behind_in_one_long_line() -> None:
+def test_an_excerpt_is_found_near_the_end_of_a_long_line() -> None:
     text = "x " * 300_000 + "the parser has the last word" + " y" * 300_000
     assert "the parser has the last word" in excerpt(text, WORDS.highlighter, 60)
 
@@ -122,7 +122,7 @@ def test_an_answer_is_never_longer_than_its_budget(tellings: list[RecallItem], t
     assert tokens_of(text) <= cost <= tokens
 
 
-def test_what_was_told_is_not_told_again_beside_something_else() -> None:
+def test_a_text_already_shown_is_not_shown_again_as_context() -> None:
     source = Citation("c", "t", None, "m", datetime(2026, 1, 5, tzinfo=UTC), "answer")
     prompt = Piece("asked: ", "why does the parser lose comments in lists", 0.3, is_beside=True)
     first = RecallItem(source, [prompt, Piece("answered: ", "it skips them on purpose", 0.6)], 1.0, ())
@@ -149,11 +149,13 @@ def test_most_of_a_text_in_another_says_the_same() -> None:
         ("shop", None, False),
     ],
 )
-def test_a_project_is_told_by_its_folder_or_a_part_of_its_name(wanted: str, project: str | None, is_it: bool) -> None:
+def test_a_project_is_recognised_by_its_folder_or_part_of_its_name(
+    wanted: str, project: str | None, is_it: bool
+) -> None:
     assert is_project(wanted, project) is is_it
 
 
-def test_a_passage_costs_what_stands_in_it_and_around_it() -> None:
+def test_the_cost_of_a_passage_includes_its_frame() -> None:
     source = Citation("c" * 36, "title", "/home/ada/shop", "m" * 36, None, "prompt")
     assert cost_of(RecalledPassage(source, "one\ntwo", False, 1.0, ())) > cost_of(
         RecalledPassage(source, "one two", False, 1.0, ())

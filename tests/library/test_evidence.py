@@ -164,7 +164,7 @@ def test_of_a_german_question_about_english_chats_the_nouns_count() -> None:
     assert not evidence("Wie teuer ist der Versand in Docker?", teuer=0, Versand=0).supports("Docker runs")
 
 
-def test_an_everyday_word_stands_for_its_forms() -> None:
+def test_an_everyday_word_includes_its_forms() -> None:
     for word in ("choked", "stopping", "silliest", "tries", "vaguely", "decided"):
         assert is_everyday(word), word
     for word in ("settings", "meeting", "seed", "kubernetes", "penguin", "invoice", "server"):

@@ -1,4 +1,4 @@
-"""What an export holds in memory is a small multiple of the record, however many values are in it."""
+"""The memory of an export is a small multiple of the record, however many values it has."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Copies that Claude Code keeps of files are read from their own folder only, whatever ids and links lead elsewhere."""
+"""Claude Code's backups of files are read from their own folder only, even if ids and links lead elsewhere."""
 
 import hashlib
 import os

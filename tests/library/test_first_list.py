@@ -47,7 +47,7 @@ def titles(library: Library) -> Sequence[str]:
 
 
 @pytest.mark.parametrize("with_text", [False, True])
-def test_the_newest_session_is_read_first_and_what_is_left_is_said(shelf: Shelf, with_text: bool) -> None:
+def test_the_newest_session_is_read_first_and_the_rest_is_reported(shelf: Shelf, with_text: bool) -> None:
     with shelf.open() as library:
         done = refresh(library, stop=True, with_text=with_text)
         assert (done.files, done.unread) == (SESSIONS, SESSIONS - 1)

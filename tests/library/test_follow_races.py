@@ -1,4 +1,4 @@
-"""Files that change while they are being kept and read: once it is quiet, the index equals one that was made anew."""
+"""Files change while they are being kept and read: in the end, the index equals a fresh one."""
 
 import os
 from pathlib import Path
@@ -44,7 +44,7 @@ SESSIONS: Final = {session: lines_of(session) for session in ("S1", "S2")}
 
 
 class Disk:
-    """Two sessions, to which something may happen at any moment."""
+    """Two sessions that may change at any moment."""
 
     def __init__(self, shelf: Shelf, seed: int) -> None:
         self.random = Random(seed)
@@ -89,7 +89,7 @@ class Disk:
 
 
 class Changes:
-    """What `watch` would report: every file that is other than it was the last time."""
+    """What `watch` would report: every file that changed since the last time."""
 
     def __init__(self, shelf: Shelf) -> None:
         self._home = shelf.live_home
@@ -132,7 +132,7 @@ def follow_while_it_changes(library: Library, shelf: Shelf, disk: Disk) -> None:
 
 
 @pytest.mark.parametrize("seed", range(400 if TRY_ALL else 16))
-def test_what_is_followed_is_what_is_there_in_the_end(tmp_path: Path, seed: int) -> None:
+def test_following_ends_with_the_state_on_disk(tmp_path: Path, seed: int) -> None:
     shelf = Shelf(tmp_path)
     disk = Disk(shelf, seed)
     shelf.update()

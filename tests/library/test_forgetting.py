@@ -1,4 +1,4 @@
-"""After a chat is forgotten, no byte of what was said in it, or of it, is anywhere below the library."""
+"""After a chat is forgotten, no byte of its messages or marks is left in the library."""
 
 import re
 from contextlib import suppress

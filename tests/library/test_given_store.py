@@ -1,4 +1,4 @@
-"""A library works with any store: it asks nothing that is not in the interface."""
+"""A library works with any store: it only uses the interface."""
 
 from datetime import UTC, datetime
 from pathlib import Path

@@ -195,7 +195,7 @@ def worlds(draw_: st.DrawFn) -> dict[TranscriptPlace, list[dict[str, object]]]:
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
 )
 @given(data=st.data())
-def test_after_any_events_the_index_is_the_one_that_is_made_at_once(
+def test_after_any_events_the_index_equals_one_built_at_once(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     shelf = Shelf(tmp_path_factory.mktemp("shelf"))
@@ -317,7 +317,7 @@ def test_a_session_that_is_deleted_stays_as_archived(shelf: Shelf) -> None:
     assert shelf.rows("select archived from v_chats") == [(0,)]
 
 
-def test_what_is_forgotten_is_found_no_more(shelf: Shelf) -> None:
+def test_forgotten_chats_are_no_longer_found(shelf: Shelf) -> None:
     shelf.write(HELLO).update()
     (shelf.home / session_path("S1")).unlink()
     shelf.update()
@@ -348,7 +348,7 @@ def test_what_was_kept_and_deleted_between_two_updates_is_read_from_the_archive(
 
 @pytest.mark.parametrize("first", ["transcript", "sidecar"])
 @pytest.mark.parametrize("is_deleted", [False, True])
-def test_a_title_beside_a_transcript_counts_whichever_comes_first(shelf: Shelf, first: str, is_deleted: bool) -> None:
+def test_a_title_file_counts_whichever_comes_first(shelf: Shelf, first: str, is_deleted: bool) -> None:
     beside = {session_path("S1").removesuffix(".jsonl") + "/custom-title.json": '{"customTitle": "Beside it"}'}
     transcript = session_file("S1", "a <- - user: hello")
     shelf.write(transcript if first == "transcript" else beside).update()
@@ -361,7 +361,7 @@ def test_a_title_beside_a_transcript_counts_whichever_comes_first(shelf: Shelf, 
 
 
 @pytest.mark.usefixtures("settled")
-def test_a_title_beside_a_transcript_counts_though_it_was_seen_by_the_archive_only(shelf: Shelf) -> None:
+def test_a_title_file_counts_if_only_the_archive_has_it(shelf: Shelf) -> None:
     beside = session_path("S1").removesuffix(".jsonl") + "/custom-title.json"
     shelf.write(session_file("S1", "a <- - user: hello")).update()
     shelf.write({beside: '{"customTitle": "Beside it"}'})
@@ -393,7 +393,7 @@ def test_a_transcript_is_read_once_though_much_is_new_of_it(shelf: Shelf, is_del
 
 @pytest.mark.usefixtures("settled")
 @pytest.mark.parametrize("is_seen", [False, True])
-def test_a_title_beside_a_transcript_that_was_forgotten_counts_no_more(shelf: Shelf, is_seen: bool) -> None:
+def test_the_title_file_of_a_forgotten_transcript_no_longer_counts(shelf: Shelf, is_seen: bool) -> None:
     beside = session_path("S1").removesuffix(".jsonl") + "/custom-title.json"
     shelf.write(session_file("S1", "a <- - user: hello") | {beside: b'{"customTitle": "A secret"}'}).update()
     (shelf.home / beside).unlink()
@@ -466,7 +466,7 @@ def test_a_title_that_goes_as_its_row_comes_does_not_count(shelf: Shelf) -> None
     assert shelf.rows("select title from v_chats order by title") == [("else",), ("hello",)]
 
 
-def test_a_broken_line_behind_one_that_lacked_its_newline_has_its_number(shelf: Shelf) -> None:
+def test_a_broken_line_after_one_without_newline_has_the_right_number(shelf: Shelf) -> None:
     shelf.write({session_path("S1"): jsonl(draw("a <- - user: hello"))[:-1]}).update()
     shelf.append("S1", b"\n{torn\n")
     shelf.update()

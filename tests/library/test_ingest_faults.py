@@ -1,4 +1,4 @@
-"""A read that fails in the middle of a file leaves no trace: the file stays as it was known, and is read next time."""
+"""A read that fails in the middle of a file changes nothing: the file is read again next time."""
 
 import errno
 import os
@@ -102,7 +102,7 @@ CHANGES: Final = {"grown": grown, "rewritten": rewritten, "spilled": respilled}
 
 @pytest.mark.slow
 @pytest.mark.parametrize("change", list(CHANGES))
-def test_a_known_file_that_fails_at_any_read_is_as_it_was_and_read_the_next_time(tmp_path: Path, change: str) -> None:
+def test_a_known_file_that_fails_at_any_read_is_unchanged_and_read_the_next_time(tmp_path: Path, change: str) -> None:
     for at in numbers(list(CHANGES).index(change)):
         shelf = Shelf(tmp_path / str(at))
         unrelated(shelf)
@@ -148,7 +148,7 @@ def test_a_new_file_that_fails_at_any_read_leaves_nothing_and_gives_its_id_to_no
 
 
 @pytest.mark.parametrize("change", ["grown", "rewritten"])
-def test_a_title_beside_a_transcript_that_cannot_be_read_stays_what_it_was(tmp_path: Path, change: str) -> None:
+def test_an_unreadable_title_file_keeps_its_last_title(tmp_path: Path, change: str) -> None:
     shelf = Shelf(tmp_path)
     beside = FAILING.removesuffix(".jsonl") + "/custom-title.json"
     shelf.write(session_file("S1", BEGUN) | {beside: '{"customTitle": "Beside it"}'})
@@ -162,7 +162,7 @@ def test_a_title_beside_a_transcript_that_cannot_be_read_stays_what_it_was(tmp_p
 
 
 @pytest.mark.slow
-def test_an_ingest_that_lives_on_after_a_failed_read_goes_on_as_if_nothing_had_been(tmp_path: Path) -> None:
+def test_an_ingest_continues_after_a_failed_read_as_if_nothing_had_happened(tmp_path: Path) -> None:
     """As while following a home, where chats stay in memory and what a list shows of them comes later."""
     for at in numbers():
         shelf = Shelf(tmp_path / str(at))

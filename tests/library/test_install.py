@@ -80,13 +80,13 @@ def test_what_goes_in_comes_out_without_a_trace(settings: dict[str, Any], indent
 
 
 @given(ANY_SETTINGS)
-def test_the_settings_mean_the_same_in_whatever_form_they_were(settings: dict[str, Any]) -> None:
+def test_the_settings_keep_their_meaning_in_any_format(settings: dict[str, Any]) -> None:
     text = json.dumps(settings, separators=(",", ":"))
     assert json.loads(remove_hooks(add_hooks(text, COMMAND))) == settings
 
 
 @given(ANY_SETTINGS)
-def test_installing_twice_is_installing_once_and_what_is_not_there_is_not_removed(settings: dict[str, Any]) -> None:
+def test_installing_and_removing_are_idempotent(settings: dict[str, Any]) -> None:
     text = json.dumps(settings)
     installed = add_hooks(text, COMMAND)
     assert add_hooks(installed, COMMAND) == installed
@@ -140,7 +140,7 @@ def test_settings_that_are_missing_are_made(home: Home) -> None:
     assert plan_no_hooks(home).is_empty
 
 
-def test_the_file_keeps_its_permissions_and_leaves_nothing_beside_it(home: Home) -> None:
+def test_the_file_keeps_its_permissions_and_no_other_file_is_left(home: Home) -> None:
     file = home.path / "settings.json"
     file.write_text(text_of(SETTINGS))
     file.chmod(0o640)
@@ -151,7 +151,7 @@ def test_the_file_keeps_its_permissions_and_leaves_nothing_beside_it(home: Home)
     assert sorted(path.name for path in home.path.iterdir()) == ["projects", "settings.json"]
 
 
-def test_of_a_link_the_file_behind_it_is_changed(home: Home, tmp_path: Path) -> None:
+def test_the_target_of_a_link_is_changed(home: Home, tmp_path: Path) -> None:
     behind = tmp_path / "dotfiles" / "claude.json"
     behind.parent.mkdir()
     behind.write_text(text_of(SETTINGS))
@@ -247,7 +247,7 @@ def test_the_hook_returns_at_once_and_the_program_runs_on(tmp_path: Path, home: 
     assert not list(tmp_path.rglob("odd"))
 
 
-def test_all_that_claude_code_tells_the_hook_is_taken(tmp_path: Path) -> None:
+def test_the_hook_reads_all_of_its_input(tmp_path: Path) -> None:
     """A megabyte does not fit into a pipe: writing it ends only if it is read."""
     command = hook_command([str(tmp_path / "no-such-program")])
     hook = subprocess.Popen(
@@ -268,7 +268,7 @@ def test_the_program_is_named_so_that_it_runs_from_anywhere(tmp_path: Path) -> N
         assert done.stdout.startswith("backscroll ")
 
 
-def test_keep_is_told_what_it_could_not_know(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_keep_command_has_all_options_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = ["backscroll"]
     assert keep_command(load_settings(), (), program) == ["backscroll", "keep", "--quiet"]
     monkeypatch.setenv("BACKSCROLL_LIBRARY", str(tmp_path / "library"))
@@ -334,7 +334,7 @@ def test_cron_is_not_ours_to_change() -> None:
 
 
 @pytest.mark.parametrize("kind", ["systemd", "launchd"])
-def test_without_the_tool_of_the_system_its_commands_are_told(
+def test_without_the_system_tool_its_commands_are_shown(
     kind: Any,  # noqa: ANN401 - a Kind
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -1,4 +1,4 @@
-"""Pins, tags, notes and saved searches: nothing that a user said is ever lost."""
+"""Pins, tags, notes and saved searches are never lost."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ NOW = datetime(2026, 1, 5, 10, tzinfo=UTC)
 LATER = datetime(2026, 1, 6, 10, tzinfo=UTC)
 
 
-def test_what_is_said_is_read_again(tmp_path: Path) -> None:
+def test_saved_marks_are_read_back(tmp_path: Path) -> None:
     def change(marks: Marks) -> None:
         marks.pin(["s1"])
         marks.tag(["s1"], ["review", "Größe"])
@@ -72,7 +72,7 @@ def test_two_chats_that_become_one_have_the_marks_of_both() -> None:
     assert [note.text for note in mark.notes] == ["first", "second", "second"]
 
 
-def test_what_is_taken_back_of_them_is_gone_from_both() -> None:
+def test_a_removed_mark_is_gone_from_both_sessions() -> None:
     marks, chat = merged(), ["s1", "s2"]
     assert marks.pin(chat, undo=True)
     assert not marks.pin(chat, undo=True)

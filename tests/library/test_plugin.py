@@ -1,4 +1,4 @@
-"""The plugin for Claude Code: what is written, what Claude Code is told, and that its hook keeps once."""
+"""The plugin for Claude Code: its files, the commands that Claude Code gets, and a hook that keeps once."""
 
 import json
 import os
@@ -83,7 +83,7 @@ def loaded(files: dict[str, bytes], name: str) -> Any:  # noqa: ANN401 - whateve
     return json.loads(files[name])
 
 
-def test_what_ships_is_a_plugin_of_its_own() -> None:
+def test_the_shipped_files_are_a_valid_plugin() -> None:
     names = {path.relative_to(SHIPPED).as_posix() for path in SHIPPED.rglob("*") if path.is_file()}
     commands = {"commands/recall.md", "commands/recall-save.md", "commands/retro.md"}
     assert names >= {MANIFEST, ".claude-plugin/marketplace.json", MCP, HOOKS, "skills/recall/SKILL.md"} | commands
@@ -122,7 +122,7 @@ def test_every_command_in_the_copy_is_this_installation(settings: Settings, home
     assert b"\nbackscroll recalls" not in files["commands/recall-save.md"]
 
 
-def test_whatever_changes_has_another_version(settings: Settings) -> None:
+def test_any_change_gives_another_version(settings: Settings) -> None:
     versions = [
         loaded(plugin_files(settings, hint=hint, program=program), MANIFEST)["version"]
         for hint in (False, True)
@@ -157,14 +157,14 @@ def test_the_plugin_goes_in_and_comes_out_without_a_trace(settings: Settings, ho
     assert list(settings.library.iterdir()) == []
 
 
-def test_nothing_of_a_home_is_written_but_by_claude_code(settings: Settings, home: Home, client: Path) -> None:
+def test_only_claude_code_writes_to_the_home(settings: Settings, home: Home, client: Path) -> None:
     before = {path: path.read_bytes() for path in home.path.rglob("*") if path.is_file()}
     plan_plugin([home], settings).carry_out()
     assert told(client)
     assert {path: path.read_bytes() for path in home.path.rglob("*") if path.is_file()} == before
 
 
-def test_another_version_is_told_as_an_update(settings: Settings, home: Home, client: Path) -> None:
+def test_another_version_is_shown_as_an_update(settings: Settings, home: Home, client: Path) -> None:
     folder = plugin_folder(settings)
     plan_plugin([home], settings).carry_out()
     write_state(home, folder, "0.0.1+old")
@@ -229,7 +229,7 @@ def test_a_claude_that_is_only_an_alias_is_found(
     assert tmp_path
 
 
-def test_a_claude_without_plugins_is_told_nothing(settings: Settings, home: Home, client: Path) -> None:
+def test_a_claude_without_plugins_is_not_called(settings: Settings, home: Home, client: Path) -> None:
     (client / "version").write_text("1.0.126 (Claude Code)\n")
     with pytest.raises(BackscrollError, match=r"1\.0\.126 has no plugins"):
         plan_plugin([home], settings)
@@ -251,7 +251,7 @@ def test_odd_files_of_claude_code_are_no_plugin(home: Home, text: bytes) -> None
     assert (state.version, state.marketplace, state.is_enabled) == (None, None, None)
 
 
-def test_the_health_of_the_plugin_is_told(settings: Settings, home: Home, client: Path) -> None:
+def test_the_health_of_the_plugin_is_reported(settings: Settings, home: Home, client: Path) -> None:
     assert client.exists()
     folder = plugin_folder(settings)
     assert not check_plugin(home, settings).is_installed

@@ -1,4 +1,4 @@
-"""Libraries that are kept open: each is one reader's at a time, and none is left open behind."""
+"""Libraries that are kept open: each has one reader at a time, and none is left open."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -55,7 +55,7 @@ def test_more_than_are_kept_can_be_read_from(shelf: Shelf) -> None:
     pool.close()
 
 
-def test_what_is_read_from_while_it_closes_is_not_kept(shelf: Shelf) -> None:
+def test_a_library_in_use_while_the_pool_closes_is_not_kept(shelf: Shelf) -> None:
     pool = Pool(shelf.settings, shelf.open().homes, local_library)
     with pool.library() as one:
         pool.close()
@@ -65,7 +65,7 @@ def test_what_is_read_from_while_it_closes_is_not_kept(shelf: Shelf) -> None:
     pool.close()
 
 
-def test_libraries_are_opened_as_the_pool_was_told(shelf: Shelf) -> None:
+def test_the_pool_opens_libraries_with_its_opener(shelf: Shelf) -> None:
     opened: list[Library] = []
 
     def opener(settings: Settings, homes: Sequence[Home]) -> Library:

@@ -163,7 +163,7 @@ def test_a_page_that_applies_every_change_shows_what_a_new_page_would(
         assert reader.resets == 0
 
 
-def test_only_what_changed_is_told(tmp_path: Path) -> None:
+def test_only_changes_are_reported(tmp_path: Path) -> None:
     counts = [reader.ask() for reader in grown(tmp_path, DRAWING, 5, [1] * 6)]
     assert counts == [0] * 6  # nothing is told twice
 
@@ -267,7 +267,7 @@ def test_a_leaf_that_is_set_back_makes_the_page_start_over(tmp_path: Path) -> No
     assert reader.reader.branch_messages(1).keys[-1] == "e"
 
 
-def test_what_is_written_while_a_chat_is_being_opened_is_there(tmp_path: Path) -> None:
+def test_rows_written_while_a_chat_is_opened_are_included(tmp_path: Path) -> None:
     lines = jsonl(draw(DRAWING)).splitlines(keepends=True)
     name = session_path("live")
     shelf = shelf_of(tmp_path, {name: b"".join(lines[:9])})

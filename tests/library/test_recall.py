@@ -1,4 +1,4 @@
-"""Every word that was said, thought, run or returned is found, with the session where it stands: all of them."""
+"""Every word that was said, thought, run or returned is found, with its session."""
 
 import json
 import shutil
@@ -112,7 +112,7 @@ def everywhere(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
 
 
 @pytest.mark.parametrize("is_archived", [False, True])
-def test_a_word_is_found_wherever_it_stands(everywhere: Shelf, is_archived: bool) -> None:
+def test_a_word_is_found_at_any_position(everywhere: Shelf, is_archived: bool) -> None:
     if is_archived:
         everywhere.update()
         shutil.rmtree(everywhere.home / "projects")

@@ -115,7 +115,7 @@ def test_any_question_can_be_asked(question: str) -> None:
     assert all(term.text.strip() for term in terms)
 
 
-def test_what_is_nowhere_is_not_demanded() -> None:
+def test_unknown_words_are_not_required() -> None:
     terms = [Term("parser", False), Term("zzyzx", False)]
     for variant in variants_of(terms, lambda term: 5 if term.text == "parser" else 0):
         assert variant.name == "stems" or "zzyzx" not in variant.query.words
@@ -134,13 +134,13 @@ def test_stop_words_are_folded_as_words_are_when_they_are_looked_up() -> None:
 # What is remembered
 
 
-def test_a_prompt_is_told_with_what_came_of_it(library: Library) -> None:
+def test_a_prompt_is_shown_with_its_outcome(library: Library) -> None:
     best = recall(library, "which parser for price lists?").passages[0]
     assert "asked: Which parser should we take" in best.text
     assert "answered: We take the handwritten parser, because lark" in best.text
 
 
-def test_an_answer_is_told_with_what_was_asked(library: Library) -> None:
+def test_an_answer_is_shown_with_its_prompt(library: Library) -> None:
     best = recall(library, "why handwritten, is lark slower?").passages[0]
     assert best.source.role == "answer"
     assert best.text.startswith("asked: Which parser should we take for the price list?")
@@ -159,7 +159,7 @@ def test_another_form_of_a_word_is_found(library: Library) -> None:
     assert "handwritten parser" in told(recall(library, "slow parsers pricing listing"))
 
 
-def test_an_error_is_told_with_the_way_out(library: Library) -> None:
+def test_an_error_is_shown_with_its_solution(library: Library) -> None:
     best = recall(library, "Error: Cannot find module 'react'").passages[0]
     assert best.source.role == "error"
     assert "Cannot find module 'left-pad'" in best.text
@@ -167,13 +167,13 @@ def test_an_error_is_told_with_the_way_out(library: Library) -> None:
     assert "worked: npm run build" in best.text
 
 
-def test_a_title_stands_for_the_first_prompt_of_its_chat(library: Library) -> None:
+def test_a_title_is_represented_by_the_first_prompt_of_its_chat(library: Library) -> None:
     best = recall(library, "leftovers").passages[0]
     assert best.source.role == "prompt"
     assert best.text.startswith("asked: make the build work\nanswered: The build works")
 
 
-def test_what_is_said_in_two_chats_is_told_once(library: Library) -> None:
+def test_a_text_in_two_chats_is_shown_once(library: Library) -> None:
     text = told(recall(library, "Which parser should we take for the price list?"))
     assert text.count("asked: Which parser should we take") == 1
 

@@ -58,7 +58,7 @@ def told(library: Path, question: str, max_tokens: int = 500) -> list[str]:
     return [one.text for one in recalled(library, question, max_tokens=max_tokens)]
 
 
-def test_what_is_saved_is_read_again(tmp_path: Path) -> None:
+def test_saved_recalls_are_read_back(tmp_path: Path) -> None:
     saved = save_recall(
         tmp_path, "What is the\nretry budget?", "Five tries.\n", [SOURCE], project="/work/shop", now=NOW
     )
@@ -204,7 +204,7 @@ def test_a_saved_recall_answers_a_question_and_cites_what_it_rests_on(tmp_path: 
     assert told(tmp_path, "") == []
 
 
-def test_saved_recalls_are_told_by_when_they_were_saved(tmp_path: Path) -> None:
+def test_saved_recalls_are_listed_by_the_time_of_saving(tmp_path: Path) -> None:
     save_recall(tmp_path, "retry budget", "Five.", [], now=NOW)
     later = datetime(2026, 2, 1, tzinfo=UTC)
     assert recalled(tmp_path, "retry budget", max_tokens=500, since=later) == []
@@ -225,7 +225,7 @@ def test_the_budget_is_never_exceeded(
     assert sum(map(cost_of, passages)) <= max_tokens
 
 
-def test_recall_tells_what_was_saved_first(shelf: Shelf) -> None:
+def test_recall_shows_saved_answers_first(shelf: Shelf) -> None:
     with shelf.open() as library:
         save_recall(
             library.settings.library, "What is the retry budget?", "Five tries.", [source_named(library, "bbbb2222")]

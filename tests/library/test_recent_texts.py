@@ -70,7 +70,7 @@ def test_what_does_not_fit_into_memory_is_read_again(
     assert shelf.found("zirconium") == ["about zirconium"]
 
 
-def test_what_stands_at_a_place_now_takes_the_place_of_what_stood_there() -> None:
+def test_a_new_text_replaces_the_old_one_at_its_position() -> None:
     recent = RecentTexts()
     recent.add("x", 0, 90, 0, "one")
     recent.add("x", 0, 95, 0, "other")

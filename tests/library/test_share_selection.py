@@ -1,4 +1,4 @@
-"""What is chosen of a chat goes into the file, and nothing else: branches, tools and thinking, secrets and names."""
+"""Only the selected part of a chat goes into the file: branches, tools and thinking, secrets and names."""
 
 import json
 from collections.abc import Iterator
@@ -95,7 +95,7 @@ def test_a_branch_that_does_not_exist_is_an_error(library: Library) -> None:
         selected(share(library, session_uuid("S1"), redactor()), ShareSelection(branch=3))
 
 
-def test_what_is_masked_is_counted_in_what_was_chosen(library: Library) -> None:
+def test_masked_secrets_are_counted_in_the_selection(library: Library) -> None:
     def masked(selection: ShareSelection) -> list[tuple[str, str, int, int]]:
         stored = library.find(session_uuid("S1"))
         found = masked_in(library, stored, selection, redactor())

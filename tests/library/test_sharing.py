@@ -1,4 +1,4 @@
-"""What is given away holds no secret, wherever in a transcript it stood and whatever is made of it."""
+"""Exports contain no secret, wherever it is in a transcript and in any format."""
 
 import html
 import json
@@ -130,7 +130,7 @@ def test_a_secret_in_any_field_of_a_transcript_is_in_nothing_that_is_given_away(
             assert json.dumps(plant.secret)[1:-1] not in given_away
 
 
-def test_every_format_is_redacted_alike_and_tells_what_it_hid(tmp_path: Path) -> None:
+def test_every_format_is_redacted_alike_and_reports_what_it_masked(tmp_path: Path) -> None:
     drawing = DRAWN.replace("fix the parser", f"use {TOKEN}").replace("ls -l", f"echo {TOKEN}")
     shelf = Shelf(tmp_path).write(files(draw(drawing), draw(AGENT), META))
     with shelf.open() as library:
@@ -203,7 +203,7 @@ def test_rows_are_given_byte_for_byte(tmp_path: Path) -> None:
         assert hidden.endswith(agent)
 
 
-def test_what_is_no_record_is_redacted_as_text(tmp_path: Path) -> None:
+def test_a_line_that_is_not_a_record_is_redacted_as_text(tmp_path: Path) -> None:
     content = (
         jsonl(draw("a <- - user: hi")) + f'{{"broken": "{TOKEN}\nrest {TOKEN}\n{{"type": "x", "half": "{TOKEN}'.encode()
     )

@@ -127,7 +127,7 @@ def test_show_says_that_an_emptied_session_is_read_from_the_archive(shelf: Shelf
         assert library.chats()[0].overview.sessions == [session_uuid("S1")]
 
 
-def test_a_cut_session_shows_what_is_new_in_it_and_what_was_kept(shelf: Shelf) -> None:
+def test_a_truncated_session_shows_its_new_rows_and_the_kept_ones(shelf: Shelf) -> None:
     shelf.write(SESSION).update()
     whole = (shelf.home / NAME).read_bytes()
     cut = whole[: whole.index(b"\n") + 1] + jsonl(draw("n <- a assistant(m3): a lion", session="S1"))
@@ -192,7 +192,7 @@ def test_an_emptied_tool_result_and_an_emptied_agent_hide_nothing(shelf: Shelf) 
     shelf.check_rebuilt(QUERIES)
 
 
-def test_a_title_beside_an_emptied_session_counts_whenever_it_comes(shelf: Shelf) -> None:
+def test_a_title_file_of_an_emptied_session_counts_at_any_time(shelf: Shelf) -> None:
     beside = NAME.removesuffix(".jsonl") + "/custom-title.json"
     shelf.write(SESSION).update()
     shelf.write({NAME: b""}).update()

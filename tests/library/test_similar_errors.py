@@ -76,7 +76,7 @@ def test_what_solved_it_is_what_was_done_until_the_same_command_went_well(librar
     assert all(step.source.message and step.source.chat == S1 for step in found.errors[0].solution)
 
 
-def test_one_that_is_near_comes_behind(library: Library) -> None:
+def test_a_similar_error_ranks_after_the_same_one(library: Library) -> None:
     found = similar_errors(library, ASKED)
     assert [(error.source.chat, error.is_same) for error in found.errors[1:]] == [(S2, False), (S2, False)]
     assert {error.is_solved for error in found.errors[1:]} <= {False, None}

@@ -85,7 +85,7 @@ def test_a_folder_that_became_a_link_is_not_followed(shelf: Shelf) -> None:
     assert texts_found(shelf, "zebra") == [UNREADABLE]
 
 
-def test_what_is_kept_is_read_though_its_home_is_not_open(shelf: Shelf) -> None:
+def test_kept_files_are_read_although_their_home_is_not_open(shelf: Shelf) -> None:
     shelf.write(SESSION).update()
     (shelf.home / session_path("S1")).unlink()
     shelf.update()

@@ -117,7 +117,7 @@ def test_pages_of_others_do_not_come_in(served: StartedMcpServer, header: tuple[
     assert ask(served, [KEY, header])[0] == 403
 
 
-def test_what_is_too_long_is_not_read(served: StartedMcpServer) -> None:
+def test_a_body_that_is_too_long_is_not_read(served: StartedMcpServer) -> None:
     address = served.url.removeprefix("http://").removesuffix("/mcp")
     connection = http.client.HTTPConnection(address, timeout=30)
     connection.request(
@@ -127,7 +127,7 @@ def test_what_is_too_long_is_not_read(served: StartedMcpServer) -> None:
     connection.close()
 
 
-def test_the_client_without_the_token_is_told_so(served: StartedMcpServer) -> None:
+def test_a_client_without_the_token_gets_an_error(served: StartedMcpServer) -> None:
     async def talk() -> None:
         async with over_http(served, "wrong", mode="legacy") as client:
             await client.list_tools()
@@ -144,7 +144,7 @@ def test_the_token_is_in_no_log(served: StartedMcpServer, caplog: pytest.LogCapt
     assert "wrong-token-of-another-client" not in caplog.text
 
 
-def test_a_port_that_is_taken_is_told(served: StartedMcpServer, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_port_in_use_is_reported(served: StartedMcpServer, tmp_path_factory: pytest.TempPathFactory) -> None:
     port = int(served.url.rpartition(":")[2].removesuffix("/mcp"))
     shelf = Shelf(tmp_path_factory.mktemp("empty"))
     with pytest.raises(BackscrollError, match="in use"), serving(shelf, port=port):

@@ -1,4 +1,4 @@
-"""No answer is larger than was asked for, whatever the chats are and however little is allowed."""
+"""No answer exceeds its token budget, for any chats and any budget."""
 
 import json
 import tempfile

@@ -1,4 +1,4 @@
-"""Transcripts that want to be obeyed: whatever stands in them, answers stay framed, capped and valid."""
+"""Transcripts with instructions: answers stay framed, limited and valid for any content."""
 
 import json
 import re

@@ -53,7 +53,7 @@ def ask(pool: RefreshedPool) -> None:
             assert library.search("zebra").total_chats == 3
 
 
-def test_a_chat_that_grew_is_read_anew(tmp_path: Path) -> None:
+def test_a_chat_that_grew_is_read_again(tmp_path: Path) -> None:
     shelf = story(tmp_path)
     pool = RefreshedPool(shelf.settings, shelf.open().homes)
     with pool.library() as library:
@@ -76,7 +76,7 @@ def add_prompt(shelf: Shelf, text: str) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_library_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_library_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path).write(EVERYTHING)
     tmp_path.chmod(0o500)
     pool = RefreshedPool(shelf.settings, shelf.open().homes)
@@ -87,7 +87,7 @@ def test_a_library_that_cannot_be_made_is_told(tmp_path: Path) -> None:
         tmp_path.chmod(0o700)
 
 
-def test_a_library_where_a_file_is_in_the_way_is_told(tmp_path: Path) -> None:
+def test_a_file_in_place_of_the_library_is_reported(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path).write(EVERYTHING)
     shelf.folder.write_text("in the way")
     pool = RefreshedPool(shelf.settings, shelf.open().homes)

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="re
 
 
 @pytest.mark.slow
-def test_the_server_ends_with_its_input_whatever_a_statement_does(tmp_path: Path) -> None:
+def test_the_server_stops_with_its_input_even_during_a_statement(tmp_path: Path) -> None:
     shelf = story(tmp_path)
     command = [sys.executable, "-m", "backscroll", "--home", str(shelf.home), "--library", str(shelf.folder), "mcp"]
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)

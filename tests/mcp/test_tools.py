@@ -1,4 +1,4 @@
-"""What each tool answers, asked directly: what is found, for whom, and how to get the rest."""
+"""The answer of each tool, called directly: what is found, for which caller, and how to get the rest."""
 
 import re
 from pathlib import Path
@@ -93,7 +93,7 @@ def test_a_timeline_keeps_to_a_time_and_a_project(shelf: Shelf) -> None:
     assert [chat["chat"] for chat in answer(shelf, "timeline", project="garden")["chats"]] == [GARDEN]
 
 
-def test_read_gives_a_message_with_what_stands_around_it(shelf: Shelf) -> None:
+def test_read_returns_a_message_with_its_context(shelf: Shelf) -> None:
     found = answer(shelf, "read", chat=PARSER, message="pa-6", around=1)
     assert [message["message"] for message in found["messages"]] == ["pa-4", "pa-6", "pa-8"]
     assert [message["number"] for message in found["messages"]] == [2, 3, 4]
@@ -150,7 +150,7 @@ def read_all(shelf: Shelf, chat: str, max_tokens: int) -> list[str]:
     return found
 
 
-def test_similar_errors_tells_what_solved_them(shelf: Shelf) -> None:
+def test_similar_errors_returns_their_solutions(shelf: Shelf) -> None:
     found = answer(shelf, "similar_errors", ASHOP, **CALLS["similar_errors"])
     (error,) = found["errors"]
     assert (error["chat"], error["message"], error["same"], error["solved"]) == (PARSER, "pa-3", True, True)
@@ -190,7 +190,7 @@ def test_similar_errors_says_where_room_was_short(tmp_path: Path) -> None:
     assert not more.get("cut")
 
 
-def test_file_history_tells_what_was_asked_for(shelf: Shelf) -> None:
+def test_file_history_returns_the_prompt_of_a_change(shelf: Shelf) -> None:
     (turn,) = answer(shelf, "file_history", ASHOP, path="zebra.py")["turns"]
     assert (turn["chat"], turn["prompt"], turn["added"], turn["removed"]) == (PARSER, "pa-1", 1, 1)
     assert "why does the zebra parser fail?" in turn["text"]
@@ -251,7 +251,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("tool", "arguments", "words"), BAD)
-def test_what_makes_no_sense_is_told_with_the_next_step(
+def test_invalid_arguments_are_reported_with_the_next_step(
     shelf: Shelf, tool: str, arguments: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(BackscrollError) as told:
@@ -264,7 +264,7 @@ def test_numbers_as_text_and_null_for_nothing_are_understood(shelf: Shelf) -> No
     assert answer(shelf, "search", query="zebra", limit="2", offset=None)["chats"]
 
 
-def test_an_ambiguous_id_is_told_without_anybodys_titles(tmp_path: Path) -> None:
+def test_an_ambiguous_id_is_reported_without_titles(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path)
     for number in range(2):
         name = f"aaaaaaaa-0000-4000-8000-00000000000{number}"

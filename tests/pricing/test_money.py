@@ -1,4 +1,4 @@
-"""What a request costs: exact, whatever it is made of."""
+"""The exact cost of any request."""
 
 from fractions import Fraction
 

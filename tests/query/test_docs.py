@@ -51,7 +51,7 @@ def test_every_example_is_a_query() -> None:
 
 
 @pytest.mark.parametrize(("written", "meant"), rows_after("How it is read"))
-def test_what_is_said_to_be_the_same_is_the_same(written: str, meant: str) -> None:
+def test_documented_synonyms_are_equal(written: str, meant: str) -> None:
     assert parse(written, NOW) == parse(meant, NOW)
 
 

@@ -1,4 +1,4 @@
-"""A query that is not understood: what is wrong, where, and what to do."""
+"""Invalid queries: the error, its position, and the hint."""
 
 import unicodedata
 from datetime import UTC, datetime
@@ -69,14 +69,14 @@ def error(text: str) -> QueryError:
         ("a \udcff", "\udcff", "not text", "UTF-8"),
     ],
 )
-def test_what_is_wrong_is_told_where_it_is(text: str, spot: str, problem: str, hint: str) -> None:
+def test_errors_point_at_their_position(text: str, spot: str, problem: str, hint: str) -> None:
     found = error(text)
     assert problem in found.problem
     assert hint in found.hint
     assert text.startswith(spot, found.start)
 
 
-def test_a_query_that_is_too_long_or_too_deep_is_told() -> None:
+def test_a_query_that_is_too_long_or_too_deep_is_an_error() -> None:
     assert "too long" in error("a " * MAX_LENGTH).problem
     assert "too deep" in error("(" * (MAX_DEPTH + 1) + "a" + ")" * (MAX_DEPTH + 1)).problem
     assert "too deep" in error("is:(" + "(" * MAX_DEPTH).problem
@@ -106,7 +106,7 @@ def test_a_problem_looks_right_in_a_terminal() -> None:
         ("❤\ufe0f OR", "❤ OR", 2),
     ],
 )
-def test_the_caret_stands_under_the_spot_whatever_stands_before_it(text: str, shown: str, column: int) -> None:
+def test_the_caret_is_under_the_error_after_any_text(text: str, shown: str, column: int) -> None:
     _, line, caret = clean(error(text).message).split("\n")
     assert line == f"    {shown}"
     assert caret == "    " + " " * column + "^"

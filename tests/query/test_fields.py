@@ -35,7 +35,7 @@ def test_no_two_names_are_the_same() -> None:
 
 
 @pytest.mark.parametrize(("value", "about"), [("error", "message"), ("live", "chat"), ("Pinned", "chat")])
-def test_what_is_is_about_depends_on_its_value(value: str, about: str) -> None:
+def test_the_subject_of_is_depends_on_its_value(value: str, about: str) -> None:
     assert BY_NAME["is"].about_of(value) == about
 
 
@@ -71,12 +71,12 @@ def test_the_help_has_a_line_for_every_field_and_choice() -> None:
         ("src/pro|", []),
     ],
 )
-def test_what_could_stand_at_the_cursor(text: str, expected: list[str]) -> None:
+def test_completions_at_the_cursor(text: str, expected: list[str]) -> None:
     cursor = text.index("|")
     assert completions(text.replace("|", ""), cursor) == expected
 
 
-def test_behind_a_bar_the_choices_begin_anew() -> None:
+def test_after_a_bar_the_choices_start_again() -> None:
     assert completions("is:error|l", 10) == ["live"]
 
 
@@ -105,7 +105,7 @@ def test_there_is_an_answer_at_every_cursor(text: str, cursor: int) -> None:
         *[("host", None), ("node", None), ("http", None), ("std", None), ("as", None), ("hash", None), ("x", None)],
     ],
 )
-def test_a_slip_in_a_name_is_told_from_another_word(word: str, expected: str | None) -> None:
+def test_a_typo_in_a_name_is_distinguished_from_another_word(word: str, expected: str | None) -> None:
     assert meant_field(word) == expected
 
 

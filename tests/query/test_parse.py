@@ -1,4 +1,4 @@
-"""What a query means: small tables of text and tree."""
+"""Queries and their trees, in small tables."""
 
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -135,7 +135,7 @@ def test_or_joins_its_neighbours_and_and_joins_closer(text: str, expected: list[
         ("/x/i", [word("/x/i")]),
     ],
 )
-def test_an_expression_is_told_from_a_path_by_its_next_slash(text: str, expected: list[Part]) -> None:
+def test_an_expression_is_distinguished_from_a_path_by_its_next_slash(text: str, expected: list[Part]) -> None:
     check(text, *expected)
 
 
@@ -203,7 +203,7 @@ def test_one_day_is_after_it_began_and_before_the_next() -> None:
     assert before.value - after.value == timedelta(days=1)
 
 
-def test_every_part_knows_where_it_stood() -> None:
+def test_every_part_has_its_position() -> None:
     text = '-foo* "a b" /c+/ is:error project:(x OR "y z")'
     found = [text[part.start : part.end] for part in leaves(parse(text, NOW).root, negated=True)]
     assert found == ["foo*", '"a b"', "/c+/", "is:error", "x", '"y z"']
@@ -228,7 +228,7 @@ def test_any_text_is_a_query_or_a_query_error(text: str) -> None:
 
 
 @given(st.one_of(st.text(), query_texts()))
-def test_what_is_parsed_is_flat_and_stands_in_the_text(text: str) -> None:
+def test_the_tree_is_flat_and_its_positions_are_in_the_text(text: str) -> None:
     try:
         query = parse(text, NOW)
     except QueryError:

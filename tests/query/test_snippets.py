@@ -18,7 +18,7 @@ def test_a_snippet_of_what_was_said_has_no_markup() -> None:
     assert [snippet.text[start:end] for start, end in snippet.highlights] == ["lark", "lark"]
 
 
-def test_a_snippet_of_what_a_tool_returned_is_as_it_was() -> None:
+def test_a_snippet_of_a_tool_result_is_unchanged() -> None:
     assert Highlighter(parse("lark", NOW)).snippet(MARKED).text == " ".join(MARKED.split())
 
 

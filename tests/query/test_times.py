@@ -67,7 +67,7 @@ def test_until_a_period_is_until_its_end(text: str, expected: datetime) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "soon", "2026-13-01", "2026-13", "last", "99999999999w", "9999y", "d3", "week"])
-def test_what_is_no_moment_is_told_with_the_ways_to_write_one(text: str) -> None:
+def test_an_invalid_time_is_reported_with_the_valid_formats(text: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_moment(text, NOW)
     assert "2026-01-05" in caught.value.hint

@@ -1,4 +1,4 @@
-"""What a text is found by beyond its words, against a plain reading of the same rules."""
+"""Terms of a text beyond its words, compared with a plain implementation of the same rules."""
 
 from hypothesis import given
 from hypothesis import strategies as st

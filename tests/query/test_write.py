@@ -37,12 +37,12 @@ NOW = datetime(2026, 3, 10, 15, 30, tzinfo=timezone(timedelta(hours=2)))
         ("-(b OR f( )", "-(b OR f( )"),
     ],
 )
-def test_what_is_written_is_plain(text: str, expected: str) -> None:
+def test_written_queries_are_plain(text: str, expected: str) -> None:
     assert write(parse(text, NOW)) == expected
 
 
 @given(st.one_of(queries(), query_texts()))
-def test_what_is_written_is_parsed_to_the_same_tree(text: str) -> None:
+def test_written_queries_are_parsed_to_the_same_tree(text: str) -> None:
     try:
         query = parse(text, NOW)
     except QueryError:
@@ -53,7 +53,7 @@ def test_what_is_written_is_parsed_to_the_same_tree(text: str) -> None:
 
 
 @pytest.mark.parametrize("piece", ["(x a OR ", "(a AND (b OR c) OR ", "-(x ", "(f( OR "])
-def test_what_is_written_is_not_nested_deeper_than_what_was_typed(piece: str) -> None:
+def test_written_queries_are_not_nested_deeper_than_typed_ones(piece: str) -> None:
     deep = MAX_DEPTH - piece.count("(b")
     query = parse(piece * deep + "z" + " )" * deep, NOW)
     assert parse(write(query), NOW) == query
@@ -111,7 +111,7 @@ def test_a_field_never_mends_a_broken_query(text: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "value"), [("project", ""), ("is", "eror"), ("since", "soon"), ("cost", "much")])
-def test_a_value_that_makes_no_sense_is_told_at_once(name: str, value: str) -> None:
+def test_an_invalid_value_is_an_error_at_once(name: str, value: str) -> None:
     with pytest.raises(QueryError):
         with_field("a", name, value)
 
@@ -121,5 +121,5 @@ def test_a_field_that_there_is_not_is_our_own_mistake() -> None:
         with_field("a", "colour", "red")
 
 
-def test_parts_are_equal_wherever_they_stood() -> None:
+def test_parts_are_equal_at_any_position() -> None:
     assert Word("a", start=3, end=4) == Word("a")

@@ -42,5 +42,5 @@ def test_what_was_cut_inside_of_something_that_is_cut_too_goes_with_it() -> None
 
 
 @pytest.mark.parametrize("data", [b"]]}", b"[[[", b'{"a": [1, 2, 3, 4, 5', b'"unfinished [', b""])
-def test_what_is_no_json_is_no_trouble(data: bytes) -> None:
+def test_invalid_json_is_harmless(data: bytes) -> None:
     assert without_crowds(data, NOTE, MOST) == data

@@ -62,7 +62,7 @@ def shape(line: bytes) -> list[str]:
         (b'{"type":"user","x":NaN,"y":-Infinity}', ["user"]),
     ],
 )
-def test_what_stands_on_a_line(line: bytes, expected: list[str]) -> None:
+def test_items_on_a_line(line: bytes, expected: list[str]) -> None:
     assert shape(line) == expected
 
 
@@ -72,7 +72,7 @@ def test_a_line_gives_its_first_record() -> None:
     assert record.raw == USER
 
 
-def test_a_record_gives_back_its_bytes_with_what_stood_before_it() -> None:
+def test_a_record_has_its_bytes_and_those_before_it() -> None:
     record = decode_line(b"\0" + USER)
     assert isinstance(record, User)
     assert record.raw == b"\0" + USER
@@ -174,7 +174,7 @@ def test_blocks_in_blocks_in_blocks_end_somewhere(depth: int, core: bytes) -> No
 
 
 @pytest.mark.parametrize("blank", [b"\x1c", b"\xc2\xa0", b"\xe2\x80\xa8", b"\xef\xbb\xbf" * 2, b"\0\xef\xbb\xbf\0"])
-def test_whatever_blank_stands_before_a_record_its_fields_are_found(blank: bytes) -> None:
+def test_fields_are_found_after_any_white_space(blank: bytes) -> None:
     record = decode_line(blank + USER)
     assert isinstance(record, User)
     assert fields_of(record)["uuid"] == "a"
@@ -240,7 +240,7 @@ def test_any_mixture_of_rows_and_junk_decodes_without_raising(line: bytes) -> No
 
 @settings(max_examples=300)
 @given(rows)
-def test_a_row_is_one_record_whatever_its_fields_hold(row: dict[str, Any]) -> None:
+def test_a_row_is_one_record_for_any_field_values(row: dict[str, Any]) -> None:
     line = json.dumps(row).encode()
     items = list(decode_all(line))
     assert len(items) == 1

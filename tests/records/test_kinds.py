@@ -141,7 +141,7 @@ def drift_of(row: dict[str, Any]) -> set[Drift]:
     return set(drift(record))
 
 
-def test_what_is_known_is_no_drift() -> None:
+def test_known_fields_are_not_drift() -> None:
     rows = draw("a <- - user: hi\nb <- a call(m) t1 Bash {}\nc <- b result t1: ok\ns <- c system turn_duration\ntag: x")
     for row in rows:
         assert drift_of(row) == set()

@@ -45,6 +45,6 @@ def test_an_agents_sidecar_names_its_call() -> None:
     assert agent_meta(b"broken") == AgentMeta()
 
 
-def test_a_title_may_stand_in_a_file_of_its_own() -> None:
+def test_a_title_may_be_in_a_separate_file() -> None:
     assert custom_title(b'{"customTitle": "Parser"}') == "Parser"
     assert custom_title(b"[]") is None

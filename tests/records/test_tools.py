@@ -1,4 +1,4 @@
-"""What we read of the calls and results of particular tools."""
+"""The parts of the calls and results of particular tools that we read."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What real versions of Claude Code wrote: everything decodes, and nothing in it is unknown to us."""
+"""Transcripts of real versions of Claude Code: everything decodes, and nothing is unknown."""
 
 import json
 from collections import Counter

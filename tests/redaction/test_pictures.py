@@ -72,7 +72,7 @@ def test_metadata_is_taken_out_and_nothing_else(name: str) -> None:
     assert detect_media_type(plain) == detect_media_type(picture) != None  # noqa: E711
 
 
-def test_what_is_seen_stays() -> None:
+def test_the_visible_image_stays() -> None:
     for picture in (
         png(chunk(b"tRNS", b"\0" * 6)),
         jpeg(segment(0xE2, b"ICC_PROFILE\0")),

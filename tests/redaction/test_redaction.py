@@ -44,7 +44,7 @@ def test_a_secret_is_hidden_and_called_by_its_rule(name: str) -> None:
 @example(Planted("postgres://ada:54321/FGH4x7Q2z@db.example.org:5432/shop", "54321/FGH4x7Q2z"), "", "")
 @example(Planted("db.example.org:5432:shop:ada:ABCDEF4x7Q2z", "ABCDEF4x7Q2z"), "(", "")
 @given(planted(emails=True), AROUND, st.sampled_from(["", " ", "\n", '"', "'", ")", ">", "é", "\\n", "`", "\x1b[0m"]))
-def test_whatever_stands_around_it_a_secret_is_hidden(plant: Planted, before: str, after: str) -> None:
+def test_a_secret_is_masked_in_any_context(plant: Planted, before: str, after: str) -> None:
     assert plant.secret not in redact(before + plant.text + after, ALL)[0]
 
 
@@ -117,7 +117,7 @@ def test_what_holds_no_secret_stays_the_same_object(value: Any) -> None:  # noqa
         {"token": "a,b'c9f8e7d6c5b4\"a3928"},
     ],
 )
-def test_the_name_of_a_field_tells_that_its_value_is_secret(value: Any) -> None:  # noqa: ANN401
+def test_the_name_of_a_field_marks_its_value_as_secret(value: Any) -> None:  # noqa: ANN401
     assert "redacted: " in json.dumps(redacted_value(value))
 
 
@@ -160,14 +160,14 @@ def test_a_secret_with_colours_in_it_is_hidden_where_the_colours_would_be_left_o
 
 
 @given(planted(), st.integers(0, 10_000), st.sampled_from(["\x1b[1m", "\u200b", "\x00", "\u00ad", "\r", "\x1b[0;31m"]))
-def test_what_is_not_seen_inside_a_secret_does_not_save_it(plant: Planted, at: int, unseen: str) -> None:
+def test_invisible_characters_do_not_hide_a_secret(plant: Planted, at: int, unseen: str) -> None:
     at %= len(plant.text)
     split = plant.text[:at] + unseen + plant.text[at:]
     assert plant.secret not in clean(redact(split)[0])
 
 
 @given(st.text())
-def test_the_quick_look_for_what_is_not_seen_misses_nothing(text: str) -> None:
+def test_the_fast_check_for_invisible_characters_misses_nothing(text: str) -> None:
     if UNSEEN.search(text):
         assert compile_pattern(MAYBE_UNSEEN).search(text.encode("utf-8", "surrogatepass"))
 

@@ -1,4 +1,4 @@
-"""What is shown of a chat, as Markdown and in a terminal."""
+"""A chat as Markdown and in a terminal."""
 
 from collections.abc import Iterator
 

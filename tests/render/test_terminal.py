@@ -31,7 +31,7 @@ from backscroll.render.terminal import clean, clean_line, for_terminal, moment, 
         ("\udcff", ""),
     ],
 )
-def test_what_is_left_of_a_text(text: str, expected: str) -> None:
+def test_cleaned_texts(text: str, expected: str) -> None:
     assert clean(text) == expected
 
 

@@ -1,4 +1,4 @@
-"""A damaged index is rebuilt, whatever is wrong with it. Nothing is lost, the answers are the same."""
+"""A damaged index is rebuilt, whatever the damage. Nothing is lost, and the answers are the same."""
 
 import multiprocessing
 import os
@@ -78,7 +78,7 @@ def foreign(path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [overwritten, cut, emptied, a_text, foreign])
-def test_damaged_rows_are_rebuilt_and_the_user_is_told(
+def test_damaged_rows_are_rebuilt_with_a_notice(
     shelf: Shelf, made: tuple[Shelf, Answers], damage: Callable[[Path], None]
 ) -> None:
     damage(rows_of(shelf))
@@ -110,7 +110,7 @@ def test_rows_that_are_gone_take_the_words_with_them(shelf: Shelf, made: tuple[S
     assert differences(shelf.answers(QUERIES), made[1]) == []
 
 
-def test_what_a_crash_left_beside_rows_that_are_gone_does_no_harm(shelf: Shelf, made: tuple[Shelf, Answers]) -> None:
+def test_leftovers_of_a_crash_next_to_missing_rows_are_harmless(shelf: Shelf, made: tuple[Shelf, Answers]) -> None:
     with shelf.open() as library:
         library.store.start_writing().note("a crash", "is near")
         left = {path: path.read_bytes() for path in shelf.generation.glob("rows.sqlite-*")}
@@ -203,9 +203,7 @@ def gone(path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [gone, cut, emptied, overwritten])
-def test_words_that_cannot_be_used_are_made_anew(
-    shelf: Shelf, made: tuple[Shelf, Answers], damage: Callable[[Path], None]
-) -> None:
+def test_unusable_words_are_rebuilt(shelf: Shelf, made: tuple[Shelf, Answers], damage: Callable[[Path], None]) -> None:
     names = [path.name for path in sorted((shelf.generation / "text").iterdir()) if not path.name.endswith(".lock")]
     assert len(names) > 5
     wrong = []
@@ -240,7 +238,7 @@ def test_words_that_cannot_be_used_are_made_anew(
     assert wrong == []
 
 
-def test_words_that_are_gone_altogether_are_made_anew(shelf: Shelf, made: tuple[Shelf, Answers]) -> None:
+def test_missing_words_are_rebuilt(shelf: Shelf, made: tuple[Shelf, Answers]) -> None:
     shutil.rmtree(shelf.generation / "text")
     with shelf.open() as library:
         found = library.search("zebra")
@@ -253,7 +251,7 @@ def test_words_that_are_gone_altogether_are_made_anew(shelf: Shelf, made: tuple[
 # Several at once.
 
 
-def test_a_second_writer_is_told_who_is_at_work_while_readers_go_on(shelf: Shelf) -> None:
+def test_a_second_writer_is_told_which_process_is_writing_and_readers_continue(shelf: Shelf) -> None:
     with shelf.open() as library:
         library.store.start_writing()
         with pytest.raises(Busy) as told:

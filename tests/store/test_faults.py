@@ -60,12 +60,12 @@ TANTIVY: Final = {
 
 
 @pytest.mark.parametrize(("code", "kind"), SQLITE.items(), ids=lambda value: str(value))
-def test_what_sqlite_says_is_told_apart(code: int, kind: type[BackscrollError]) -> None:
+def test_sqlite_errors_are_distinguished(code: int, kind: type[BackscrollError]) -> None:
     assert type(fault_of(apsw.exception_for(code))) is kind
 
 
 @pytest.mark.parametrize(("message", "kind"), TANTIVY.items(), ids=range(len(TANTIVY)))
-def test_what_the_text_engine_says_is_told_apart(message: str, kind: type[BackscrollError]) -> None:
+def test_errors_of_the_text_engine_are_distinguished(message: str, kind: type[BackscrollError]) -> None:
     assert type(fault_of(ValueError(message))) is kind
 
 
@@ -102,7 +102,7 @@ def test_an_index_of_a_later_version_is_left_as_it_is(shelf: Shelf) -> None:
     assert contents(shelf) == before
 
 
-def test_rows_that_find_no_room_are_told_of_and_nothing_is_thrown_away(shelf: Shelf) -> None:
+def test_a_full_disk_is_reported_and_nothing_is_thrown_away(shelf: Shelf) -> None:
     generation = shelf.generation
     with shelf.open() as library:
         store = local_store(library).start_writing()

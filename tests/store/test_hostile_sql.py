@@ -166,7 +166,7 @@ def test_every_hostile_statement_ends_and_leaves_the_index_as_it_was(shelf: Shel
     assert list(shelf.folder.glob("**/*set-aside*")) == []
 
 
-def test_what_is_allowed_is_there(shelf: Shelf) -> None:
+def test_allowed_functions_are_available(shelf: Shelf) -> None:
     with shelf.open() as library:
         known = {name for (name,) in library.sql("select name from pragma_function_list").rows}
         assert known >= sql_worker.FUNCTIONS
@@ -221,7 +221,7 @@ StatementRunner().run(Path(sys.argv[1]), sys.argv[2], 10, 3600)
 
 
 @on_linux
-def test_the_process_ends_with_the_one_that_started_it(shelf: Shelf) -> None:
+def test_the_worker_ends_with_its_parent(shelf: Shelf) -> None:
     """Even during one long SQLite function, which cannot be told to stop."""
     command = [sys.executable, "-c", PARENT, str(shelf.generation / "rows.sqlite"), HOURS]
     parent = subprocess.Popen(command)

@@ -55,7 +55,7 @@ def test_few_texts_are_not_worth_a_process(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("moment", ["before", "between"])
-def test_without_its_process_it_goes_on_alone(moment: str) -> None:
+def test_without_its_process_texts_are_prepared_here(moment: str) -> None:
     some = Preparing()
     some.start(TEXTS)
     if moment == "before":

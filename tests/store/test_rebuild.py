@@ -125,7 +125,7 @@ def test_an_index_of_before_there_were_generations_is_made_again(shelf: Shelf) -
     assert left == {"lock", "current", shelf.generation.name}
 
 
-def test_a_first_update_that_is_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_an_interrupted_first_update_continues_where_it_stopped(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path)
     shelf.write(session_file("Z", "a <- - user: the zebra\nb <- a assistant: yes"))
 

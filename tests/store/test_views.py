@@ -96,7 +96,7 @@ def test_messages(shelf: Shelf) -> None:
     assert ask(shelf, "select count(*), count(distinct uuid) from v_messages where uuid is not null") == [(14, 9)]
 
 
-def test_a_message_stands_where_the_view_says(shelf: Shelf) -> None:
+def test_a_message_is_at_the_position_in_the_view(shelf: Shelf) -> None:
     ((path, start, length),) = ask(
         shelf,
         f"select path, start, length from v_messages where uuid = 'f' and session = '{TWO}'",

@@ -237,7 +237,7 @@ def test_a_raw_row_is_exactly_what_is_drawn() -> None:
     assert row('raw {"type": "hologram", "x": null}') == {"type": "hologram", "x": None}
 
 
-def test_text_that_is_a_json_string_stands_for_its_value() -> None:
+def test_text_that_is_a_json_string_means_its_value() -> None:
     assert row(r'a <- - user: "two\nlines"')["message"]["content"] == "two\nlines"
 
 

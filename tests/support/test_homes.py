@@ -104,7 +104,7 @@ def test_a_sidechain_of_1_0_is_inline_and_has_no_agent_id() -> None:
     assert not any("agentId" in row for row in inline)
 
 
-def test_an_agent_beside_is_named_by_the_result_of_its_call() -> None:
+def test_a_separate_agent_is_named_by_the_result_of_its_call() -> None:
     home = FAMILIES["2.0.28 agents beside"]
     result = next(row for row in named(home, "beside") if "toolUseResult" in row)
     agent = rows_of(home[f"{SHOP}/agent-{result['toolUseResult']['agentId']}.jsonl"])
@@ -147,7 +147,7 @@ def test_a_result_hangs_on_the_row_that_called_it() -> None:
             assert caller["id"] == row["message"]["content"][0]["tool_use_id"]
 
 
-def test_a_titled_session_has_its_title_in_rows_and_beside_them() -> None:
+def test_a_titled_session_has_its_title_in_rows_and_in_a_file() -> None:
     home = FAMILIES["2.1.250 titles"]
     beside = json.loads(home[session_path("titled").replace(".jsonl", "/custom-title.json")])
     titles = [row["customTitle"] for row in named(home, "titled") if row["type"] == "custom-title"]

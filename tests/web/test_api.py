@@ -107,7 +107,7 @@ def test_messages_come_page_by_page(served: StartedViewer) -> None:
     assert len(paged) > 3
 
 
-def test_a_chat_is_found_by_the_beginning_of_what_is_in_it(served: StartedViewer) -> None:
+def test_a_chat_is_found_by_the_start_of_an_id_in_it(served: StartedViewer) -> None:
     name = ids(served)[0]
     whole = get(served, f"/chats/{name}")
     assert get(served, f"/chats/{name[:13]}") == whole == get(served, f"/chats/{name.upper()}")
@@ -219,7 +219,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("path", "status", "message"), WRONG)
-def test_what_is_wrong_is_said_in_one_shape(served: StartedViewer, path: str, status: int, message: str) -> None:
+def test_all_errors_have_the_same_form(served: StartedViewer, path: str, status: int, message: str) -> None:
     told = get(served, path, status)
     assert list(told) == ["error"]
     assert list(told["error"]) == ["kind", "message", "hint"]
@@ -250,7 +250,7 @@ def test_nothing_is_changed_here(served: StartedViewer, method: str) -> None:
         assert set(answer.headers["allow"].split(", ")) == {"GET", "HEAD"}
 
 
-def test_a_mistake_of_ours_has_the_shape_too_and_tells_nothing(shelf: Shelf) -> None:
+def test_an_internal_error_has_the_same_form_and_reveals_nothing(shelf: Shelf) -> None:
     with serving(shelf) as served:
         app = served.server.config.app
         app.app.state.viewer = None  # type: ignore[union-attr]
@@ -279,11 +279,11 @@ def test_every_answer_has_the_shape_that_is_described_and_nothing_else(served: S
         ({"a": float("inf")}, '{"a":null}'),
     ],
 )
-def test_whatever_a_transcript_holds_becomes_json(value: object, text: str) -> None:
+def test_any_transcript_becomes_json(value: object, text: str) -> None:
     assert encode(value).decode() == text
 
 
-def test_a_session_is_a_chat_of_its_own_name(served: StartedViewer) -> None:
+def test_a_session_is_listed_with_its_chat(served: StartedViewer) -> None:
     assert session_uuid("old-begun") in {
         session for chat in get(served, "/chats")["chats"] for session in chat["sessions"]
     }

@@ -49,7 +49,7 @@ def test_a_file_has_a_name_that_people_can_read(viewer: Viewer, form: str) -> No
 
 
 @pytest.mark.parametrize(("branch", "has", "lacks"), [("1", "undone", "done\n"), ("2", "done", "undone")])
-def test_markdown_to_be_copied_is_masked_and_tells_of_it(viewer: Viewer, branch: str, has: str, lacks: str) -> None:
+def test_copied_markdown_is_masked_and_says_so(viewer: Viewer, branch: str, has: str, lacks: str) -> None:
     copied = viewer.ask("GET", f"{ADDRESS}/markdown?branch={branch}")
     assert copied.headers["backscroll-masked"] == "1"
     assert TOKEN not in copied.text
@@ -57,7 +57,7 @@ def test_markdown_to_be_copied_is_masked_and_tells_of_it(viewer: Viewer, branch:
     assert f"\n{lacks}" not in copied.text
 
 
-def test_a_message_to_be_copied_is_masked_and_tells_of_it(viewer: Viewer) -> None:
+def test_a_copied_message_is_masked_and_says_so(viewer: Viewer) -> None:
     copied = viewer.ask("GET", f"{ADDRESS}/messages/t1/markdown")
     assert (copied.status, copied.headers["backscroll-masked"]) == (200, "1")
     assert TOKEN not in copied.text

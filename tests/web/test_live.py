@@ -94,7 +94,7 @@ def last_messages(served: StartedViewer, writer: Writer) -> str:
 
 
 @pytest.mark.parametrize("error", [RuntimeError("out of luck"), OSError(28, "No space left on device")])
-def test_an_error_while_following_is_told_and_following_goes_on(
+def test_an_error_while_following_is_reported_and_following_continues(
     shelf: Shelf, writer: Writer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception
 ) -> None:
     left = [error]
@@ -125,7 +125,7 @@ def test_an_error_while_following_is_told_and_following_goes_on(
     assert "live updates stopped" in caplog.text
 
 
-def test_a_page_that_comes_while_nothing_is_followed_is_told_why(
+def test_a_new_page_is_told_why_nothing_is_followed(
     shelf: Shelf, writer: Writer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     del writer
@@ -141,9 +141,7 @@ def test_a_page_that_comes_while_nothing_is_followed_is_told_why(
                 assert "never again" in stream.until("trouble")["reason"]
 
 
-def test_an_index_that_is_damaged_while_it_is_followed_is_made_anew_and_followed_on(
-    shelf: Shelf, writer: Writer
-) -> None:
+def test_an_index_damaged_while_following_is_rebuilt_and_following_continues(shelf: Shelf, writer: Writer) -> None:
     with serving(shelf, follows=True) as served, listening(served) as stream:
         stream.until("hello")
         changed(served, stream, writer, "all is well")

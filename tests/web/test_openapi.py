@@ -57,7 +57,7 @@ def described(state: ViewerState) -> Any:  # noqa: ANN401 - schemathesis names n
 
 
 @pytest.mark.parametrize(("path", "mode"), ASKED)
-def test_whatever_is_asked_is_answered_as_described(
+def test_all_requests_are_answered_as_described(
     described: Any,  # noqa: ANN401
     chats: list[str],
     path: str,

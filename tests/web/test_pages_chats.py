@@ -85,7 +85,7 @@ def test_where_nothing_is_like_that_there_are_ways_on(viewer: Viewer) -> None:
     assert "The list ends before this page" in viewer.get("/chats?offset=50").text
 
 
-def test_pinned_ones_come_first_and_stand_there_once(viewer: Viewer) -> None:
+def test_pinned_chats_come_first_and_only_once(viewer: Viewer) -> None:
     viewer.post(f"/chats/{session_uuid('one')}/marks", 204, pin="1")
     page = viewer.get("/chats")
     assert titles(page) == ["fix the parser", "a new cart", "write a post"]
@@ -128,7 +128,7 @@ def test_projects_add_up_their_chats(shelf: Shelf, viewer: Viewer) -> None:
     assert "/home/ada/shop 2026-01-08 10:00 2 chats 9 messages 2 prompts" in page.text
 
 
-def test_projects_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
+def test_projects_of_the_same_name_are_distinguished(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path).write({**chat("a", "x", cwd="/home/ada/cli"), **chat("b", "y", cwd="/home/bob/cli", day=6)})
     shelf.update()
     names = [link.text for link in Viewer(shelf).get("/projects").links if link.href.startswith("/chats?project")]
@@ -150,7 +150,7 @@ def test_long_lists_come_in_pages(tmp_path: Path) -> None:
         assert len(titles(viewer.get(rest.link("← Previous")))) == 50
 
 
-def test_the_palette_offers_the_last_chats_and_those_that_are_like_what_is_typed(viewer: Viewer) -> None:
+def test_the_palette_offers_recent_chats_and_those_similar_to_the_input(viewer: Viewer) -> None:
     assert len(titles(viewer.get("/palette"))) == 3
     page = viewer.get("/palette?q=parser")
     assert [link.href for link in page.links][-1] == "/search?q=parser"

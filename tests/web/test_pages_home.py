@@ -75,7 +75,7 @@ def test_the_last_chats_come_first_and_lead_to_their_pages(tmp_path: Path) -> No
         assert [link.href for link in links] == [f"/chats/{stored.overview.id}" for stored in library.chats("")]
 
 
-def test_what_is_live_is_shown_with_the_last_thing_that_happened(tmp_path: Path) -> None:
+def test_live_chats_are_shown_with_their_last_event(tmp_path: Path) -> None:
     drawing = 'w-a <- - user: build it\nw-b <- w-a call(w-m) w-t Bash {"command": "make all"}'
     shelf = Shelf(tmp_path).write({**session_file("works", drawing), **chat("idle"), **running("works")})
     shelf.update()
@@ -108,7 +108,7 @@ def test_a_live_chat_of_which_nothing_can_be_found_yet_is_still_shown(tmp_path: 
     assert "fix the parser live shop" in Viewer(shelf).get("/live").text
 
 
-def test_where_nothing_is_live_nothing_is_said_of_it(tmp_path: Path) -> None:
+def test_without_live_chats_the_section_is_missing(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path).write(chat("one"))
     assert Viewer(shelf).get("/live").text == ""
     shelf.update()
@@ -116,7 +116,7 @@ def test_where_nothing_is_live_nothing_is_said_of_it(tmp_path: Path) -> None:
     assert "Live now" not in Viewer(shelf).get("/").text
 
 
-def test_what_is_due_for_deletion_is_counted_and_said_to_be_kept(tmp_path: Path) -> None:
+def test_expiring_chats_are_counted_and_shown_as_kept(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path).write({**chat("old"), **chat("new")})
     month_ago = time.time() - 28 * 86_400
     os.utime(shelf.home / session_path("old"), (month_ago, month_ago))

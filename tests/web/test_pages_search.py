@@ -38,7 +38,7 @@ def viewer(shelf: Shelf) -> Viewer:
     return Viewer(shelf)
 
 
-def test_passages_stand_by_chat_and_lead_to_their_messages(viewer: Viewer) -> None:
+def test_passages_are_grouped_by_chat_and_link_to_their_messages(viewer: Viewer) -> None:
     page = viewer.get("/search?q=comma")
     shop, blog = session_uuid("shop"), session_uuid("blog")
     assert set(page.hrefs("/chats/")) >= {
@@ -101,7 +101,7 @@ def test_orders(viewer: Viewer) -> None:
     assert "unknown sort order loudest" in viewer.get("/search?q=a&sort=loudest", 400).text
 
 
-def test_a_word_that_is_not_there_is_answered_with_one_that_is(viewer: Viewer) -> None:
+def test_an_unknown_word_is_corrected(viewer: Viewer) -> None:
     page = viewer.get("/search?q=coma role:prompt")
     assert 'Searching also for comma; to search only for coma, write "coma"' in page.text
     assert "2 passages in 2 chats" in page.text

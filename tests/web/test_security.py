@@ -266,7 +266,7 @@ def test_no_path_of_a_request_touches_the_disk(served: StartedViewer, place: str
     assert [path for path in touched.paths if "passwd" in path or "\0" in path or ".." in path] == []
 
 
-def test_what_is_static_is_known_by_name_and_kept_by_its_tag(served: StartedViewer) -> None:
+def test_static_files_have_a_type_and_are_cached_by_etag(served: StartedViewer) -> None:
     first = ask(served, "/static/base.css")
     assert (first.status, first.headers["content-type"]) == (200, "text/css; charset=utf-8")
     again = ask(served, "/static/base.css", headers=[("If-None-Match", first.headers["etag"])])

@@ -334,7 +334,7 @@ def test_open_serves_and_ends_with_ctrl_c(shelf: Shelf) -> None:
     assert not (shelf.folder / FILE).exists()
 
 
-def test_open_forgets_itself_also_when_it_is_told_to_end(shelf: Shelf) -> None:
+def test_open_removes_its_state_when_it_is_terminated(shelf: Shelf) -> None:
     with opened(shelf, "--port", str(free_port()), "--no-browser") as (process, _):
         code, errors = ended(process, signal.SIGTERM)
         assert code in (-signal.SIGTERM, 143)
@@ -413,7 +413,7 @@ def test_open_prints_a_link_with_a_key_where_one_is_needed(shelf: Shelf) -> None
         assert fetch(link)[0] == 401
 
 
-def test_open_says_what_is_wrong(shelf: Shelf) -> None:
+def test_open_reports_errors(shelf: Shelf) -> None:
     def run(*arguments: str) -> tuple[int, str]:
         command = [
             sys.executable,

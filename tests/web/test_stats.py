@@ -126,7 +126,7 @@ def test_a_form_keeps_what_was_asked_and_other_reports_are_asked_the_same(viewer
         ("/stats/context?by=turn", 400, "chat: and its id"),
     ],
 )
-def test_what_makes_no_sense_is_told_with_the_next_step(viewer: Viewer, path: str, status: int, told: str) -> None:
+def test_invalid_arguments_are_reported_with_the_next_step(viewer: Viewer, path: str, status: int, told: str) -> None:
     assert told in viewer.get(path, status).text
 
 

@@ -1,4 +1,4 @@
-"""Count the answers of a home anew from its raw lines: plain `json`, nothing of the product.
+"""Count the answers of a home again from its raw lines: plain `json`, nothing of the product.
 
 The rule: one count for each `message.id` over all files (for each `uuid` where a row has none), of each field the
 highest that any row says, at the first of its times.
@@ -20,7 +20,7 @@ SYNTHETIC: Final = "<synthetic>"
 
 @dataclass
 class Told:
-    """What all rows of one answer say together."""
+    """The combined rows of one answer."""
 
     numbers: Counter[str] = field(default_factory=Counter)
     times: set[datetime] = field(default_factory=set)

@@ -47,7 +47,7 @@ def test_another_zone_has_other_days(tmp_path: Path) -> None:
     assert used >= {("Saturday", "16"), ("Sunday", "09"), ("Sunday", "10"), ("Monday", "07")}
 
 
-def test_a_streak_goes_on_until_a_whole_day_is_missed() -> None:
+def test_a_streak_continues_until_a_whole_day_is_missed() -> None:
     days = Counter({date(2026, 1, day): 1 for day in (1, 2, 3, 7, 8)})
     assert streaks(days, date(2026, 1, 8))["current_streak"]["days"] == 2
     assert streaks(days, date(2026, 1, 9))["current_streak"]["days"] == 2

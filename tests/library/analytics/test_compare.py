@@ -47,7 +47,7 @@ def test_a_month_with_a_change_of_clocks_begins_and_ends_at_midnight() -> None:
 
 
 @pytest.mark.parametrize("text", ["project:a", "2026-13", "model:opus", "parser", "2026-W60"])
-def test_what_is_no_period_is_a_query(text: str) -> None:
+def test_anything_but_a_period_is_a_query(text: str) -> None:
     assert period_of(text, NOW) is None
 
 

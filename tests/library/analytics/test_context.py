@@ -1,4 +1,4 @@
-"""What filled the context, with known sizes."""
+"""The report of what filled the context, with known sizes."""
 
 import json
 from collections import defaultdict
@@ -49,7 +49,7 @@ def library(tmp_path: Path) -> Iterator[Library]:
         yield library
 
 
-def test_shares_are_of_what_is_written_down_and_copies_count_once(library: Library) -> None:
+def test_shares_are_of_the_transcript_and_copies_count_once(library: Library) -> None:
     row = context(library, ReportRequest()).as_dicts()[0]
     attachment = row["characters"] - (10 + 20 + CALL + 40 + 30 + 5 + 5 + 50 + 10 + 5)
     assert 100 <= attachment <= 110  # its name too

@@ -170,7 +170,7 @@ def test_a_copy_that_the_client_kept_is_a_version(tmp_path: Path, library: Libra
     assert (seen.version.content, seen.basis) == ("kept\n", "a backup that Claude Code made")
 
 
-def test_an_edit_tells_what_was_there_before(tmp_path: Path) -> None:
+def test_an_edit_shows_the_text_before_it(tmp_path: Path) -> None:
     only = [row for row in draw(FIRST) if row["uuid"] not in "bc"]
     shelf = Shelf(tmp_path / "other").write({session_path("S1"): jsonl(only)})
     shelf.update()

@@ -1,4 +1,4 @@
-"""What was typed, against drawn chats and the chats' own counts."""
+"""The report of prompts, compared with drawn chats and the chats' own counts."""
 
 from datetime import UTC
 from pathlib import Path

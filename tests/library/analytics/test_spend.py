@@ -86,7 +86,7 @@ def test_the_parts_of_the_cost_are_those_of_the_price_list_and_add_up(library: L
     assert sum(found.total.parts.values()) == found.total.cost
 
 
-def test_the_period_before_is_as_long_and_its_difference_is_told(library: Library) -> None:
+def test_the_previous_period_is_equally_long_and_the_difference_is_shown(library: Library) -> None:
     found = week(library)
     assert found.period.before == (datetime(2025, 12, 30, tzinfo=UTC), datetime(2026, 1, 5, 12, tzinfo=UTC))
     assert found.before.cost / 1000 == 1_000 * (INPUT + OUTPUT)

@@ -70,7 +70,7 @@ def test_a_call_that_was_copied_into_a_resumed_session_counts_once(tmp_path: Pat
     assert (twice.facts["counted"], twice.facts["copies"]) == (5, 5)
 
 
-def test_durations_that_cannot_be_are_left_out_and_told(tmp_path: Path) -> None:
+def test_impossible_durations_are_left_out_and_reported(tmp_path: Path) -> None:
     found = report(Shelf(tmp_path).write(session_file("S1", TIMES)))
     bash = rows(found)["Bash"]
     assert (bash["calls"], bash["p50_seconds"], bash["max_seconds"]) == (4, 4.0, 10.0)

@@ -170,7 +170,7 @@ def test_an_output_that_was_never_finished_is_called_a_lower_bound(shelf: Shelf)
     assert any(note.startswith("1 ") and "a lower bound" in note for note in report.notes)
 
 
-def test_what_the_client_made_up_is_told_apart(shelf: Shelf) -> None:
+def test_synthetic_answers_are_distinguished(shelf: Shelf) -> None:
     report = drawn(shelf, 'a <- - user: hi\nb <- a assistant(m1): no {"message": {"model": "<synthetic>"}}')
     assert (report.rows, report.facts["counted"], report.facts["synthetic"]) == ([], 0, 1)
 
@@ -204,7 +204,7 @@ def test_a_price_in_the_settings_counts_from_the_next_update_on(shelf: Shelf) ->
             ]
 
 
-def test_what_old_rows_say_they_cost_stands_beside_what_we_count(shelf: Shelf) -> None:
+def test_costs_in_old_rows_are_shown_next_to_our_own(shelf: Shelf) -> None:
     report = drawn(
         shelf,
         """
@@ -254,14 +254,14 @@ AGENT: Final = """
     """
 
 
-def test_an_answer_that_only_a_progress_row_tells_of_is_counted(shelf: Shelf) -> None:
+def test_an_answer_known_only_from_a_progress_row_is_counted(shelf: Shelf) -> None:
     report = drawn(shelf, PROGRESS)
     assert report.facts["counted"] == 2
     assert report.facts["total"]["cache_read_input_tokens"] == 9000
     assert len(report_of(shelf, "agent").rows) == 2
 
 
-def test_a_progress_row_beside_its_agent_adds_nothing(shelf: Shelf) -> None:
+def test_a_progress_row_of_an_indexed_agent_adds_nothing(shelf: Shelf) -> None:
     folder = session_path("S1").removesuffix(".jsonl")
     shelf.write({f"{folder}/subagents/agent-abc1234.jsonl": jsonl(draw(AGENT, session="S1"))})
     total = drawn(shelf, PROGRESS).facts["total"]

@@ -223,7 +223,7 @@ def _check_sums(shelf: Shelf) -> None:
     assert shelf.rows("select count(*) from spent where messages <= 0") == [(0,)]
 
 
-def test_json_of_the_recount_is_read_as_it_stands(tmp_path: Path) -> None:
+def test_json_of_the_recount_is_read_unchanged(tmp_path: Path) -> None:
     """Two objects on a line, and one that is torn."""
     row = {"type": "assistant", "uuid": "a", "timestamp": "2026-01-05T10:00:00Z", "message": {"usage": {}}}
     path = tmp_path / session_path("S1")

@@ -1,4 +1,4 @@
-"""Drawn sessions as HTML, and a small way to look into it."""
+"""Render drawn sessions as HTML, and query the result."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,12 +18,12 @@ BAD = (
     "\"><script>alert(1)</script><img src=x onerror=alert(1)>'</pre></details></article>"
     "\x1b]0;x\x07\u202e`</code>[x](javascript:alert(1))"
 )
-"""What a transcript could hold to do something in a page."""
+"""A payload that would act in a page if it were not escaped."""
 VOID = frozenset("br hr img input link meta".split())
 
 
 class Addresses:
-    """Links such as the viewer has them."""
+    """Links as in the viewer."""
 
     def message(self, message: str) -> str:
         return f"#m-{message}"
@@ -48,7 +48,7 @@ class Addresses:
 
 
 class Nowhere(Addresses):
-    """Links of an exported file: nothing leads anywhere but inside of it."""
+    """Links as in an exported file: none leads out of it."""
 
     def agent(self, agent: str) -> None:
         """None."""
@@ -79,7 +79,7 @@ class Element:
 
     @property
     def text(self) -> str:
-        """What a reader reads in it, with all its folds open."""
+        """Its text, with everything expanded."""
         return "".join(child if isinstance(child, str) else child.text for child in self.children)
 
     @property
@@ -130,12 +130,12 @@ class Reader(HTMLParser):
 
 
 def page(markup: str) -> Element:
-    """Markup, read."""
+    """Parse markup."""
     return Reader(markup).open[0]
 
 
 def messages(rows: list[dict[str, Any]], *, is_live: bool = False) -> list[Message]:
-    """What some rows say, all branches."""
+    """The messages of some rows, on all branches."""
     chats = Chats(keep=True)
     chats.add(
         TranscriptPlace("f", "s"), [record for row in rows if isinstance(record := decode_line(line(row)), Record)]
@@ -164,7 +164,7 @@ def tool(drawing: str, **options: Any) -> Element:  # noqa: ANN401 - what `shown
 
 
 def check(rows: list[dict[str, Any]], wanted: str) -> None:
-    """Show some rows, find in them what is wanted and nothing that does something."""
+    """Render some rows; check that an element is there and that nothing can act."""
     for whole in (False, True):
         found = page(messages_html(messages(rows), View(Addresses(), whole=whole)))
         assert found.all(wanted)

@@ -1,4 +1,4 @@
-"""What a browser would make of markup: its tags, attributes and text, and whether all of it is closed."""
+"""Parse markup as a browser would: its tags, attributes and text, and whether all elements are closed."""
 
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -13,7 +13,7 @@ ATTRIBUTES = frozenset("class data-language data-line href rel role start tabind
 
 @dataclass
 class Look:
-    """All that was found in a piece of markup."""
+    """The contents of a piece of markup."""
 
     tags: list[str] = field(default_factory=list)
     attributes: list[tuple[str, str, str]] = field(default_factory=list)

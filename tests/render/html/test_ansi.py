@@ -1,4 +1,4 @@
-"""What a terminal showed at the end, and nothing that could command one."""
+"""The final terminal output, without control sequences."""
 
 import pytest
 from hypothesis import given
@@ -72,7 +72,7 @@ def test_all_other_sequences_are_dropped(sequence: str) -> None:
     assert shown(f"a{sequence}b\rc") == "cb"
 
 
-def test_what_is_very_long_has_no_colours_but_all_its_text() -> None:
+def test_very_long_output_has_no_colours_but_all_its_text() -> None:
     assert look(terminal_html("\x1b[31mab\r" * LONGEST)).text == "ab" * LONGEST
 
 

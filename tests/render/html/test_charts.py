@@ -181,7 +181,7 @@ def test_hours_of_a_week_are_each_a_square() -> None:
     assert cells(drawn)[0][0] == "Monday"
 
 
-def test_names_from_transcripts_are_text_and_no_chart_has_a_style_of_its_own() -> None:
+def test_names_from_transcripts_are_text_and_charts_have_no_inline_style() -> None:
     series = [Series(HOSTILE, [1.0])]
     for drawn in (
         stacked_bars(Axis([HOSTILE], [(HOSTILE, HOSTILE)]), series, label=HOSTILE, measure="answers"),

@@ -1,4 +1,4 @@
-"""The page of a chat: what is told of it, the way through it, and that all of it can be read without a script."""
+"""The page of a chat: its facts, its navigation, and that it can be read without scripts."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -84,7 +84,7 @@ def test_the_head_says_what_a_chat_is() -> None:
         assert fact in facts
 
 
-def test_badges_of_what_is_not_so_are_hidden() -> None:
+def test_badges_that_do_not_apply_are_hidden() -> None:
     shown = read()
     assert {"live-badge", "pinned-badge"} == {
         one.attributes["id"] for one in shown.all("span.badge") if "hidden" in one.attributes
@@ -92,7 +92,7 @@ def test_badges_of_what_is_not_so_are_hidden() -> None:
     assert "hidden" not in named(read(is_pinned=True), "pinned-badge").attributes
 
 
-def test_where_nothing_has_a_price_no_cost_is_told() -> None:
+def test_without_prices_no_cost_is_shown() -> None:
     assert "$" not in words(read(cost=None).one("p.chat-facts"))
 
 
@@ -112,7 +112,7 @@ def test_the_outline_leads_into_the_page_or_to_where_the_message_is() -> None:
     assert links(page(outline)) == ["#m-a", "/chats/x?branch=1&at=b%20c#m-b%20c"]
 
 
-def test_the_outline_tells_what_a_turn_cost_and_what_went_wrong() -> None:
+def test_the_outline_shows_the_cost_and_errors_of_a_turn() -> None:
     line = page(outline_list([item("a", cost=1_230_000_000, calls=14, errors=1)], "/x?"))
     assert [one.text for one in line.one("span.outline-facts").all("span")] == ["$1.23", "14 calls", "1 error"]
     assert page(outline_list([item("a")], "/x?")).all("span.outline-facts") == []
@@ -178,7 +178,7 @@ def test_thousands_of_turns_are_drawn_together(count: int) -> None:
     assert page(gauge([replace(one, context=5) for one in items])).one("polyline").attributes["points"]
 
 
-def test_the_gauge_tells_how_full_the_context_is() -> None:
+def test_the_gauge_shows_how_full_the_context_is() -> None:
     shown = page(gauge([item("a", context=50_000), item("k", "compaction"), item("b", context=20_000)]))
     assert "20.0k of 200k tokens · 10 %" in shown.text
     assert shown.one("meter").attributes["value"] == "20000"
@@ -247,7 +247,7 @@ def test_a_chat_that_cannot_be_resumed_has_no_command_to_copy() -> None:
         ("working", False, "End of the chat"),
     ],
 )
-def test_the_end_says_how_the_chat_stands(state: str, is_live: bool, told: str) -> None:
+def test_the_end_shows_the_state_of_the_chat(state: str, is_live: bool, told: str) -> None:
     assert page(state_line(state, is_live=is_live)).text == told
 
 

@@ -39,7 +39,7 @@ def test_a_language_is_known_by_a_file(file: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "klingon", "text", "../../etc", "<script>", "x" * 10_000, "\x00", "None"])
-def test_what_is_unknown_is_plain(name: str) -> None:
+def test_unknown_languages_are_plain(name: str) -> None:
     assert highlight("return <1>", name, f"a.{name}") == "return &lt;1&gt;"
 
 
@@ -53,7 +53,7 @@ def test_what_is_unknown_is_plain(name: str) -> None:
         "/*\n" * 30,
     ],
 )
-def test_what_is_long_or_odd_is_plain(text: str) -> None:
+def test_long_or_odd_code_is_plain(text: str) -> None:
     assert "<span" not in highlight(text, "c")
     assert look(highlight(text, "c")).text == normalize_text(text)
 
@@ -64,7 +64,7 @@ def test_what_makes_delicate_lexers_slow_is_plain() -> None:
     assert "<span" in highlight("x = 1\n" + "a\n" * 50, "python")
 
 
-def test_lines_are_numbered_from_where_they_stand() -> None:
+def test_lines_are_numbered_from_the_given_line() -> None:
     shown = code("a\n\nb\n", file="x.txt", first_line=9)
     assert look(shown).values("data-line") == ["9", "10", "11"]
     assert look(shown).text == "a\n\nb"

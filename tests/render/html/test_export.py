@@ -1,4 +1,4 @@
-"""The exported page: what stands in it, whose it is, and that nothing else can get in."""
+"""The exported page: its contents, and that nothing else can be loaded."""
 
 import base64
 import html
@@ -146,7 +146,7 @@ def test_without_branches_there_is_nothing_to_choose() -> None:
     assert '<nav class="fork"' not in page
 
 
-def test_the_policy_allows_what_stands_in_the_page_and_nothing_else() -> None:
+def test_the_policy_allows_only_what_is_in_the_page() -> None:
     page = made(opened(BRANCHES))
     policy = html.unescape(re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)[1])  # type: ignore[index]
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
@@ -168,7 +168,7 @@ def test_the_style_and_script_cannot_end_themselves() -> None:
     assert checksum("") == "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
 
 
-def test_agents_stand_in_the_page_where_they_were_called_and_the_others_at_its_end() -> None:
+def test_agents_are_shown_at_their_calls_and_the_others_at_the_end() -> None:
     drawing = """
     a <- - user: look
     b <- a call(m1) t1 Task {"description": "look", "prompt": "find it", "subagent_type": "Explore"}
@@ -184,7 +184,7 @@ def test_agents_stand_in_the_page_where_they_were_called_and_the_others_at_its_e
     assert 'id="m-t"' not in made(opened(drawing, agent), detail="talk")
 
 
-def test_pictures_stand_in_the_page_if_they_are_pictures() -> None:
+def test_images_are_embedded_if_they_are_images() -> None:
     def shown(data: str) -> str:
         block = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
         return made(opened(f"a <- - user: {json.dumps([block])}\nb <- a assistant: nice"))

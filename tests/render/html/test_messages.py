@@ -84,7 +84,7 @@ def test_each_detail_level_begins_where_it_says() -> None:
     assert first.one("section.tool").attributes["data-detail"] == "normal"
 
 
-def test_answers_behind_one_another_are_one_run() -> None:
+def test_consecutive_answers_are_one_run() -> None:
     runs = ["continued" in one.classes for one in articles(TALK)]
     assert runs == [False, False, True, True]
 
@@ -248,7 +248,7 @@ def test_every_row_can_be_seen_raw() -> None:
     assert [one.attributes["href"] for one in first.one(".tool-foot").all("a")][-2:] == ["/rows/d", "/rows/e"]
 
 
-def test_where_the_user_went_back_the_ways_are_beside_one_another() -> None:
+def test_after_a_rewind_the_branches_are_side_by_side() -> None:
     fork = Fork(1, [(1, "x", "like this"), (2, "a", "like that")])
     ways = only("a <- - user: like that", view={"forks": {"a": fork}}).one("nav.fork")
     assert ways.one("summary").text == "2 of 2"

@@ -1,4 +1,4 @@
-"""Whatever was said is shown, and none of it acts."""
+"""All text is shown, and none of it acts."""
 
 import re
 
@@ -118,7 +118,7 @@ FRAMES = [
 
 
 @pytest.mark.parametrize("payload", HOSTILE)
-def test_no_payload_acts_wherever_it_stands(payload: str) -> None:
+def test_no_payload_acts_in_any_place(payload: str) -> None:
     for frame in FRAMES:
         seen = assert_harmless(prose(frame.replace("{}", payload)))
         assert "img" not in seen.tags
@@ -205,11 +205,11 @@ def test_bare_addresses_become_links(words: str, url: str) -> None:
 @pytest.mark.parametrize(
     "words", ["`https://a.test`", "```\nhttps://a.test\n```", "xhttps://a.test", "https://", "ftp://a.test"]
 )
-def test_what_is_no_address_or_is_code_becomes_no_link(words: str) -> None:
+def test_code_and_invalid_addresses_are_not_linked(words: str) -> None:
     assert look(prose(words)).values("href") == []
 
 
-def test_a_link_stands_in_no_other() -> None:
+def test_links_are_not_nested() -> None:
     assert look(prose("[https://a.test ![x](https://b.test)](https://c.test)")).values("href") == ["https://c.test"]
 
 

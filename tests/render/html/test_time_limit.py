@@ -1,4 +1,4 @@
-"""The colours of code take only so long. The clock of these tests goes on by the same amount whenever it is read."""
+"""The time limit of highlighting. The clock of these tests advances by the same amount whenever it is read."""
 
 from itertools import count
 from typing import Final
@@ -39,7 +39,7 @@ def clock(step: float) -> Clock:
     return map(step.__mul__, count()).__next__
 
 
-def test_what_is_coloured_in_time_has_its_colours_and_says_nothing() -> None:
+def test_code_highlighted_in_time_has_colours_and_no_note() -> None:
     with timed(clock(0.0)):
         assert "c-keyword" in code(SOURCE, "python")
         assert "code-note" not in code(SOURCE, "python")
@@ -68,7 +68,7 @@ def test_a_page_that_has_taken_its_time_is_plain_from_there_on() -> None:
         assert "c-keyword" in code(blocks[-1], "python"), "the block itself was not at fault"
 
 
-def test_what_is_made_inside_of_a_page_shares_its_time() -> None:
+def test_everything_on_a_page_shares_its_time_limit() -> None:
     with timed(clock(LONGEST_PAGE)):
         code("return 1", "python")
         with timed(clock(0.0)):

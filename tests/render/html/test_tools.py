@@ -177,7 +177,7 @@ def test_what_runs_in_the_background_says_its_name() -> None:
     assert section.one("pre.terminal").text == "out"
 
 
-def test_matches_stand_below_their_files() -> None:
+def test_matches_are_grouped_by_file() -> None:
     found = "/home/ada/shop/a.py:3:def x():\n/home/ada/shop/a.py-4-    pass\n--\nb.py:9:x()"
     section = called("Grep", {"pattern": "x"}, found, {"mode": "content", "content": found, "numLines": 3})
     assert [one.text for one in section.all(".match-file")] == ["a.py", "b.py"]
@@ -229,7 +229,7 @@ def test_tasks_are_a_list_too() -> None:
     assert summary(done) == "☑ TaskUpdate #1 to do → done"
 
 
-def test_an_agent_is_told_something_and_answers_and_can_be_read() -> None:
+def test_an_agent_has_its_task_its_answer_and_a_link() -> None:
     given = {"description": "Look", "prompt": "Look *here*", "subagent_type": "Explore"}
     answer = [{"type": "text", "text": "Found **it**"}, {"type": "text", "text": "agentId: a1 (for resuming)"}]
     told = {"agentId": "a1", "totalToolUseCount": 2, "totalTokens": 60782, "totalDurationMs": 66172}
@@ -378,7 +378,7 @@ ODD: tuple[Json, ...] = (None, 7, -1, 1e308, True, [], {}, [[]], [None], {"a": N
 
 
 @pytest.mark.parametrize("name", TOOLS)
-def test_whatever_stands_in_a_field_the_call_is_shown(name: str) -> None:
+def test_a_call_is_shown_for_any_field_value(name: str) -> None:
     def check_call(bad: Json) -> None:
         for given, told in (
             (spoiled(WORDS, bad), spoiled(TOLD, bad)),
