@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from backscroll.conversation.chat import Chat
-from backscroll.conversation.chats import Chats
+from backscroll.conversation.chats import ChatBuilder
 from backscroll.conversation.transcripts import TranscriptPlace
 from backscroll.files.layout import LeftOut, place_of
 from backscroll.records.decode import decode_all
@@ -84,7 +84,7 @@ def decode_only(paths: Sequence[Path]) -> int:
 
 def build_chats(paths: Sequence[Path]) -> int:
     """Build all chats, compute what a list shows of each, and return their number."""
-    chats = Chats()
+    chats = ChatBuilder()
     for path in paths:
         chats.add(place_at(path), records_of(path))
     found = chats.chats()
@@ -140,15 +140,15 @@ def long_session(records: int) -> Iterator[bytes]:
 
 def measure_appending(records: int, appends: int) -> list[Appending]:
     """One record after the other, each with another amount of questions about the chat."""
-    questions: dict[str, Callable[[Chats], object]] = {
+    questions: dict[str, Callable[[ChatBuilder], object]] = {
         "add": lambda _: None,
-        "add, chats()": Chats.chats,
+        "add, chats()": ChatBuilder.chats,
         "add, chats(), id, project, times": _ask_cheaply,
         "add, chats(), all that a list shows": lambda chats: [ask_for_list(chat) for chat in chats.chats()],
     }
     lines = long_session(records + appends * len(questions))
     place = TranscriptPlace("long.jsonl", SESSION)
-    chats = Chats()
+    chats = ChatBuilder()
     chats.add(place, (_record(next(lines)) for _ in range(records)))
     chats.chats()
     results = []
@@ -164,7 +164,7 @@ def measure_appending(records: int, appends: int) -> list[Appending]:
     return results
 
 
-def _ask_cheaply(chats: Chats) -> object:
+def _ask_cheaply(chats: ChatBuilder) -> object:
     (chat,) = chats.chats()
     return chat.id, chat.project, chat.last_active, chat.models
 

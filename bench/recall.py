@@ -32,7 +32,7 @@ from typing import Any, Final, NamedTuple
 
 import backscroll
 from backscroll.conversation.chat import Chat
-from backscroll.conversation.chats import Chats
+from backscroll.conversation.chats import ChatBuilder
 from backscroll.conversation.kinds import HUMAN, RowKind, kind_of
 from backscroll.conversation.rows import text_of
 from backscroll.files.discovery import discover
@@ -106,7 +106,7 @@ class Material:
     """Everything that the chats of a home say."""
 
     def __init__(self, home: Path) -> None:
-        chats = Chats()
+        chats = ChatBuilder()
         found: list[tuple[str, list[Record]]] = []
         for path in sorted((home / "projects").rglob("*.jsonl")):
             records = list(records_of(path))

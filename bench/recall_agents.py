@@ -38,7 +38,7 @@ from random import Random
 from typing import Any, Final, NamedTuple
 
 from backscroll.conversation.chat import Chat
-from backscroll.conversation.chats import Chats
+from backscroll.conversation.chats import ChatBuilder
 from backscroll.conversation.kinds import HUMAN, TURNS, kind_of
 from backscroll.conversation.rows import text_of
 from backscroll.conversation.signatures import command_kind, signature_of
@@ -134,7 +134,7 @@ class Turns:
     """The turns of every chat, each once, without copies."""
 
     def __init__(self, home: Path) -> None:
-        chats = Chats()
+        chats = ChatBuilder()
         found: list[tuple[str, list[Record]]] = []
         for path in sorted((home / "projects").rglob("*.jsonl")):
             records = list(records_of(path))

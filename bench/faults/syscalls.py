@@ -1,4 +1,4 @@
-"""Let every system call of a command fail, once or permanently: does it succeed or say why, and is the library intact?"""
+"""Let every system call of a command fail, once or always: does it succeed or say why, and is all well afterwards?"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

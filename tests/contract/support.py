@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from backscroll.conversation.chats import Chats
+from backscroll.conversation.chats import ChatBuilder
 from backscroll.conversation.passages import passages_of
 from backscroll.conversation.saved import save
 from backscroll.conversation.transcripts import TranscriptPlace
@@ -74,9 +74,9 @@ class Desk:
         archived: Sequence[str] = (),
         abandoned: Sequence[str] = (),
         homes: Mapping[str, tuple[str, str]] = {},
-    ) -> Chats:
+    ) -> ChatBuilder:
         """Write these files, all of them new."""
-        batch, chats = Batch(), Chats()
+        batch, chats = Batch(), ChatBuilder()
         taken_back: set[tuple[int, int]] = set()
         for place, records in world.items():
             number = self.numbers[place.file] = batch.new_file()
@@ -153,7 +153,7 @@ class Desk:
 
 
 def file_columns(
-    chats: Chats,
+    chats: ChatBuilder,
     place: TranscriptPlace,
     number: int,
     flags: FileFlags,
@@ -186,7 +186,7 @@ def file_columns(
     )
 
 
-def withdrawn(chats: Chats, place: TranscriptPlace) -> list[str]:
+def withdrawn(chats: ChatBuilder, place: TranscriptPlace) -> list[str]:
     transcript = chats.transcript(place.file)
     assert transcript is not None
     taken = list(transcript.withdrawn)
@@ -194,7 +194,7 @@ def withdrawn(chats: Chats, place: TranscriptPlace) -> list[str]:
     return taken
 
 
-def add_chats(batch: Batch, chats: Chats, numbers: Mapping[str, int], abandoned: set[tuple[int, int]]) -> None:
+def add_chats(batch: Batch, chats: ChatBuilder, numbers: Mapping[str, int], abandoned: set[tuple[int, int]]) -> None:
     """Put every chat as it is now into a batch."""
     for chat in chats.chats():
         change = change_of(chat, numbers)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backscroll.conversation.chats import Chats
+from backscroll.conversation.chats import ChatBuilder
 from backscroll.conversation.overview import overview_of
 from backscroll.conversation.transcripts import TranscriptPlace
 from backscroll.records.record import Record
@@ -21,9 +21,9 @@ from tests.support.drawings import session_uuid
 from tests.support.samples import TRY_ALL
 
 
-def taken_up(store: Store, given: World | None = None) -> Chats:
+def taken_up(store: Store, given: World | None = None) -> ChatBuilder:
     """Everything in a store, as chats that go on; `given` is what was written, for the titles of rows to come."""
-    chats = Chats()
+    chats = ChatBuilder()
     files = [known.id for known in store.indexed_files().values()]
     loaded = list(store.load_transcripts(sorted(store.chats_of(files))))
     titles = store.titles(number for number, _ in loaded)
@@ -89,7 +89,7 @@ def test_a_transcript_saved_many_times_continues_too(
     assert listed == {chat.id: plain(chat.id, whole) for chat in whole.chats()}
 
 
-def plain(name: str, chats: Chats) -> object:
+def plain(name: str, chats: ChatBuilder) -> object:
     """An overview after a journey through JSON, as every store takes it."""
     (overview,) = (overview_of(chat) for chat in chats.chats() if chat.id == name)
     return msgspec.json.decode(msgspec.json.encode(overview), type=type(overview))
@@ -159,7 +159,7 @@ def test_ids_are_given_when_a_batch_is_written(store: Store) -> None:
     """Two writers may fill batches at the same time: neither knows what the other is given."""
     batches = []
     for name in ("S1", "S2"):
-        batch, chats, place = Batch(), Chats(), TranscriptPlace(name, session_uuid(name))
+        batch, chats, place = Batch(), ChatBuilder(), TranscriptPlace(name, session_uuid(name))
         number, flags = batch.new_file(), FileFlags()
         (record,) = records_of(f"{name} <- - user: hello", session=name)
         (row,) = chats.add(place, [record])
@@ -186,7 +186,7 @@ def test_an_id_is_never_given_twice(desk: Desk) -> None:
 @covers("write")
 def test_a_batch_that_fails_leaves_nothing(desk: Desk) -> None:
     desk.draw({"S1": "a <- - user: hello"})
-    batch, chats = Batch(), Chats()
+    batch, chats = Batch(), ChatBuilder()
     place = TranscriptPlace("S2", session_uuid("S2"))
     chats.add(place, records_of("b <- - user: else", session="S2"))
     batch.files.append(file_columns(chats, place, batch.new_file(), FileFlags()))
@@ -224,7 +224,7 @@ def test_a_file_that_is_gone_leaves_the_rest_of_its_chat(desk: Desk) -> None:
 
 def test_an_emptied_file_has_only_what_is_written_afterwards(desk: Desk) -> None:
     desk.draw({"S1": "a <- - user: hello\nb <- a assistant: a zebra", "S2": "summary b: Named\nc <- - user: else"})
-    batch, chats, place = Batch(), Chats(), TranscriptPlace("S1", session_uuid("S1"))
+    batch, chats, place = Batch(), ChatBuilder(), TranscriptPlace("S1", session_uuid("S1"))
     number, flags = desk.numbers["S1"], FileFlags()
     batch.emptied.append(number)
     (record,) = records_of("d <- - user: a horse")

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from backscroll.conversation.agents import Agent
 from backscroll.conversation.chat import Branch, Chat
-from backscroll.conversation.chats import Chats
+from backscroll.conversation.chats import ChatBuilder
 from backscroll.conversation.messages import Message, messages_of, results_of
 from backscroll.conversation.transcripts import TranscriptPlace
 from backscroll.conversation.tree import Turn
@@ -33,7 +33,7 @@ def records_of(drawing: str, **defaults: str) -> list[Record]:
 
 def all_chats(drawing: Drawing, meta: Meta | None = None, *, keep: bool = True) -> list[Chat]:
     """Every chat of these files; `meta` has the sidecars of agents, by the name of the file."""
-    chats = Chats(keep=keep)
+    chats = ChatBuilder(keep=keep)
     for name, text in ({"S1": drawing} if isinstance(drawing, str) else drawing).items():
         session, _, agent = name.partition("/")
         place = TranscriptPlace(name, session_uuid(session), agent or None)

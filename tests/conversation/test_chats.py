@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from backscroll.conversation.chat import Branch, Chat
-from backscroll.conversation.chats import Chats
+from backscroll.conversation.chats import ChatBuilder
 from backscroll.conversation.transcripts import TranscriptPlace
 from backscroll.records.decode import decode_line
 from backscroll.records.record import Record
@@ -19,7 +19,7 @@ Files = Mapping[str, Sequence[Row]]
 """The rows of each file by its name: `S1` is a session, `S1/x1` its agent, `backup:S1` the same session elsewhere."""
 
 
-def add(chats: Chats, name: str, rows: Iterable[Row]) -> None:
+def add(chats: ChatBuilder, name: str, rows: Iterable[Row]) -> None:
     session, _, agent = name.rpartition(":")[2].partition("/")
     chats.add(TranscriptPlace(name, session_uuid(session), agent or None), records(rows))
 
@@ -33,7 +33,7 @@ def records(rows: Iterable[Row]) -> list[Record]:
 
 def chats_of(files: Files) -> list[Chat]:
     """The chats of these files, which are added in their order."""
-    chats = Chats()
+    chats = ChatBuilder()
     for name, rows in files.items():
         add(chats, name, rows)
     return chats.chats()
@@ -518,7 +518,7 @@ def test_sessions_derived_from_a_deleted_one_are_one_chat() -> None:
 
 def test_a_continuation_may_begin_with_rows_that_say_nothing() -> None:
     """The first reading of the new file finds no row of the conversation yet."""
-    chats = Chats()
+    chats = ChatBuilder()
     add(chats, "S1", [*turn("one", "-", "one", "S1", "2026-01-01T09:00"), *draw("continued-in S2", session="S1")])
     add(chats, "S2", draw("mode: default", session="S2"))
     assert len(chats.chats()) == 1
@@ -528,7 +528,7 @@ def test_a_continuation_may_begin_with_rows_that_say_nothing() -> None:
 
 
 def test_a_session_that_was_derived_may_say_so_before_its_first_row() -> None:
-    chats = Chats()
+    chats = ChatBuilder()
     add(chats, "S1", turn("one", "-", "one", "S1", "2026-01-01T09:00"))
     add(chats, "S2", derived("S1"))
     assert len(chats.chats()) == 1
@@ -563,7 +563,7 @@ def test_a_file_of_nothing_but_summaries_says_nothing_itself() -> None:
 
 
 def test_the_title_is_forgotten_with_its_file() -> None:
-    chats = Chats()
+    chats = ChatBuilder()
     add(chats, "S1", turn("one", "-", "one", "S1", "2025-07-01T09:00"))
     add(chats, "S2", draw("summary one-a: The first thing"))
     assert [chat.title for chat in chats.chats() if chat.tree.nodes] == ["The first thing"]
@@ -638,7 +638,7 @@ def test_an_agent_in_two_homes_is_listed_once() -> None:
 # Files that go and come back.
 
 
-def description(chats: Chats) -> list[object]:
+def description(chats: ChatBuilder) -> list[object]:
     return [
         (chat.id, chat.title, [told(branch) for branch in chat.branches], leaves_of(chat), chat.copies, times_of(chat))
         for chat in chats.chats()
@@ -649,7 +649,7 @@ def description(chats: Chats) -> list[object]:
 @pytest.mark.parametrize("ask", [True, False])
 def test_a_file_that_is_removed_and_added_again_was_never_gone(gone: int, *, ask: bool) -> None:
     files = six_files()
-    chats = Chats()
+    chats = ChatBuilder()
     for name, rows in files.items():
         add(chats, name, rows)
     expected = description(chats)
@@ -661,7 +661,7 @@ def test_a_file_that_is_removed_and_added_again_was_never_gone(gone: int, *, ask
 
 
 def test_removed_files_are_gone() -> None:
-    chats = Chats()
+    chats = ChatBuilder()
     for name, rows in six_files().items():
         add(chats, name, rows)
     chats.remove(SIX[5])
@@ -675,7 +675,7 @@ def test_removed_files_are_gone() -> None:
 def test_sessions_that_only_a_removed_file_held_together_come_apart() -> None:
     first = turn("one", "-", "one", "S1", "2025-07-01T09:00")
     second = turn("two", "-", "two", "S2", "2025-07-02T09:00")
-    chats = Chats()
+    chats = ChatBuilder()
     add(chats, "S1", first)
     add(chats, "S2", second)
     add(chats, "S3", [*first, *second])
@@ -685,7 +685,7 @@ def test_sessions_that_only_a_removed_file_held_together_come_apart() -> None:
 
 
 def test_removing_a_file_that_was_never_there_changes_nothing() -> None:
-    chats = Chats()
+    chats = ChatBuilder()
     add(chats, "S1", parent())
     before = description(chats)
     chats.remove("nowhere")
@@ -694,7 +694,7 @@ def test_removing_a_file_that_was_never_there_changes_nothing() -> None:
 
 def test_removing_a_session_leaves_its_namesakes_by_message_id_linked() -> None:
     """An unrelated session with the same message ids goes; the next resume still finds its own."""
-    chats = Chats()
+    chats = ChatBuilder()
     add(chats, "S1", stand_in("S1", "one", "2025-06-01T09:00"))
     add(chats, "S2", stand_in("S2", "two", "2025-06-02T09:00"))
     chats.remove("S2")
@@ -717,7 +717,7 @@ def test_a_file_rewritten_without_what_precedes_a_compaction_loses_only_that() -
         f <- e assistant: done too
         """
     )
-    chats = Chats()
+    chats = ChatBuilder()
     add(chats, "S1", whole)
     (before,) = chats.chats()
     assert [told(branch) for branch in before.branches] == ["one | two"]
@@ -729,7 +729,7 @@ def test_a_file_rewritten_without_what_precedes_a_compaction_loses_only_that() -
 
 
 def test_rows_that_were_taken_back_are_gone_after_a_rewrite() -> None:
-    chats = Chats()
+    chats = ChatBuilder()
     add(chats, "P", parent())
     assert [told(branch) for chat in chats.chats() for branch in chat.branches] == ["one | two"]
     chats.remove("P")
@@ -803,7 +803,7 @@ def test_a_file_that_is_gone_does_not_come_back_with_what_was_queued() -> None:
         queue-operation remove
         """
     linked = [{"type": "derived-from", "sessionId": session_uuid("S1"), "sessions": [session_uuid("S2")]}]
-    chats = Chats()
+    chats = ChatBuilder()
     add(chats, "S2", turn("other", "-", "other", "S2", "2026-01-01T09:00"))
     add(chats, "S1", [*draw(queued, session="S1"), *draw("b <- a user: wait", session="S1"), *linked])
     assert len(chats.chats()) == 1

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from backscroll.conversation.chat import Chat
-from backscroll.conversation.chats import Chats
+from backscroll.conversation.chats import ChatBuilder
 from backscroll.conversation.messages import messages_of, results_of
 from backscroll.conversation.transcripts import TranscriptPlace
 from backscroll.conversation.tree import Turn
@@ -75,7 +75,7 @@ def results_in(row: dict[str, Any]) -> list[str]:
 @cache
 def chats_in(home: Path) -> list[Chat]:
     """The chats of a home, read with all they need to be shown."""
-    chats = Chats(keep=True)
+    chats = ChatBuilder(keep=True)
     for file in discover(Home(home)).files:
         if file.kind in TRANSCRIPTS:
             lines = file.path.read_bytes().split(b"\n")

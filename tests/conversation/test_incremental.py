@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from backscroll.conversation.chat import Chat
-from backscroll.conversation.chats import Chats
+from backscroll.conversation.chats import ChatBuilder
 from backscroll.conversation.transcripts import TranscriptPlace
 from backscroll.conversation.tree import Tree, Turn
 from backscroll.files.reading import Bookmark, Reading
@@ -27,7 +27,7 @@ World = Mapping[TranscriptPlace, Sequence[Record]]
 Description = dict[str, object]
 
 
-def describe(chats: Chats) -> list[Description]:
+def describe(chats: ChatBuilder) -> list[Description]:
     """Everything that can be asked of all chats, as plain values."""
     return [describe_chat(chat) for chat in chats.chats()]
 
@@ -84,9 +84,9 @@ def rows_of(turn: Turn | None) -> list[str]:
     return [node.row.uuid for node in turn.in_order()] if turn else []
 
 
-def built_at_once(world: World) -> Chats:
+def built_at_once(world: World) -> ChatBuilder:
     """The chats of these files, in an order that has nothing to do with how they came."""
-    chats = Chats()
+    chats = ChatBuilder()
     for place in sorted(world, key=lambda place: place.file):
         chats.add(place, world[place])
     return chats
@@ -315,7 +315,7 @@ class Growing:
     """Chats that grow beside a note of what they were given, to be built at once for comparison."""
 
     def __init__(self) -> None:
-        self.chats = Chats()
+        self.chats = ChatBuilder()
         self.given: dict[TranscriptPlace, list[Record]] = {}
 
     def add(self, place: TranscriptPlace, records: Sequence[Record]) -> None:
@@ -486,7 +486,7 @@ def growing_sessions(corpus: Path) -> list[Path]:
 
 
 def test_real_sessions_that_grow_are_those_that_are_read_at_once(corpus: Path, tmp_path: Path) -> None:
-    chats = Chats()
+    chats = ChatBuilder()
     bookmarks: dict[Path, Bookmark] = {}
     steps = [(session.name, step) for session in growing_sessions(corpus) for step in sorted(session.iterdir())]
     assert len(steps) > 10
@@ -547,7 +547,7 @@ def long_records() -> list[Record]:
 def test_one_more_record_of_a_long_session_does_not_rebuild_its_tree(
     long_records: list[Record], row: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chats = Chats()
+    chats = ChatBuilder()
     place = TranscriptPlace("S1", session_uuid("S1"))
     chats.add(place, long_records)
     (before,) = chats.chats()
@@ -561,7 +561,7 @@ def test_one_more_record_of_a_long_session_does_not_rebuild_its_tree(
 def test_a_new_session_next_to_a_long_one_does_not_rebuild_its_tree(
     long_records: list[Record], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chats = Chats()
+    chats = ChatBuilder()
     chats.add(TranscriptPlace("S1", session_uuid("S1")), long_records)
     trees = {chat.id: chat.tree for chat in chats.chats()}
     monkeypatch.setattr(Tree, "of", _never)
@@ -574,7 +574,7 @@ def test_a_new_session_next_to_a_long_one_does_not_rebuild_its_tree(
 def test_one_more_answer_in_a_chat_of_two_sessions_does_not_rebuild_its_tree(
     long_records: list[Record], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chats = Chats()
+    chats = ChatBuilder()
     for name in ("S1", "S2"):
         chats.add(TranscriptPlace(name, session_uuid(name)), long_records)
     (before,) = chats.chats()
@@ -587,7 +587,7 @@ def test_one_more_answer_in_a_chat_of_two_sessions_does_not_rebuild_its_tree(
 
 
 def test_a_chat_to_which_nothing_was_added_is_the_same_chat() -> None:
-    chats = Chats()
+    chats = ChatBuilder()
     chats.add(TranscriptPlace("S1", session_uuid("S1")), records_of(draw("a <- - user: one", session="S1")))
     chats.add(TranscriptPlace("S2", session_uuid("S2")), records_of(draw("b <- - user: two", session="S2")))
     before = {chat.id: chat for chat in chats.chats()}

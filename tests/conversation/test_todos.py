@@ -1,6 +1,6 @@
 """The to-do list follows from the calls, in order."""
 
-from backscroll.conversation.chats import Chats
+from backscroll.conversation.chats import ChatBuilder
 from backscroll.conversation.transcripts import TranscriptPlace
 from backscroll.records.decode import decode_line
 from backscroll.records.record import Record
@@ -8,7 +8,7 @@ from tests.support.drawings import draw, line
 
 
 def check(drawing: str, expected: str) -> None:
-    chats = Chats()
+    chats = ChatBuilder()
     records = [record for row in draw(drawing) if isinstance(record := decode_line(line(row)), Record)]
     chats.add(TranscriptPlace("f", "s"), records)
     (chat,) = chats.chats()

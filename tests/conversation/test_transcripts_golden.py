@@ -10,7 +10,7 @@ import pytest
 
 from backscroll.conversation.agents import Agent
 from backscroll.conversation.chat import Chat
-from backscroll.conversation.chats import Chats
+from backscroll.conversation.chats import ChatBuilder
 from backscroll.conversation.kinds import HUMAN, RowKind
 from backscroll.conversation.messages import CallState, ToolCall
 from backscroll.conversation.rows import text_of
@@ -40,7 +40,7 @@ def having(scenario: str) -> pytest.MarkDecorator:
 
 def chats_of(version: str, scenario: str) -> list[Chat]:
     """The chats that have messages."""
-    chats = Chats(keep=True)
+    chats = ChatBuilder(keep=True)
     for file in discover(Home(ROOT / version / scenario)).files:
         if file.kind in TRANSCRIPTS:
             place = TranscriptPlace(str(file.path), file.place.session_id, file.place.agent_id)

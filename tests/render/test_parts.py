@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from backscroll.conversation.chats import Chats
+from backscroll.conversation.chats import ChatBuilder
 from backscroll.conversation.messages import Message, messages_of, results_of
 from backscroll.conversation.transcripts import TranscriptPlace
 from backscroll.records.decode import decode_line
@@ -30,7 +30,7 @@ j <- i assistant(m4): done
 
 
 def messages(drawing: str) -> Iterator[Message]:
-    chats = Chats(keep=True)
+    chats = ChatBuilder(keep=True)
     records = [record for row in draw(drawing) if isinstance(record := decode_line(line(row)), Record)]
     chats.add(TranscriptPlace("f", "s"), records)
     (chat,) = chats.chats()

@@ -20,7 +20,7 @@ from backscroll.records.sidecars import AgentMeta
 PAST: Final = datetime.min.replace(tzinfo=UTC)
 
 
-class Chats:
+class ChatBuilder:
     """All chats of one or several homes. Records can be added in any order of the files."""
 
     def __init__(self, *, keep: bool = False) -> None:

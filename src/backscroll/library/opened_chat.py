@@ -5,7 +5,7 @@ from functools import cached_property
 
 from backscroll.conversation.agents import Agent
 from backscroll.conversation.chat import Branch, Chat
-from backscroll.conversation.chats import Chats
+from backscroll.conversation.chats import ChatBuilder
 from backscroll.conversation.messages import CallResult, Message, messages_of, results_of
 from backscroll.conversation.tree import walk
 from backscroll.errors import BackscrollError
@@ -80,7 +80,7 @@ def open_chat(
     with_records: bool,
 ) -> OpenedChat:
     """Read the chat with this id from its files; `beside` gives the sidecars of a file."""
-    chats = Chats(keep=with_records)
+    chats = ChatBuilder(keep=with_records)
     for source in sources.values():
         if source.kind in TRANSCRIPTS:
             place = conversation_place(source)

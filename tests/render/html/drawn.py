@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import Any
 
-from backscroll.conversation.chats import Chats
+from backscroll.conversation.chats import ChatBuilder
 from backscroll.conversation.messages import Message, messages_of, results_of
 from backscroll.conversation.transcripts import TranscriptPlace
 from backscroll.records.decode import decode_line
@@ -136,7 +136,7 @@ def page(markup: str) -> Element:
 
 def messages(rows: list[dict[str, Any]], *, is_live: bool = False) -> list[Message]:
     """The messages of some rows, on all branches."""
-    chats = Chats(keep=True)
+    chats = ChatBuilder(keep=True)
     chats.add(
         TranscriptPlace("f", "s"), [record for row in rows if isinstance(record := decode_line(line(row)), Record)]
     )

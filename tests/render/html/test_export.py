@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from backscroll.conversation.agents import Agent
 from backscroll.conversation.chat import Branch, Chat
-from backscroll.conversation.chats import Chats
+from backscroll.conversation.chats import ChatBuilder
 from backscroll.conversation.messages import Message, messages_of
 from backscroll.conversation.messages import results_of as results
 from backscroll.conversation.overview import Overview, overview_of
@@ -69,7 +69,7 @@ class Opened:
 
 
 def opened(drawing: str, agents: str = "") -> Opened:
-    chats = Chats(keep=True)
+    chats = ChatBuilder(keep=True)
     for name, text in (("S1", drawing), ("a1", agents)):
         if text:
             place = TranscriptPlace(f"{name}.jsonl", session_uuid("S1"), "a1" if name == "a1" else None)
@@ -105,7 +105,7 @@ def test_every_branch_is_in_the_file_and_what_they_share_is_there_once() -> None
 
 @st.composite
 def worlds(draw_: st.DrawFn) -> list[Chat]:
-    chats = Chats(keep=True)
+    chats = ChatBuilder(keep=True)
     for place, rows in Author(draw_).write_world().items():
         items = [item for line in jsonl(rows).splitlines() for item in decode_all(line)]
         chats.add(place, [item for item in items if not isinstance(item, Problem)])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from backscroll.conversation.chats import Chats
+from backscroll.conversation.chats import ChatBuilder
 from backscroll.conversation.kinds import RowKind
 from backscroll.conversation.messages import messages_of, results_of
 from backscroll.conversation.transcripts import TranscriptPlace
@@ -296,7 +296,7 @@ def test_a_way_that_reads_badly_is_only_text() -> None:
 
 
 def test_every_real_chat_can_be_shown(corpus: Path) -> None:
-    chats = Chats(keep=True)
+    chats = ChatBuilder(keep=True)
     for file in discover(Home(corpus / "home")).files:
         if file.kind in TRANSCRIPTS:
             lines = file.path.read_bytes().split(b"\n")

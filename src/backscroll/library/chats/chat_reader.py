@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, TypeVar, cast
 from backscroll.conversation.agents import Agent
 from backscroll.conversation.branch_paths import path_of, places_of
 from backscroll.conversation.chat import Chat
-from backscroll.conversation.chats import Chats
+from backscroll.conversation.chats import ChatBuilder
 from backscroll.conversation.messages import Message
 from backscroll.conversation.rows import Row
 from backscroll.conversation.tree import Tree
@@ -68,7 +68,7 @@ class ChatReader:
         shape = library.reader.chat_shape(self.stored.key)
         if shape is None:
             raise BackscrollError("this chat was just reloaded", "try again")
-        self._chats = Chats()
+        self._chats = ChatBuilder()
         self._bookmarks: dict[str, Bookmark | None] = {}
         self._chats.entitle_rows(shape.titles)
         for known, transcript in shape.files:

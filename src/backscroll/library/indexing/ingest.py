@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from backscroll.conversation.chat import Chat
-from backscroll.conversation.chats import Chats
+from backscroll.conversation.chats import ChatBuilder
 from backscroll.conversation.saved import save
 from backscroll.conversation.transcripts import Transcript, TranscriptPlace
 from backscroll.files.discovery import Unreadable
@@ -389,7 +389,7 @@ class Ingest:
 
     def _forget(self) -> None:
         """Release the chats; they are loaded again when something is added to them."""
-        self._chats = Chats()
+        self._chats = ChatBuilder()
         self._numbers: dict[str, int] = {}
         self._uuids: dict[str, set[str]] = {}
         self._loaded: set[int] = set()

@@ -8,7 +8,7 @@ from typing import ClassVar, Final, TypeVar
 
 from backscroll.archive.archive import Archive, KeptFile, Version
 from backscroll.archive.reading import KeptReading
-from backscroll.conversation.chats import Chats
+from backscroll.conversation.chats import ChatBuilder
 from backscroll.conversation.transcripts import Transcript, TranscriptPlace
 from backscroll.errors import BackscrollError
 from backscroll.files.discovery import HomeFile, look
@@ -254,7 +254,7 @@ def beside_keys(key: SourceKey) -> tuple[SourceKey, SourceKey]:
 
 
 def take_beside(
-    chats: Chats, place: TranscriptPlace, beside: Iterable[Source], before: Transcript | None = None
+    chats: ChatBuilder, place: TranscriptPlace, beside: Iterable[Source], before: Transcript | None = None
 ) -> list[SourceError]:
     """Read the sidecars of a transcript; without them, it has only its own title.
 

@@ -15,7 +15,7 @@ from msgspec import structs
 
 from backscroll.archive.reading import KeptReading
 from backscroll.conversation.chat import Chat
-from backscroll.conversation.chats import Chats
+from backscroll.conversation.chats import ChatBuilder
 from backscroll.conversation.overview import Overview, overview_of
 from backscroll.conversation.rows import LONGEST_TEXT
 from backscroll.errors import BackscrollError
@@ -90,7 +90,7 @@ def share(library: Library, chat: str | StoredChat, hiding: Redactor | None) -> 
     stored = library.find(chat) if isinstance(chat, str) else chat
     if hiding is None:
         return SharedChat(library, stored, library.open(stored).chat, None)
-    chats = Chats(keep=True)
+    chats = ChatBuilder(keep=True)
     for source in _sources(library, stored):
         place = conversation_place(source)
         take_beside(chats, place, library.beside(source))
