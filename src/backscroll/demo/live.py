@@ -43,7 +43,7 @@ class LivePlayer:
 
     @property
     def prompt(self) -> str:
-        """What the session begins with."""
+        """The first prompt of the session."""
         for row in map(_row, self._lines):
             content = (row.get("message") or {}).get("content")
             if row.get("type") == "user" and isinstance(content, str) and not row.get("isMeta"):
@@ -51,11 +51,11 @@ class LivePlayer:
         return ""
 
     def start(self) -> None:
-        """Begin."""
+        """Start playing."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End, wherever it is."""
+        """Stop playing."""
         self._is_over.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -109,7 +109,7 @@ def pauses_of(lines: Sequence[bytes]) -> list[float]:
 
 @contextmanager
 def _said_to_run(home: Path, session: str, folder: str) -> Iterator[None]:
-    """The file by which a running Claude Code says that it has this session open; this process stands for it."""
+    """The file by which a running Claude Code marks this session as open; with the id of this process."""
     path = home / "sessions" / f"{os.getpid()}.json"
     path.parent.mkdir(exist_ok=True)
     fields = {"pid": os.getpid(), "sessionId": session, "cwd": folder, "status": "busy", "kind": "interactive"}

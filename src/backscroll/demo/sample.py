@@ -21,13 +21,13 @@ SESSION: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
-    """What `sample.json` says of the sample. Paths are below its home."""
+    """The contents of `sample.json`. Paths are relative to its home."""
 
     recorded: date
     """The day of its newest session."""
     user: str
     deleted: list[str]
-    """What Claude Code has deleted: only the archive has it."""
+    """Files that Claude Code has deleted: only the archive has them."""
     live: str
     """The session that is played before the user's eyes; until then the home does not have it."""
 

@@ -12,11 +12,11 @@ from backscroll.query.words import split_scripts
 
 WIDTH: Final = 240
 MOST_MATCHES: Final = 120
-"""How many matches are looked at: the first ones of a long text are as good as any."""
+"""How many matches are examined: the first ones of a long text are as good as any."""
 
 
 class Snippet(NamedTuple):
-    """A piece of text on one line. `highlights` are the spans of what was looked for."""
+    """A piece of text on one line. `highlights` are the spans of the matches."""
 
     text: str
     highlights: tuple[tuple[int, int], ...]
@@ -46,7 +46,7 @@ class Highlighter:
         return [(match.start(), match.end(), match.lastindex or 0) for match in islice(matches, MOST_MATCHES)]
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Where the words are."""
+        """The positions of the words."""
         return [(start, end) for start, end, _ in self._matches(text)]
 
     def _matches(self, text: str) -> list[tuple[int, int, int]]:
@@ -62,7 +62,7 @@ class Highlighter:
 
 
 def fold(text: str) -> str:
-    """The text in small letters without accents, character by character, so that places stay where they are."""
+    """The text in lower case without accents, character by character, so that positions stay the same."""
     return text.lower() if text.isascii() else "".join(map(_fold_character, text))
 
 
@@ -73,7 +73,7 @@ def _fold_character(character: str) -> str:
 
 
 def _pattern(part: Word | Phrase) -> str:
-    """What the word looks like in folded text: its parts with anything but letters and digits between them."""
+    """The pattern of a word in folded text: its parts with anything but letters and digits between them."""
     words = [fold(word) for run, _ in split_scripts(part.text) for word in WORDS.findall(run)]
     if not words:
         return ""
@@ -117,7 +117,7 @@ def _to_words(text: str, begin: int, end: int) -> tuple[int, int]:
 
 
 def without_markup(text: str) -> str:
-    """What was said, without the marks of Markdown and the tags that the client puts around commands."""
+    """The text without Markdown marks and the tags that the client puts around commands."""
     return MARKS.sub("", TAGS.sub(" ", text))
 
 

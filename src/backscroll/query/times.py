@@ -82,7 +82,7 @@ def _months(year: int, month: int, count: int, now: datetime) -> Period:
 
 
 def _before(moment: datetime, count: int, unit: tuple[int, timedelta]) -> datetime:
-    """So many units earlier: months by the calendar, where the 31st becomes the last day of a shorter month."""
+    """This many units earlier: months by the calendar, where the 31st becomes the last day of a shorter month."""
     months, length = unit
     if months:
         year, month = divmod(12 * moment.year + moment.month - 1 - count * months, 12)

@@ -20,7 +20,7 @@ class Word:
     start: int = field(default=0, compare=False)
     end: int = field(default=0, compare=False)
     is_required: bool = False
-    """Whether a chat must have it: after `+`, beside `AND`, or in parentheses. Only at the top of a query."""
+    """Whether a chat must have it: after `+`, next to `AND`, or in parentheses. Only at the top level of a query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,21 +60,21 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """What must not be. Never a Not of a Not."""
+    """A negation. Never a Not of a Not."""
 
     part: "Part"
 
 
 @dataclass(frozen=True, slots=True)
 class All:
-    """What must be together. Holds no other All; below the root, two parts at least."""
+    """A conjunction. Contains no other All; below the root, at least two parts."""
 
     parts: "tuple[Part, ...]"
 
 
 @dataclass(frozen=True, slots=True)
 class Either:
-    """What may be, one or more of it. Two parts at least, and no other Either among them."""
+    """A disjunction of at least two parts, none of them an Either."""
 
     parts: "tuple[Part, ...]"
 
@@ -89,7 +89,7 @@ class Query:
     text: str = field(compare=False)
     root: All
     notes: tuple[str, ...] = field(default=(), compare=False)
-    """How the text was read where it could have meant something else, for the user."""
+    """Notes for the user on how ambiguous text was understood."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -117,13 +117,13 @@ def leaves(part: Part, *, negated: bool = False) -> Iterator[Word | Phrase | Reg
 
 
 def all_of(parts: list[Part]) -> Part:
-    """One part that asks for all of these."""
+    """A part that requires all of these."""
     flat = [inner for part in parts for inner in (part.parts if isinstance(part, All) else (part,))]
     return flat[0] if len(flat) == 1 else All(tuple(flat))
 
 
 def either_of(parts: list[Part]) -> Part:
-    """One part that asks for any of these."""
+    """A part that requires any of these."""
     flat = [inner for part in parts for inner in (part.parts if isinstance(part, Either) else (part,))]
     return flat[0] if len(flat) == 1 else Either(tuple(flat))
 
@@ -147,5 +147,5 @@ def plain(part: Part) -> Part:
 
 
 def not_(part: Part) -> Part:
-    """One part that asks for the opposite."""
+    """The negation of a part."""
     return part.part if isinstance(part, Not) else Not(part)

@@ -1,4 +1,4 @@
-"""The value of a field: from what was typed to what is meant."""
+"""Interpret the typed value of a field."""
 
 import re
 from datetime import UTC, datetime
@@ -14,7 +14,7 @@ from backscroll.query.tree import Comparison
 
 
 class InvalidValue(Exception):  # noqa: N818 - it never leaves the package: the parser knows the place, and makes it an error
-    """A value that makes no sense for its field."""
+    """A value that is invalid for its field."""
 
     def __init__(self, problem: str, hint: str) -> None:
         super().__init__(problem)
@@ -30,7 +30,7 @@ class FieldValue(NamedTuple):
 
 
 def meaning(info: FieldInfo, typed: str, now: datetime) -> FieldValue:
-    """What the value means in this field; raises Refused."""
+    """The meaning of the value in this field; raises InvalidValue."""
     if not typed.strip():
         raise InvalidValue(f"{info.name}: has no value", f"write it without a space, as in {info.example}")
     if info.kind == "choice":

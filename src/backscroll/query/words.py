@@ -1,4 +1,4 @@
-"""What a text is found by besides its words: the parts of names, and pairs of characters.
+"""Terms of a text besides its words: the parts of names, and pairs of characters.
 
 The engine cuts text into words at everything that is no letter or digit, so `snake_case`, `dotted.names` and paths
 come apart by themselves. `camelCase` does not, nor do scripts that are written without spaces: their parts are indexed
@@ -176,7 +176,7 @@ LETTERS: Final = (
 )
 HAN_PARTICLES: Final = "的了吗嗎呢吧啊"
 PARTICLE: Final = re.compile(rf"[{HAN_PARTICLES}]|[\u3040-\u309f]{{1,2}}")
-"""What joins words: single Chinese characters, and up to two characters of hiragana."""
+"""Particles: single Chinese characters, and up to two characters of hiragana."""
 LONG_RUN: Final = 4
 # [^\W_]: a letter or digit
 WORD_BEFORE: Final = re.compile(r"[^\W_]+\Z")

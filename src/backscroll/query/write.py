@@ -1,4 +1,4 @@
-"""From a tree back to the text of a query."""
+"""Write a tree as the text of a query."""
 
 import re
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Regular expressions that take time in proportion to the text, whatever it contains."""
+"""Regular expressions that take linear time for any text."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -7,14 +7,14 @@ from typing import Any
 
 @cache
 def compile_pattern(pattern: str) -> Any:  # noqa: ANN401 - re2 has no types
-    """The expression, to be run over bytes."""
+    """Compile an expression for bytes."""
     import re2  # costs 10 ms
 
     return re2.compile(pattern.encode("latin-1"), _options())
 
 
 class AnyOf:
-    """Many expressions, looked for in one pass over a text, without regard to case."""
+    """Many case-insensitive expressions, searched in one pass over a text."""
 
     def __init__(self, groups: Iterable[tuple[str, ...]]) -> None:
         import re2
@@ -30,7 +30,7 @@ class AnyOf:
             self._set.Compile()
 
     def found(self, data: bytes) -> list[int]:
-        """The numbers of the groups that the text has something of, in their order."""
+        """The numbers of the groups that match the text, in order."""
         return sorted(self._set.Match(data) or ()) if not self._empty else []
 
 

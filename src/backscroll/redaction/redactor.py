@@ -1,4 +1,4 @@
-"""Hides secrets in texts and JSON values, and knows which it has hidden.
+"""Mask secrets in texts and JSON values, and record which were masked.
 
 What is hidden is replaced by the name of its rule, and by a number from the second one on: the same secret reads the
 same wherever it stood. Hiding twice is hiding once. The time it takes is in proportion to the text.
@@ -29,7 +29,7 @@ TOO_DEEP: Final = "[nested too deep to be shared]"
 
 
 def usual_rules(*, emails: bool = False) -> tuple[Rule, ...]:
-    """The rules that are always used, and those that are asked for."""
+    """The rules that are always used, and those requested."""
     return tuple(rule for rule in RULES if not rule.optional or (emails and rule.name == "email"))
 
 
@@ -190,7 +190,7 @@ class Redactor:
 
 
 def _find_secrets(rule: Rule, pattern: str, data: bytes) -> Iterator[tuple[int, int]]:
-    """The places of the secrets that a pattern finds, in order."""
+    """The positions of the secrets that a pattern finds, in order."""
     expression = compile_pattern(pattern)
     group = 1 if expression.groups else 0
     at = 0

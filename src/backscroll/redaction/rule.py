@@ -1,4 +1,4 @@
-"""What a rule is."""
+"""The definition of a rule."""
 
 import re
 from collections.abc import Callable
@@ -11,7 +11,7 @@ class Rule(NamedTuple):
     name: str
     """What replaces it."""
     what: str
-    """What it is, for people."""
+    """Its description for people."""
     patterns: tuple[str, ...]
     hints: tuple[str, ...]
     """Patterns without regard to case. Every match contains a match of one of them; a text without any is skipped."""

@@ -51,14 +51,14 @@ from backscroll.redaction.tokens import TOKENS
 __all__ = ["RULES", "VERSION", "Rule"]
 
 VERSION: Final = 2
-"""Raised whenever the rules hide something else than before."""
+"""Incremented whenever the rules change what they mask."""
 
 CHOSEN_HINTS: Final = ("pass", "pwd", "mnemonic", "seed.?phrase")
 DRAWN_HINTS: Final = ("secret", "token", "credential", "key")
 
 
 def _beside(name: str, shortest: int, also: str = "") -> tuple[str, ...]:
-    """The places where a value is beside its name, in any language: the surest first."""
+    """The patterns of a value next to its name, in any language: the most certain first."""
     name = rf"(?i:{name})"
     plain = rf"([^\s\"'`\\,;<>\[\](){{}}\xff{also}]{{{shortest},}})"
     inside = rf"[^\s\"<>\xff]{{{shortest},400}}?"
@@ -202,4 +202,4 @@ RULES: Final[tuple[Rule, ...]] = (
         check=is_mail, optional=True,
     ),
 )  # fmt: skip
-"""In the order in which they are tried: what is surest comes first."""
+"""In the order in which they are tried: the most certain first."""

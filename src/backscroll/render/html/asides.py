@@ -1,4 +1,4 @@
-"""What the client did or noticed, one quiet line each: compactions, hooks, notifications, errors, notes."""
+"""Actions and notes of the client, one line each: compactions, hooks, notifications, errors."""
 
 import re
 from typing import Any, Final, NamedTuple
@@ -16,7 +16,7 @@ from backscroll.render.reports import duration, short
 
 
 class Aside(NamedTuple):
-    """A line, and what is folded below it."""
+    """A line, and its collapsed details."""
 
     line: Html | str
     folded: Html = NOTHING
@@ -25,7 +25,7 @@ class Aside(NamedTuple):
 
 
 def aside_of(message: Message, view: View) -> Aside:
-    """What a message that is neither prompt nor answer says."""
+    """The line for a message that is neither prompt nor answer."""
     record = message.rows[0].record
     kind = message.kind
     if kind is RowKind.INTERRUPTION:
@@ -95,7 +95,7 @@ def _api_error(record: System, view: View) -> Aside:
 
 
 def _error_name(error: Any) -> str:  # noqa: ANN401 - whatever JSON holds
-    """What an error calls itself, wherever in it that stands."""
+    """The name of an error, from anywhere in its text."""
     for _ in range(4):
         if not isinstance(error, dict):
             return error if isinstance(error, str) else ""
@@ -130,7 +130,7 @@ def _hook(message: Message, record: ChainRecord | None, view: View) -> Aside:
 
 
 def _hooks(record: System, view: View) -> Aside:
-    """What ran when an answer was at its end."""
+    """The hooks that ran at the end of an answer."""
     infos, errors = value_of(record.hook_infos), value_of(record.hook_errors)
     commands = [str(info.get("command", "")) for info in _list(infos) if isinstance(info, dict)]
     wrong = [str(error) for error in _list(errors)]
@@ -173,7 +173,7 @@ def _raw_text(record: ChainRecord | None) -> str:
 
 
 def _tagged(text: str, name: str) -> str:
-    """What stands in a tag."""
+    """The text in a tag."""
     begin = text.find(f"<{name}>")
     end = text.find(f"</{name}>", begin)
     return text[begin + len(name) + 2 : end].strip() if 0 <= begin < end else ""
@@ -209,7 +209,7 @@ LOUD: Final = frozenset({
     "model_fallback", "model_refusal_fallback", "agents_killed", "scheduled_task_fire", "permission_retry",
     "away_summary",
 })  # fmt: skip
-"""Notes that say something of the conversation itself."""
+"""Notes about the conversation itself."""
 ENVELOPE: Final = frozenset({
     "uuid", "parentUuid", "logicalParentUuid", "sessionId", "session_id", "timestamp", "type", "version", "cwd",
     "userType", "gitBranch", "isSidechain", "isMeta", "slug", "entrypoint", "level",

@@ -19,11 +19,11 @@ FOOT: Final = 22
 NAMES: Final = 8
 NAMES_ON_A_PHONE: Final = 4
 DENSE: Final = 100
-"""From so many columns on there is no space between them."""
+"""From this many columns on, there is no space between them."""
 
 
 class Series(NamedTuple):
-    """Values under a name, one for each place of the axis; None where there is none."""
+    """Named values, one for each position of the axis; None if missing."""
 
     name: str
     values: Sequence[float | None]
@@ -32,19 +32,19 @@ class Series(NamedTuple):
 
 
 class Bar(NamedTuple):
-    """A row of horizontal bars. Several parts stand behind one another."""
+    """A row of horizontal bars. Several parts follow one another."""
 
     name: str
     parts: Sequence[float]
     told: str
-    """The figure as it reads."""
+    """The formatted value."""
     link: str | None = None
     hint: str = ""
-    """The whole name, where it was shortened."""
+    """The full name, if it was shortened."""
 
 
 class Axis(NamedTuple):
-    """What lies along a chart: names, and of each from when until when it is, for zooming in."""
+    """The horizontal axis: names, and the period of each, for zooming in."""
 
     names: Sequence[str]
     spans: Sequence[tuple[str, str]] = ()
@@ -122,7 +122,7 @@ def lines(axis: Axis, series: Sequence[Series], *, label: str, measure: str, not
 def bars(
     rows: Sequence[Bar], *, label: str, legend: Sequence[str] = (), colours: Sequence[int] = (), note: str = ""
 ) -> Html:
-    """Bars below one another, each with its name and its figure as text."""
+    """A list of bars, each with its name and value as text."""
     if not rows:
         return figure("bars", label, el("p", "No data.", class_="muted"), NOTHING, note=note)
     most = largest([sum(row.parts) for row in rows]) or 1.0
@@ -137,7 +137,7 @@ def bars(
 
 
 def bar(parts: Sequence[float], most: float, colours: Sequence[int] = ()) -> Html:
-    """One bar, as long as it is part of the most there is; what it says stands beside it as text."""
+    """One bar, relative to the largest value; the text next to it states the value."""
     drawn, left = [], 0.0
     for number, part in enumerate(parts):
         width = max(0.0, part) / most if most > 0 else 0.0
@@ -173,7 +173,7 @@ def _columns(axis: Axis, series: Sequence[Series]) -> list[list[float]]:
 
 
 def _column(axis: Axis, place: int, drawn: Sequence[Html], told: str) -> Html:
-    """What stands at one place of the axis, with a field over all of its height that a pointer finds."""
+    """The marks at one position of the axis, with a full-height area for the pointer."""
     span = axis.spans[place] if axis.spans else (None, None)
     field = el("rect", x=percent(place / len(axis.names)), width=percent(1 / len(axis.names)), y=HEAD, height=HEIGHT,
                class_="field")  # fmt: skip
@@ -194,7 +194,7 @@ def _along(
     kind: str, axis: Axis, series: Sequence[Series], drawn: Sequence[Html], marks: Sequence[float],
     values: Sequence[float], label: str, measure: str, note: str,
 ) -> Html:  # fmt: skip
-    """A chart with a scale at its left and names below it."""
+    """A chart with a scale on the left and names below it."""
     if not axis.names:
         return figure(kind, label, el("p", "No data.", class_="muted"), NOTHING, note=note)
     height, top = HEAD + HEIGHT + FOOT, marks[-1]
@@ -242,7 +242,7 @@ def _level(level: Level, top: float, measure: str) -> Html:
 
 
 def _names_below(axis: Axis) -> list[Html]:
-    """The names of some places; every other is only for wide screens."""
+    """The names of some positions; every other one is only for wide screens."""
     count = len(axis.names)
     is_sparse = count <= NAMES
     names = []

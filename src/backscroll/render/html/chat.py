@@ -1,4 +1,4 @@
-"""The page of a chat, and of a sub-agent: all that stands in `<main>`.
+"""The pages of a chat and of a sub-agent: the contents of `<main>`.
 
 It is whole as it is; scripts fill what is not loaded yet, follow what is being written, and bring the keyboard.
 """
@@ -23,7 +23,7 @@ STATES: Final = {
 
 
 def chat_page(shown: ChatPageData) -> Html:
-    """A chat: what it is, its outline, and its messages as far as they are loaded."""
+    """A chat: its head, its outline, and the messages loaded so far."""
     address = _address(shown.overview.id)
     return el(
         "div",
@@ -56,7 +56,7 @@ def chat_page(shown: ChatPageData) -> Html:
 
 
 def agent_page(agent: Agent, messages: Html, shown_title: str, back: str) -> Html:
-    """A sub-agent's conversation. `back` leads to the call that started it, in the chat of that title."""
+    """A sub-agent's conversation. `back` links to the call that started it, in the chat with this title."""
     facts: list[object] = [agent.type, ", ".join(agent.models), when_of(agent.started) if agent.started else None]
     facts.append(plural(len(agent.calls), "tool call") if agent.calls else None)
     tokens = agent.usage
@@ -75,7 +75,7 @@ def agent_page(agent: Agent, messages: Html, shown_title: str, back: str) -> Htm
 
 
 def state_line(state: str, *, is_live: bool) -> Html:
-    """What stands below the last message."""
+    """The line below the last message."""
     state = state if is_live else "idle"
     return el(
         "p",
@@ -93,7 +93,7 @@ def _address(chat: str) -> str:
 
 
 def beside(shown: ChatPageData) -> Html:
-    """What changes beside the messages as a chat goes on, to be put into the page."""
+    """The parts outside the messages that change as a chat continues, to be inserted into the page."""
     return join([chat_facts(shown), _outline(shown, _address(shown.overview.id))])
 
 

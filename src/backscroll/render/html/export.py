@@ -1,4 +1,4 @@
-"""A chat as a file to be given away: one page that needs nothing else, Markdown, or JSON.
+"""Export a chat as a file: a self-contained page, Markdown, or JSON.
 
 The page looks like the viewer's and works from a disk, offline: its style and its script stand in it and are named by
 their checksums in its Content-Security-Policy, so that nothing else can run in it or be loaded by it.
@@ -34,12 +34,12 @@ Format = Literal["html", "md", "json"]
 LEVELS: Final = (("everything", "Everything"), ("normal", "Normal"), ("talk", "Prompts and answers"))
 CHUNK: Final = 50
 MOST_STRIPS: Final = 20
-"""How many branches have their own curves."""
+"""How many branches have their own charts."""
 
 
 @dataclass(frozen=True)
 class Assets:
-    """What a page brings with it."""
+    """The style and script of a page."""
 
     style: str
     script: str
@@ -67,7 +67,7 @@ def exported(
 
 
 def page_of(shared: Shareable, assets: Assets, *, detail: Detail, back: str | None = None) -> Iterator[str]:
-    """The chat as one page. `detail` is the most that is in it; a reader can choose to see less."""
+    """The chat as one page. `detail` limits what is in it; a reader can choose to see less."""
     chat, costs = shared.chat, shared.costs
     messages = {branch.number: _only(shared.messages(branch), detail) for branch in chat.branches}
     segments = segments_of(chat, messages)
@@ -99,7 +99,7 @@ def page_of(shared: Shareable, assets: Assets, *, detail: Detail, back: str | No
 
 
 def _begin(title: str, assets: Assets, style: str, back: str | None) -> Iterator[str]:
-    """Everything before what a page is about, up to the beginning of its `div.chat`."""
+    """Everything before the contents of a page, up to the start of its `div.chat`."""
     yield from page_head(title, assets, style)
     way = el("nav", el("a", "All chats", href=back)) if back else NOTHING
     theme = el("button", "◐", type="button", class_="quiet", id="theme", aria_label="Switch theme", hidden=True)
@@ -112,7 +112,7 @@ def _begin(title: str, assets: Assets, style: str, back: str | None) -> Iterator
 
 
 def page_head(title: str, assets: Assets, style: str = "") -> Iterator[str]:
-    """The head of a page that may load and run nothing but what stands in it."""
+    """The head of a page that may only load and run what is in it."""
     styles = [sheet for sheet in (assets.style, style) if sheet]
     policy = (
         f"default-src 'none'; style-src {' '.join(map(checksum, styles))}; script-src {checksum(assets.script)}; "
@@ -134,7 +134,7 @@ def page_head(title: str, assets: Assets, style: str = "") -> Iterator[str]:
 
 
 def checksum(content: str) -> str:
-    """How a policy names a style or script that stands in the page."""
+    """The hash of an inline style or script, as written in the policy."""
     return f"'sha256-{base64.b64encode(sha256(content.encode()).digest()).decode()}'"
 
 
@@ -149,7 +149,7 @@ def branch_style(branches: Sequence[Branch]) -> str:
 
 
 def footer(*, is_redacted: bool) -> Html:
-    """What a reader should know of the file."""
+    """The facts about the file, for its reader."""
     told = "Recognised secrets are masked." if is_redacted else "Secrets are not masked."
     return el("footer", el("p", f"Exported by backscroll. {told}"), class_="export-foot muted")
 
@@ -251,7 +251,7 @@ def _segment(segment: Segment, view: View, chat: Chat) -> Iterator[str]:
 
 
 def _lost_agents(agents: Sequence[Agent], inline: "Inline") -> Iterator[str]:
-    """What agents said whose call is not known."""
+    """The messages of agents whose call is unknown."""
     if not agents:
         return
     yield '<section class="lost-agents" data-detail="normal"><h2>Other agents</h2>'
@@ -264,20 +264,20 @@ def _lost_agents(agents: Sequence[Agent], inline: "Inline") -> Iterator[str]:
 
 
 class FileLinks:
-    """In a file there is nowhere to go but to its own messages; pictures stand in it."""
+    """Links of a file: only to its own messages; images are embedded."""
 
     def __init__(self, chat: Chat) -> None:
         self._records: dict[str, Record | None] = {uuid: node.row.record for uuid, node in chat.tree.nodes.items()}
         self._records |= {row.uuid: row.record for agent in chat.agents for row in agent.rows}
         self._last: tuple[str, list[Image]] | None = None
-        """The pictures of the row that was asked for last: a row may have thousands."""
+        """The images of the last requested row: a row may have thousands."""
 
     def message(self, message: str) -> str:
         """A message of this file."""
         return f"#m-{message}"
 
     def picture(self, row: str, number: int) -> str | None:
-        """The picture itself, if it is one."""
+        """The image as a data URL, if it is valid."""
         if self._last is None or self._last[0] != row:
             self._last = (row, pictures_of(self._records.get(row)))
         found = self._last[1]
@@ -291,13 +291,13 @@ class FileLinks:
         return f"data:{kind};base64,{base64.b64encode(content).decode()}" if kind else None
 
     def agent(self, agent: str) -> None:
-        """There is no page of its own."""
+        """None: an agent has no separate page."""
 
     agent_messages = raw = whole = file = agent
 
 
 class Inline(Mapping[str, Html]):
-    """What agents said, made when it is asked for; each only once, so that no message is there twice."""
+    """The messages of agents, rendered on demand; each only once, so that no message is repeated."""
 
     def __init__(self, shared: Shareable, agents: Mapping[str, Agent]) -> None:
         self.view: View | None = None
@@ -319,7 +319,7 @@ class Inline(Mapping[str, Html]):
 
 
 def _only(messages: Iterable[Message], detail: Detail) -> list[Message]:
-    """What there is to be seen at this level of detail."""
+    """The messages visible at this detail level."""
     if detail == "everything":
         return list(messages)
     if detail == "normal":

@@ -1,4 +1,4 @@
-"""A chat to be given away as Markdown or JSON, piece by piece."""
+"""Export a chat as Markdown or JSON, piece by piece."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,15 +19,15 @@ from backscroll.render.terminal import clean_line, moment
 
 
 class Shareable(Readable, Protocol):
-    """A chat that was opened to be given away."""
+    """A chat that was opened for sharing."""
 
     @property
     def overview(self) -> Overview:
-        """What one knows of it without reading it."""
+        """Its stored summary."""
 
     @property
     def costs(self) -> Mapping[str, int | None]:
-        """What its answers cost, by message id, in nanodollars."""
+        """The costs of its answers in nanodollars, by message id."""
 
     @property
     def is_archived(self) -> bool:
@@ -39,15 +39,15 @@ class Shareable(Readable, Protocol):
 
     @property
     def tags(self) -> Sequence[str]:
-        """The user's own words for it."""
+        """The user's tags."""
 
     @property
     def clock(self) -> Clock:
-        """What measures how long the colours of code take."""
+        """Measures how long highlighting takes."""
 
     @property
     def is_redacted(self) -> bool:
-        """Whether its secrets were hidden."""
+        """Whether its secrets are masked."""
 
 
 def markdown_document(
@@ -108,9 +108,9 @@ def _listed(items: Iterable[object]) -> Iterator[str]:
 
 
 def _indented(value: object, spaces: int) -> str:
-    """A value as JSON. What tools were asked is not decoded for it: small numbers take many times their bytes.
+    """A value as indented JSON. Tool inputs are not decoded: small numbers would take many times their bytes.
 
-    Past some length it stands on one line, for the spaces before its parts would be most of the file.
+    Long values are written on one line, because indentation would be most of the file.
     """
     try:
         data = msgspec.json.encode(value)

@@ -1,4 +1,4 @@
-"""What every chart has around its drawing: a name, a legend, and the same figures as a table.
+"""The frame of every chart: a caption, a legend, and the same values as a table.
 
 Charts are drawn with the classes of `stats.css`, which gives them their colours; no colour says anything alone.
 """
@@ -9,7 +9,7 @@ from typing import Final
 from backscroll.render.html.element import NOTHING, Html, el
 
 SERIES: Final = 9
-"""How many series can be told apart by their colours."""
+"""How many series can be distinguished by colour."""
 BEFORE: Final = -1
 FIGURES: Final = "Show as table"
 
@@ -40,7 +40,7 @@ def figure(
 
 
 def legend_of(names: Sequence[str], colours: Sequence[int] = ()) -> Html:
-    """The names of the series, each with its colour, in the order in which they are drawn."""
+    """The names of the series with their colours, in drawing order."""
     items = [
         el("li", el("span", class_=f"swatch {series_class(colours[number] if colours else number)}",
                     aria_hidden="true"), el("span", name), data_series=number)

@@ -20,7 +20,7 @@ SIDE: Final = 34
 WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 DAY: Final = timedelta(days=1)
 LATEST: Final = date(9000, 1, 1)
-"""What is later was written by a clock that is out of order."""
+"""Later dates come from a wrong clock."""
 
 
 def heatmap(
@@ -77,7 +77,7 @@ def _pieces(first: date, last: date) -> list[list[date]]:
 
 
 def hours(rows: Sequence[tuple[str, Sequence[int]]], *, label: str, unit: str = "", note: str = "") -> Html:
-    """Weekdays below one another and their 24 hours side by side."""
+    """A row for each weekday, a column for each hour."""
     most = max((count for _, counts in rows for count in counts), default=0)
     width, height = SIDE + 24 * (CELL + GAP), TOP + len(rows) * (CELL + GAP)
     drawn: list[Html] = [
@@ -105,7 +105,7 @@ def hours(rows: Sequence[tuple[str, Sequence[int]]], *, label: str, unit: str = 
 
 
 def scale(most: int) -> Html:
-    """What the shades stand for."""
+    """The legend of the shades."""
     bounds = sorted({-(-most * level // LEVELS) for level in range(1, LEVELS + 1)} - {0})
     steps = [(0, "0"), *((level_of(bound, most), f"to {bound:,}") for bound in bounds)]
     items = [
@@ -116,7 +116,7 @@ def scale(most: int) -> Html:
 
 
 def level_of(count: int, most: int) -> int:
-    """How dark: 0 for nothing, up to 4."""
+    """The shade: 0 for nothing, up to 4."""
     return 0 if count <= 0 else min(LEVELS, 1 + (LEVELS * (count - 1)) // max(1, most))
 
 

@@ -208,7 +208,7 @@ def _tools(message: Message, view: View) -> Html:
 
 
 def _fork(fork: Fork) -> Html:
-    """The ways from here, one beside the other."""
+    """The branches from here, side by side."""
     ways = fork.ways
     here = min(max(fork.here, 0), len(ways) - 1)
 
@@ -243,7 +243,7 @@ def _fork(fork: Fork) -> Html:
 
 
 def _instead(ways: Sequence[tuple[int, str, str]], here: int) -> str:
-    """The other branch from here, where there is one."""
+    """The other branch from here, if there is one."""
     if len(ways) != 2:
         return ""
     branch, _, text = ways[1 - here]
@@ -251,7 +251,7 @@ def _instead(ways: Sequence[tuple[int, str, str]], here: int) -> str:
 
 
 def _compare(fork: Fork, here: int) -> Html:
-    """A link to this branch beside the one before it."""
+    """A link that compares this branch with the one before it."""
     other = fork.ways[here - 1 if here else 1][0]
     if fork.compare is None or other == fork.ways[here][0]:
         return NOTHING
@@ -281,7 +281,7 @@ def _model_title(message: Message, before: PreviousMessage) -> str:
 UNSEEN: Final = frozenset(
     {RowKind.HOOK, RowKind.META, RowKind.NOTE, RowKind.ATTACHMENT, RowKind.PROGRESS, RowKind.UNKNOWN}
 )
-"""What stands between two answers without parting them."""
+"""Kinds between two answers that do not separate them."""
 MOST_WAYS: Final = 50
 LONGEST_WAY: Final = 50
 MOST_TYPED_LINES: Final = 40

@@ -1,4 +1,4 @@
-"""What stands beside a chat: its prompts, what they cost and went wrong, how full the context was, and its tree."""
+"""The sidebar of a chat: its prompts with costs and errors, the size of the context, and its tree."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TypeVar
@@ -16,34 +16,34 @@ T = TypeVar("T")
 LONGEST: Final = 110
 DEEPEST: Final = 6
 MOST_BARS: Final = 150
-"""More would be thinner than a line."""
+"""More bars would be thinner than a line."""
 WIDTH: Final = 300
 BARS_HEIGHT: Final = 40
 CURVE_HEIGHT: Final = 56
 MARK: Final = 4
 WINDOWS: Final = (200_000, 1_000_000)
-"""The sizes that a context can have; nothing in a transcript says which one it was."""
+"""The possible sizes of a context window; transcripts do not say which one was used."""
 
 
 def money(nanodollars: int | None) -> str:
-    """What something cost, as people write it; nothing where no price is known."""
+    """An amount in dollars; empty if no price is known."""
     return dollars(round(nanodollars / 1000)) if nanodollars is not None else ""
 
 
 def first_words(text: str, longest: int = LONGEST) -> str:
-    """How a text begins, on one line."""
+    """The beginning of a text, on one line."""
     line = clean_line(text[: 4 * longest])
     return line if len(line) <= longest else line[: longest - 1] + "…"
 
 
 def outline_list(items: Iterable[OutlineItem], address: str, filled: Iterable[int] = ()) -> Html:
-    """The prompts and compactions, each a link. `address` leads to the page, as seen from it."""
+    """The prompts and compactions as links. `address` is the relative address of the page."""
     here = set(filled)
     return el("ol", [_line(item, address, is_here=item.chunk in here) for item in items], class_="outline")
 
 
 def _line(item: OutlineItem, address: str, *, is_here: bool) -> Html:
-    """Written out by hand: a long chat has thousands of them, and half the time of its page would go into these."""
+    """Without `el`: a long chat has thousands of lines, and they would take half of the time for its page."""
     told = [money(item.cost) if item.cost else "", plural(item.calls, "call") if item.calls else ""]
     facts = "".join(f"<span>{text(word)}</span>" for word in told if word)
     if item.errors:
@@ -62,7 +62,7 @@ def _name(item: OutlineItem, longest: int = LONGEST) -> str:
 
 
 def minimap(items: Sequence[OutlineItem]) -> Html:
-    """A bar for each turn, as high as it cost; errors are marked below it, compactions divide."""
+    """A bar for each turn, as high as its cost, with marks for errors and dividers for compactions."""
     turns = [item for item in items if item.kind != "compaction"]
     if len(items) < 2:
         return NOTHING
@@ -154,7 +154,7 @@ def _bar_title(group: Sequence[OutlineItem], errors: int) -> str:
 
 
 def _groups(items: Sequence[OutlineItem]) -> list[Sequence[OutlineItem]]:
-    """The items one by one, or several together where they are too many to be told apart."""
+    """The items one by one, or grouped if there are too many to distinguish."""
     size = -(-len(items) // MOST_BARS)
     return [items[start : start + size] for start in range(0, len(items), size)]
 
@@ -162,7 +162,7 @@ def _groups(items: Sequence[OutlineItem]) -> list[Sequence[OutlineItem]]:
 def tree(
     sessions: Sequence[str], branches: Sequence[Branch], agents: Sequence[Agent], here: int, address: str, links: Links
 ) -> Html:
-    """Everything that a chat is made of. `address` leads to the page, to which the branch is added."""
+    """The branches and agents of a chat. The branch is added to `address`."""
     shown = [agent for agent in agents if not agent.is_stub and not agent.is_side_copy]
     counts = [plural(len(sessions), "session")] if len(sessions) > 1 else []
     counts += [f"{len(branches)} branches"] if len(branches) > 1 else []
@@ -230,7 +230,7 @@ def _nested(
     line: Callable[[T], Html],
     depth: int = 0,
 ) -> Html:
-    """A list of lists. Where they go too deep they stand below one another: a page has only so much width."""
+    """A nested list. Very deep levels are flattened, because the width of a page is limited."""
     own = below.get(parent, ())
     if not own:
         return NOTHING

@@ -14,9 +14,9 @@ from backscroll.render.tables import is_numeric
 from backscroll.render.terminal import clean_line
 
 Linker = Callable[[str, Mapping[str, Any]], str | None]
-"""Where a cell leads: its column, and its row."""
+"""Returns the link of a cell, from its column and row."""
 SHORT: Final = 8
-"""How much of an id is enough for people."""
+"""How many characters of an id are shown."""
 LONGEST: Final = 110
 MOST_OF_A_TITLE: Final = 1_000
 IDS: Final = frozenset({"chat", "message", "session", "agent", "example_chat", "example_message"})
@@ -154,8 +154,8 @@ def _scrolling(head: Html, body: Html, caption: str) -> Html:
 
 
 LONG: Final = frozenset({"title", "signature", "example", "prompt", "sequence", "models"})
-"""Columns whose texts may take several lines, but not many."""
+"""Columns whose texts may take a few lines."""
 NAMES: Final = frozenset({"tool", "model", "mcp-server", "git-branch"})
-"""Columns with names that are seldom long, but can be."""
+"""Columns with names that are rarely long."""
 MOMENTS: Final = frozenset({"first", "last", "time"})
 MOMENT: Final = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)")
