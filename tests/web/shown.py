@@ -1,4 +1,4 @@
-"""Pages as a browser gets them: what stands on them, where their links lead, and whether they are well made."""
+"""Pages as a browser gets them: their text, their links, and whether their markup is valid."""
 
 import asyncio
 from collections.abc import MutableMapping

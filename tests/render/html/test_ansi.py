@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.render.html.ansi import LONGEST, terminal_html
-from tests.render.html.looked import assert_harmless, look
+from tests.render.html.markup_parser import assert_harmless, look
 
 
 def shown(text: str) -> str:

@@ -15,7 +15,7 @@ from backscroll.render.html.element import Html, el
 from backscroll.render.html.outline import MOST_BARS, gauge, minimap, outline_list
 from backscroll.render.html.page_data import ChatPageData, MessageChunk, OutlineItem
 from tests.conversation.support import one_chat
-from tests.render.html.drawn import Addresses, Element, page
+from tests.render.html.page_support import Addresses, Element, page
 
 TALK = """
 a <- - user: fix the parser

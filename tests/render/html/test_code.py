@@ -16,7 +16,7 @@ from backscroll.render.html.code import (
     normalize_text,
     parse_language,
 )
-from tests.render.html.looked import assert_harmless, look
+from tests.render.html.markup_parser import assert_harmless, look
 
 
 def test_every_language_has_its_lexer() -> None:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from backscroll.render.html.code import normalize_text
 from backscroll.render.html.diffs import MOST_ROWS, DiffHunk, diff, diff_hunks, diff_texts, differing_spans, split_lines
-from tests.render.html.looked import assert_harmless, look
+from tests.render.html.markup_parser import assert_harmless, look
 
 LINES = st.lists(st.sampled_from(["", "a", "b", "c d", "c e", "<x>", "    return 1"]), max_size=30).map("\n".join)
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.render.html.element import NOTHING, Html, el, join, text, trusted
-from tests.render.html.looked import look
+from tests.render.html.markup_parser import look
 
 
 @given(st.text(st.characters(codec=None)))

@@ -18,7 +18,7 @@ from backscroll.records.decode import decode_all
 from backscroll.records.record import Record
 from backscroll.render.html.messages import message_html, messages_html
 from backscroll.render.html.page_data import Fork, View
-from tests.render.html.drawn import BAD, Addresses, Element, Nowhere, check, messages, page, shown
+from tests.render.html.page_support import BAD, Addresses, Element, Nowhere, check, messages, page, shown
 from tests.support.drawings import draw
 from tests.support.samples import TRY_ALL, some
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.render.html.prose import DEEPEST, LONGEST, LONGEST_LINK, prose, safe_link
-from tests.render.html.looked import assert_harmless, look
+from tests.render.html.markup_parser import assert_harmless, look
 
 HOSTILE = [
     "<script>alert(1)</script>",

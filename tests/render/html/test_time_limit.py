@@ -22,7 +22,7 @@ from backscroll.render.html.code import (
 )
 from backscroll.render.html.prose import prose
 from backscroll.render.html.time_limit import LONGEST_BLOCK, LONGEST_PAGE, Clock, timed
-from tests.render.html.looked import look
+from tests.render.html.markup_parser import look
 from tests.support.cases import for_each
 
 SOURCE: Final = "return 1\n" * 300

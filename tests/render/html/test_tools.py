@@ -10,7 +10,7 @@ from backscroll.render.html.element import trusted
 from backscroll.render.html.messages import call_html
 from backscroll.render.html.page_data import View
 from backscroll.render.html.tools import VIEWS
-from tests.render.html.drawn import BAD, Addresses, Element, Nowhere, check, messages, page, shown, tool
+from tests.render.html.page_support import BAD, Addresses, Element, Nowhere, check, messages, page, shown, tool
 from tests.support.cases import for_each
 from tests.support.drawings import draw
 

@@ -1,4 +1,4 @@
-"""The demo's folder: what is in it, and that it is removed."""
+"""The demo's folder: its contents, and its removal."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Which session asks, and where it is."""
+"""The session that asks, and its project."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A chat that is read piece by piece is the chat that is read as a whole, and stays so while it grows."""
+"""A chat read in pieces equals the chat read as a whole, and stays so while it grows."""
 
 import threading
 from collections.abc import Iterator, Mapping

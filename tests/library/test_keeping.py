@@ -1,4 +1,4 @@
-"""Keeping, proving and forgetting, as a library does it."""
+"""Keeping, verifying and forgetting, through a library."""
 
 import errno
 import os
