@@ -245,3 +245,27 @@ def test_an_error_leads_to_where_it_happened(tmp_path: Path) -> None:
     viewer = Viewer(shelf)
     (link, *_) = viewer.get("/stats/errors").hrefs(f"/chats/{session_uuid('S1')}?at=")
     assert viewer.ask("GET", link.partition("#")[0]).status in (200, 302)
+
+
+def test_a_number_of_errors_leads_to_exactly_those_calls(tmp_path: Path) -> None:
+    drawing = "a <- - user: begin\n"
+    for number in range(4):
+        parent = "a" if not number else f"r{number - 1}"
+        drawing += f'c{number} <- {parent} call(m{number}) t{number} Edit {{"file_path": "/x.py"}}\n'
+        drawing += f"r{number} <- c{number} {'error' if number < 3 else 'result'} t{number}: no such file\n"
+    shelf = Shelf(tmp_path).write(session_file("S1", drawing))
+    shelf.update()
+    viewer = Viewer(shelf)
+    for page in ("/stats/errors", "/stats/tools", "/stats?since=all"):
+        links = viewer.get(page).hrefs("/stats/failures?tool=Edit")
+        assert links, page
+        shown = viewer.get(links[0])
+        check(shown)
+        assert len(shown.hrefs(f"/chats/{session_uuid('S1')}?at=")) == 3, page  # each to its passage
+    assert "3 failed calls" in viewer.get("/stats?since=all").text
+
+
+def test_weeks_are_named_by_their_days(viewer: Viewer) -> None:
+    page = viewer.get("/stats/usage?by=week")
+    assert re.search(r"[A-Z][a-z]{2} \d+ – ([A-Z][a-z]{2} )?\d+, \d{4}", page.text)
+    assert not re.search(r"\d{4}-W\d\d", page.text)

@@ -12,7 +12,20 @@ from backscroll.web.api.errors import HANDLERS
 from backscroll.web.api.routes import ROUTES as API
 from backscroll.web.assets import KnownFiles
 from backscroll.web.live_updates import LiveUpdates
-from backscroll.web.pages import chat, chats, compare, export, home, palette, projects, search, settings, spend, stats
+from backscroll.web.pages import (
+    chat,
+    chats,
+    compare,
+    export,
+    home,
+    palette,
+    projects,
+    search,
+    settings,
+    spend,
+    stats,
+    stats_front,
+)
 from backscroll.web.pages import files as file_pages
 from backscroll.web.refusals import refuse
 from backscroll.web.requests import page
@@ -53,7 +66,7 @@ ROUTES: list[BaseRoute] = [
     Route("/projects", page(projects.show)),
     Route("/spend", page(spend.show)),
     Route("/spend/budget", page(spend.set_budget), methods=["POST"]),
-    Route("/stats", page(stats.show)),
+    Route("/stats", page(stats_front.show)),
     Route("/stats/{report}", page(stats.report)),
     Route("/files", page(file_pages.show)),
     Route("/settings", page(settings.show)),

@@ -1,29 +1,33 @@
 """The statistics: an overview, and a page for every report."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from datetime import UTC
+from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any, Final
+from urllib.parse import urlencode
 
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from backscroll.errors import NothingFound, UsageError
+from backscroll.errors import BackscrollError, NothingFound, UsageError
 from backscroll.library.analytics.overview import overview
 from backscroll.library.analytics.prompts import count_prompts
 from backscroll.library.analytics.reports import Report
+from backscroll.library.analytics.reports import ReportRequest as About
+from backscroll.library.library import Library
 from backscroll.render.html.charts import Bar, bars
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.reports import compared_table, notes_list, report_table
 from backscroll.render.reports import dollars, duration, short
 from backscroll.render.tables import csv_lines, plain_value
 from backscroll.render.terminal import plural
-from backscroll.web.layout import document
-from backscroll.web.pages.stats_charts import charts_of, prompt_charts, usage_chart
+from backscroll.web.layout import document, error_html, page_frame
+from backscroll.web.pages.stats_charts import RESULTS, charts_of, prompt_charts, usage_chart
 from backscroll.web.pages.stats_form import address, carried, ranges, report_form, tabs
 from backscroll.web.pages.stats_links import cut_name, link_of, short_path
 from backscroll.web.pages.stats_reports import KINDS, ReportPage, about_of
 from backscroll.web.requests import PageRequest
+from backscroll.web.state import ViewerState
 
 FORMATS: Final = ("", "csv", "json")
 ERROR_COLUMNS: Final = ("count", "chats", "last", "solved_share", "tool", "signature", "example")
@@ -31,27 +35,49 @@ EXPLAINED: Final = 500
 """How many answers a page lists; the download has all of them."""
 
 
-def show(request: PageRequest) -> Html:
-    """The overview."""
+def overview_page(request: PageRequest) -> Response:
+    """The overview. Its head is sent first: there is something to see while the rest is counted."""
     about, now = about_of(request, with_query=False)
-    said = count_prompts(request.library, about)
-    found = overview(request.library, about, now.astimezone(UTC), said, has_deletion=False)
-    main = join([
-        _head(request, "Stats", "Notes below each report say what was counted and what was left out.", ""),
-        _cards(request, found),
-        usage_chart(request.library, about, "model", "cost", ""),
+    head = _head(request, "Overview", "Notes below each report say what was counted and what was left out.", "overview")
+    common = carried(request)
+    return StreamingResponse(_overview_pieces(request.state, about, now, head, common), media_type="text/html")
+
+
+def _overview_pieces(
+    state: ViewerState, about: About, now: datetime, head: Html, common: Mapping[str, str]
+) -> Iterator[str]:
+    begin, end = page_frame("Stats", here="/stats", styles=("stats.css",), scripts=("stats.js",))
+    yield begin
+    yield head
+    yield el("div", [el("span") for _ in range(6)], class_="skeleton-lines while-counting", aria_hidden="true")
+    try:
+        with state.library() as library:
+            shown = _overview(library, about, now, common)
+    except BackscrollError as error:  # too late for another status
+        shown = error_html(error)
+    yield shown
+    yield end
+
+
+def _overview(library: Library, about: About, now: datetime, common: Mapping[str, str]) -> Html:
+    said = count_prompts(library, about)
+    found = overview(library, about, now.astimezone(UTC), said, has_deletion=False)
+    return join([
+        _cards(common, found),
+        usage_chart(library, about, "model", "cost", ""),
         prompt_charts(said.times, about, now.date()),
         el("div", _most(found, "projects", "project", "Cost by project"),
            _most(found, "models", "model", "Cost by model"), _tools(found), class_="side-by-side"),
         el("h2", "What was counted"),
         notes_list(found["notes"]),
     ])  # fmt: skip
-    return _page("Stats", main)
 
 
 def report(request: PageRequest) -> Html | Response:
     """One report, as a page or as a file."""
     name = request.path("report")
+    if name == "overview":
+        return overview_page(request)
     kind = KINDS.get(name)
     if kind is None:
         raise NothingFound(f"unknown report {name}", f"use one of {', '.join(KINDS)}")
@@ -70,7 +96,7 @@ def report(request: PageRequest) -> Html | Response:
         report_form(request, name, kind, chosen),
         _facts(name, answer),
         charts_of(name, request.library, about, chosen, answer),
-        _table(kind, chosen, answer, shown),
+        _table(kind, chosen, answer, shown, carried(request)),
         _more(request, name, len(answer.rows) - len(shown)),
         _explanation(answer.explanation),
         el("section", el("h2", "What was counted"), notes_list(answer.notes)) if answer.notes else NOTHING,
@@ -92,7 +118,7 @@ def _head(request: PageRequest, title: str, about: str, name: str) -> Html:
     ])  # fmt: skip
 
 
-def _cards(request: PageRequest, found: Mapping[str, Any]) -> Html:
+def _cards(common: Mapping[str, str], found: Mapping[str, Any]) -> Html:
     said, used = found["activity"], found["usage"]
     tokens = sum(value for name, value in used.items() if name.endswith("_tokens"))
     streak = said["longest_streak"]["days"]
@@ -109,7 +135,6 @@ def _cards(request: PageRequest, found: Mapping[str, Any]) -> Html:
         ),
         ("Tool calls", f"{found['calls']:,}", "by result", "tools"),
     )
-    common = carried(request)
     cards = [
         el("a", el("span", name, class_="muted"), el("strong", value), el("span", more, class_="muted"),
            href=address(to, {**common, "show": "tokens"} if name == "Tokens" else common), class_="card fact")
@@ -132,7 +157,7 @@ def _tools(found: Mapping[str, Any]) -> Html:
         Bar(row["tool"], [row["calls"] - row["failed"], row["failed"]], f"{row['calls']:,}", link_of("tool", row))
         for row in found["tools"]
     ]
-    return bars(rows, label="Tool calls", legend=("Succeeded", "Failed"))
+    return bars(rows, label="Tool calls", legend=("Succeeded", "Failed"), colours=RESULTS[:2])
 
 
 def _facts(name: str, answer: Report) -> Html:
@@ -163,7 +188,9 @@ def _facts(name: str, answer: Report) -> Html:
     return el("dl", [el("div", el("dt", term), el("dd", text)) for term, text in told], class_="told")
 
 
-def _table(kind: ReportPage, chosen: Mapping[str, Any], answer: Report, rows: list[tuple[Any, ...]]) -> Html:
+def _table(
+    kind: ReportPage, chosen: Mapping[str, Any], answer: Report, rows: list[tuple[Any, ...]], common: Mapping[str, str]
+) -> Html:
     if "a" in chosen and "b" in chosen:
         if not rows:
             return el("p", "Enter two periods or two queries to compare.", class_="muted")
@@ -173,9 +200,13 @@ def _table(kind: ReportPage, chosen: Mapping[str, Any], answer: Report, rows: li
     columns = _people_columns(kind, answer)
     places = [answer.columns.index(name) for name in columns]
     kept = [tuple(row[place] for place in places) for row in rows]
-    return report_table(
-        columns, kept, caption=kind.title, bar=answer.bar, link=link_of, more=_rows_by_name(answer, rows)
-    )
+
+    def link(column: str, row: Mapping[str, Any]) -> str | None:
+        found = link_of(column, row)
+        is_report = found is not None and found.startswith("/stats/") and common
+        return f"{found}&{urlencode(common)}" if is_report else found  # about the same time
+
+    return report_table(columns, kept, caption=kind.title, bar=answer.bar, link=link, more=_named(answer, rows))
 
 
 def _people_columns(kind: ReportPage, answer: Report) -> list[str]:
@@ -186,6 +217,10 @@ def _people_columns(kind: ReportPage, answer: Report) -> list[str]:
         return [name for name in columns if name not in gone]
     if kind is KINDS["errors"]:
         return [name for name in ERROR_COLUMNS if name in columns]
+    if kind is KINDS["failures"]:
+        return ["time", "tool", "title", "example"]
+    if kind is KINDS["interruptions"]:
+        return ["time", "title", "prompt"]
     if kind is KINDS["sequences"] and "signature" in columns:
         return ["count", "tool", "first", "chat", "message", "signature"]
     for name, place in (("title", 1), ("prompt", 2)):
@@ -195,7 +230,7 @@ def _people_columns(kind: ReportPage, answer: Report) -> list[str]:
     return columns
 
 
-def _rows_by_name(answer: Report, rows: list[tuple[Any, ...]]) -> list[dict[str, Any]]:
+def _named(answer: Report, rows: list[tuple[Any, ...]]) -> list[dict[str, Any]]:
     return [dict(zip(answer.columns, row, strict=True)) for row in rows]
 
 

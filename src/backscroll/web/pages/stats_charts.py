@@ -152,7 +152,7 @@ def _errors(library: Library, about: About, chosen: Mapping[str, Any], report: R
     rows = [
         Bar(cut_name(f"{row['tool']}: {row['signature']}"), [round(row["count"] * (row["solved_share"] or 0)),
             row["count"] - round(row["count"] * (row["solved_share"] or 0))], f"{row['count']:,}",
-            link_of("signature", row))
+            link_of("count", row))
         for row in report.as_dicts()[:SHOWN]
     ]  # fmt: skip
     return [

@@ -5,7 +5,7 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from backscroll.render.html.element import NOTHING, Html, el
-from backscroll.web.pages.stats_reports import KINDS, ReportOption, ReportPage
+from backscroll.web.pages.stats_reports import GROUPS, KINDS, ReportOption, ReportPage
 from backscroll.web.requests import PageRequest
 
 COMMON: Final = ("q", "since", "until", "zone")
@@ -28,13 +28,23 @@ def carried(request: PageRequest, *, every: bool = False) -> dict[str, str]:
 
 
 def tabs(request: PageRequest, here: str) -> Html:
-    """Tabs to all reports, with the same filters."""
+    """Tabs: the front page, the overview, and all reports in a menu, with the same filters."""
     common = carried(request)
-    links = [
-        el("a", title, href=address(name, common), aria_current="page" if name == here else None)
-        for name, title in (("", "Overview"), *((name, kind.title) for name, kind in KINDS.items()))
+
+    def link(name: str, title: str) -> Html:
+        given = {key: value for key, value in common.items() if name or key in ("since", "until", "zone")}
+        return el("a", title, href=address(name, given), aria_current="page" if name == here else None)
+
+    groups = [
+        el("div", el("h2", group), el("ul", [el("li", link(name, KINDS[name].title)) for name in names]))
+        for group, names in GROUPS.items()
     ]
-    return el("nav", links, class_="tabs", aria_label="Reports")
+    is_report = here in KINDS
+    shown = f"Report: {KINDS[here].title}" if is_report else "Reports"
+    menu = el(
+        "details", el("summary", shown, class_="here" if is_report else None), el("div", groups, class_="report-menu")
+    )
+    return el("nav", link("", "Attention"), link("overview", "Overview"), menu, class_="tabs", aria_label="Reports")
 
 
 def ranges(request: PageRequest, here: str) -> Html:

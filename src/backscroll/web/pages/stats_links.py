@@ -29,8 +29,11 @@ def link_of(column: str, row: Mapping[str, Any]) -> str | None:
         return chats_address(field_text(FIELDS[column], text))
     if column in IN_CHATS:
         chat, message = (row.get(name) for name in IN_CHATS[column])
-        chat = chat if chat not in NAMELESS else row.get("chat")
+        if chat in NAMELESS:
+            chat, message = row.get("chat"), message or (row.get("message") if column == "example" else None)
         return chat_address(str(chat), str(message) if message else None) if chat not in NAMELESS else None
+    if column in FAILURES and value and (row.get("tool") not in NAMELESS):
+        return _failures_address(column, row)
     if column == "file":
         return file_address(text)
     if column == "tool":
@@ -41,6 +44,16 @@ def link_of(column: str, row: Mapping[str, Any]) -> str | None:
         since, end = bounds_of(column, text)
         return chats_address(f"after:{since} before:{end}")
     return None
+
+
+def _failures_address(column: str, row: Mapping[str, Any]) -> str:
+    """The failed calls that a number counts."""
+    asked = {"tool": str(row["tool"])}
+    if row.get("signature"):
+        asked["signature"] = str(row["signature"])
+    if column == "denied":
+        asked["state"] = "denied"
+    return "/stats/failures?" + urlencode({name: text.encode("utf-8", "replace") for name, text in asked.items()})
 
 
 def file_address(path: str, **more: str) -> str:
@@ -82,13 +95,15 @@ def cut_name(name: str) -> str:
     return line if len(line) <= LONGEST_NAME else line[: LONGEST_NAME - 1] + "…"
 
 
+FAILURES: Final = frozenset({"errors", "denied", "count", "signature"})
+"""Numbers of failed calls, and what they have in common: they lead to the calls."""
 IN_CHATS: Final = {
     "chat": ("chat", ""),
     "title": ("chat", ""),
+    "prompt": ("chat", "message"),
     "message": ("chat", "message"),
     "example_chat": ("example_chat", "example_message"),
     "example_message": ("example_chat", "example_message"),
     "example": ("example_chat", "example_message"),
-    "signature": ("example_chat", "example_message"),
 }
 """Columns that lead into a chat: which of the row has the chat, and which the message."""

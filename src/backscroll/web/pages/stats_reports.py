@@ -16,6 +16,7 @@ from backscroll.library.analytics.context import context
 from backscroll.library.analytics.errors import errors
 from backscroll.library.analytics.files import SORTS, files
 from backscroll.library.analytics.kinds import KINDS as REPORTS
+from backscroll.library.analytics.occurrences import failed_calls, interruptions
 from backscroll.library.analytics.periods import PERIODS
 from backscroll.library.analytics.prompts import prompts
 from backscroll.library.analytics.reports import Report
@@ -90,6 +91,7 @@ def about_of(request: PageRequest, *, with_query: bool = True) -> tuple[About, d
     zone = zone_of(request.get("zone").strip())
     now = datetime.now(zone) if zone else datetime.now().astimezone()
     query, since, until = (request.get(name).strip() for name in ("q", "since", "until"))
+    since = "" if since == "all" else since
     about = About(
         query=parse(query, now) if query and with_query else None,
         since=parse_moment(since, now) if since else None,
@@ -144,6 +146,19 @@ def _compare(library: Library, about: About, chosen: Chosen, now: datetime) -> R
 def _errors(library: Library, about: About, chosen: Chosen, now: datetime) -> Report:
     del now
     return errors(library, about, chosen["limit"] or 1_000_000, chosen["tool"] or None)
+
+
+def _failures(library: Library, about: About, chosen: Chosen, now: datetime) -> Report:
+    del now
+    return failed_calls(
+        library, about, tool=chosen["tool"], signature=chosen["signature"], state=chosen["state"],
+        limit=chosen["limit"] or None,
+    )  # fmt: skip
+
+
+def _interruptions(library: Library, about: About, chosen: Chosen, now: datetime) -> Report:
+    del chosen, now
+    return interruptions(library, about)
 
 
 def _sequences(library: Library, about: About, chosen: Chosen, now: datetime) -> Report:
@@ -221,6 +236,14 @@ KINDS: Final[dict[str, ReportPage]] = {
         "Errors", "Recurring errors, and how often the next attempt succeeded.", _errors,
         (ReportOption("tool", "Tool", hint="Bash"),), limit=50,
     ),
+    "failures": ReportPage(
+        "Failed calls", "Every call that failed or was denied, the latest first, each with its passage.", _failures,
+        (ReportOption("tool", "Tool", hint="Edit"), ReportOption("signature", "Error pattern", hint="any"),
+         _choice("state", "Ended as", ("error", "denied", "interrupted"))),
+    ),
+    "interruptions": ReportPage(
+        "Interruptions", "Where you interrupted Claude, with the prompt before.", _interruptions,
+    ),
     "sequences": ReportPage(
         "Sequences", "Tools that are called in a row, and calls that fail in a loop.", _sequences,
         (ReportOption("length", "Length", ("", "2", "3", "4")), ReportOption("fold", "Same tool once", is_flag=True),
@@ -239,4 +262,10 @@ KINDS: Final[dict[str, ReportPage]] = {
         (_by_of("cache"),),
     ),
 }  # fmt: skip
-"""By their names, in the order in which they are offered."""
+"""By their names."""
+GROUPS: Final = {
+    "Cost": ("usage", "spend", "blocks", "cache", "compare"),
+    "Work": ("prompts", "time", "activity", "files", "interruptions"),
+    "Tools": ("tools", "errors", "failures", "sequences", "context"),
+}
+"""How the reports are offered."""

@@ -20,8 +20,23 @@ for (const chart of document.querySelectorAll("figure.chart")) {
   }
   legend(chart);
 }
-const tab = document.querySelector(".tabs [aria-current]");
-if (tab?.parentElement) tab.parentElement.scrollLeft = tab instanceof HTMLElement ? tab.offsetLeft - 80 : 0;
+const menu = document.querySelector(".tabs details");
+document.addEventListener("click", (event) => {
+  if (menu instanceof HTMLDetailsElement && event.target instanceof Node && !menu.contains(event.target)) menu.open = false;
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && menu instanceof HTMLDetailsElement && menu.open) {
+    menu.open = false;
+    menu.querySelector("summary")?.focus();
+  }
+});
+for (const form of document.querySelectorAll("form.asked")) {
+  form.addEventListener("change", (event) => {
+    const field = event.target;
+    const isChosen = field instanceof HTMLSelectElement || (field instanceof HTMLInputElement && field.type === "checkbox");
+    if (isChosen && form instanceof HTMLFormElement) form.requestSubmit();
+  });
+}
 window.addEventListener("scroll", hideTip, { passive: true });
 
 /**
