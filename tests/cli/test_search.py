@@ -58,6 +58,26 @@ def chats(home: Path, *arguments: str) -> list[str]:
     return [chat["id"] for chat in answer(home, *arguments)["chats"]]
 
 
+PICTURES = """
+@ session=S9 cwd=/home/ada/zoo
+pa <- - user: LONG
+pb <- pa call(m1) p1 Read {"file_path": "/zoo.png"}
+pc <- pb result p1: [{"type": "image", "source": {"data": "x"}}]
+pd <- pc call(m2) p2 Bash {"command": "true"}
+pe <- pd result p2: ""
+"""
+
+
+def test_what_has_no_text_is_not_called_unreadable_and_a_title_ends_with_a_word(tmp_path: Path) -> None:
+    rows = draw(PICTURES.replace("LONG", "where " * 50))
+    home = write_home(tmp_path / "claude", {session_path("S9"): jsonl(rows)})
+    picture = run_command("search", "has:image", "--home", home).stdout
+    assert "output Read: [Image]" in picture
+    assert f"{'where ' * 33}".strip() + "…" in picture
+    nothing = run_command("search", "tool:Bash role:output", "--home", home).stdout
+    assert "output Bash: (no text)" in nothing
+
+
 def test_a_chat_is_shown_with_what_was_found_in_it(home: Path) -> None:
     lines = run(home, "tokenizer").stdout.splitlines()
     assert lines[0].startswith(f"{S1[:8]}  Parser  shop · ")

@@ -147,3 +147,24 @@ def test_a_long_prompt_is_cut() -> None:
 
 def test_a_title_of_a_sub_agent_is_not_that_of_the_chat() -> None:
     check({"S1": PROMPT, "S1/x1": "custom-title: Agent\nx <- - user: look"}, "fix the parser")
+
+
+# Slash commands, which the client writes in tags.
+
+COMMAND = "<command-message>review is running…</command-message>\\n<command-name>/review</command-name>"
+ARGUMENTS = f"{COMMAND}\\n<command-args>the parser</command-args>"
+
+
+@pytest.mark.parametrize("kind", ["agent-name", "custom-title", "ai-title", "summary b"])
+def test_no_title_shows_a_command_in_its_tags(kind: str) -> None:
+    check(f'{PROMPT}{kind}: "{ARGUMENTS}"', "/review the parser")
+    check(f'{PROMPT}{kind}: "ran <command-name>/review</command-name> twice"', "ran /review twice")
+
+
+@pytest.mark.parametrize(("prompt", "expected"), [(COMMAND, "/review"), (ARGUMENTS, "/review the parser")])
+def test_a_command_is_a_title_as_it_was_typed(prompt: str, expected: str) -> None:
+    check(f'a <- - user: "{prompt}"\nb <- a assistant: done', expected)
+
+
+def test_a_prompt_about_tags_keeps_them() -> None:
+    check("a <- - user: what does <command-name> mean?\nb <- a assistant: a command", "what does <command-name> mean?")

@@ -28,3 +28,10 @@ def test_a_snippet_cuts_no_word() -> None:
         words = Highlighter(parse("zebra", NOW)).snippet(text, width).text.strip("…").split()
         assert "zebra" in words
         assert set(words) <= set(text.split()), width
+
+
+def test_a_snippet_has_a_command_as_it_was_typed() -> None:
+    name, message = "<command-name>/review</command-name>", "<command-message>review</command-message>"
+    for text in (f"{message}\n{name}", f"{name}\n{message}"):
+        shown = Highlighter(parse("review", NOW)).snippet(f"{text}\n<command-args>this</command-args>", is_said=True)
+        assert shown.text == "/review this"

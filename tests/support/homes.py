@@ -39,6 +39,11 @@ def session_path(name: str, project: str = SHOP) -> str:
     return f"{project}/{session_uuid(name)}.jsonl"
 
 
+def agent_path(session: str, agent: str, project: str = SHOP) -> str:
+    """Where the transcript of a sub-agent lies."""
+    return f"{session_path(session, project).removesuffix('.jsonl')}/subagents/agent-{agent}.jsonl"
+
+
 def session_file(name: str, drawing: str, **defaults: str) -> dict[str, bytes]:
     """Return the one-file home of a drawn session of the shop."""
     return {session_path(name): jsonl(draw(drawing, session=name, **defaults))}

@@ -40,7 +40,7 @@ def command(name: str, everything: bool, compare: tuple[int, int] | None) -> Non
         show_comparison(library, stored, *compare, as_json=request.json)
         return
     chat = library.open(stored, with_records=False).chat
-    agents = [agent for agent in chat.agents if everything or not (agent.is_stub or agent.is_side_copy)]
+    agents = chat.agents if everything else chat.shown_agents
     if request.json:
         from backscroll.library.marked_chats import marked_chat
         from backscroll.render.chats import agent_as_json, branch_as_json, chat_as_json

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from backscroll.conversation.agents import Agent, find_agents
-from backscroll.conversation.kinds import HUMAN, RowKind
+from backscroll.conversation.kinds import HUMAN, RowKind, plain_title
 from backscroll.conversation.rows import RowCall
 from backscroll.conversation.todos import todos_of
 from backscroll.conversation.transcripts import Transcript
@@ -100,6 +100,17 @@ class Chat:
         """All sub-agents, including those without a call; nested ones are listed too."""
         return find_agents(self.sessions, self._agents, self.tree)
 
+    @property
+    def is_without_session(self) -> bool:
+        """Whether only files of agents are there, and not what the session itself said."""
+        return not self.tree.nodes
+
+    @cached_property
+    def shown_agents(self) -> list[Agent]:
+        """The agents that people read: none that only warmed up, and copies of the session only where it is gone."""
+        has_session = not self.is_without_session
+        return [agent for agent in self.agents if not agent.is_stub and not (agent.is_side_copy and has_session)]
+
     @cached_property
     def title(self) -> str:
         """The title from the user or the model, else its first prompt."""
@@ -107,8 +118,10 @@ class Chat:
         for name in ("agent_name", "title_beside", "custom_title", "ai_title"):
             for session in recent:
                 if title := getattr(session, name):
-                    return str(title)
-        return self._summary or self.first_prompt or self.id[:8]
+                    return plain_title(str(title))
+        agents = self.shown_agents if self.is_without_session else []
+        asked = next((agent.description or agent.prompt for agent in agents), "")
+        return plain_title(self._summary or self.first_prompt or asked) or self.id[:8]
 
     @property
     def _summary(self) -> str | None:

@@ -101,6 +101,15 @@ def command_of(text: str) -> str | None:
     return f"{command} {(_inside(text, 'command-args') or '').strip()}".strip()
 
 
+def plain_title(text: str) -> str:
+    """A title without the client's tags: a slash command as it was typed."""
+    if "<" not in text:
+        return text
+    if kind_of_text(text) is RowKind.COMMAND:
+        return command_of(text) or inside_tags(text)
+    return COMMAND_PART.sub(r"\2", without_around(text)).strip()
+
+
 def _inside(text: str, tag: str) -> str | None:
     start = text.find(f"<{tag}>")
     end = text.find(f"</{tag}>", start) if start >= 0 else -1
@@ -196,6 +205,7 @@ SUBTYPES: Final = {
 }
 OPENING: Final = re.compile(r"<([a-z][a-z_-]*)")
 TAG: Final = re.compile(r"</?[a-z][a-z_-]*>")
+COMMAND_PART: Final = re.compile(r"<(command-(?:name|message|args))>([^<]*)</\1>")
 OWN_TAG: Final = re.compile(rf"</?(?:{'|'.join(TAGS)})>")
 # What the client puts beside a prompt, in the same text or in a block of its own.
 AROUND: Final = re.compile(r"<(system-reminder|ide_opened_file|ide_selection)>")

@@ -53,9 +53,9 @@ class Passage:
         source = self.source
         if isinstance(source, str):
             return source
-        if isinstance(source, Image):
-            return WORDLESS
-        return text_of_block(source) if isinstance(source, Block) else _text_of_record(source)
+        if not isinstance(source, Block):
+            return _text_of_record(source)
+        return text_of_block(source) or (WORDLESS if _is_picture(source) else "")
 
 
 def passages_of(record: Record, kind: RowKind | None = None) -> Iterator[Passage]:
@@ -188,13 +188,19 @@ def pictured(record: Record, passages: Sequence[Passage]) -> set[int]:
     for number, block in enumerate(_blocks(record)):
         if isinstance(block, Image):
             has_own = True
-        elif isinstance(block, ToolResult) and any(isinstance(inner, Image) for inner in block.content):
+        elif _is_picture(block):
             shown.add(number)
     if has_own:
         beside = [passage for passage in passages if isinstance(passage.source, (Text, Image))]
         said = [passage for passage in beside if passage.role is not Role.OTHER]  # not what the client adds
         shown |= {passage.number for passage in (said or beside)[:1]}
     return shown
+
+
+def _is_picture(block: Block) -> bool:
+    """Whether a block is a picture, or a result with one."""
+    inner = block.content if isinstance(block, ToolResult) else (block,)
+    return any(isinstance(part, Image) for part in inner)
 
 
 def _blocks(record: Record) -> Sequence[Block]:

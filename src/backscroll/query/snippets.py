@@ -118,6 +118,8 @@ def _to_words(text: str, begin: int, end: int) -> tuple[int, int]:
 
 def without_markup(text: str) -> str:
     """The text without Markdown marks and the tags that the client puts around commands."""
+    if "<command-name>" in text:
+        text = ANNOUNCED.sub(" ", text)
     return MARKS.sub("", TAGS.sub(" ", text))
 
 
@@ -127,5 +129,7 @@ LONGEST_UNCUT: Final = 60
 TAGS: Final = re.compile(
     r"</?(?:command-|local-command-|bash-|system-reminder|user-prompt-submit-hook|tool_use_error)[\w-]*>"
 )
+ANNOUNCED: Final = re.compile(r"<command-message>[^<]*</command-message>")
+"""What the client says of a command, which only repeats its name."""
 MARKS: Final = re.compile(r"\*\*|```\w*|`|^[ \t]*(?:#{1,6}|>)[ \t]+", re.MULTILINE)
 """Bold, code, headings and quotations."""

@@ -7,7 +7,7 @@ from backscroll.conversation.agents import Agent
 from backscroll.conversation.chat import Branch, Chat
 from backscroll.conversation.messages import Message
 from backscroll.render.markdown import markdown
-from backscroll.render.parts import ChatPart, PartFilter, parts_of
+from backscroll.render.parts import WITHOUT_SESSION, ChatPart, PartFilter, parts_of
 from backscroll.render.terminal import clean_line, moment
 
 
@@ -43,10 +43,11 @@ def document_parts(
         if len(branches) > 1:
             yield ChatPart("divider", title=f"branch {branch.number} of {len(chat.branches)}")
         yield from parts_of(opened.messages(branch), choice)
-    for agent in chat.agents if agents else ():
-        if not agent.is_stub and not agent.is_side_copy:
-            yield ChatPart("divider", title=f"agent {agent.id}: {agent.type or ''} {agent.description or ''}")
-            yield from parts_of(opened.agent_messages(agent), choice)
+    if chat.is_without_session and chat.shown_agents:
+        yield ChatPart("output", WITHOUT_SESSION)
+    for agent in chat.shown_agents if agents or chat.is_without_session else ():
+        yield ChatPart("divider", title=f"agent {agent.id}: {agent.type or ''} {agent.description or ''}")
+        yield from parts_of(opened.agent_messages(agent), choice)
 
 
 def markdown_of(opened: Readable, branches: Sequence[Branch], choice: PartFilter, *, agents: bool) -> Iterator[str]:

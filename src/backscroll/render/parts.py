@@ -14,6 +14,7 @@ from backscroll.records.decode import readable_value
 from backscroll.records.kinds import System
 
 Tools = Literal["full", "short", "none"]
+WITHOUT_SESSION: Final = "The session's own file is not there; this is what its agents were told and said."
 
 
 class ChatPart(NamedTuple):

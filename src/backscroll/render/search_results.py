@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple, Protocol
 
 from backscroll.conversation.overview import Overview
+from backscroll.conversation.rows import LONGEST_TEXT
 from backscroll.render.terminal import clean_line, moment, plural
 
 
@@ -96,9 +97,15 @@ def heading_of(
     return StyledLine((
         ("id", clean_line(chat.id[:8])),
         ("plain", "  "),
-        ("title", clean_line(chat.title)),
+        ("title", _title(chat.title)),
         ("dim", f"  {name} · {when} · {plural(found, 'match') if found == 1 else f'{found:,} matches'}{marks}"),
     ))  # fmt: skip
+
+
+def _title(title: str) -> str:
+    """The title on one line. A long one is the beginning of a prompt: it ends with a whole word."""
+    line = clean_line(title)
+    return line if len(title) < LONGEST_TEXT else f"{line.rpartition(' ')[0] or line}…"
 
 
 def passage_line(hit: Any, excerpt: Excerpt, *, names_message: bool = False) -> StyledLine:  # noqa: ANN401

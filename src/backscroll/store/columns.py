@@ -226,7 +226,7 @@ def _originals(chat: Chat, numbers: Mapping[str, int]) -> dict[tuple[int, int], 
 
 
 def _says_something(chat: Chat) -> bool:
-    return bool(chat.tree.nodes) or any(not agent.is_stub and not agent.is_side_copy for agent in chat.agents)
+    return not chat.is_without_session or bool(chat.shown_agents)
 
 
 def title_of(record: Record) -> tuple[str, str] | None:

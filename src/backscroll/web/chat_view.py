@@ -202,11 +202,12 @@ class ChatView:
             title=stored.overview.title,
             branch=self.branch,
             branches=chat.branches,
-            agents=[agent for agent in chat.agents if not agent.is_stub and not agent.is_side_copy],
+            agents=chat.shown_agents,
             outline=self.outline() if is_whole or len(entries) <= MOST_AT_ONCE else None,
             chunks=chunks,
             filled={number: self.chunk(number) for number in filled if chunks},
             links=self.links,
+            agent_messages=self._first_agent() if chat.is_without_session else None,
             cursor=self.reader.cursor,
             is_live=self.is_live,
             is_archived=stored.archived,
@@ -219,6 +220,11 @@ class ChatView:
             origins=origins_of(self.reader),
             state=self.state,
         )
+
+    def _first_agent(self) -> Html | None:
+        agents = self.reader.chat.shown_agents
+        messages = self.agent_messages(agents[0].id) if agents else []
+        return messages_html(messages, self.view(messages)) if messages else None
 
     def outline(self) -> list[OutlineItem]:
         """The prompts and compactions, each with the cost and size of its turn."""

@@ -27,6 +27,8 @@ LONGEST_SEARCHED: Final = 2_000_000
 SAID: Final = (Role.PROMPT, Role.ANSWER, Role.THINKING)
 UNREADABLE: Final = "(this text can no longer be read: run backscroll archive verify)"
 """Shown instead of a matching text that cannot be read."""
+EMPTY: Final = "(no text)"
+"""Shown for a match that says nothing, such as a command without output."""
 
 
 class FoundPassage(NamedTuple):
@@ -138,7 +140,10 @@ def with_corrections(query: Query, corrections: Iterable[Correction]) -> Query:
 
 
 def _passage(texts: Texts, highlighter: Highlighter, hit: Hit, width: int) -> FoundPassage:
-    text = text_of(texts, hit) or UNREADABLE
+    text = text_of(texts, hit)
+    if not text:
+        is_read = hit.path.endswith(".jsonl") and texts.record(hit.source, hit.start, hit.length) is not None
+        text = EMPTY if is_read else UNREADABLE
     return FoundPassage(hit, highlighter.snippet(text, width, is_said=hit.role in SAID))
 
 

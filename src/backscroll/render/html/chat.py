@@ -3,6 +3,7 @@
 It is whole as it is; scripts fill what is not loaded yet, follow what is being written, and bring the keyboard.
 """
 
+from collections.abc import Sequence
 from typing import Final
 from urllib.parse import quote
 
@@ -10,8 +11,9 @@ from backscroll.conversation.agents import Agent
 from backscroll.render.html.branch_banner import branch_banner
 from backscroll.render.html.chat_head import chat_facts, chat_head, chat_toolbar, when_of
 from backscroll.render.html.element import NOTHING, Html, el, join
-from backscroll.render.html.outline import first_words, gauge, minimap, outline_list, tree
-from backscroll.render.html.page_data import ChatPageData
+from backscroll.render.html.outline import agent_list, first_words, gauge, minimap, outline_list, tree
+from backscroll.render.html.page_data import ChatPageData, Links
+from backscroll.render.parts import WITHOUT_SESSION
 from backscroll.render.reports import short
 from backscroll.render.terminal import plural
 
@@ -140,4 +142,19 @@ def _messages(shown: ChatPageData, address: str) -> Html:
                 data_messages=chunk.messages,
             )
         )
+    if shown.agent_messages is not None:
+        chunks = [_without_session(shown.agents, shown.agent_messages, shown.links)]
     return el("div", chunks or NOTHING, id="messages", data_level="normal")
+
+
+def _without_session(agents: Sequence[Agent], messages: Html, links: Links) -> Html:
+    """What stands in the place of a session whose file is not there: its first agent, and links to the others."""
+    first, *others = agents
+    return el(
+        "section",
+        el("p", WITHOUT_SESSION, class_="note"),
+        el("h2", first_words(first.description or first.prompt, 80) or f"Agent {first.id}"),
+        messages,
+        [el("h2", "Other agents"), agent_list(others, links)] if others else NOTHING,
+        class_="chunk filled",
+    )

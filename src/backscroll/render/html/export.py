@@ -27,7 +27,7 @@ from backscroll.render.html.messages import messages_html
 from backscroll.render.html.outline import first_words, gauge, minimap, money, outline_list
 from backscroll.render.html.page_data import Detail, View
 from backscroll.render.html.pictures import pictures_of
-from backscroll.render.parts import PartFilter
+from backscroll.render.parts import WITHOUT_SESSION, PartFilter
 from backscroll.render.terminal import moment, plural
 
 Format = Literal["html", "md", "json"]
@@ -91,8 +91,11 @@ def page_of(shared: Shareable, assets: Assets, *, detail: Detail, back: str | No
     yield f'<div class="chat-middle"><div id="messages" data-level="{level}">'
     for segment in segments:
         yield from _segment(segment, view, chat)
-    lost = [agent for agent in agents.values() if agent.id not in inline.shown]
-    yield from _lost_agents([agent for agent in lost if not agent.is_stub and not agent.is_side_copy], inline)
+    shown = {agent.id for agent in chat.shown_agents}
+    lost = [agent for agent in agents.values() if agent.id in shown and agent.id not in inline.shown]
+    if chat.is_without_session and lost:
+        yield el("p", WITHOUT_SESSION, class_="muted")
+    yield from _lost_agents(lost, inline)
     yield "</div></div></div>"
     yield text(footer(is_redacted=shared.is_redacted))
     yield "</div></main></body></html>\n"

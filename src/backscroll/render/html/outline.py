@@ -163,10 +163,9 @@ def tree(
     sessions: Sequence[str], branches: Sequence[Branch], agents: Sequence[Agent], here: int, address: str, links: Links
 ) -> Html:
     """The branches and agents of a chat. The branch is added to `address`."""
-    shown = [agent for agent in agents if not agent.is_stub and not agent.is_side_copy]
     counts = [plural(len(sessions), "session")] if len(sessions) > 1 else []
     counts += [f"{len(branches)} branches"] if len(branches) > 1 else []
-    counts += [plural(len(shown), "agent")] if shown else []
+    counts += [plural(len(agents), "agent")] if agents else []
     if not counts:
         return NOTHING
     parts: list[Html] = []
@@ -174,8 +173,8 @@ def tree(
         parts += [el("p", "Sessions", class_="tree-label"), el("ul", [_session(name, branches) for name in sessions])]
     if len(branches) > 1:
         parts += [el("p", "Branches", class_="tree-label"), _branch_list(branches, here, address)]
-    if shown:
-        parts += [el("p", "Agents", class_="tree-label"), _agent_list(shown, links)]
+    if agents:
+        parts += [el("p", "Agents", class_="tree-label"), agent_list(agents, links)]
     return el("details", el("summary", " · ".join(counts)), parts, class_="tree")
 
 
@@ -208,7 +207,8 @@ def _branch_list(branches: Sequence[Branch], here: int, address: str) -> Html:
     return _nested(below, None, lambda branch: branch.number, line)
 
 
-def _agent_list(agents: Sequence[Agent], links: Links) -> Html:
+def agent_list(agents: Sequence[Agent], links: Links) -> Html:
+    """The agents as links to their pages, those that an agent started below it."""
     known = {id(agent) for agent in agents}
     below: dict[int | None, list[Agent]] = {}
     for agent in agents:

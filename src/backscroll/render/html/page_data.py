@@ -130,6 +130,8 @@ class ChatPageData:
     filled: Mapping[int, Html]
     """The messages of the chunks that the page starts with."""
     links: Links
+    agent_messages: Html | None = None
+    """What the first agent said, where the session's own file is not there."""
     cursor: str = ""
     """Marks how much of the chat the page has, to request what is newer."""
     is_live: bool = False

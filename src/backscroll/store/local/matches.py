@@ -86,4 +86,4 @@ def _by_file(
     return found
 
 
-BY_AGE: Final = "select id from chats order by coalesce(last_active, 0) desc, name desc"
+BY_AGE: Final = "select id from chats where not silent order by coalesce(last_active, 0) desc, name desc"
