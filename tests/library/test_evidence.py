@@ -95,9 +95,9 @@ def test_a_number_in_a_question_is_a_whole_one() -> None:
     [
         ("flaky test", True),
         ("parser.py changed: yarrow sedge rush", True),
-        ("what did we do about yarrow sedge rush reed iris?", True),
+        ("what did we do about yarrow sedge rush reed?", True),
         ("what did we do about yarrow and sedge?", False),
-        ("Why does the shop reject PayPal payments?", False),
+        ("Why does the shop refuse payments?", False),
         ("wie läuft der Test?", False),
         ("conda 环境叫什么名字", False),
     ],

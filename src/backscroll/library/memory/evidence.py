@@ -241,7 +241,7 @@ QUESTION: Final = re.compile(
     re.IGNORECASE,
 )
 ROUNDING: Final = 1e-9
-LISTED: Final = 5
+LISTED: Final = 4
 LISTED_AFTER_COLON: Final = 3
 LISTED_ALONE: Final = 2
 MARKS: Final = "\"'`()[]{}<>*?!,.;:，。？！"
