@@ -15,10 +15,9 @@ from tantivy import Filter, Occur, Query, TextAnalyzerBuilder, Tokenizer
 
 from backscroll.conversation.passages import Role
 from backscroll.disk import private_folder
-from backscroll.query.words import LONGEST_WORD, normal
-from backscroll.store.base import DamagedStoreError, PassageText, PendingPassage
+from backscroll.query.words import LONGEST_WORD, Preparation, normal
+from backscroll.store.base import DamagedStoreError, PassageText
 from backscroll.store.local.checked import VerifiedFiles, check_sum
-from backscroll.store.local.preparing import Preparing
 
 STAGES: Final = (
     (Role.TITLE, Role.PROMPT, Role.ANSWER, Role.THINKING),
@@ -80,8 +79,7 @@ class TextIndex:
         self.folder = folder
         self._checked = checked
         self._writer: tantivy.IndexWriter | None = None
-        self._preparing = Preparing()
-        self._waiting: list[PendingPassage] = []
+        self._preparation = Preparation()
         """Passages whose texts are being prepared."""
         self._opstamp = -1
         self._is_nowhere = False
@@ -152,19 +150,11 @@ class TextIndex:
 
     def add(self, documents: Sequence[PassageText]) -> None:
         """Add passages; they become visible with `commit`."""
-        self._add_waiting()
-        self._waiting = [document.spot for document in documents]
-        self._preparing.start([document.text for document in documents])
-        if not self._preparing.is_elsewhere:
-            self._add_waiting()
-
-    def _add_waiting(self) -> None:
-        """Give the engine the passages whose texts are being prepared."""
-        if not self._waiting:
+        if not documents:
             return
-        writer = self._writing()
-        spots, self._waiting = self._waiting, []
-        for spot, (words, parts) in zip(spots, self._preparing.finish(), strict=True):
+        writer, prepare = self._writing(), self._preparation.prepare
+        for spot, text in documents:
+            words, parts = prepare(text)
             document = tantivy.Document()
             try:
                 document.add_text("text", words)
@@ -191,14 +181,12 @@ class TextIndex:
 
     def delete(self, blocks: Sequence[int]) -> None:
         """Delete these passages."""
-        self._add_waiting()  # they may be among them
         if blocks:
             # By query: a term of a number that Python gives is never the engine's.
             self._writing().delete_documents_by_query(Query.term_set_query(SCHEMA, "block", blocks))
 
     def commit(self) -> int:
         """Make additions and deletions visible and durable; return the stamp of that state."""
-        self._add_waiting()
         self._writing().commit()
         self._remember()
         return self.opstamp
@@ -215,8 +203,6 @@ class TextIndex:
 
     def close(self) -> None:
         """Close the writer; uncommitted passages are added again the next time."""
-        self._waiting = []
-        self._preparing.close()
         if self._writer is not None:
             writer, self._writer = self._writer, None
             writer.wait_merging_threads()
