@@ -25,6 +25,8 @@ class Settings:
     """Model → rates, in USD per million tokens; always with `input` and `output`."""
     require_key: RequireKey = "auto"
     """Whether the viewer asks for a key on loopback too; `auto`: if other people can log in to this machine."""
+    terminal: tuple[str, ...] | None = None
+    """The words that start a terminal for the viewer; empty: never, None: that of the desktop."""
     is_demo: bool = False
     """Whether these settings point to the sample conversations instead of the user's own."""
 
@@ -45,6 +47,7 @@ def load_settings(
         file=file,
         prices=_prices(file, written.get("prices", {})),
         require_key=_require_key(file, written.get("web", {})),
+        terminal=_terminal(file, written.get("web", {})),
     )
 
 
@@ -96,13 +99,31 @@ def _require_key(file: Path, value: object) -> RequireKey:
     hint = f"write [web], and below it require_key = {', '.join(map(repr, choices[:-1]))} or {choices[-1]!r}"
     if not isinstance(value, dict):
         raise UsageError(f"web in {file} must be a table", hint)
-    if unknown := sorted(value.keys() - {"require_key"}):
+    if unknown := sorted(value.keys() - {"require_key", "terminal"}):
         raise UsageError(f"unknown setting in [web] in {file}: {', '.join(unknown)}", hint)
     chosen = value.get("require_key", "auto")
     for choice in choices:
         if chosen == choice:
             return cast(RequireKey, choice)
     raise UsageError(f"require_key in {file} must be one of {', '.join(choices)}", hint)
+
+
+def _terminal(file: Path, value: Mapping[str, object]) -> tuple[str, ...] | None:
+    words = value.get("terminal")
+    if words is None:
+        return None
+    if isinstance(words, str):
+        import shlex
+
+        try:
+            return tuple(shlex.split(words))
+        except ValueError:  # a quotation that does not end
+            words = None
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise UsageError(
+            f"terminal in {file} must be a command", 'write [web], and below it terminal = "gnome-terminal --"'
+        )
+    return tuple(words)
 
 
 def _prices(file: Path, value: object) -> dict[str, dict[str, float]]:

@@ -178,7 +178,8 @@ def test_links_markdown_code_and_the_command_are_copied(visitor: Visitor, house:
         page.locator(".toasts p").evaluate_all("all => all.forEach(one => one.remove())")
         return str(page.evaluate("navigator.clipboard.readText()"))
 
-    page.locator("#resume").click()
+    be_ready(page)
+    page.keyboard.press("c")
     assert copied("Copied resume command") == f"cd /home/ada/shop && claude --resume {LONG}"
     page.get_by_label("More actions").click()
     page.get_by_role("button", name="Copy Markdown").click()

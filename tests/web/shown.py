@@ -1,7 +1,7 @@
 """Pages as a browser gets them: their text, their links, and whether their markup is valid."""
 
 import asyncio
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 from html.parser import HTMLParser
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote, urlencode, urlsplit
@@ -98,18 +98,27 @@ class Viewer:
         assert answer.status == status, answer.text
         return answer.headers.get("location", "")
 
-    def ask(self, method: str, path: str, body: bytes = b"") -> Answered:
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: bytes = b"",
+        headers: Mapping[str, str] | None = None,
+        client: str = "127.0.0.1",
+    ) -> Answered:
         """Ask the application itself: without sockets, and with nothing left out."""
+        sent_headers = {"origin": "http://127.0.0.1", **(headers or {})}
         parts = urlsplit(path)
         scope = {
             "type": "http", "asgi": {"version": "3.0", "spec_version": "2.4"}, "http_version": "1.1",
             "method": method, "scheme": "http",
             "path": unquote(parts.path), "raw_path": parts.path.encode(), "root_path": "",
             "query_string": quote(parts.query, safe="=&%+/:").encode(),
-            "headers": [(b"host", b"127.0.0.1"), (b"origin", b"http://127.0.0.1"),
+            "headers": [(b"host", b"127.0.0.1"),
+                        *((name.encode(), value.encode()) for name, value in sent_headers.items()),
                         (b"content-type", b"application/x-www-form-urlencoded"),
                         (b"content-length", b"%d" % len(body))],
-            "server": ("127.0.0.1", 80), "client": ("127.0.0.1", 1024),
+            "server": ("127.0.0.1", 80), "client": (client, 1024) if client else None,
         }  # fmt: skip
         sent: list[MutableMapping[str, Any]] = []
 

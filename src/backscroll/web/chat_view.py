@@ -1,6 +1,5 @@
 """One branch of an open chat, as its page shows it."""
 
-import shlex
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -248,11 +247,9 @@ class ChatView:
 
     def _resume(self) -> str | None:
         try:
-            found = resume_in(self.reader.chat, self.reader.stored, self.library.machine)
+            return resume_in(self.reader.chat, self.reader.stored, self.library.machine, branch=self.branch).line
         except BackscrollError:
             return None
-        folder = f"cd {shlex.quote(found.folder)} && " if found.folder else ""
-        return folder + shlex.join(found.command)
 
 
 def origins_of(reader: ChatReader) -> list[BranchOrigin]:

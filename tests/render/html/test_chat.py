@@ -230,13 +230,16 @@ def test_marks_are_forms_that_work_without_a_script() -> None:
 def test_what_needs_a_script_is_hidden_until_there_is_one() -> None:
     shown = read(resume="claude --resume x")
     actions = [one for one in shown if "data-action" in one.attributes]
-    assert {one.attributes["data-action"] for one in actions} == {"copy-resume", "copy-markdown"}
+    assert {one.attributes["data-action"] for one in actions} == {"copy-markdown"}
     for one in [*actions, named(shown, "levels"), named(shown, "find-form"), named(shown, "pill")]:
         assert "hidden" in one.attributes
 
 
-def test_a_chat_that_cannot_be_resumed_has_no_command_to_copy() -> None:
-    assert "copy-resume" not in [one.attributes.get("data-action") for one in read(resume=None)]
+@pytest.mark.parametrize("name", ["resume", "share"])
+def test_what_opens_as_a_dialog_is_a_link_to_a_page(name: str) -> None:
+    link = named(read(resume=None), name)
+    assert link.attributes["data-dialog"] == name
+    assert f"/{name}?branch=" in (link.attributes["href"] or "")
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,11 @@
 """Which session resumes a chat in Claude Code, and where."""
 
+import shlex
+import shutil
+from pathlib import Path
 from typing import NamedTuple
 
+from backscroll.conversation.branch_paths import places_of
 from backscroll.conversation.chat import Chat
 from backscroll.conversation.transcripts import Transcript
 from backscroll.errors import NothingFound
@@ -16,23 +20,35 @@ class Resume(NamedTuple):
 
     session: str
     folder: str | None
+    branch: int | None = None
+    """The branch that goes on."""
 
     @property
     def command(self) -> list[str]:
         """The words of the command."""
         return ["claude", "--resume", self.session]
 
+    @property
+    def line(self) -> str:
+        """The command for a shell, in its folder."""
+        folder = f"cd {shlex.quote(self.folder)} && " if self.folder else ""
+        return folder + shlex.join(self.command)
 
-def resume_of(library: Library, stored: StoredChat, name: str = "") -> Resume:
-    """If a chat has several leaves: the most recently active one, or the one whose id starts with a name."""
-    return resume_in(library.open(stored, with_records=False).chat, stored, library.machine, name)
+
+def resume_of(library: Library, stored: StoredChat, name: str = "", branch: int | None = None) -> Resume:
+    """If a chat has several leaves: the one whose id starts with a name, else one on a branch, else the most recently
+    active one.
+    """
+    return resume_in(library.open(stored, with_records=False).chat, stored, library.machine, name, branch)
 
 
-def resume_in(chat: Chat, stored: StoredChat, machine: Machine, name: str = "") -> Resume:
-    """The same for an open chat."""
+def resume_in(chat: Chat, stored: StoredChat, machine: Machine, name: str = "", branch: int | None = None) -> Resume:
+    """The same for an open chat. A branch that was rewound has no session of its own: see `branch` of the answer."""
     leaves = chat.leaves
+    branches = _branches_of(chat)
     named = [leaf for leaf in leaves if name and (leaf.session_id or "").startswith(name.lower())]
-    leaf = next(iter([*named, *leaves]), None)
+    here = [leaf for leaf in leaves if branch is not None and branches[leaf.place.file] == branch]
+    leaf = next(iter([*named, *here, *leaves]), None)
     if leaf is None or not leaf.session_id:
         raise NothingFound("the session of this agent is gone", "resume needs the session's own file")
     if (elsewhere := _other_machine(chat, leaf, machine)) is not None:
@@ -41,7 +57,29 @@ def resume_in(chat: Chat, stored: StoredChat, machine: Machine, name: str = "") 
     if stored.archived:
         hint = f"put it back first: backscroll archive restore {leaf.session_id[:8]} --in-place"
         raise NothingFound("Claude Code has deleted this session; it is only in the archive", hint)
-    return Resume(leaf.session_id, leaf.project)
+    return Resume(leaf.session_id, leaf.project, branches[leaf.place.file])
+
+
+def obstacle(resume: Resume) -> str | None:
+    """Why Claude Code cannot be started here; None if nothing is known to be in the way."""
+    folder = resume.folder
+    if folder is not None and not (Path(folder).is_absolute() and folder.isprintable() and Path(folder).is_dir()):
+        return f"the folder {folder} is gone"
+    if shutil.which(resume.command[0]) is None:
+        return f"{resume.command[0]} is not on the PATH"
+    return None
+
+
+def _branches_of(chat: Chat) -> dict[str, int | None]:
+    """The branch that the client would continue in each leaf, by its file."""
+    places = places_of(chat)
+    found: dict[str, int | None] = {}
+    for leaf in chat.leaves:
+        turn = chat.leaf_of(leaf)
+        while turn is not None and turn not in places:
+            turn = turn.parent
+        found[leaf.place.file] = places[turn][0] if turn is not None else None
+    return found
 
 
 def _other_machine(chat: Chat, leaf: Transcript, machine: Machine) -> str | None:

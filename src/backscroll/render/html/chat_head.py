@@ -120,14 +120,15 @@ def _tags(shown: ChatPageData, address: str) -> Html:
 def _actions(shown: ChatPageData, address: str) -> Html:
     export = f"{address}/export?branch={shown.branch}"
     resume = el(
-        "button", icon("play"), "Resume", type="button", id="resume", class_="primary", data_action="copy-resume",
-        title=f"Copy: {shown.resume}", hidden=True,
+        "a", icon("play"), "Resume", href=f"{address}/resume?branch={shown.branch}", id="resume",
+        class_="button primary", data_dialog="resume", title="Resume in Claude Code (R)",
     )  # fmt: skip
+    branch = shown.branch if len(shown.branches) > 1 and shown.branch != 1 else "all"
     share = el(
-        "a", icon("share"), "Share", href=f"{export}&format=html", download=True, id="share", class_="button",
-        title="Save this chat as a web page",
+        "a", icon("share"), "Share", href=f"{address}/share?branch={branch}", id="share", class_="button",
+        data_dialog="share", title="Share this chat (S)",
     )  # fmt: skip
-    return el("div", resume if shown.resume else None, share, _menu(shown, address, export), class_="chat-actions")
+    return el("div", resume, share, _menu(shown, address, export), class_="chat-actions")
 
 
 def _menu(shown: ChatPageData, address: str, export: str) -> Html:

@@ -26,7 +26,7 @@ from backscroll.web.layout import document, error_html, page_frame
 from backscroll.web.requests import PageRequest
 from backscroll.web.state import ViewerState
 
-STYLES: Final = ("code.css", "messages.css", "chat.css", "branches.css")
+STYLES: Final = ("code.css", "messages.css", "chat.css", "branches.css", "dialogs.css")
 SCRIPTS: Final = ("chat.js",)
 
 

@@ -92,7 +92,6 @@ export function start() {
       if (!(event.target instanceof Node) || !menu.contains(event.target)) menu.removeAttribute("open");
     }
   });
-  action("copy-resume", copyResume);
   action("copy-markdown", () => void copyChat());
   key("c", "Copy the resume command", copyResume);
   command("Copy the resume command", copyResume);

@@ -1,0 +1,152 @@
+"""Share a chat: choose the format and what goes into the file, and see what is masked before it is saved.
+
+The page works by itself; on a chat's page its contents open as a dialog.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from backscroll.conversation.chat import Branch
+from backscroll.library.sharing.file_names import file_name
+from backscroll.library.sharing.masked import MaskedSecret, masked_in, masked_rows
+from backscroll.library.sharing.share import redactor
+from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.html.icons import icon
+from backscroll.render.html.outline import first_words
+from backscroll.render.terminal import plural
+from backscroll.web.addresses import chat_address, part
+from backscroll.web.pages.dialog_page import dialog_page
+from backscroll.web.pages.export import ExportRequest, export_request
+from backscroll.web.requests import PageRequest
+
+TITLE: Final = "Share this chat"
+FORMATS: Final = (
+    ("html", "Web page", "one file that looks like this viewer and works offline"),
+    ("md", "Markdown", "text, to paste somewhere or to give to a model"),
+    ("json", "JSON", "for programs"),
+    ("jsonl", "Original rows", "JSONL as Claude Code wrote it, always with everything"),
+)
+MOST_LISTED: Final = 20
+MOST_BRANCHES: Final = 100
+
+
+def show(request: PageRequest) -> Html:
+    """The page. Its form leads to the file; in a dialog, what is masked is loaded afterwards."""
+    reader = request.state.open_chats.open(request.library, request.path("chat"))
+    asked = export_request(request)
+    masks = el("div", id="masks", aria_live="polite", class_="masks")
+    if request.get("fragment") != "1":
+        masks = el("div", preview(request), id="masks", class_="masks")
+    form = el(
+        "form",
+        _formats(asked.form),
+        _branches(reader.chat.branches, asked.selection.branch),
+        el(
+            "fieldset",
+            el("legend", "Leave out"),
+            _tick("no_tools", "Tool calls, their results, and agents", is_on=not asked.selection.tools),
+            _tick("no_thinking", "Thinking", is_on=not asked.selection.thinking),
+            class_="choices-list",
+            id="leave-out",
+        ),
+        el(
+            "fieldset",
+            el("legend", "Secrets"),
+            _tick("emails", "Mask e-mail addresses too", is_on=asked.emails),
+            _tick("unmasked", "Do not mask anything", is_on=not asked.is_masked),
+            class_="choices-list",
+        ),
+        masks,
+        el("div", el("button", icon("download"), "Save the file", class_="primary"), class_="dialog-actions"),
+        action=f"{chat_address(reader.stored.overview.id)}/export",
+        id="share-form",
+        class_="share-form",
+        data_masks=f"{chat_address(reader.stored.overview.id)}/share/masks",
+    )
+    return dialog_page(request, reader.stored, TITLE, form)
+
+
+def preview(request: PageRequest) -> Html:
+    """What the file is called, and what is masked in it."""
+    asked = export_request(request)
+    stored = request.library.find(request.path("chat"))
+    hiding = redactor(emails=asked.emails)
+    if asked.form == "jsonl":
+        found = masked_rows(request.library, stored, hiding)
+    else:
+        found = masked_in(request.library, stored, asked.selection, hiding)
+    name = el("p", icon("file"), el("code", file_name(stored.overview, asked.form)), class_="file-name")
+    return join([name, _masks(stored.overview.id, found, asked)])
+
+
+def _masks(chat: str, found: Sequence[MaskedSecret], asked: ExportRequest) -> Html:
+    caution = el("p", "Rules cannot recognise every secret: read what you share.", class_="muted")
+    if not found:
+        none = "No secrets were found in it." if asked.is_masked else "Nothing is masked; no secrets were found in it."
+        return join([el("p", icon("check"), el("span", none), class_="dialog-note good"), caution])
+    total = plural(len(found), "secret")
+    if asked.is_masked:
+        told = el("span", el("strong", f"{total} will be masked"), f": {_kinds(found)}")
+        summary = el("p", icon("check"), told, class_="dialog-note good")
+    else:
+        told = el("span", el("strong", f"{total} will be readable"), f": {_kinds(found)}")
+        summary = el("p", icon("warning"), told, class_="dialog-note warn")
+    rows = [_row(chat, one) for one in found[:MOST_LISTED]]
+    more = len(found) - MOST_LISTED
+    rest = el("li", f"… and {more:,} more", class_="muted") if more > 0 else NOTHING
+    listed = el("details", el("summary", "Show them"), el("ul", rows, rest, class_="masked-list"),
+                open=True if len(found) <= 5 else None)  # fmt: skip
+    return join([summary, listed, caution])
+
+
+def _kinds(found: Sequence[MaskedSecret]) -> str:
+    counts = Counter(one.kind for one in found)
+    return ", ".join(f"{kind} {count:,}" for kind, count in sorted(counts.items(), key=lambda one: (-one[1], one[0])))
+
+
+def _row(chat: str, one: MaskedSecret) -> Html:
+    first = one.messages[0] if one.messages else None
+    where = (
+        el(
+            "a",
+            f"in {plural(len(one.messages), 'message')}",
+            href=f"{chat_address(chat)}?at={part(first)}#m-{part(first)}",
+        )
+        if first
+        else el("span", "outside the messages", class_="muted")
+    )
+    secret = el("code", f"{one.begins}…", title=f"{one.length:,} characters")
+    return el("li", secret, " ", el("span", one.what, class_="what"), " ", where)
+
+
+def _formats(chosen: str) -> Html:
+    items = [
+        el(
+            "label",
+            el("input", type="radio", name="format", value=form, checked=True if form == chosen else None,
+               data_autofocus=True if form == chosen else None),
+            el("span", el("strong", name), el("span", told, class_="muted")),
+        )
+        for form, name, told in FORMATS
+    ]  # fmt: skip
+    return el("fieldset", el("legend", "Format"), items, class_="formats")
+
+
+def _branches(branches: Sequence[Branch], chosen: int | None) -> Html:
+    if len(branches) < 2:
+        return NOTHING
+    options = [el("option", f"All {len(branches):,} branches", value="all", selected=True if chosen is None else None)]
+    listed = [*branches[:MOST_BRANCHES], *(branches[chosen - 1 : chosen] if chosen and chosen > MOST_BRANCHES else ())]
+    for branch in listed:
+        asked = (turn.head.row.text for turn in branch.turns if turn.head and turn.head.row.text.strip())
+        active = " (active)" if branch.number == 1 else ""
+        name = f"Only branch {branch.number}{active}: {first_words(next(asked, ''), 50)}"
+        options.append(el("option", name, value=branch.number, selected=True if branch.number == chosen else None))
+    return el("label", el("span", "Branch", class_="field-name"),
+              el("select", options, name="branch", aria_label="Branch"), class_="field", id="share-branch")  # fmt: skip
+
+
+def _tick(name: str, label: str, *, is_on: bool) -> Html:
+    box = el("input", type="checkbox", name=name, value="1", checked=True if is_on else None)
+    return el("label", box, el("span", label))
