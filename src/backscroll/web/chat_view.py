@@ -238,6 +238,7 @@ class ChatView:
                 calls=heading.calls,
                 errors=heading.errors,
                 context=heading.context,
+                model=heading.model,
                 cost=heading.cost,
             )
             for heading in self.reader.remembered(

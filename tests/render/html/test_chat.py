@@ -179,7 +179,8 @@ def test_thousands_of_turns_are_drawn_together(count: int) -> None:
 
 
 def test_the_gauge_shows_how_full_the_context_is() -> None:
-    shown = page(gauge([item("a", context=50_000), item("k", "compaction"), item("b", context=20_000)]))
+    items = [item("a", context=50_000), item("k", "compaction"), item("b", context=20_000, model="claude-opus-4-5")]
+    shown = page(gauge(items))
     assert "20.0k of 200k tokens · 10 %" in shown.text
     assert shown.one("meter").attributes["value"] == "20000"
     assert len(shown.all("line.compaction")) == 1
@@ -188,6 +189,16 @@ def test_the_gauge_shows_how_full_the_context_is() -> None:
 def test_a_context_that_is_larger_than_the_usual_one_was_the_large_one() -> None:
     shown = page(gauge([item("a", context=500_000), item("b", context=100_000)]))
     assert "100k of 1.0M tokens · 10 %" in shown.text
+
+
+def test_where_the_window_may_be_the_one_or_the_other_the_tokens_stand_alone() -> None:
+    items = [item("a", context=50_000), item("b", context=20_000, model="claude-sonnet-4-5-20250929")]
+    shown = page(gauge(items, "/chats/x/context"))
+    assert "Context 20.0k tokens" in shown.text
+    assert " of " not in shown.text
+    assert not shown.all("meter")
+    compacted = [item("a", context=167_000), item("k", "compaction"), items[1]]
+    assert "20.0k of 200k tokens" in page(gauge(compacted)).text
 
 
 def test_where_no_context_is_known_there_is_no_gauge() -> None:

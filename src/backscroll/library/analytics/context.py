@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 from backscroll.errors import UsageError
@@ -171,6 +172,16 @@ def _by_turn(library: Library, asked: ReportRequest) -> Report:
         "lost_tokens": sum(one.lost for one in compacted),
     }
     return Report(columns, rows, facts, [*_notes(facts), AGENTS], bar="characters")
+
+
+def compactions_of(
+    library: Library, texts: Texts, asked: ReportRequest, answers: Iterable[ContextAnswer]
+) -> list[ContextCut]:
+    """The compactions of one chat, in the order of time."""
+    every: dict[str, ContextSizes] = defaultdict(ContextSizes)
+    for answer in answers:
+        every[answer.chat or "-"].add(answer)
+    return [cut for cuts in _compactions(library, texts, asked, every).values() for cut in cuts]
 
 
 def _compactions(

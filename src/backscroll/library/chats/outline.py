@@ -32,6 +32,8 @@ class Heading:
     errors: int = 0
     context: int | None = None
     """The tokens before the last answer."""
+    model: str | None = None
+    """The model of the last answer."""
     cost: int | None = 0
     """In nanodollars; None if a price is unknown."""
 
@@ -82,6 +84,7 @@ def headings_of(
         if answer is not None:
             counted.add(name)
             heading.context = answer.context or heading.context
+            heading.model = row.model or heading.model
             heading.cost = None if heading.cost is None or answer.cost is None else heading.cost + answer.cost
     return headings
 

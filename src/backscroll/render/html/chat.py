@@ -115,7 +115,7 @@ def _outline(shown: ChatPageData, address: str) -> Html:
         nothing = el("p", "No prompts.", class_="muted")
         parts = [
             minimap(shown.outline),
-            gauge(shown.outline),
+            gauge(shown.outline, f"{address}/context"),
             way,
             el("h2", "Prompts"),
             listed if shown.outline else nothing,

@@ -130,6 +130,7 @@ def _item(turn: Sequence[Message], costs: Mapping[str, int | None]) -> OutlineIt
         calls=len(calls),
         errors=sum(call.state is CallState.ERROR for call in calls),
         context=last.input_tokens + last.cache_read_input_tokens + last.cache_creation_input_tokens if last else None,
+        model=next((message.model for message in reversed(turn) if message.usage), None),
         cost=known if spent and None not in spent else None,
     )
 

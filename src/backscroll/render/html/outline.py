@@ -1,11 +1,13 @@
 """The sidebar of a chat: its prompts with costs and errors, the size of the context, and its tree."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Final, TypeVar
 from urllib.parse import quote
 
 from backscroll.conversation.agents import Agent
 from backscroll.conversation.chat import Branch
+from backscroll.conversation.context_window import context_window
 from backscroll.render.html.element import NOTHING, Html, el, join, text, trusted
 from backscroll.render.html.page_data import Links, OutlineItem
 from backscroll.render.reports import dollars, short
@@ -21,8 +23,6 @@ WIDTH: Final = 300
 BARS_HEIGHT: Final = 40
 CURVE_HEIGHT: Final = 56
 MARK: Final = 4
-WINDOWS: Final = (200_000, 1_000_000)
-"""The possible sizes of a context window; transcripts do not say which one was used."""
 
 
 def money(nanodollars: int | None) -> str:
@@ -105,19 +105,29 @@ def minimap(items: Sequence[OutlineItem]) -> Html:
     return el("figure", picture, el("figcaption", f"{what} of each turn"), class_="strip")
 
 
-def gauge(items: Sequence[OutlineItem]) -> Html:
-    """How full the context was at the end of each turn, and how full it is now."""
+def gauge(items: Sequence[OutlineItem], address: str = "") -> Html:
+    """How full the context was at the end of each turn, and how full it is now; `address` tells what fills it.
+
+    Where the size of the window is not known, the tokens stand alone.
+    """
     known = [item.context for item in items if item.context is not None]
     if not known:
         return NOTHING
     now, most = known[-1], max(known)
-    window = next((size for size in WINDOWS if most <= size), most)
-    share = f"{100 * now / window:.0f} %"
-    label = f"Context: {short(now)} of {short(window)} tokens, {share}"
-    caption = el("figcaption", "Context ", el("span", f"{short(now)} of {short(window)} tokens · {share}"))
-    meter = el("meter", share, value=now, min=0, max=window, high=round(window * 0.8), aria_label=label)
+    window = _window(items, most)
+    if window is None:
+        told = f"{short(now)} tokens"
+        meter = NOTHING
+    else:
+        share = f"{100 * now / window:.0f} %"
+        told = f"{short(now)} of {short(window)} tokens · {share}"
+        label = f"Context: {short(now)} of {short(window)} tokens, {share}"
+        meter = el("meter", share, value=now, min=0, max=window, high=round(window * 0.8), aria_label=label)
+    name = el("a", "Context", href=address) if address else "Context"
+    caption = el("figcaption", name, " ", el("span", told))
     if len(known) < 2:
         return el("figure", meter, caption, class_="strip gauge")
+    height = window or most or 1
     groups = _groups(items)
     step = WIDTH / len(groups)
     points, divided = [], []
@@ -126,7 +136,7 @@ def gauge(items: Sequence[OutlineItem]) -> Html:
             divided.append(_vertical((number + 0.5) * step, CURVE_HEIGHT))
         values = [item.context for item in group if item.context is not None]
         if values:
-            points.append((f"{(number + 0.5) * step:.2f}", f"{CURVE_HEIGHT * (1 - values[-1] / window):.2f}"))
+            points.append((f"{(number + 0.5) * step:.2f}", f"{CURVE_HEIGHT * (1 - values[-1] / height):.2f}"))
     line = " ".join(f"{x},{y}" for x, y in points)
     area = f"{points[0][0]},{CURVE_HEIGHT} {line} {points[-1][0]},{CURVE_HEIGHT}"
     picture = el(
@@ -140,6 +150,13 @@ def gauge(items: Sequence[OutlineItem]) -> Html:
         class_="context",
     )
     return el("figure", picture, meter, caption, class_="strip gauge")
+
+
+def _window(items: Sequence[OutlineItem], most: int) -> int | None:
+    """The context window of the last model, if that or what was seen tells it."""
+    model = next((item.model for item in reversed(items) if item.model), None)
+    before = [one.context for one, other in pairwise(items) if other.kind == "compaction" and one.context]
+    return context_window(model, most, max(before, default=None))
 
 
 def _vertical(x: float, height: int) -> Html:

@@ -99,6 +99,8 @@ class OutlineItem:
     errors: int = 0
     context: int | None = None
     """The tokens of the context at the end of its turn."""
+    model: str | None = None
+    """The model that gave its last answer."""
     cost: int | None = None
     """The cost of its turn in nanodollars; None if no price is known."""
 
