@@ -72,8 +72,9 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "events": set(),
         "export_assets": set(),
         "layout": set(),
-        "state": set(),
-        "chat_view": {"addresses"},
+        "recent_writes": set(),
+        "state": {"recent_writes"},
+        "chat_view": {"addresses", "recent_writes"},
         "live_updates": {"events", "state"},
         "requests": {"layout", "state"},
         "running_server": {"state"},
@@ -92,6 +93,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "markdown": {"parts", "terminal"},
         "picker": {"cells", "terminal"},
         "pretty": {"parts", "terminal"},
+        "projects": {"terminal"},
         "recall": {"terminal"},
         "search_results": {"terminal"},
         "tables": {"cells", "terminal"},
@@ -99,7 +101,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "preview": {"cells", "picker", "terminal"},
         "reports": {"tables"},
         "charts": {"reports", "tables", "terminal"},
-        "html": {"charts", "chats", "documents", "markdown", "parts", "reports", "tables", "terminal"},
+        "html": {"charts", "chats", "documents", "markdown", "parts", "projects", "reports", "tables", "terminal"},
     },
 }
 """What the parts of the larger packages may import of one another: only what stands above them here."""

@@ -160,6 +160,7 @@ QUESTIONS: Final[Mapping[str, Question]] = {
         for text in WORDS
     ],
     "chats": _chats,
+    "count_chats": lambda reader: [reader.count_chats(query(text)) for text in ("", "zebra", "parser", "project:shop")],
     "passages": lambda reader: list(reader.passages(query("parser OR zebra OR mangoes"))),
     "chats_by_key": lambda reader: reader.chats_by_key(EVERY_KEY),
     "reports": lambda reader: reader.reports(query("zebra OR parser")).answers(),

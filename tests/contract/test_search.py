@@ -195,9 +195,10 @@ LISTED: Final = {
 
 
 @pytest.mark.parametrize(("query", "expected"), LISTED.items())
-@covers("chats")
+@covers("chats", "count_chats")
 def test_a_list_shows(world: Desk, query: str, expected: str) -> None:
     assert world.lists(query) == expected
+    assert world.within(None).count_chats(parse(query, NOW)) == len(expected.split())
 
 
 def test_a_list_goes_by_age_or_by_title(world: Desk) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from backscroll.conversation.titles import cut_at_word, is_title, title_of_prompt
 from tests.conversation.support import Drawing, all_chats, one_chat
 from tests.support.drawings import session_uuid
 
@@ -140,9 +141,40 @@ def test_the_first_prompt_is_that_of_the_active_branch() -> None:
     check("a <- - user: fxi the parser\nb <- - user: fix the parser", "fix the parser")
 
 
-def test_a_long_prompt_is_cut() -> None:
-    chat = one_chat(f"a <- - user: {'word ' * 200}")
-    assert chat.title == ("word " * 200)[:200]
+def test_a_long_prompt_is_cut_between_words() -> None:
+    chat = one_chat(f"a <- - user: {'sword ' * 200}")
+    assert chat.title == ("sword " * 33).strip() + "…"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "title"),
+    [
+        ("Implement the following plan: # Plan: Faster carts ## Context They are slow", "Faster carts"),
+        ("Implement the following plan: # Fix: empty repo (#242) ## Context In a repo", "Fix: empty repo (#242)"),
+        ("# Notes on fruit", "Notes on fruit"),
+        ("fix #12 and # 13", "fix #12 and # 13"),
+        ("why is C# slow?", "why is C# slow?"),
+    ],
+)
+def test_a_document_is_called_by_its_heading(prompt: str, title: str) -> None:
+    assert title_of_prompt(prompt, 200) == title
+
+
+def test_a_model_that_answers_instead_of_making_a_title_gives_none() -> None:
+    talk = "I apologize, but the conversation snippet does not contain enough to make a title."
+    check(f"summary b: {talk}\nai-title: {talk}\n{PROMPT}", "fix the parser")
+    assert not is_title(talk)
+    assert not is_title("Fix the parser. " * 20)
+    assert is_title("Fix the parser of the shop")
+    assert is_title("Iceberg tables: fix partition pruning")
+
+
+@pytest.mark.parametrize(
+    ("text", "longest", "cut"),
+    [("one two three", 20, "one two three"), ("one two three", 10, "one two…"), ("onetwothree", 6, "onetw…")],
+)
+def test_texts_are_cut_between_words(text: str, longest: int, cut: str) -> None:
+    assert cut_at_word(text, longest) == cut
 
 
 def test_a_title_of_a_sub_agent_is_not_that_of_the_chat() -> None:

@@ -133,7 +133,7 @@ def brightness(page: Page, selector: str = "body") -> float:
 
 READY: Final = """async () => {
   const parts = ["base", "chunks", "navigation", "message_actions", "detail_level", "outline", "marks", "find",
-    "read_position", "live_chat", "keyboard", "dialogs", "share_dialog"];
+    "read_position", "live_chat", "keyboard", "dialogs", "share_dialog", "pane"];
   await Promise.allSettled(parts.map(name => import(`/static/${name}.js`)));
 }"""
 

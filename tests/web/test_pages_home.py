@@ -126,6 +126,17 @@ def test_expiring_chats_are_counted_and_shown_as_kept(tmp_path: Path) -> None:
     assert "All are archived, byte for byte. 2 sessions archived" in text
 
 
+def test_what_is_overdue_is_told_apart_from_what_is_due_soon(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path).write({**chat("gone"), **chat("old"), **chat("new")})
+    for name, days in (("gone", 41), ("old", 28)):
+        then = time.time() - days * 86_400
+        os.utime(shelf.home / session_path(name), (then, then))
+    shelf.update()
+    text = counted(Viewer(shelf)).text
+    assert "1 session is overdue: Claude Code deletes it when it next starts." in text
+    assert "1 session will be deleted by Claude Code within 7 days" in text
+
+
 def test_what_only_we_have_is_said(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path).write({**chat("old"), **chat("new")})
     shelf.update()

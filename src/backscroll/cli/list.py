@@ -11,6 +11,7 @@ from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import open_library, write, write_json
 from backscroll.errors import NothingFound
 from backscroll.render.cells import cells, cut
+from backscroll.render.projects import project_name
 from backscroll.render.terminal import clean_line
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def _row(stored: "StoredChat", mark: "Mark", machines: tuple[str, ...]) -> tuple
     marks += [f"on {clean_line(machine)}" for machine in machines]
     marks += [f"tag:{clean_line(tag)}" for tag in mark.tags]
     title = "* " * mark.pinned + clean_line(chat.title) + (f" ({', '.join(marks)})" if marks else "")
-    name = clean_line(chat.project or "-").replace("\\", "/").rstrip("/").split("/")[-1] or "/"
+    name = project_name(chat.project)
     return clean_line(chat.id[:8]), when, name, f"{chat.messages:,}", title
 
 

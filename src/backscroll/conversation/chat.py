@@ -12,7 +12,8 @@ from typing import Final, NamedTuple
 
 from backscroll.conversation.agents import Agent, find_agents
 from backscroll.conversation.kinds import HUMAN, RowKind, plain_title
-from backscroll.conversation.rows import RowCall
+from backscroll.conversation.rows import LONGEST_TEXT, RowCall
+from backscroll.conversation.titles import title_of_prompt
 from backscroll.conversation.todos import todos_of
 from backscroll.conversation.transcripts import Transcript
 from backscroll.conversation.tree import Node, Tree, Turn, walk
@@ -121,7 +122,8 @@ class Chat:
                     return plain_title(str(title))
         agents = self.shown_agents if self.is_without_session else []
         asked = next((agent.description or agent.prompt for agent in agents), "")
-        return plain_title(self._summary or self.first_prompt or asked) or self.id[:8]
+        first = title_of_prompt(plain_title(self.first_prompt or asked), LONGEST_TEXT)
+        return plain_title(self._summary or "") or first or self.id[:8]
 
     @property
     def _summary(self) -> str | None:

@@ -24,6 +24,7 @@ class Overview(Struct, frozen=True, kw_only=True):
     """Those that are not contained in a later one, the most recently active first."""
     branches: int
     agents: int
+    """The sub-agents, without those that the client started for itself."""
     messages: int
     prompts: int
     started: datetime | None
@@ -49,7 +50,7 @@ def overview_of(chat: "Chat", title: str | None = None) -> Overview:
         sessions=list(dict.fromkeys(session.session_id for session in chat.sessions if session.session_id)),
         leaves=list(dict.fromkeys(session.session_id for session in chat.leaves if session.session_id)),
         branches=len(chat.branches),
-        agents=len(chat.agents),
+        agents=len(chat.shown_agents),
         messages=chat.messages,
         prompts=chat.prompts,
         started=chat.started,

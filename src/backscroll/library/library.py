@@ -6,6 +6,7 @@ Every command loads this module, so what only some of them need is imported wher
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -62,6 +63,8 @@ class Library:
         self.store = store
         self._keeps = keeps
         self._is_temporary = is_temporary
+        self.growing: frozenset[str] = frozenset()
+        """Sessions whose files grew a moment ago; they are live too."""
         self._discoveries: list[Discovery] | None = None
         self._catalogue = ""
 
@@ -185,14 +188,11 @@ class Library:
         """
         from backscroll.library.searching.search import search
 
-        texts = self.texts()
-        try:
+        with closing(self.texts()) as texts:
             return search(
                 self.reader, texts, self.parse(query),
                 sort=_sort(sort), limit=limit, offset=offset, hits=hits, width=width, cursor=cursor, project=project,
             )  # fmt: skip
-        finally:
-            texts.close()
 
     def chats(
         self, query: str | Query = "", *, limit: int | None = None, offset: int = 0, sort: str = "newest"
@@ -200,6 +200,10 @@ class Library:
         """The chats that match the fields of a query and have its words in their titles."""
         order = _sort(sort, (*CHAT_SORTS, "relevance"))
         return self.reader.chats(self.parse(query), sort=order, limit=limit, offset=offset)
+
+    def count_chats(self, query: str | Query = "") -> int:
+        """How many chats `chats` would give without a limit."""
+        return self.reader.count_chats(self.parse(query))
 
     def find(self, name: str) -> StoredChat:
         """The chat whose id (or a session, message or agent id in it) starts with `name`; its own ids come first."""
@@ -221,8 +225,8 @@ class Library:
 
         stored = self.find(chat) if isinstance(chat, str) else chat
         sources = self._sources_of(stored)
-        title, live = stored.overview.title, self.scope.live
-        return open_chat(stored.overview.id, title, live, sources, self.beside, self.machine, with_records=with_records)
+        known = (stored.overview.id, stored.overview.title, self.scope.live)
+        return open_chat(*known, sources, self.beside, self.machine, with_records=with_records)
 
     def machines_of(self, chat: StoredChat) -> tuple[str, ...]:
         """The machines to name for a chat: none while everything is from this one."""
@@ -251,21 +255,15 @@ class Library:
         from backscroll.library.searching.search import around, text_of
         from backscroll.query.snippets import Highlighter
 
-        texts = self.texts()
-        try:
+        with closing(self.texts()) as texts:
             return around(text_of(texts, hit), Highlighter(query), lines)
-        finally:
-            texts.close()
 
     def text(self, hit: Hit) -> str:
         """The full text of a passage."""
         from backscroll.library.searching.search import text_of
 
-        texts = self.texts()
-        try:
+        with closing(self.texts()) as texts:
             return text_of(texts, hit)
-        finally:
-            texts.close()
 
     def similar(self, query: Query) -> list[str]:
         """Indexed words similar to those of a query that are not."""
@@ -343,7 +341,7 @@ class Library:
     @cached_property
     def scope(self) -> Scope:
         """What this library shows."""
-        return scope_of(self.store, self.homes, self.machine, self.marks, frozenset(self.live))
+        return scope_of(self.store, self.homes, self.machine, self.marks, self.growing | self.live.keys())
 
     @cached_property
     def reader(self) -> StoreReader:
@@ -356,9 +354,8 @@ class Library:
         `size` is how much of it the index has read. Where there is less, more may have been kept since we looked.
         """
         found = self._sources.find(name)
-        is_short = found is None or found.size < size
-        is_transcript = SourceKey.parse(name).path.endswith(".jsonl")
-        if is_short and is_transcript and self._catalogue != catalogue_stamp(self.settings):
+        is_short = (found is None or found.size < size) and SourceKey.parse(name).path.endswith(".jsonl")
+        if is_short and self._catalogue != catalogue_stamp(self.settings):
             for cached in ("archive", "_sources"):
                 self.__dict__.pop(cached, None)
             found = self._sources.find(name)
@@ -373,12 +370,10 @@ class Library:
         known = {file.source: file for file in self.reader.files_of(chat.key)}
         sources: dict[str, Source] = {}
         for name, entry in known.items():
-            source = self.source(name, entry.size)
-            if source is None:
-                continue
-            sources[name] = source
-            if not source.is_kept and source.size < entry.size:
-                sources |= {kept.id: kept for kept in self._sources.earlier(source)}
+            if source := self.source(name, entry.size):
+                sources[name] = source
+                if not source.is_kept and source.size < entry.size:
+                    sources |= {kept.id: kept for kept in self._sources.earlier(source)}
         return sources
 
     def texts(self) -> Texts:

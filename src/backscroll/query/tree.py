@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-Comparison: TypeAlias = Literal["=", ">", "<", ">=", "<="]
+Comparison: TypeAlias = Literal["=", "==", ">", "<", ">=", "<="]
+"""`=` of a text is that it contains the value, `==` that it is the value: no query is written so, but pages ask it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,15 @@
 The folder name of a session cannot be turned back into a path, and two paths can share one folder.
 """
 
+import re
 from collections.abc import Iterable
+from typing import Final
 
 from backscroll.records.kinds import ChainRecord
 from backscroll.records.outside import Relocated
 from backscroll.records.record import Record
+
+DRIVE: Final = re.compile(r"[a-z]:[\\/]")
 
 
 class ProjectFinder:
@@ -29,7 +33,9 @@ class ProjectFinder:
     @property
     def path(self) -> str | None:
         """The folder that the session last moved to, or started in; None if no record has named one yet."""
-        return self.relocated or self.first
+        path = self.relocated or self.first
+        # Windows writes a drive letter in either case, and means the same folder.
+        return path[0].upper() + path[1:] if path and DRIVE.match(path) else path
 
 
 def project_of(records: Iterable[Record]) -> str | None:

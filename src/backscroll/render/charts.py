@@ -90,8 +90,11 @@ def _deletion_lines(deletion: Mapping[str, Any] | None) -> Iterator[str]:
             if not deletion["not_kept"]
             else f"{deletion['not_kept']:,} NOT archived: run backscroll keep"
         )
-        when = clean_line(deletion["first_due"][:10])
-        yield f"Expiring  {plural(deletion['due'], 'session')} within 7 days, the first on {when}: {rest}"
+        told = [f"{plural(deletion['overdue'], 'session')} overdue"] if deletion["overdue"] else []
+        if soon := deletion["due"] - deletion["overdue"]:
+            when = clean_line(deletion["first_due"][:10])
+            told.append(f"{plural(soon, 'session')} within 7 days, the first on {when}")
+        yield f"Expiring  {'; '.join(told)}: {rest}"
     else:
         yield "Expiring  no sessions within 7 days"
 

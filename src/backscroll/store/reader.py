@@ -250,6 +250,9 @@ class StoreReader(Protocol):
     def chats(self, query: Query | None, *, sort: str, limit: int | None, offset: int) -> list[StoredChat]:
         """The chats that match the fields of a query and have its words in their titles."""
 
+    def count_chats(self, query: Query | None) -> int:
+        """How many chats `chats` would give without a limit."""
+
     def passages(self, query: Query, *, oldest_first: bool = False) -> Iterator[Hit]:
         """Every passage that may match a query, one by one; the caller checks regular expressions."""
 

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final, Literal
 
 from backscroll.conversation.agents import Agent
@@ -20,9 +21,8 @@ from backscroll.render.html.element import Html
 from backscroll.render.html.messages import messages_html
 from backscroll.render.html.page_data import BranchOrigin, ChatPageData, Fork, MessageChunk, OutlineItem, View
 from backscroll.web.addresses import agent_address, chat_address, part
+from backscroll.web.recent_writes import LIVE_SECONDS
 
-LIVE_NS: Final = 90_000_000_000
-"""A file that was written to this recently counts as live, even if no client claims it."""
 LONGEST: Final = 120
 MOST_AT_ONCE: Final = 2000
 """Up to this many messages, the outline comes with the page."""
@@ -92,7 +92,7 @@ class ChatView:
     @property
     def is_live(self) -> bool:
         """Whether a client has it open, or wrote to it just now."""
-        return bool(self._sessions) or time.time_ns() - self.reader.written_ns < LIVE_NS
+        return bool(self._sessions) or time.time_ns() - self.reader.written_ns < LIVE_SECONDS * 1_000_000_000
 
     @property
     def state(self) -> Literal["idle", "working", "waiting"]:
@@ -170,6 +170,7 @@ class ChatView:
             agents=self._agents(messages),
             whole=whole,
             clock=time.thread_time,
+            local=_local,
             forks={
                 key: Fork(crossing.here, crossing.ways, f"{self.links.compare}") for key, crossing in crossings.items()
             },
@@ -264,6 +265,13 @@ def origins_of(reader: ChatReader) -> list[BranchOrigin]:
         text = step.head.row.text if step and step.head else ""
         origins.append(BranchOrigin(branch.number, parent, text))
     return origins
+
+
+def _local(when: datetime) -> datetime:
+    try:
+        return when.astimezone()
+    except OverflowError:  # a broken clock: the first or last hours of the calendar
+        return when
 
 
 SAID: Final = frozenset({"prompt", "queued", "answer", "command", "shell", "compact-summary", "interruption"})

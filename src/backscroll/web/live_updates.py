@@ -88,6 +88,7 @@ class LiveUpdates:
     def _tell(self, sources: Sequence[str]) -> None:
         with self._state.library() as library:
             chats = self._state.open_chats.take(library, sources)
+            self._state.recent_writes.note(library, sources)
         if chats:
             self.feed.tell(chats)
 

@@ -1,6 +1,7 @@
 """What requests share: a pool of open libraries, open chats, and threads for writing."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final, TypeVar
 
 from anyio import CapacityLimiter, to_thread
@@ -8,9 +9,11 @@ from anyio import CapacityLimiter, to_thread
 from backscroll.errors import Busy
 from backscroll.library import Home
 from backscroll.library.chats.open_chats import OpenChats
+from backscroll.library.library import Library
 from backscroll.library.local import local_library
 from backscroll.library.pool import LibraryOpener, Pool
 from backscroll.settings import Settings
+from backscroll.web.recent_writes import RecentWrites
 
 MOST_CHANGES: Final = 4
 """Writing requests that run at the same time; each may have to wait for a lock."""
@@ -45,3 +48,11 @@ class ViewerState(Pool):
         super().__init__(settings, homes, opener)
         self.open_chats = OpenChats()
         self.changes = WriteThreads()
+        self.recent_writes = RecentWrites()
+
+    @contextmanager
+    def library(self) -> Iterator[Library]:
+        """A library for exclusive use, which knows what is being written."""
+        with super().library() as library:
+            library.growing = self.recent_writes.sessions()
+            yield library

@@ -10,6 +10,7 @@ from backscroll.conversation.messages import Message, messages_of, results_of
 from backscroll.conversation.transcripts import TranscriptPlace
 from backscroll.records.decode import decode_line
 from backscroll.records.record import Record
+from backscroll.render.html.icons import DRAWINGS
 from backscroll.render.html.messages import messages_html
 from backscroll.render.html.page_data import View
 from tests.support.drawings import draw, line
@@ -169,7 +170,10 @@ def check(rows: list[dict[str, Any]], wanted: str) -> None:
         found = page(messages_html(messages(rows), View(Addresses(), whole=whole)))
         assert found.all(wanted)
         for element in found:
-            assert element.name not in ("script", "style", "iframe", "object", "embed", "form", "svg", "base", "meta")
+            assert element.name not in ("script", "style", "iframe", "object", "embed", "form", "base", "meta")
+            if element.name == "svg":  # only our own drawings
+                assert element.attributes["class"] in {f"icon icon-{name}" for name in DRAWINGS}
+                assert [one.name for one in element][-1] == "path"
             for attribute, value in element.attributes.items():
                 assert not attribute.startswith("on")
                 assert attribute != "style"

@@ -70,9 +70,11 @@ def deletion(library: Library, now: datetime) -> dict[str, Any] | None:
     }
     # A file that grew since it was kept is not completely kept.
     kept = sum(1 for item in found.due if sizes.get(item.file.key, -1) >= item.file.size)
-    first = min((item.due for item in found.due), default=None)
+    # One that is overdue goes when Claude Code is next started.
+    first = min((item.due for item in found.due if item.due > now), default=None)
     return {
         "due": len(found.due),
+        "overdue": sum(1 for item in found.due if item.due <= now),
         "kept": kept,
         "not_kept": len(found.due) - kept,
         "first_due": first.isoformat() if first else None,

@@ -86,6 +86,11 @@ def headings_of(
             heading.context = answer.context or heading.context
             heading.model = row.model or heading.model
             heading.cost = None if heading.cost is None or answer.cost is None else heading.cost + answer.cost
+    first = headings[0] if len(headings) > 1 else None
+    if first and first.kind not in HEADS and not first.calls and first.context is None:
+        # Hooks and notes before the first prompt: nothing that a reader would look for.
+        headings[1].messages += first.messages
+        del headings[0]
     return headings
 
 

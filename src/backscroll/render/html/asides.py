@@ -9,6 +9,7 @@ from backscroll.records.decode import fields_of, value_of
 from backscroll.records.kinds import Attachment, ChainRecord, System, User, type_of
 from backscroll.render.html.ansi import terminal_html
 from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.html.icons import icon
 from backscroll.render.html.page_data import Detail, View
 from backscroll.render.html.plain import first_line, json_html, readable, truncate
 from backscroll.render.html.prose import prose
@@ -79,14 +80,17 @@ def _notification(message: Message, view: View) -> Aside:
     status = fields["status"]
     result = fields["result"] or TAG.sub("", text).strip()
     told = status if status and status not in about else ""
-    return Aside(join([el("span", name, class_="aside-name"), " ", about, f" · {told}" if told else ""]),
+    return Aside(join([icon("bell"), el("span", name, class_="aside-name"), " ", about, f" · {told}" if told else ""]),
                  _cut(result, view, prose) if len(result) > len(about) else NOTHING, "normal")  # fmt: skip
 
 
 def _api_error(record: System, view: View) -> Aside:
     error = value_of(record.error)
     attempt, most = record.retry_attempt, record.max_retries
-    told = [el("span", "API error", class_="aside-name"), _error_name(error) or record.content or ""]
+    told = [
+        join([icon("warning"), el("span", "API error", class_="aside-name")]),
+        _error_name(error) or record.content or "",
+    ]
     if attempt:
         told.append(f"attempt {attempt:.0f}{f' of {most:.0f}' if most else ''}")
     if record.retry_in_ms:

@@ -9,6 +9,7 @@ from backscroll.render.html.element import Html, el, join
 from backscroll.render.html.icons import icon
 from backscroll.render.html.outline import first_words, money
 from backscroll.render.html.page_data import ChatPageData
+from backscroll.render.projects import project_name
 from backscroll.render.reports import duration, short
 from backscroll.render.terminal import moment, plural
 
@@ -28,11 +29,22 @@ def chat_head(shown: ChatPageData, address: str) -> Html:
     title = el("h1", el("span", first_words(shown.title, 300), class_="title"), id="chat-title")
     return el(
         "header",
-        el("div", title, _actions(shown, address), class_="chat-top"),
+        el("div", pane_buttons(), title, _actions(shown, address), class_="chat-top"),
         el("div", el("span", join(badges, " "), class_="badges"), chat_facts(shown), class_="chat-about"),
         el("div", _tags(shown, address), [el("p", note, class_="note") for note in shown.notes], class_="chat-marks"),
         class_="chat-head",
     )
+
+
+def pane_buttons() -> Html:
+    """What opens the list of chats: where it is a column that was closed, and where it is a drawer."""
+    label = "Show the list of chats"
+    return join([
+        el("button", icon("pane"), type="button", data_action="pane", class_="quiet icon-only pane-open",
+           aria_label=label, title=f"{label} ( l )", hidden=True),
+        el("button", icon("pane"), type="button", popovertarget="pane", class_="quiet icon-only pane-drawer",
+           aria_label=label),
+    ])  # fmt: skip
 
 
 def chat_toolbar() -> Html:
@@ -64,7 +76,8 @@ def chat_facts(shown: ChatPageData) -> Html:
 def _facts(shown: ChatPageData) -> Iterator[object]:
     chat = shown.overview
     if chat.project:
-        yield el("a", chat.project, href=f"/chats?q={quote(_project_query(chat.project), safe='')}", class_="mono")
+        address = f"/chats?q={quote(_project_query(chat.project), safe='')}"
+        yield el("a", icon("folder"), project_name(chat.project), href=address, title=chat.project)
     if chat.started:
         last = chat.last_active or chat.started
         same_day = moment(last)[:10] == moment(chat.started)[:10]
@@ -72,19 +85,18 @@ def _facts(shown: ChatPageData) -> Iterator[object]:
     if chat.active_seconds:
         yield f"{duration(chat.active_seconds)} active"
     if chat.models:
-        yield _several([model.removeprefix("claude-") for model in chat.models])
-    if chat.versions:
-        both = [chat.versions[0], *chat.versions[-1:]] if len(chat.versions) > 1 else chat.versions
-        yield el("span", "version " + " – ".join(both), title=", ".join(chat.versions))
+        models = _several([model.removeprefix("claude-") for model in chat.models])
+        yield el("span", models, title=f"Claude Code {', '.join(chat.versions)}" if chat.versions else None)
     if chat.git_branches:
-        yield el("span", "⎇ ", _several(chat.git_branches), class_="mono")
+        yield el("span", icon("branch"), _several(chat.git_branches))
     if len(chat.sessions) > 1:
         yield plural(len(chat.sessions), "session")
     yield plural(chat.messages, "message")
-    if shown.tokens:
-        yield f"{short(shown.tokens)} tokens"
+    tokens = f"{short(shown.tokens)} tokens" if shown.tokens else ""
     if shown.cost is not None:
-        yield money(shown.cost)
+        yield el("span", money(shown.cost), title=tokens or None)
+    elif tokens:
+        yield tokens
     for link in chat.pull_requests:
         if link.pr_url and link.pr_url.startswith("https://"):
             yield el(

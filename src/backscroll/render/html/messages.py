@@ -12,6 +12,7 @@ from backscroll.render.html.ansi import terminal_html
 from backscroll.render.html.answers import answer_detail, answer_parts
 from backscroll.render.html.asides import aside_of
 from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.html.icons import icon
 from backscroll.render.html.page_data import Detail, Fork, View
 from backscroll.render.html.pictures import media
 from backscroll.render.html.plain import has_headings, time_html, truncate, typed_text
@@ -31,6 +32,7 @@ class PreviousMessage(NamedTuple):
     is_answer: bool = False
     model: str | None = None
     version: str | None = None
+    message: Message | None = None
 
 
 class ArticleContent(NamedTuple):
@@ -40,6 +42,7 @@ class ArticleContent(NamedTuple):
     parts: Iterable[Html]
     detail: Detail
     tone: str = ""
+    drawing: str = ""
 
 
 def message_html(message: Message, view: View, before: Message | None = None) -> Html:
@@ -62,17 +65,19 @@ def messages_html(messages: Iterable[Message], view: View, before: Message | Non
 def _behind(message: Message, known: PreviousMessage) -> PreviousMessage:
     is_answer = message.kind is RowKind.ANSWER or (message.kind in UNSEEN and known.is_answer)
     model = message.model if message.model and message.model != SYNTHETIC else known.model
-    return PreviousMessage(is_answer, model, _version(message) or known.version)
+    return PreviousMessage(is_answer, model, _version(message) or known.version, message)
 
 
 def _message(message: Message, view: View, before: PreviousMessage) -> Html:
     told = _told(message, view)
     is_continued = message.kind is RowKind.ANSWER and before.is_answer
-    classes = ["message", str(message.kind), told.tone, "continued" if is_continued else ""]
+    day = _day(message, before.message, view)
+    classes = ["message", str(message.kind), told.tone, "continued" if is_continued else "", "new-day" if day else ""]
     return el(
         "article",
+        el("p", el("span", day), class_="day") if day else NOTHING,
         _fork(view.forks[message.key]) if message.key in view.forks else NOTHING,
-        _head(message, view, before, told.who),
+        _head(message, view, before, told),
         el("div", told.parts, class_="message-body"),
         class_=" ".join(filter(None, classes)),
         id=f"m-{message.key}",
@@ -80,6 +85,16 @@ def _message(message: Message, view: View, before: PreviousMessage) -> Html:
         data_detail=told.detail,
         data_time=moment(message.when) if message.when else None,
     )
+
+
+def _day(message: Message, before: Message | None, view: View) -> str:
+    """The date, where a new day begins. It depends on these two alone: a page is made in pieces, and in any order."""
+    if view.local is None or message.when is None or (before is not None and before.when is None):
+        return ""
+    day = view.local(message.when).date()
+    if before is not None and before.when is not None and view.local(before.when).date() == day:
+        return ""
+    return f"{day:%A}, {day.day} {day:%B %Y}"
 
 
 def _told(message: Message, view: View) -> ArticleContent:
@@ -93,18 +108,20 @@ def _told(message: Message, view: View) -> ArticleContent:
             answer_parts(message, view),
             detail,
             "error" if kind is RowKind.API_ERROR else "",
+            "spark",
         )
     if kind in (RowKind.PROMPT, RowKind.QUEUED):
         is_task = row.is_sidechain
         shown = prose(text) if is_task or has_headings(text) else _typed(text, view)
         who = "Task" if is_task else "You"
-        return ArticleContent(who, [shown if text.strip() else NOTHING, *media(message.blocks, row.uuid, view)], "talk")
+        parts = [shown if text.strip() else NOTHING, *media(message.blocks, row.uuid, view)]
+        return ArticleContent(who, parts, "talk", drawing="agent" if is_task else "person")
     if kind is RowKind.COMMAND:
         name, _, arguments = text.partition(" ")
         shown = el("p", el("code", name, class_="command-name"), " ", arguments, class_="typed-text")
-        return ArticleContent("You", [shown, *media(message.blocks, row.uuid, view)], "talk")
+        return ArticleContent("Command", [shown, *media(message.blocks, row.uuid, view)], "talk", drawing="slash")
     if kind is RowKind.SHELL:
-        return ArticleContent("You", [command_line(text)], "talk")
+        return ArticleContent("Shell", [command_line(text)], "talk", drawing="terminal")
     if kind in (RowKind.COMMAND_OUTPUT, RowKind.SHELL_OUTPUT):
         return ArticleContent("Output", [_output(text, view)], "normal" if _says_something(text) else "everything")
     aside = aside_of(message, view)
@@ -144,7 +161,7 @@ def _says_something(text: str) -> bool:
     return text.strip() not in ("", "(no content)")  # the client's own words for nothing
 
 
-def _head(message: Message, view: View, before: PreviousMessage, who: str) -> Html:
+def _head(message: Message, view: View, before: PreviousMessage, told: ArticleContent) -> Html:
     model, version = message.model, _version(message)
     facts = []
     if message.kind is RowKind.QUEUED:
@@ -154,12 +171,10 @@ def _head(message: Message, view: View, before: PreviousMessage, who: str) -> Ht
     if version and before.version and version != before.version:
         title = f"Claude Code was updated from {before.version} to {version}"
         facts.append(el("span", f"Claude Code {version}", class_="version", title=title))
-    name = el("span", who, class_="who") if who else NOTHING
-    when = (
-        el("a", time_html(message.when), href=view.links.message(message.key), class_="when")
-        if message.when
-        else NOTHING
-    )
+    drawing = icon(told.drawing) if told.drawing else NOTHING
+    name = el("span", drawing, told.who, class_="who") if told.who else NOTHING
+    address = view.links.message(message.key)
+    when = el("a", time_html(message.when, view.local), href=address, class_="when") if message.when else NOTHING
     spent = _spent(message, view)
     return el(
         "header",
@@ -224,7 +239,7 @@ def _fork(fork: Fork) -> Html:
     items = [
         el(
             "li",
-            el("a", text or "(no text)", href=_way(branch, first), aria_current="true" if number == here else None),
+            el("a", text or "Attachment", href=_way(branch, first), aria_current="true" if number == here else None),
         )
         for number, (branch, first, text) in enumerate(listed, begin)
     ]

@@ -8,6 +8,7 @@ from urllib.parse import quote
 from backscroll.conversation.agents import Agent
 from backscroll.conversation.chat import Branch
 from backscroll.conversation.context_window import context_window
+from backscroll.conversation.titles import cut_at_word
 from backscroll.render.html.element import NOTHING, Html, el, join, text, trusted
 from backscroll.render.html.page_data import Links, OutlineItem
 from backscroll.render.reports import dollars, short
@@ -32,8 +33,7 @@ def money(nanodollars: int | None) -> str:
 
 def first_words(text: str, longest: int = LONGEST) -> str:
     """The beginning of a text, on one line."""
-    line = clean_line(text[: 4 * longest])
-    return line if len(line) <= longest else line[: longest - 1] + "…"
+    return cut_at_word(clean_line(text[: 4 * longest]), longest)
 
 
 def outline_list(items: Iterable[OutlineItem], address: str, filled: Iterable[int] = ()) -> Html:
@@ -58,7 +58,9 @@ def _line(item: OutlineItem, address: str, *, is_here: bool) -> Html:
 
 
 def _name(item: OutlineItem, longest: int = LONGEST) -> str:
-    return "Compacted" if item.kind == "compaction" else first_words(item.text, longest) or "(no text)"
+    if item.kind == "compaction":
+        return "Compacted"
+    return first_words(item.text, longest) or ("Attachment" if item.kind == "prompt" else "Start of the session")
 
 
 def minimap(items: Sequence[OutlineItem]) -> Html:
@@ -212,7 +214,7 @@ def _branch_list(branches: Sequence[Branch], here: int, address: str) -> Html:
         head = next((turn.head for turn in branch.turns if turn.head and turn.head.row.text), None)
         link = el(
             "a",
-            f"{branch.number}. {first_words(head.row.text if head else '', 80) or '(no text)'}",
+            f"{branch.number}. {first_words(head.row.text if head else '', 80) or 'Attachment'}",
             href=f"{address}?branch={branch.number}&from={here}"
             if branch.number != here
             else f"{address}?branch={here}",

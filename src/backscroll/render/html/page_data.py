@@ -1,6 +1,6 @@
 """The data of a chat page: what `render` needs to draw it, and where its links lead."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
@@ -54,6 +54,8 @@ class View:
     """Whether long inputs and outputs are shown in full."""
     clock: Clock | None = None
     """Measures how long highlighting takes."""
+    local: Callable[[datetime], datetime] | None = None
+    """Gives a moment in the reader's time zone. With it, messages have clock times, and dividers have their dates."""
     forks: Mapping[str, "Fork"] = field(default_factory=dict)
     """Rewinds, by the id of the first message of each branch."""
 

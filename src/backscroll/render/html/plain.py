@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final
 
@@ -94,11 +95,13 @@ def without_reminders(text: str) -> str:
     return "".join([*pieces, text[behind:] if not pieces else text[behind:].rstrip()])
 
 
-def time_html(when: datetime | None) -> Html:
-    """A `<time>` element."""
+def time_html(when: datetime | None, local: Callable[[datetime], datetime] | None = None) -> Html:
+    """A `<time>` element: the time of day where the reader is, if that is known, else date and time."""
     if when is None:
         return NOTHING
     exact = moment(when)
+    if local is not None:
+        return el("time", f"{local(when):%H:%M}", datetime=exact, data_exact=True)
     return el("time", exact[:16].replace("T", " "), datetime=exact)
 
 

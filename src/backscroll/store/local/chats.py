@@ -40,6 +40,12 @@ class ChatRows:
             [*values, -1 if limit is None else limit, offset],
         )
 
+    def count(self, query: Query | None) -> int:
+        """How many chats match."""
+        where, values = self.condition(query.root) if query else ("1", [])
+        statement = f"select count(*) from chats c where not c.silent and {where}"  # noqa: S608
+        return int(next(iter(self._visible.execute(statement, values)))[0])
+
     def of(self, chats: list[int]) -> dict[int, StoredChat]:
         """These chats."""
         found = self._read(
@@ -111,6 +117,8 @@ class ChatRows:
             if field.name == "session":
                 where = f"c.id in (select f.chat from files f where {where})"  # noqa: S608
             return where, [text.lower(), text.lower() + "\U0010ffff"]
+        if field.name == "project" and field.comparison == "==":
+            return "c.project = ?", [text]
         if field.name == "project":
             return PROJECT, [_like(text)] * 2
         if field.name == "title":

@@ -103,6 +103,11 @@ class LocalReader(ChatPieces):
         """The chats that match the fields of a query and have its words in their titles."""
         return ChatRows(self.rows).chats(query, sort=sort, limit=limit, offset=offset)
 
+    @translates_errors
+    def count_chats(self, query: Query | None) -> int:
+        """How many chats `chats` would give without a limit."""
+        return ChatRows(self.rows).count(query)
+
     @translates_item_errors
     def passages(self, query: Query, *, oldest_first: bool = False) -> Iterator[Hit]:
         """Every passage that may match a query, one by one; the caller checks regular expressions."""

@@ -17,16 +17,17 @@ from backscroll.library.chats.find_in_chat import find_in
 from backscroll.library.marked_chats import sessions_of
 from backscroll.library.marks import Marks, change_marks
 from backscroll.render.html.chat import agent_page, beside, chat_page
-from backscroll.render.html.element import Html
+from backscroll.render.html.element import Html, join
 from backscroll.render.html.images import detect_media_type
 from backscroll.render.html.messages import call_html, message_html, messages_html
 from backscroll.web.addresses import chat_address
 from backscroll.web.chat_view import MOST_AT_ONCE, ChatView
 from backscroll.web.layout import document, error_html, page_frame
+from backscroll.web.pages.pane import pane
 from backscroll.web.requests import PageRequest
 from backscroll.web.state import ViewerState
 
-STYLES: Final = ("code.css", "messages.css", "chat.css", "branches.css", "dialogs.css")
+STYLES: Final = ("code.css", "messages.css", "chat.css", "branches.css", "dialogs.css", "pane.css")
 SCRIPTS: Final = ("chat.js",)
 
 
@@ -43,9 +44,8 @@ def show(request: PageRequest) -> Html | Response:
     if at and at not in chat_view.branch_messages.at:
         return _lead_to(request, chat_view, at)
     shown = chat_view.shown(at or None)
-    return document(
-        shown.title, chat_page(shown), here="/chats", styles=STYLES, scripts=SCRIPTS, body_class="chat-room"
-    )
+    main = join([pane(request.library, stored), chat_page(shown)])
+    return document(shown.title, main, here="/chats", styles=STYLES, scripts=SCRIPTS, body_class="chat-room")
 
 
 def _piece_by_piece(state: ViewerState, stored: StoredChat, branch: int) -> Iterator[str]:
@@ -53,7 +53,10 @@ def _piece_by_piece(state: ViewerState, stored: StoredChat, branch: int) -> Iter
     begin, end = page_frame(
         stored.overview.title, here="/chats", styles=STYLES, scripts=SCRIPTS, body_class="chat-room"
     )
+    with state.library() as library:
+        chats = pane(library, stored)
     yield begin
+    yield chats
     try:
         with state.library() as library:
             reader = state.open_chats.open(library, stored.overview.id)
@@ -127,7 +130,12 @@ def agent(request: PageRequest) -> Html:
         found, _agent_messages(chat_view, request.path("agent")), chat_view.reader.stored.overview.title, back
     )
     return document(
-        found.description or found.id, shown, here="/chats", styles=STYLES, scripts=SCRIPTS, body_class="chat-room"
+        found.description or found.id,
+        join([pane(request.library, chat_view.reader.stored), shown]),
+        here="/chats",
+        styles=STYLES,
+        scripts=SCRIPTS,
+        body_class="chat-room",
     )
 
 

@@ -1,27 +1,26 @@
 """A chat in lists: as a table row and as a list item."""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from backscroll.conversation.overview import Overview
+from backscroll.conversation.titles import cut_at_word
 from backscroll.library import StoredChat
 from backscroll.library.library import Library
 from backscroll.library.marked_chats import marked_chat
 from backscroll.library.marks import Mark
 from backscroll.query.write import field_text
 from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.html.icons import icon
+from backscroll.render.projects import project_name
 from backscroll.render.reports import dollars, short
 from backscroll.render.terminal import clean_line, moment, plural
 from backscroll.web.addresses import chat_address, chats_address
 
 LONGEST_TITLE: Final = 160
 SHOWN_TAGS: Final = 6
-SHORTEST_NAME: Final = 3
-"""A shorter folder name is shown with its parent."""
-MOST_PARTS: Final = 12
 
 
 @dataclass(frozen=True)
@@ -54,8 +53,8 @@ def chat_rows(library: Library, chats: Iterable[StoredChat]) -> list[ChatRow]:
 
 
 def is_live(library: Library, stored: StoredChat) -> bool:
-    """Whether a client has it open."""
-    return any(session.lower() in library.live for session in stored.overview.leaves)
+    """Whether a client has it open, or its file grows."""
+    return any(session.lower() in library.scope.live for session in stored.overview.leaves)
 
 
 def money(nanodollars: int) -> str:
@@ -76,31 +75,7 @@ def when(time: datetime | None) -> Html:
 
 def title_of(chat: Overview) -> str:
     """Its title, on one line."""
-    title = clean_line(chat.title) or "(no title)"
-    return title if len(title) <= LONGEST_TITLE else title[: LONGEST_TITLE - 1].rstrip() + "…"
-
-
-def project_name(project: str | None) -> str:
-    """The last part of a project's path, with its parent if that is very short: `.worktrees/2`."""
-    parts = clean_line(project or "-").replace("\\", "/").rstrip("/").split("/")
-    names = [parts.pop()]
-    while len(names[0]) < SHORTEST_NAME and parts and parts[-1]:
-        names.insert(0, parts.pop())
-    return "/".join(names) or "/"
-
-
-def names_of(projects: Iterable[str]) -> dict[str, str]:
-    """The names of projects, with more of the path where two would be equal."""
-    names = {project: project_name(project) for project in projects}
-    for _ in range(MOST_PARTS):
-        often = Counter(names.values())
-        same = [project for project, name in names.items() if often[name] > 1]
-        if not same:
-            break
-        for project in same:
-            parts = clean_line(project).replace("\\", "/").strip("/").split("/")
-            names[project] = "/".join(parts[-names[project].count("/") - 2 :])
-    return names
+    return cut_at_word(clean_line(chat.title), LONGEST_TITLE) or "(no title)"
 
 
 def project_link(project: str | None) -> Html:
@@ -116,10 +91,10 @@ def table_of(rows: Sequence[ChatRow], headings: Html, *, with_project: bool = Tr
     return el("table", el("thead", headings), el("tbody", body), class_="chats")
 
 
-def number_cell(count: int, noun: str) -> Html:
+def number_cell(count: int, noun: str, title: str | None = None) -> Html:
     """A cell with a number; narrow screens have no column headings, so the noun is part of the cell."""
     told, _, unit = plural(count, noun).partition(" ")
-    return el("td", told, el("span", f" {unit}", class_="unit"), class_="number")
+    return el("td", told, el("span", f" {unit}", class_="unit"), class_="number", title=title)
 
 
 def item_of(row: ChatRow) -> Html:
@@ -147,8 +122,8 @@ def badges_of(row: ChatRow) -> Html:
         el("span", "archived", class_="badge", title="Deleted by Claude Code; kept in the archive")
         if row.stored.archived
         else NOTHING,
-        el("span", f"{chat.branches:,} branches", class_="badge") if chat.branches > 1 else NOTHING,
-        el("span", plural(chat.agents, "agent"), class_="badge") if chat.agents else NOTHING,
+        _count_badge("branch", chat.branches, "branches") if chat.branches > 1 else NOTHING,
+        _count_badge("agent", chat.agents, "agents" if chat.agents > 1 else "agent") if chat.agents else NOTHING,
         *(
             el("a", machine, href=chats_address(field_text("machine", machine)), class_="badge", title="Machine")
             for machine in row.machines
@@ -161,28 +136,34 @@ def badges_of(row: ChatRow) -> Html:
     return join(badges)
 
 
+def _count_badge(drawing: str, count: int, noun: str) -> Html:
+    """A number with a drawing; what is counted is said to those who do not see it."""
+    return el("span", icon(drawing), f"{count:,}", el("span", f" {noun}", class_="unseen"), class_="badge count",
+              title=f"{count:,} {noun}")  # fmt: skip
+
+
 def _row(row: ChatRow, *, with_project: bool) -> Html:
     chat = row.overview
-    about = [project_link(chat.project) if with_project else None, _named(chat.git_branches), _models(chat.models)]
+    models = "; ".join(chat.models)
     return el(
         "tr",
         el("td", _pin(chat.id, is_pinned=row.mark.pinned), class_="pin"),
         el(
             "td",
-            el("div", _link(chat), class_="chat-title"),
             el(
                 "div",
-                badges_of(row),
-                join([el("span", fact) for fact in about if fact]),
+                _link(chat),
+                el("span", badges_of(row), class_="badges"),
                 _tag_button(chat.id),
-                class_="meta",
+                class_="chat-title",
             ),
             class_="about",
         ),
+        el("td", project_link(chat.project), class_="project-cell") if with_project else None,
+        el("td", _named(chat.git_branches), class_="branch-cell"),
         el("td", when(chat.last_active), class_="when"),
-        number_cell(chat.messages, "message"),
-        number_cell(chat.prompts, "prompt"),
-        el("td", row.cost, class_="number", title=f"{short(row.stored.tokens)} tokens"),
+        number_cell(chat.messages, "message", plural(chat.prompts, "prompt")),
+        el("td", row.cost, class_="number", title=f"{short(row.stored.tokens)} tokens; {models}"),
         data_chat=chat.id,
         data_last=moment(chat.last_active) if chat.last_active else None,
     )
@@ -194,7 +175,7 @@ def _link(chat: Overview) -> Html:
 
 def _pin(chat: str, *, is_pinned: bool) -> Html:
     button = el(
-        "button", "★" if is_pinned else "☆", name="pin", value="0" if is_pinned else "1", class_="quiet",
+        "button", icon("pin"), name="pin", value="0" if is_pinned else "1", class_="quiet",
         aria_label="Unpin" if is_pinned else "Pin", title="Unpin" if is_pinned else "Pin",
     )  # fmt: skip
     return el("form", button, method="post", action=f"{chat_address(chat)}/marks", data_marks=True)
@@ -210,10 +191,3 @@ def _named(branches: Sequence[str]) -> Html | None:
         return None
     more = f" +{len(branches) - 1}" if len(branches) > 1 else ""
     return el("span", f"{clean_line(branches[-1])[:60]}{more}", class_="mono", title="; ".join(branches))
-
-
-def _models(models: Sequence[str]) -> Html | None:
-    if not models:
-        return None
-    more = f" +{len(models) - 1}" if len(models) > 1 else ""
-    return el("span", f"{clean_line(models[-1]).removeprefix('claude-')}{more}", title="; ".join(models))

@@ -13,11 +13,12 @@ from backscroll.query.errors import QueryError
 from backscroll.query.tree import All, Field, Not, Query
 from backscroll.query.write import field_text
 from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.projects import names_of, project_name
 from backscroll.render.terminal import plural
 from backscroll.web.addresses import chats_address, search_address
 from backscroll.web.layout import document, error_html
 from backscroll.web.pages import first_run
-from backscroll.web.pages.chat_rows import chat_rows, names_of, project_name, table_of
+from backscroll.web.pages.chat_rows import chat_rows, table_of
 from backscroll.web.requests import PageRequest, status_of
 
 PAGE: Final = 50
@@ -66,10 +67,6 @@ class ChatFilter:
         text = str(fields.pop("text", self.text) or "")
         return chats_address(text, **{**fields, "sort": None if fields["sort"] == "newest" else fields["sort"]})
 
-    def accepts(self, chat: StoredChat) -> bool:
-        """Whether it belongs to exactly this project; the query field also matches longer paths."""
-        return not self.project or chat.overview.project == self.project
-
     @property
     def is_plain(self) -> bool:
         """Whether nothing is filtered out."""
@@ -87,19 +84,24 @@ def show(request: PageRequest) -> Html | Response:
         shown = _page(request.library, wanted, el("div", error_html(error), id="chats"))
         return HTMLResponse(shown, status_code=status_of(error))
     if wanted.project:
-        query = Query(query.text, All((Field("project", "=", wanted.project), *query.root.parts)))
+        query = Query(query.text, All((Field("project", "==", wanted.project), *query.root.parts)))
     fill = _by_project if wanted.by == "project" else _all
-    return _page(request.library, wanted, el("div", fill(request.library, wanted, query), id="chats"))
+    found = el("div", fill(request.library, wanted, query), id="chats")
+    return _page(request.library, wanted, found, request.library.count_chats(query))
 
 
-def _page(library: Library, wanted: ChatFilter, found: Html) -> Html:
+def _page(library: Library, wanted: ChatFilter, found: Html, total: int | None = None) -> Html:
     project = el("p", wanted.project, class_="mono muted path") if wanted.project else NOTHING
     title = project_name(wanted.project) if wanted.project else "Chats"
     main = join([
-        el("div", el("h1", title), _tabs(wanted), class_="head"), project,
+        el("div", el("h1", title, " ", _total(total)), _tabs(wanted), class_="head"), project,
         _filter(wanted), _quick(library, wanted), found,
     ])  # fmt: skip
     return document(title, main, here="/chats", scripts=("chat_lists.js", "chats.js"), styles=("pages.css",))
+
+
+def _total(count: int | None) -> Html:
+    return el("span", plural(count, "chat") if count is not None else "", id="total", class_="total muted")
 
 
 def _tabs(wanted: ChatFilter) -> Html:
@@ -145,29 +147,27 @@ def _all(library: Library, wanted: ChatFilter, query: Query) -> Html:
     pinned: list[StoredChat] = []
     if wanted.sort == "newest":
         if wanted.offset == 0:
-            pinned = [chat for chat in library.chats(_and(query, PINNED)) if wanted.accepts(chat)]
+            pinned = library.chats(_and(query, PINNED))
         query = _and(query, Not(PINNED))
-    chats, total = _chats(library, wanted, query)
+    # One more than a page, to know whether more follow.
+    chats = library.chats(query, sort=wanted.sort, limit=PAGE + 1, offset=wanted.offset)
     if not chats and not pinned:
         return _nothing(wanted)
+    is_mixed = not wanted.project
     parts = []
     if pinned:
         rows = chat_rows(library, pinned)
-        parts.append(join([el("h2", "Pinned"), table_of(rows, _headings(wanted), with_project=not wanted.project)]))
+        parts.append(
+            join([el("h2", "Pinned"), table_of(rows, _headings(wanted, with_project=is_mixed), with_project=is_mixed)])
+        )
         parts.append(el("h2", "Other chats") if chats else NOTHING)
     shown = chat_rows(library, chats[:PAGE])
     if shown:
-        parts.append(table_of(shown, _headings(wanted), with_project=not wanted.project))
-    parts.append(_pages(wanted, len(shown), PAGE, has_more=len(chats) > PAGE, total=total))
+        parts.append(table_of(shown, _headings(wanted, with_project=is_mixed), with_project=is_mixed))
+    has_more = len(chats) > PAGE
+    total = library.count_chats(query) if has_more or wanted.offset else None
+    parts.append(_pages(wanted, len(shown), PAGE, has_more=has_more, total=total))
     return join(parts)
-
-
-def _chats(library: Library, wanted: ChatFilter, query: Query) -> tuple[list[StoredChat], int | None]:
-    """One page plus one chat, to know whether more follow; and the total, where it is known."""
-    if not wanted.project:
-        return library.chats(query, sort=wanted.sort, limit=PAGE + 1, offset=wanted.offset), None
-    chats = [chat for chat in library.chats(query, sort=wanted.sort) if wanted.accepts(chat)]
-    return chats[wanted.offset : wanted.offset + PAGE + 1], len(chats)
 
 
 def _by_project(library: Library, wanted: ChatFilter, query: Query) -> Html:
@@ -183,7 +183,9 @@ def _by_project(library: Library, wanted: ChatFilter, query: Query) -> Html:
         where = wanted.address(by=None, project=project)
         name = el("a", names[project], href=where, title=project) if project else "No project"
         parts.append(el("h2", name, " ", el("span", plural(len(chats), "chat"), class_="badge")))
-        parts.append(table_of(chat_rows(library, chats[:IN_A_GROUP]), _headings(wanted), with_project=False))
+        parts.append(
+            table_of(chat_rows(library, chats[:IN_A_GROUP]), _headings(wanted, with_project=False), with_project=False)
+        )
         if len(chats) > IN_A_GROUP and project:
             parts.append(el("p", el("a", f"All {len(chats):,} chats in {names[project]}", href=where)))
     has_more = wanted.offset + GROUPS < len(groups)
@@ -191,7 +193,7 @@ def _by_project(library: Library, wanted: ChatFilter, query: Query) -> Html:
     return join(parts)
 
 
-def _headings(wanted: ChatFilter) -> Html:
+def _headings(wanted: ChatFilter, *, with_project: bool) -> Html:
     def heading(name: str, sort: str, *, number: bool = False) -> Html:
         is_here = wanted.sort == sort
         mark = el("span", " ↓", aria_hidden="true") if is_here else NOTHING
@@ -207,9 +209,10 @@ def _headings(wanted: ChatFilter) -> Html:
         "tr",
         el("td"),
         heading("Chat", "title"),
+        el("th", "Project", scope="col") if with_project else None,
+        el("th", "Branch", scope="col", class_="branch-cell"),
         heading("Last active", "newest"),
         heading("Messages", "messages", number=True),
-        el("th", "Prompts", scope="col", class_="number"),
         heading("Cost", "cost", number=True),
     )
 

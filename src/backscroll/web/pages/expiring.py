@@ -23,6 +23,7 @@ from backscroll.settings import Settings
 from backscroll.web.addresses import chats_address
 from backscroll.web.pages.chat_rows import when
 
+DELETES_IT: Final = " is overdue: Claude Code deletes it when it next starts."
 STALE: Final = 30.0
 """Seconds until the numbers are counted again."""
 PATIENCE: Final = 0.2
@@ -67,10 +68,16 @@ def expiring_section(library: Library) -> Html:
 
 def _lines(found: dict[str, Any]) -> list[Html]:
     lines = []
-    if found["due"]:
+    overdue, soon = found["overdue"], found["due"] - found["overdue"]
+    if overdue:
+        told = DELETES_IT if overdue == 1 else " are overdue: Claude Code deletes them when it next starts."
+        lines.append(el("p", el("strong", plural(overdue, "session")), told))
+    if soon:
         first = el("span", " (the first ", when(datetime.fromisoformat(found["first_due"])), ")")
-        due = el("strong", plural(found["due"], "session"))
-        lines.append(el("p", due, " will be deleted by Claude Code within 7 days", first, "."))
+        lines.append(
+            el("p", el("strong", plural(soon, "session")), " will be deleted by Claude Code within 7 days", first, ".")
+        )
+    if found["due"]:
         if found["not_kept"]:
             lines.append(
                 el("p", f"{found['kept']:,} are fully archived; the next update archives the rest.",

@@ -11,9 +11,9 @@ from backscroll.query.errors import QueryError
 from backscroll.query.tree import Field, Regex, leaves
 from backscroll.query.write import with_field
 from backscroll.render.html.element import NOTHING, Html, el
+from backscroll.render.projects import names_of
 from backscroll.render.terminal import clean_line
 from backscroll.web.addresses import search_address
-from backscroll.web.pages.chat_rows import names_of
 
 SHOWN: Final = 7
 SPANS: Final = (

@@ -1,4 +1,4 @@
-"""Live chats: those that a client has open, with the last thing that happened in each."""
+"""Live chats: those that a client has open or whose file grows, with the last thing that happened in each."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -53,7 +53,7 @@ class LiveChat:
 
 def live_chats(library: Library) -> list[LiveChat]:
     """All of them, the most recently active first."""
-    if not library.live:
+    if not library.scope.live:
         return []
     return [
         LiveChat(stored, _last(library, stored), _status(library, stored))

@@ -7,8 +7,9 @@ from backscroll.library import StoredChat
 from backscroll.library.searching.search import FoundChat
 from backscroll.query.as_you_type import while_typing
 from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.projects import project_name
 from backscroll.web.addresses import agent_address, chat_address, search_address
-from backscroll.web.pages.chat_rows import project_name, title_of, when
+from backscroll.web.pages.chat_rows import title_of, when
 from backscroll.web.pages.search import highlighted_snippet
 from backscroll.web.requests import PageRequest
 

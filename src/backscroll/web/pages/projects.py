@@ -6,11 +6,12 @@ from datetime import datetime
 
 from backscroll.library.library import Library
 from backscroll.render.html.element import Html, el, join
+from backscroll.render.projects import names_of
 from backscroll.render.terminal import plural
 from backscroll.web.addresses import chats_address
 from backscroll.web.layout import document
 from backscroll.web.pages import first_run
-from backscroll.web.pages.chat_rows import money, names_of, number_cell, when
+from backscroll.web.pages.chat_rows import money, number_cell, when
 from backscroll.web.requests import PageRequest
 
 

@@ -3,7 +3,7 @@
 
 const PARTS = [
   "chunks", "navigation", "message_actions", "detail_level", "outline", "marks", "find", "read_position", "live_chat", "keyboard",
-  "dialogs", "share_dialog",
+  "dialogs", "share_dialog", "pane",
 ];
 
 for (const name of PARTS) {

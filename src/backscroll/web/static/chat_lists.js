@@ -1,7 +1,8 @@
 // @ts-check
 // Lists of chats and search results: keys, unread marks, pins and tags.
 
-import { action, key, kept, post, reveal, times, toast } from "./base.js";
+import { action, key, post, reveal, times, toast } from "./base.js";
+import { unread } from "./unread.js";
 
 const ROWS = `.results > li > .chat-title, .results .passages > li,
   table.chats tbody tr, ul.items > li, ul.live > li`;
@@ -59,33 +60,6 @@ if (document.querySelector("form[data-marks]")) {
   });
 }
 
-/**
- * Mark the chats that grew since they were last read here; chats never read here get no mark.
- * @param {ParentNode} root
- */
-export function unread(root) {
-  for (const row of root.querySelectorAll("[data-chat][data-last]")) {
-    if (!(row instanceof HTMLElement)) continue;
-    const seen = seenOf(row.dataset.chat ?? "");
-    const badge = row.querySelector(".badge.unread");
-    if (badge instanceof HTMLElement) badge.hidden = !(seen && Date.parse(seen) < Date.parse(row.dataset.last ?? ""));
-  }
-}
-
-/**
- * The time of the last message of a chat that was read in this browser.
- * @param {string} chat
- * @returns {string | null}
- */
-function seenOf(chat) {
-  try {
-    const seen = JSON.parse(kept(`seen:${chat}`) ?? "null");
-    return typeof seen?.when === "string" ? seen.when : null;
-  } catch {
-    return null;
-  }
-}
-
 /** Reload the list and keep the current row. */
 export async function renew() {
   const old = document.getElementById("chats");
@@ -97,6 +71,8 @@ export async function renew() {
   const fresh = page.getElementById("chats");
   if (!fresh) return;
   old.replaceWith(fresh);
+  const [total, count] = [document.getElementById("total"), page.getElementById("total")];
+  if (total && count) total.replaceWith(count);
   prepare(fresh);
   here = focused ? fresh.querySelector(`[data-chat="${CSS.escape(focused)}"]`) : null;
   here?.classList.add("here");

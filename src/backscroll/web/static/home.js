@@ -3,11 +3,13 @@
 
 import { times } from "./base.js";
 import { listen } from "./notices.js";
-import { unread } from "./chat_lists.js";
+import "./chat_lists.js";
+import { unread } from "./unread.js";
 
 const SOON = 250;
 const WHILE_READING = 1500;
-const WHILE_LIVE = 15_000;
+const WHILE_LIVE = 2000;
+const LIVE_CHECK = 30_000;
 const READING = "Reading your sessions; chats below are ready to use";
 const INDEXING = "Indexing your sessions; you can read them already";
 const place = document.getElementById("live");
@@ -104,6 +106,18 @@ listen(null, (notice) => {
 let around = 0;
 
 /**
+ * Put a newer state of a part into the page, unless the reader is in it.
+ * @param {Element} old
+ * @param {Element} fresh
+ */
+function takeOver(old, fresh) {
+  if (old.contains(document.activeElement) || old.querySelector("details[open], .here")) return;
+  old.replaceWith(fresh);
+  times(fresh);
+  unread(fresh);
+}
+
+/**
  * Show the rest of the page as it is by now, after a while: it need not follow every step.
  * @param {number} wait
  */
@@ -122,16 +136,23 @@ function lookAround(wait) {
       if (isNothing || page.querySelector(".items")) location.reload();
       return;
     }
-    for (const name of [".columns", ".activity"]) {
+    for (const name of [".items", ".figures", ".kept", ".activity"]) {
       const [old, fresh] = [document.querySelector(name), page.querySelector(name)];
-      if (!old || !fresh || old.contains(document.activeElement) || old.querySelector("details[open], .here")) continue;
-      old.replaceWith(fresh);
-      times(fresh);
-      unread(fresh);
+      if (old && fresh) takeOver(old, fresh);
     }
   }, wait);
 }
 
 if (document.querySelector(".counting")) lookAround(WHILE_READING);
-document.addEventListener("visibilitychange", () => !document.hidden && look());
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) return;
+  look();
+  lookAround(SOON);
+});
+// What was live may be so no longer, and a day may have ended, without anything being written.
+setInterval(() => {
+  if (document.hidden) return;
+  if (place?.querySelector("li")) look();
+  lookAround(SOON);
+}, LIVE_CHECK);
 unread(document);

@@ -7,7 +7,10 @@ import { goToEnd, goToStart, show } from "./navigation.js";
 import { address, articlesOf, atLine, box, branch, chat, command, current, key, sections } from "./chat_page.js";
 
 /** @param {HTMLElement} article */
-const isShown = (article) => article.checkVisibility?.() ?? article.offsetParent !== null;
+const isShown = (article) => {
+  const body = article.querySelector(":scope > .message-body") ?? article; // of a hidden message only the date may be seen
+  return body.checkVisibility?.() ?? article.offsetParent !== null;
+};
 
 /**
  * The next message in one direction, loading what is not there yet.

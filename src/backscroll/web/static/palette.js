@@ -109,6 +109,9 @@ function onKey(event, dialog, field) {
   } else if (event.key === "Enter") {
     event.preventDefault();
     void chooseSelected(event, dialog, field);
+  } else if (event.key === "Escape") {
+    event.preventDefault(); // a search field would only empty itself
+    dialog.close();
   }
 }
 
