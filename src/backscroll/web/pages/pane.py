@@ -31,6 +31,8 @@ def show(request: PageRequest) -> Html:
 
 def pane(library: Library, chat: StoredChat) -> Html:
     """The pane, opened where the chat stands in the list."""
+    offset = _offset_of(library, chat)
+    here = address("/pane", chat=chat.overview.id, offset=offset or None)
     return el(
         "aside",
         el(
@@ -42,7 +44,7 @@ def pane(library: Library, chat: StoredChat) -> Html:
                aria_label="Hide the list of chats", title="Hide the list of chats ( l )", hidden=True),
             class_="pane-head",
         ),
-        el("div", pane_rows(library, chat.overview.id, "", _offset_of(library, chat)), id="pane-rows"),
+        el("div", pane_rows(library, chat.overview.id, "", offset), id="pane-rows", data_address=here),
         id="pane", class_="pane", popover="auto", aria_label="Chats",
     )  # fmt: skip
 

@@ -32,8 +32,10 @@ async function fill(where) {
   try {
     const answer = await fetch(where);
     if (number !== asked || !answer.ok) return;
+    const top = rows.scrollTop;
     const focused = document.activeElement?.closest("#pane-rows [data-chat]")?.getAttribute("data-chat");
     rows.innerHTML = await answer.text(); // a fragment of our own server, which escapes what came from transcripts
+    if (where === shown) rows.scrollTop = top;
     shown = where;
     times(rows);
     unread(rows);
@@ -105,7 +107,7 @@ const last = (list) => list.querySelector(":scope > .pane-more:last-child a");
 
 export function start() {
   if (!pane) return;
-  shown = addressOf("");
+  shown = rows.dataset.address ?? addressOf("");
   if (field instanceof HTMLInputElement) {
     field.hidden = false;
     let timer = 0;
@@ -164,7 +166,7 @@ export function start() {
   const soon = () => {
     timer ||= window.setTimeout(() => {
       timer = 0;
-      if (!document.hidden && rows.scrollTop < 200 && !shown.includes("offset=")) void fill(shown);
+      if (!document.hidden) void fill(shown);
     }, SOON);
   };
   listen(null, ({ what }) => {
