@@ -1,6 +1,5 @@
 """The list of chats: all, filtered by a query, or grouped by project."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,7 +15,7 @@ from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.projects import names_of, project_name
 from backscroll.render.terminal import plural
 from backscroll.web.addresses import chats_address, search_address
-from backscroll.web.layout import document, error_html
+from backscroll.web.layout import document, empty_state, error_html
 from backscroll.web.pages import first_run
 from backscroll.web.pages.chat_rows import chat_rows, table_of
 from backscroll.web.requests import PageRequest, status_of
@@ -236,19 +235,15 @@ def _pages(
 
 def _nothing(wanted: ChatFilter) -> Html:
     if wanted.offset:
-        return el(
-            "p",
-            "The list ends before this page. ",
-            el("a", "Go to the first page", href=wanted.address()),
-            class_="empty",
+        return empty_state(
+            "chat", "The list ends before this page.", el("a", "Go to the first page", href=wanted.address())
         )
     if not wanted.is_plain:
-        hints: Sequence[object] = (
-            "No chats match. This filter looks at titles only; ",
+        return empty_state(
+            "filter", "No chats match.", "This filter looks at titles only; ",
             el("a", "search all messages", href=search_address(wanted.text)),
             ", or ", el("a", "show all chats", href="/chats"), ".",
         )  # fmt: skip
-        return el("p", hints, class_="empty")
     return first_run.no_chats()
 
 

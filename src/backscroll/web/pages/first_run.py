@@ -2,7 +2,7 @@
 
 from backscroll.library.library import Library
 from backscroll.render.html.element import Html, el, join
-from backscroll.web.layout import document
+from backscroll.web.layout import document, empty_state
 
 
 def is_first_run(library: Library) -> bool:
@@ -23,9 +23,9 @@ def notice() -> Html:
 
 def no_chats() -> Html:
     """What an empty list of chats says."""
-    return el(
-        "p", "No chats yet. Start Claude Code in a project, and the chat appears here. To try backscroll on sample",
-        " conversations, run ", el("code", "backscroll demo"), class_="empty",
+    return empty_state(
+        "chat", "No chats yet.", "Start Claude Code in a project, and the chat appears here. To try backscroll on",
+        " sample conversations, run ", el("code", "backscroll demo"),
     )  # fmt: skip
 
 

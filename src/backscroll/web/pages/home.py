@@ -17,7 +17,7 @@ from backscroll.web.pages.expiring import expiring_section
 from backscroll.web.pages.live_chats import live_chats, live_section
 from backscroll.web.requests import PageRequest
 
-RECENT: Final = 8
+RECENT: Final = 12
 CHIPS: Final = 5
 YEAR: Final = timedelta(days=371)
 

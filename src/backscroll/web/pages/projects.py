@@ -40,7 +40,8 @@ def show(request: PageRequest) -> Html:
         el("a", "Projects", href="/projects", aria_current="page"),
         class_="tabs", aria_label="Views",
     )  # fmt: skip
-    head = el("div", el("h1", "Projects"), tabs, class_="head")
+    total = el("span", plural(len(found), "project"), class_="total muted")
+    head = el("div", el("h1", "Projects ", total), tabs, class_="head")
     if not found:
         return document("Projects", join([head, first_run.no_chats()]), here="/chats", styles=("pages.css",))
     names = names_of(project.path for project in found if project.path)
@@ -51,7 +52,7 @@ def show(request: PageRequest) -> Html:
         el("tbody", [_row(project, names) for project in found]),
         class_="chats projects",
     )
-    main = join([head, el("p", plural(len(found), "project"), class_="muted"), table])
+    main = join([head, table])
     return document("Projects", main, here="/chats", scripts=("chat_lists.js",), styles=("pages.css",))
 
 

@@ -18,7 +18,7 @@ from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.search_results import highlighted, moment_of
 from backscroll.render.terminal import clean_line, plural
 from backscroll.web.addresses import agent_address, chat_address, search_address
-from backscroll.web.layout import document, error_html, search_box
+from backscroll.web.layout import document, empty_state, error_html, search_box
 from backscroll.web.pages import first_run
 from backscroll.web.pages.chat_rows import badges_of, chat_rows, project_link, title_of, when
 from backscroll.web.pages.facets import facets
@@ -89,7 +89,7 @@ def _results(library: Library, found: SearchResults, text: str, sort: str, numbe
     parts = [_chips(found.query, sort), _result_count(found, seconds), _warnings(found)]
     if not found.chats and number > 1:
         back = el("a", "Go to the first page", href=search_address(text, sort))
-        parts.append(el("p", "There are no more results. ", back, class_="empty"))
+        parts.append(empty_state("search", "There are no more results.", back))
     elif not found.chats:
         parts.append(_nothing(library, found, text, sort))
     else:
@@ -211,12 +211,12 @@ def _nothing(library: Library, found: SearchResults, text: str, sort: str) -> Ht
         for word in library.similar(Query("", All((Word(wanted),))))
     ]
     if meant:
-        return el("div", el("p", "No results. Did you mean"), el("p", meant, class_="chips"), class_="empty")
+        return join([empty_state("search", "No results.", "Did you mean"), el("p", meant, class_="chips meant")])
     if not library.chats("", limit=1):
         return first_run.no_chats()
-    return el("div", el("p", "No results."),
-              el("p", "Try fewer or other words, the start of a word with *, or remove a field.", class_="hint"),
-              class_="empty")  # fmt: skip
+    return empty_state(
+        "search", "No results.", "Try fewer or other words, the start of a word with *, or remove a field."
+    )
 
 
 def _saving(library: Library, text: str) -> Html:
