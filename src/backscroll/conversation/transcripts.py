@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
-from backscroll.conversation.kinds import TURNS, RowKind
+from backscroll.conversation.kinds import TURNS, RowKind, plain_title
 from backscroll.conversation.rows import LONGEST_TEXT, Row
 from backscroll.conversation.titles import is_title
 from backscroll.conversation.usage import SYNTHETIC
@@ -270,12 +270,12 @@ class Transcript:
         if isinstance(record, LastPrompt) and (record.leaf_uuid or record.explicit):
             self.checkpoint = Checkpoint(position, record.leaf_uuid, record.explicit)
         elif isinstance(record, Summary):
-            if is_title(record.summary or ""):
+            if is_title(plain_title(record.summary or "")):
                 self._summaries.append(record)
         elif isinstance(record, CustomTitle):
             self.custom_title = record.custom_title or self.custom_title
         elif isinstance(record, AiTitle):
-            self.ai_title = record.ai_title if is_title(record.ai_title or "") else self.ai_title
+            self.ai_title = record.ai_title if is_title(plain_title(record.ai_title or "")) else self.ai_title
         elif isinstance(record, AgentName):
             self.agent_name = record.agent_name or self.agent_name
         elif isinstance(record, Tag) and record.tag_name:
