@@ -26,6 +26,12 @@ def session(name: str, title: str, day: int = 5, project: str = "shop") -> dict[
     return session_file(name, TALK.format(name=name, title=title, day=day, project=project))
 
 
+def ready(page: Page) -> None:
+    """Until the list has started, too."""
+    be_ready(page)
+    expect(page.locator("#pane-filter:not([hidden])")).to_be_attached()
+
+
 def titles(page: Page) -> list[str]:
     return [text.strip() for text in page.locator("#pane .pane-title").all_inner_texts()]
 
@@ -33,7 +39,7 @@ def titles(page: Page) -> list[str]:
 @pytest.fixture
 def chat(visitor: Visitor, house: House) -> Page:
     page = visitor.page(house.site, f"/chats/{FORKED}", viewport=DESK)
-    be_ready(page)
+    ready(page)
     return page
 
 
@@ -42,7 +48,7 @@ def test_the_list_stays_beside_the_chat_and_is_stepped_through(chat: Page, house
     expect(chat.locator("#pane [aria-current=page]")).to_contain_text("Draw a logo")
     chat.keyboard.press("]")
     expect(chat).to_have_url(f"{house.site}/chats/{LONG}")
-    be_ready(chat)
+    ready(chat)
     chat.keyboard.press("[")
     expect(chat).to_have_url(f"{house.site}/chats/{FORKED}")
 
@@ -55,7 +61,7 @@ def test_the_list_is_filtered_while_one_types(chat: Page, house: House) -> None:
     assert titles(chat) == ["write a post about pomegranates"]
     chat.keyboard.press("Enter")
     expect(chat).to_have_url(f"{house.site}/chats/{SMALL}")
-    be_ready(chat)
+    ready(chat)
     expect(chat.locator("#pane-filter")).to_have_value("blo")  # it stays from chat to chat
     expect(chat.locator("#pane .pane-row")).to_have_count(1)
     chat.locator("#pane-filter").fill("nothing has this")
@@ -66,7 +72,7 @@ def test_the_list_is_hidden_and_stays_so(chat: Page) -> None:
     chat.keyboard.press("l")
     expect(chat.locator("#pane")).to_be_hidden()
     chat.reload()
-    be_ready(chat)
+    ready(chat)
     expect(chat.locator("#pane")).to_be_hidden()
     chat.locator(".pane-open").click()
     expect(chat.locator("#pane")).to_be_visible()
@@ -74,7 +80,7 @@ def test_the_list_is_hidden_and_stays_so(chat: Page) -> None:
 
 def test_on_a_phone_the_list_is_a_drawer(visitor: Visitor, house: House) -> None:
     page = visitor.page(house.site, f"/chats/{FORKED}", viewport=NARROW, has_touch=True)
-    be_ready(page)
+    ready(page)
     expect(page.locator("#pane")).to_be_hidden()
     page.locator(".pane-drawer").tap()
     expect(page.locator("#pane")).to_be_visible()
@@ -148,7 +154,7 @@ def test_a_session_whose_file_grows_is_live_without_a_word_of_its_client(
     expect(page.locator("ul.live")).to_have_count(0)
     chat = visitor.context(site, viewport=DESK).new_page()
     chat.goto(f"{site}/chats/{session_uuid('n3')}")
-    be_ready(chat)
+    ready(chat)
     more = "n3-c <- n3-b user: and now faster\nn3-d <- n3-c assistant(n3-n): it is faster"
     shelf.append("n3", jsonl(draw(more, session="n3", cwd="/home/ada/shop", time="2026-01-30T10:01")))
     expect(page.locator("ul.live > li")).to_have_count(1)
