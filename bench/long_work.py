@@ -36,10 +36,8 @@ MESSAGES_A_MEGABYTE: Final = 326
 TOOLS: Final = ("Bash", "Read", "Edit", "Write", "Grep", "Glob")
 
 WORK: Final = """
-import gc, json, sys, time
+import asyncio, gc, json, sys, time
 from pathlib import Path
-from datetime import UTC, datetime
-from types import SimpleNamespace
 gc.set_threshold(100_000, 20, 20)  # as the program does
 what, home, folder = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
 from backscroll.files.homes import Home
@@ -55,7 +53,6 @@ from backscroll.render.html.export import exported
 from backscroll.settings import Settings
 from backscroll.web.chat_view import ChatView
 from backscroll.web.export_assets import export_assets
-from backscroll.web.pages.stats import show
 
 def page(library):
     return chat_page(ChatView(library, ChatReader(library, library.chats()[0]), 1).shown())
@@ -65,8 +62,15 @@ def export(library):
     return sum(len(piece) for piece in exported(shared, "html", export_assets()))
 
 def stats(library):
-    http = SimpleNamespace(query_params={}, headers={})
-    return show(SimpleNamespace(library=library, http=http, get=lambda name: ""))
+    from starlette.requests import Request
+    from backscroll.web.pages.stats_front import show
+    from backscroll.web.requests import PageRequest
+    from backscroll.web.state import ViewerState
+    http = Request({"type": "http", "query_string": b"since=all", "headers": []})
+    async def read():
+        response = show(PageRequest(http, ViewerState(settings, [Home(home)]), library))
+        return [piece async for piece in response.body_iterator]
+    return asyncio.run(read())
 
 path = ""
 work = {
