@@ -1,6 +1,7 @@
 """Settings and health: homes, library, archive, prices, and a check of every session. Read-only but for the theme."""
 
 import platform
+from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -167,8 +168,8 @@ def _home(home: HomeHealth, now: datetime) -> Html:
         ("Files", join([el("div", f"{count:,} {kind}, {size(home.sizes[kind])}")
                         for kind, count in home.files.most_common()])),
     ]  # fmt: skip
-    unreadable = [f"{item.path}: {item.reason}" for item in home.unreadable[:SHOWN]]
-    return join([title, _facts(rows), _list("Unreadable", unreadable)])
+    unreadable = [f"{item.path}: {item.reason}" for item in home.unreadable]
+    return join([title, _facts(rows), _folded(f"{plural(len(unreadable), 'path')} could not be read", unreadable)])
 
 
 def _retention(home: HomeHealth) -> str:
@@ -178,13 +179,20 @@ def _retention(home: HomeHealth) -> str:
 
 def _troubles(health: Health) -> Html:
     found = health.inspection
-    troubles = [f"{item.file}:{item.line}: {item.kind}: {item.detail}" for item in found.troubles[:SHOWN]]
-    unreadable = [f"{item.path}: {item.reason}" for item in found.unreadable[:SHOWN]]
-    return join([_list("Problems", troubles), _list("Unreadable sessions", unreadable)])
+    kinds = Counter(str(item.kind) for item in found.troubles).most_common()
+    files = len({item.file for item in found.troubles})
+    told = f"{plural(found.problems, 'problem')} in {plural(files, 'file')}: "
+    told += ", ".join(f"{count:,} {kind}" for kind, count in kinds)
+    troubles = [f"{item.file}:{item.line}: {item.kind}: {item.detail}" for item in found.troubles]
+    unreadable = [f"{item.path}: {item.reason}" for item in found.unreadable]
+    return join([
+        _folded(told, troubles),
+        _folded(f"{plural(len(unreadable), 'session')} could not be read", unreadable),
+    ])  # fmt: skip
 
 
 def _unknown(health: Health) -> Html:
-    seen = sorted(health.unknown.values(), key=lambda item: -item.count)[:SHOWN]
+    seen = sorted(health.unknown.values(), key=lambda item: -item.count)
     lines = [
         f"{item.count:,} × {item.drift.what} {item.drift.name or '(none)'}"
         + (f", first in {item.version}" if item.version else "")
@@ -195,14 +203,19 @@ def _unknown(health: Health) -> Html:
     note = el(
         "p", "It is archived unchanged; nothing is lost. A newer version of backscroll may know it.", class_="muted"
     )
-    return join([_list("Unknown to this version of backscroll", lines), note])
+    total = sum(item.count for item in seen)
+    told = f"Unknown to this version of backscroll: {plural(len(lines), 'thing')}, seen {plural(total, 'time')}"
+    return join([_folded(told, lines), note])
 
 
-def _list(title: str, lines: list[str]) -> Html:
+def _folded(told: str, lines: list[str]) -> Html:
+    """Many lines as one sentence, which opens to show them."""
     if not lines:
         return NOTHING
-    items = [el("li", clean_line(line)) for line in lines]
-    return join([el("h3", title), el("ul", items, class_="lines mono")])
+    items = [el("li", clean_line(line)) for line in lines[:SHOWN]]
+    left = len(lines) - SHOWN
+    more = el("p", f"… and {left:,} more: backscroll doctor lists them", class_="muted") if left > 0 else NOTHING
+    return el("details", el("summary", told), el("ul", items, class_="lines mono"), more)
 
 
 def _prices(library: Library) -> Html:
