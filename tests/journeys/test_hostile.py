@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from backscroll.cli.main import backscroll
 from backscroll.web.pages.stats_reports import KINDS
-from tests.journeys.visitor import Site, enter
+from tests.journeys.visitor import READY, Site, enter
 from tests.journeys.witness import Witness, unfold
 from tests.library.support import Shelf
 from tests.support.drawings import jsonl
@@ -192,6 +192,22 @@ def test_agents_are_shown_inside_and_by_themselves(witness: Witness) -> None:
     for name in agent_names():
         witness.visit(page, f"/chats/{FIELDS}/agents/{quote(name, safe='')}")
         assert page.locator("article").count() > 20
+
+
+@pytest.mark.parametrize("chat", [FIELDS, IDS, TWISTED], ids=["fields", "ids", "twisted"])
+def test_dialogs_are_only_text(witness: Witness, chat: str) -> None:
+    page = witness.context.new_page()
+    for name in ("resume", "share"):
+        page.goto(f"{witness.origin}/chats/{chat}/{name}")
+        witness.look(page)
+    page.goto(f"{witness.origin}/chats/{chat}")
+    for name in ("resume", "share"):
+        page.evaluate(READY)
+        page.locator(f"#{name}").click()
+        page.locator("dialog[open]").wait_for()
+        witness.look(page)
+        page.keyboard.press("Escape")
+        page.locator("dialog[open]").wait_for(state="hidden")
 
 
 @pytest.mark.parametrize("chat", [IDS, TWISTED, LARGE], ids=["ids", "twisted", "large"])

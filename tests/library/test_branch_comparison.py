@@ -26,6 +26,8 @@ e <- d result t1: done {{"toolUseResult": {{"filePath": "/shop/a.py", {PATCH}}}}
 f <- e call(m3) t2 Write {{"file_path": "/shop/blue.py", "content": "x"}}
 g <- f error t2: no space left
 h <- g assistant(m4): it is blue {USAGE % 2000}
+w <- h assistant(m8): "API Error" {{"message": {{"usage": {{"input_tokens": 0, "output_tokens": 0}}, \
+    "model": "<synthetic>"}}}}
 @ time=2026-01-05T11:00
 i <- b user: make it red
 j <- i call(m5) t3 Task {{"description": "look", "prompt": "find it", "subagent_type": "Explore"}}
@@ -95,7 +97,7 @@ def test_the_branches_are_told_from_where_they_part(library: Library) -> None:
 def test_everything_is_counted_with_the_agents(library: Library) -> None:
     found = compared(library, BLUE, RED)
     left, right = found.left, found.right
-    assert (left.prompts, left.answers, left.calls, left.errors, left.agents) == (1, 3, 2, 1, 0)
+    assert (left.prompts, left.answers, left.calls, left.errors, left.agents) == (1, 4, 2, 1, 0)
     assert (right.prompts, right.answers, right.calls, right.errors, right.agents) == (2, 3, 1, 0, 1)
     small = 105_000  # nanodollars, of an answer whose usage is not drawn
     assert left.cost == 1000 * INPUT + 2000 * OUTPUT + 2 * small

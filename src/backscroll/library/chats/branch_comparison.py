@@ -13,10 +13,11 @@ from backscroll.conversation.agents import Agent
 from backscroll.conversation.kinds import HUMAN, RowKind
 from backscroll.conversation.messages import CallState, results_of, state_of
 from backscroll.conversation.rows import Row
+from backscroll.conversation.usage import SYNTHETIC
 from backscroll.errors import NothingFound, UsageError
 from backscroll.library.chats.branch_messages import BranchMessages, MessageEntry
 from backscroll.library.chats.chat_reader import ChatReader
-from backscroll.library.chats.outline import Heading, headings_of
+from backscroll.library.chats.outline import Heading, cost_of, headings_of
 from backscroll.library.library import Library
 from backscroll.records.content import Text
 from backscroll.records.edits import file_result
@@ -233,7 +234,7 @@ def _branch(number: int, own: Sequence[MessageEntry], agents: Sequence[Agent], f
         cost=_sum(turn.cost for turn in turns),
         started=min(whens, default=None),
         ended=max(whens, default=None),
-        models=list(dict.fromkeys(row.model for row in rows if row.model)),
+        models=list(dict.fromkeys(row.model for row in rows if row.model and row.model != SYNTHETIC)),
         files=files,
     )
 
@@ -242,8 +243,8 @@ def _turns(
     own: Sequence[MessageEntry], headings: Sequence[Heading], agents: Sequence[Agent], facts: BranchFacts
 ) -> list[ComparedTurn]:
     turns = []
-    for heading in headings:
-        rows = [row for entry in own[heading.at : heading.at + heading.messages] for row in entry.rows]
+    for heading, entries in zip(headings, _entries_of(own, headings), strict=True):
+        rows = [row for entry in entries for row in entry.rows]
         started = _agents_of(rows, agents)
         every = (*rows, *(row for agent in started for row in agent.rows))
         files = dict.fromkeys(call.file for row in every for call in row.calls if call.id in facts.changes)
@@ -257,6 +258,12 @@ def _turns(
             )
         )
     return turns
+
+
+def _entries_of(own: Sequence[MessageEntry], headings: Sequence[Heading]) -> list[Sequence[MessageEntry]]:
+    """The messages of each turn, up to the next heading."""
+    ends = [*(heading.at for heading in headings[1:]), len(own)]
+    return [own[heading.at : end] for heading, end in zip(headings, ends, strict=True)]
 
 
 def _agents_of(rows: Iterable[Row], agents: Sequence[Agent]) -> list[Agent]:
@@ -274,7 +281,7 @@ def _agents_of(rows: Iterable[Row], agents: Sequence[Agent]) -> list[Agent]:
 
 def _cost(agent: Agent, facts: BranchFacts) -> int | None:
     names = dict.fromkeys(row.message_id or row.uuid for row in agent.rows if row.kind is RowKind.ANSWER)
-    return _sum(facts.costs[name].cost for name in names if name in facts.costs)
+    return _sum(cost_of(facts.costs[name]) for name in names if name in facts.costs)
 
 
 def _as_json(side: ComparedBranch) -> dict[str, Any]:
@@ -353,14 +360,12 @@ def _read_texts(
 ) -> None:
     """Fill in the full prompts and the last answers of the first turns."""
     wanted: dict[str, list[str]] = {}
-    for turn in side.turns[:MOST_TURNS]:
-        heading = turn.heading
+    parts = _entries_of(own, [turn.heading for turn in side.turns])
+    for turn, entries in zip(side.turns[:MOST_TURNS], parts, strict=False):
         answers = [
-            entry.key
-            for entry in own[heading.at : heading.at + heading.messages]
-            if entry.rows[0].kind is RowKind.ANSWER
+            entry.key for entry in entries if entry.rows[0].kind is RowKind.ANSWER and entry.rows[0].model != SYNTHETIC
         ]
-        wanted[heading.key] = answers[-LAST_ANSWERS:]
+        wanted[turn.heading.key] = answers[-LAST_ANSWERS:]
     keys = [key for head, answers in wanted.items() for key in (head, *answers)]
     read = {message.key: message for message in reader.messages(library, branch, list(dict.fromkeys(keys)))}
     for turn in side.turns[:MOST_TURNS]:

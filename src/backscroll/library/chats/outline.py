@@ -85,13 +85,19 @@ def headings_of(
             counted.add(name)
             heading.context = answer.context or heading.context
             heading.model = row.model or heading.model
-            heading.cost = None if heading.cost is None or answer.cost is None else heading.cost + answer.cost
+            cost = cost_of(answer)
+            heading.cost = None if heading.cost is None or cost is None else heading.cost + cost
     first = headings[0] if len(headings) > 1 else None
     if first and first.kind not in HEADS and not first.calls and first.context is None:
         # Hooks and notes before the first prompt: nothing that a reader would look for.
         headings[1].messages += first.messages
         del headings[0]
     return headings
+
+
+def cost_of(answer: AnswerCost) -> int | None:
+    """The cost of an answer. What the client wrote itself used no tokens, so it needs no price."""
+    return answer.cost if answer.context or answer.output else 0
 
 
 def crossings_of(reader: ChatReader, branch_messages: BranchMessages, keys: Iterable[str]) -> dict[str, BranchPoint]:

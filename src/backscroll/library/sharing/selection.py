@@ -18,6 +18,7 @@ from backscroll.conversation.messages import Message
 from backscroll.conversation.overview import Overview
 from backscroll.conversation.rows import Row
 from backscroll.conversation.todos import todos_of
+from backscroll.conversation.usage import SYNTHETIC
 from backscroll.errors import NothingFound
 from backscroll.library.sharing.share import SharedChat
 from backscroll.records.content import (
@@ -94,7 +95,7 @@ class SelectedChat:
                 found,
                 started=min(whens, default=whole.started),
                 last_active=max(whens, default=whole.last_active),
-                models=list(dict.fromkeys(row.model for row in rows if row.model)),
+                models=list(dict.fromkeys(row.model for row in rows if row.model and row.model != SYNTHETIC)),
                 messages=prompts + len(answers),
                 prompts=prompts,
                 compactions=sum(row.kind is RowKind.COMPACTION for row in rows),
