@@ -14,12 +14,14 @@ from mcp.client import ClientRequestContext
 from pydantic import FileUrl
 
 from backscroll import __version__
+from backscroll.mcp.tools import TOOLS
 from tests.library.support import Shelf
 from tests.mcp.support import CALLS, SHOP, check_frames, check_result, over_http, over_stdio, serving, story
 from tests.support.drawings import session_uuid
 
 PARSER, CALLING = session_uuid("parser"), session_uuid("calling")
 ERAS = ("legacy", "auto")
+MOST_LISTED_BYTES, MOST_INSTRUCTION_BYTES = 6000, 1000
 
 
 @pytest.fixture(scope="module")
@@ -57,11 +59,10 @@ async def check_tools(client: Client) -> None:
         assert tool.description and tool.title
         assert tool.annotations is not None
         assert tool.annotations.read_only_hint is True
-        assert tool.annotations.destructive_hint is False
-        for schema in (tool.input_schema, tool.output_schema):
-            assert schema is not None
+        for schema in (tool.input_schema, *TOOLS[tool.name].schemas()):
             assert schema["type"] == "object"
             jsonschema.Draft202012Validator.check_schema(schema)
+        assert tool.input_schema["properties"].keys() == TOOLS[tool.name].schemas()[0]["properties"].keys()
         jsonschema.validate(CALLS[tool.name], tool.input_schema)
     for name, arguments in CALLS.items():
         plain = check_result(name, await client.call_tool(name, arguments))
@@ -91,6 +92,10 @@ async def check_resources(client: Client) -> None:
         assert isinstance(content, types.TextResourceContents)
         assert said in content.text
         check_frames(content.text)
+    (content,) = (await client.read_resource("backscroll://help")).contents
+    assert isinstance(content, types.TextResourceContents)
+    assert "cost:>1.50" in content.text and "usage: " in content.text
+    assert listed["backscroll://help"].mime_type == "text/plain"
     for uri in ("backscroll://chat/ffffffff", "backscroll://chat/../../etc/passwd", "file:///etc/passwd"):
         with pytest.raises(MCPError):
             await client.read_resource(uri)
@@ -113,6 +118,19 @@ async def check_prompts(client: Client) -> None:
     for name, arguments in (("recall", {}), ("nothing", {}), ("handover", {"wrong": "x"})):
         with pytest.raises(MCPError):
             await client.get_prompt(name, arguments)
+
+
+def test_what_every_session_pays_for_is_small(shelf: Shelf) -> None:
+    """The bytes of tools/list and of the instructions, as a client gets them: they are in each context, used or not."""
+
+    async def talk() -> None:
+        async with over_stdio(shelf, mode="legacy") as client:
+            listed = await client.list_tools()
+            size = len(listed.model_dump_json(by_alias=True, exclude_none=True).encode())
+            assert size <= MOST_LISTED_BYTES, size
+            assert len((client.instructions or "").encode()) <= MOST_INSTRUCTION_BYTES
+
+    anyio.run(talk)
 
 
 def test_it_says_what_it_is(shelf: Shelf) -> None:

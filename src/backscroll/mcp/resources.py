@@ -1,4 +1,4 @@
-"""Resources: chats and messages by URI."""
+"""Resources: chats and messages by URI, and the help that tool definitions have no room for."""
 
 import re
 from typing import Final, NamedTuple
@@ -8,9 +8,11 @@ from backscroll.mcp.answers import plain_of, text_of
 from backscroll.mcp.call_context import CallContext, utc_minutes
 from backscroll.mcp.quoting import name_of, one_line
 from backscroll.mcp.tools.read import ReadArguments, read
+from backscroll.query.fields import help_lines
 
 MOST_LISTED: Final = 30
 MOST_TOKENS: Final = 10_000
+HELP: Final = "backscroll://help"
 CHAT: Final = "backscroll://chat/{id}"
 MESSAGE: Final = "backscroll://chat/{id}/message/{uuid}"
 
@@ -41,11 +43,24 @@ def recent_chats(context: CallContext) -> list[ChatResource]:
     return found[:MOST_LISTED]
 
 
+def help_text() -> str:
+    """Queries and reports in full, from the tables that the parser and the reports themselves use."""
+    from backscroll.library.analytics.kinds import KINDS
+
+    grouped = [
+        f"{name}: {', '.join(kind.by)} (default: {kind.usual})" if kind.by else f"{name}: cannot be grouped"
+        for name, kind in KINDS.items()
+    ]
+    return "\n".join((*QUERIES, *help_lines(), "", REPORTS, *grouped))
+
+
 def read_address(context: CallContext, uri: str) -> str:
-    """The contents of a resource, as framed text."""
+    """The contents of a resource, as framed text; the help is our own."""
+    if uri == HELP:
+        return help_text()
     match = ADDRESS.fullmatch(uri)
     if match is None:
-        raise NothingFound("unknown resource", f"URIs are {CHAT} and {MESSAGE}")
+        raise NothingFound("unknown resource", f"URIs are {CHAT}, {MESSAGE} and {HELP}")
     message = match["message"] or ""
     wanted = ReadArguments(chat=match["chat"], message=message, around=0, max_tokens=MOST_TOKENS)
     return text_of(plain_of(read(context, wanted)))
@@ -57,3 +72,11 @@ ADDRESS: Final = re.compile(
 )
 QUOTES: Final = str.maketrans({"“": "'", "”": "'", '"': "'"})
 """Titles are listed in quotation marks, and must not close them."""
+QUERIES: Final = (
+    "Queries of search, timeline and stats",
+    "",
+    "Any of the words may match; rare words count more. +word or AND makes a word necessary, -word or NOT excludes it.",
+    '"exact phrase", prefix*, a OR b, (groups), /regular expression/. Fields, which stats takes alone:',
+    "",
+)
+REPORTS: Final = "Reports of stats, and what `by` can be for each (for files: what to sort by):"

@@ -40,11 +40,31 @@ class Tool(NamedTuple):
         return getattr(self._module, self.name)  # type: ignore[no-any-return]
 
     def schemas(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Its arguments and its answer, as JSON Schema."""
-        takes = schema_of(self.arguments)
-        takes["properties"]["max_tokens"] = takes["properties"].pop("max_tokens")  # least important last
-        return takes, schema_of(self.answer)
+        """Its arguments and its answer, as complete JSON Schema."""
+        return schema_of(self.arguments), schema_of(self.answer)
 
+    def listed_schema(self) -> dict[str, Any]:
+        """Its arguments as a client is told of them.
+
+        Every session of every client pays for this text, whether it uses the tool or not. So it leaves out the
+        meaning of what is `SHARED`, and limits, which the server checks anyway.
+        """
+        whole = schema_of(self.arguments)
+        shown: dict[str, Any] = {"type": "object", "properties": {}}
+        for name, argument in whole["properties"].items():
+            is_shared = name in SHARED and (self.name, name) != ("read", "offset")  # which counts messages
+            left_out = (*LIMITS, "description") if is_shared else LIMITS
+            kept = {key: value for key, value in argument.items() if key not in left_out}
+            if not kept.get("default") or name == "max_tokens" or "enum" in kept:
+                kept.pop("default", None)  # nothing, or said elsewhere
+            shown["properties"][name] = kept
+        shown["properties"]["max_tokens"] = shown["properties"].pop("max_tokens")  # least important last
+        return {**shown, "required": whole["required"]} if whole.get("required") else shown
+
+
+LIMITS: Final = ("minimum", "maximum", "minLength", "maxLength", "pattern")
+SHARED: Final = frozenset({"since", "until", "limit", "offset", "include_current", "max_tokens"})
+"""The arguments that mean the same in every tool: the server's instructions explain them."""
 
 TOOLS: Final = {
     tool.name: tool
@@ -53,50 +73,45 @@ TOOLS: Final = {
             "recall",
             "Recall",
             "Answer a question in plain words (what did we decide about X, how did I set up Y) with the best "
-            "passages of the user's earlier Claude Code conversations, each with chat, message and time to cite. "
-            "Start here.",
+            "passages of the user's earlier Claude Code conversations, and their sources. Start here.",
         ),
         Tool(
             "search",
             "Search",
-            "Search earlier conversations by words, phrases and fields; results are grouped by chat. Use it when "
-            "you know a word, a file, a tool or a time. Read the results with read.",
+            "Search earlier conversations by words, phrases and fields. Use it when you know a word, a file, a "
+            "tool or a time; then read.",
         ),
         Tool(
             "read",
             "Read",
-            "Read an earlier conversation page by page: from its start, around a message, a sub-agent's part, or "
-            "the full output of a tool call.",
+            "Read an earlier conversation: from its start, around a message, a sub-agent's part, or the full "
+            "output of a tool call.",
         ),
         Tool(
             "timeline",
             "Timeline",
-            "List the conversations of a project and a period, newest first: what was worked on recently, "
-            "yesterday, last week.",
+            "List the conversations of a project and a period, newest first: what was worked on yesterday, last week.",
         ),
         Tool(
             "similar_errors",
             "Similar errors",
-            "Find where an error occurred before and what solved it. Pass the error message before you try to "
-            "solve it again.",
+            "Find where an error occurred before and what solved it. Use it before you try to solve it again.",
         ),
         Tool(
             "file_history",
             "File history",
-            "What earlier conversations did to a file: when, for which prompt, and how many lines were added and "
-            "removed.",
+            "What earlier conversations did to a file: when, for which prompt, how many lines.",
         ),
         Tool(
             "stats",
             "Statistics",
-            "Reports over all conversations: tokens and costs, tools, error patterns, loops and rework, files, "
-            "time. For retrospectives and questions of how much and how often.",
+            "Reports over all conversations: tokens, costs, tools, errors, loops, files, time. For how much and "
+            "how often.",
         ),
         Tool(
             "query",
             "SQL",
-            "Query the index of all conversations with read-only SQL, for what no other tool answers. Without "
-            "sql, it lists the views and their columns.",
+            "Query the index of all conversations with read-only SQL, for what no other tool answers.",
         ),
     )
 }

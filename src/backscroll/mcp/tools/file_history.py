@@ -17,9 +17,9 @@ class FileHistoryArguments(ToolArguments, frozen=True, kw_only=True):
 
     path: Annotated[
         str,
-        Meta(min_length=1, max_length=4096, description="The file; the end of its path is enough: app.py, src/app.py."),
+        Meta(min_length=1, max_length=4096, description="The end of its path is enough: src/app.py."),
     ]
-    reads: Annotated[bool, Meta(description="Include turns that only read it.")] = False
+    reads: Annotated[bool, Meta(description="With turns that only read it.")] = False
     since: Since = ""
     until: Until = ""
     limit: Annotated[int, Meta(ge=1, le=200, description="Maximum number of turns, newest first.")] = 20

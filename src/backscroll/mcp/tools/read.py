@@ -15,19 +15,15 @@ from backscroll.mcp.quoting import name_of
 class ReadArguments(ToolArguments, frozen=True, kw_only=True):
     """What to read."""
 
-    chat: Annotated[
-        Id, Meta(description="The id of a chat, or of a session, agent or message in it. A prefix is enough.")
-    ]
-    message: Annotated[IdOrNone, Meta(description="The message to read, with its neighbours.")] = ""
-    around: Annotated[int, Meta(ge=0, le=50, description="How many messages before and after it.")] = 2
-    agent: Annotated[IdOrNone, Meta(description="Read this sub-agent's messages.")] = ""
-    call: Annotated[
-        IdOrNone, Meta(description="A tool call (toolu_…, shown in brackets): read its input and full output.")
-    ] = ""
-    branch: Annotated[int, Meta(ge=1, le=1_000_000, description="The branch; 1 is the active one.")] = 1
-    offset: Annotated[Offset, Meta(description="Start at this message; the first is 0.")] = 0
-    skip: Annotated[Offset, Meta(description="How many characters of the first message or of the output to skip.")] = 0
-    thinking: Annotated[bool, Meta(description="Include the model's thinking.")] = False
+    chat: Annotated[Id, Meta(description="Id of a chat, or of a session, agent or message in it; a prefix is enough.")]
+    message: Annotated[IdOrNone, Meta(description="Read around this message.")] = ""
+    around: Annotated[int, Meta(ge=0, le=50, description="Messages before and after it.")] = 2
+    agent: Annotated[IdOrNone, Meta(description="Read this sub-agent.")] = ""
+    call: Annotated[IdOrNone, Meta(description="Read this call (toolu_…) with its full output.")] = ""
+    branch: Annotated[int, Meta(ge=1, le=1_000_000, description="1 is the active one.")] = 1
+    offset: Annotated[Offset, Meta(description="First message; from 0.")] = 0
+    skip: Annotated[Offset, Meta(description="Characters of the first message or the output to skip.")] = 0
+    thinking: Annotated[bool, Meta(description="With thinking.")] = False
 
 
 class ReadMessage(Struct, kw_only=True, omit_defaults=True):

@@ -18,11 +18,9 @@ class RecallArguments(ToolArguments, frozen=True, kw_only=True):
     """A question."""
 
     question: Annotated[
-        str, Meta(min_length=1, max_length=4096, description="The question in plain words, with names if you know any.")
+        str, Meta(min_length=1, max_length=4096, description="In plain words, with names if you know any.")
     ]
-    project: Annotated[
-        str, Meta(max_length=1024, description="A folder whose chats are preferred; default: yours.")
-    ] = ""
+    project: Annotated[str, Meta(max_length=1024, description="The folder to prefer; default: yours.")] = ""
     since: Since = ""
     until: Until = ""
     include_current: IncludeCurrent = False

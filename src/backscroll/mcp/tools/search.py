@@ -21,20 +21,20 @@ class SearchArguments(ToolArguments, frozen=True, kw_only=True):
         Query,
         Meta(
             min_length=1,
-            description="Words, all optional, the rarer the more important; +word or AND requires it; "
-            '"a phrase", word*, -not, OR, /regex/, and fields: project: '
-            "file: tool: role:(title|prompt|answer|thinking|input|output) is:(error|agent|abandoned|archived|live) "
-            "has:(diff|image) title: branch: model: machine: tag: after: before: cost: chat: session:",
+            description='Words (any, rare ones count more), +must, -not, "a phrase", word*, OR, /regex/; fields '
+            "project: file: tool: role:(title|prompt|answer|thinking|input|output) "
+            "is:(error|agent|abandoned|archived|live|pinned) has:(diff|image) title: branch: model: machine: tag: "
+            "after: before: cost: chat: session:",
         ),
     ]
     detail: Annotated[
         Literal["ids", "snippets", "messages"],
-        Meta(description="ids: chats and messages only; snippets: the matching text; messages: full texts."),
+        Meta(description="ids only; snippets (default): the matching text; messages: full texts."),
     ] = "snippets"
     sort: Literal["relevance", "newest", "oldest"] = "relevance"
     limit: Annotated[int, Meta(ge=1, le=50, description="Maximum number of chats.")] = 8
     offset: Offset = 0
-    cursor: Annotated[str, Meta(description="The cursor of the page before, to go on after it.")] = ""
+    cursor: Annotated[str, Meta(description="Of the page before.")] = ""
     include_current: IncludeCurrent = False
 
 

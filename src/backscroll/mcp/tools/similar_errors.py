@@ -16,7 +16,7 @@ from backscroll.mcp.quoting import name_of
 class SimilarErrorsArguments(ToolArguments, frozen=True, kw_only=True):
     """An error."""
 
-    error: Annotated[str, Meta(min_length=1, max_length=100_000, description="The error message, verbatim.")]
+    error: Annotated[str, Meta(min_length=1, max_length=100_000, description="The message, verbatim.")]
     since: Since = ""
     until: Until = ""
     include_current: IncludeCurrent = False

@@ -30,21 +30,19 @@ class StatsArguments(ToolArguments, frozen=True, kw_only=True):
             "sequences", "context", "cache", "compare",
         ],
         Meta(
-            description="usage: tokens and costs; spend: what changed and why; tools: calls and failures; "
-            "errors: patterns, and how often the next attempt succeeded; files: most changed; sequences: loops and "
-            "rework; context: what filled it."
+            description="spend: what changed and why; errors: patterns, and how often the next attempt succeeded; "
+            "sequences: loops and rework; context: what filled it."
         ),
     ]  # fmt: skip
     by: Annotated[
         str,
         Meta(
             max_length=32,
-            description="What to group by: day, week, month, hour, model, project, chat, agent, tool …, as the report "
-            "allows.",
+            description="day, week, month, hour, model, project, chat, agent, tool …, as the report allows.",
         ),
     ] = ""
-    query: Annotated[Query, Meta(description="Which chats, by fields: project:shop, model:opus.")] = ""
-    versus: Annotated[Query, Meta(description="compare only: the second query or period.")] = ""
+    query: Annotated[Query, Meta(description="Which chats: project:shop, model:opus.")] = ""
+    versus: Annotated[Query, Meta(description="compare: the other query or period.")] = ""
     since: Since = ""
     until: Until = ""
     limit: Annotated[int, Meta(ge=1, le=MOST_ROWS, description="Maximum number of rows.")] = 20

@@ -16,11 +16,11 @@ class TimelineArguments(ToolArguments, frozen=True, kw_only=True):
 
     project: Annotated[
         str,
-        Meta(max_length=1024, description="Part of a project's path, or * for all. Default: your project."),
+        Meta(max_length=1024, description="Part of its path, or * for all; default: yours."),
     ] = ""
     since: Since = ""
     until: Until = ""
-    query: Annotated[Query, Meta(description="Title words and fields, as in search: is:error, file:app.py.")] = ""
+    query: Annotated[Query, Meta(description="Title words and fields, as in search.")] = ""
     limit: Annotated[int, Meta(ge=1, le=200, description="Maximum number of chats, newest first.")] = 30
     offset: Offset = 0
     include_current: IncludeCurrent = False
