@@ -22,7 +22,7 @@ from backscroll.render.reports import dollars, duration, short
 from backscroll.render.tables import csv_lines, plain_value
 from backscroll.render.terminal import plural
 from backscroll.web.layout import document, error_html, page_frame
-from backscroll.web.pages.stats_charts import RESULTS, charts_of, prompt_charts, usage_chart
+from backscroll.web.pages.stats_charts import RESULTS, charts_of, period_text, prompt_charts, usage_chart
 from backscroll.web.pages.stats_form import address, carried, ranges, report_form, tabs
 from backscroll.web.pages.stats_links import cut_name, link_of, short_path
 from backscroll.web.pages.stats_reports import KINDS, ReportPage, about_of
@@ -66,8 +66,9 @@ def _overview(library: Library, about: About, now: datetime, common: Mapping[str
         _cards(common, found),
         usage_chart(library, about, "model", "cost", ""),
         prompt_charts(said.times, about, now.date()),
-        el("div", _most(found, "projects", "project", "Cost by project"),
-           _most(found, "models", "model", "Cost by model"), _tools(found), class_="side-by-side"),
+        el("div", _most(found, "projects", "project", "Cost by project", period_text(about)),
+           _most(found, "models", "model", "Cost by model", period_text(about)), _tools(found, period_text(about)),
+           class_="side-by-side"),
         el("h2", "What was counted"),
         notes_list(found["notes"]),
     ])  # fmt: skip
@@ -143,21 +144,27 @@ def _cards(common: Mapping[str, str], found: Mapping[str, Any]) -> Html:
     return el("div", cards, class_="facts")
 
 
-def _most(found: Mapping[str, Any], part: str, key: str, label: str) -> Html:
+def _most(found: Mapping[str, Any], part: str, key: str, label: str, period: str) -> Html:
     shorten = short_path if key == "project" else cut_name
     rows = [
         Bar(shorten(row[key]), [row["cost_microdollars"] or 0], dollars(row["cost_microdollars"]), link_of(key, row))
         for row in found[part]
     ]
-    return bars(rows, label=label)
+    return bars(rows, label=label, note=f"{period}: the {len(rows)} most expensive.")
 
 
-def _tools(found: Mapping[str, Any]) -> Html:
+def _tools(found: Mapping[str, Any], period: str) -> Html:
     rows = [
         Bar(row["tool"], [row["calls"] - row["failed"], row["failed"]], f"{row['calls']:,}", link_of("tool", row))
         for row in found["tools"]
     ]
-    return bars(rows, label="Tool calls", legend=("Succeeded", "Failed"), colours=RESULTS[:2])
+    return bars(
+        rows,
+        label="Tool calls",
+        legend=("Succeeded", "Failed"),
+        colours=RESULTS[:2],
+        note=f"{period}: the {len(rows)} most frequent.",
+    )
 
 
 def _facts(name: str, answer: Report) -> Html:

@@ -65,8 +65,23 @@ def prompt_charts(times: Iterable[int], about: About, today: date) -> list[Html]
     ]
 
 
+def period_text(about: About) -> str:
+    """The period of a chart, as its caption says it."""
+    since, until = (about.local(moment) if moment else None for moment in (about.since, about.until))
+    if since is None and until is None:
+        return "All time"
+    first = f"{since:%Y-%m-%d %H:%M}" if since else "The beginning"
+    return f"{first} to {f'{until:%Y-%m-%d %H:%M}' if until else 'now'}"
+
+
 def simple_bars(
-    report: Report, measures: Sequence[str], label: str, *, values: Sequence[str] = (), colours: Sequence[int] = ()
+    about: About,
+    report: Report,
+    measures: Sequence[str],
+    label: str,
+    *,
+    values: Sequence[str] = (),
+    colours: Sequence[int] = (),
 ) -> Html:
     """The first rows of a report as bars; their length is what the measures add up to, `values` is what is told."""
     every = report.as_dicts()
@@ -79,7 +94,8 @@ def simple_bars(
         parts = [max(0.0, float(row[measure] or 0)) for measure in measures]
         figures = " + ".join(measure_text(measure, row[measure]) for measure in told)
         items.append(Bar(shown, parts, figures, link_of(key, row), name if shown != name else ""))
-    note = f"The first {SHOWN} of {len(every):,}; the table has all of them." if len(every) > SHOWN else ""
+    cut = f": the first {SHOWN} of {len(every):,}; the table has all of them" if len(every) > SHOWN else ""
+    note = f"{period_text(about)}{cut}."
     legend = [heading(name) for name in measures] if len(measures) > 1 else ()
     return bars(items, label=label, legend=legend, colours=colours, note=note)
 
@@ -91,7 +107,9 @@ def _usage(library: Library, about: About, chosen: Mapping[str, Any], report: Re
     measure = {"cost": "cost_microdollars", "answers": "messages"}.get(show)
     measures = [measure] if measure else [name for name in report.columns if name.endswith("_tokens")]
     drawn = (
-        [simple_bars(_sorted(report, measures), measures, f"{TITLES[show]} by {by}")] if len(report.rows) > 1 else []
+        [simple_bars(about, _sorted(report, measures), measures, f"{TITLES[show]} by {by}")]
+        if len(report.rows) > 1
+        else []
     )
     if by in ("model", "project"):
         drawn.insert(0, usage_chart(library, about, by, show, period))
@@ -118,7 +136,7 @@ def _time(library: Library, about: About, chosen: Mapping[str, Any], report: Rep
     label = f"Active time by {chosen['by']}"
     if chosen["by"] == "day":
         return _over_days(about, report, TIMES, label)
-    return [simple_bars(report, TIMES, label, values=["active_seconds"])]
+    return [simple_bars(about, report, TIMES, label, values=["active_seconds"])]
 
 
 def _prompts(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
@@ -127,7 +145,7 @@ def _prompts(library: Library, about: About, chosen: Mapping[str, Any], report: 
     return (
         _over_days(about, report, ["prompts"], label)
         if chosen["by"] == "day"
-        else [simple_bars(report, ["prompts"], label)]
+        else [simple_bars(about, report, ["prompts"], label)]
     )
 
 
@@ -137,18 +155,18 @@ def _activity(library: Library, about: About, chosen: Mapping[str, Any], report:
 
 
 def _tools(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
-    del library, about
+    del library
     rows = []
     for row in report.as_dicts():
         other = sum(row[name] for name in ("denied", "interrupted", "missing"))
         rows.append((row[report.columns[0]], row["calls"], row["calls"] - row["errors"] - other, row["errors"], other))
     ended = Report((report.columns[0], "calls", "succeeded", "errors", "denied_or_no_result"), rows)
     label = f"Calls by {chosen['by']}"
-    return [simple_bars(ended, ended.columns[2:], label, values=["calls"], colours=RESULTS)]
+    return [simple_bars(about, ended, ended.columns[2:], label, values=["calls"], colours=RESULTS)]
 
 
 def _errors(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
-    del library, about, chosen
+    del library, chosen
     rows = [
         Bar(cut_name(f"{row['tool']}: {row['signature']}"), [round(row["count"] * (row["solved_share"] or 0)),
             row["count"] - round(row["count"] * (row["solved_share"] or 0))], f"{row['count']:,}",
@@ -156,43 +174,48 @@ def _errors(library: Library, about: About, chosen: Mapping[str, Any], report: R
         for row in report.as_dicts()[:SHOWN]
     ]  # fmt: skip
     return [
-        bars(rows, label="Errors by pattern", legend=("Next attempt succeeded", "Failed again, or not tried again"))
+        bars(
+            rows,
+            label="Errors by pattern",
+            legend=("Next attempt succeeded", "Failed again, or not tried again"),
+            note=f"{period_text(about)}: the {len(rows)} most frequent of {len(report.rows):,} in the table.",
+        )
     ]
 
 
 def _sequences(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
-    del library, about
-    return [] if chosen["loops"] else [simple_bars(report, ["count"], "Tool sequences")]
+    del library
+    return [] if chosen["loops"] else [simple_bars(about, report, ["count"], "Tool sequences")]
 
 
 def _files(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
-    del library, about, chosen
-    return [simple_bars(report, ["edits", "reads"], "Edits and reads", values=["edits", "reads"])]
+    del library, chosen
+    return [simple_bars(about, report, ["edits", "reads"], "Edits and reads", values=["edits", "reads"])]
 
 
 def _context(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
-    del library, about
+    del library
     if chosen["by"] == "turn":
         rows = report.as_dicts()
         axis = Axis([f"turn {row['turn']}" for row in rows])
         series = [Series("Largest context", [row["largest_context_tokens"] or None for row in rows])]
         return [lines(axis, series, label="Context over the chat", measure="largest_context_tokens")]
     if chosen["by"] == "tool":
-        return [simple_bars(report, ["characters"], "Tool output, in characters")]
+        return [simple_bars(about, report, ["characters"], "Tool output, in characters")]
     chats = [
         (row["chat"], row["characters"], row["title"], *(row["characters"] * (row[name] or 0) for name in SHARES))
         for row in report.as_dicts()
     ]
     parts = tuple(name.removesuffix("_share") for name in SHARES)
-    return [simple_bars(Report(("chat", "characters", "title", *parts), chats), parts, "Characters by kind",
+    return [simple_bars(about, Report(("chat", "characters", "title", *parts), chats), parts, "Characters by kind",
                         values=["characters"])]  # fmt: skip
 
 
 def _cache(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
-    del library, about
+    del library
     by = chosen["by"]
     if by not in PERIODS:
-        return [simple_bars(report, ["saved_microdollars"], f"Saved by the cache, by {by}")]
+        return [simple_bars(about, report, ["saved_microdollars"], f"Saved by the cache, by {by}")]
     axis, rows = _axis_of(report, by)
     hits = Series("From the cache", [row["hit_share"] if row else None for row in rows])
     saved = Series("Saved", [(row["saved_microdollars"] if row else None) or 0 for row in rows])
