@@ -82,6 +82,7 @@ FOUND = {
         shop/notes.jsonl: left out, other
         """,
     "home files": """
+        __store.db: database - -
         shop/<busy>.jsonl: session busy -
         file-history/<busy>/d3d2d6f1b224b14d@v1: file-history busy -
         history.jsonl: history - -

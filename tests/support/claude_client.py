@@ -14,6 +14,7 @@ import re
 import shutil
 import signal
 import socket
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -33,10 +34,25 @@ PACKAGE = "@anthropic-ai/claude-code"
 CACHE = ROOT / ".cache"
 
 # What of a Claude Code home is kept. All else is left: keys, machine ids, caches, telemetry, shell snapshots.
-KEPT = ("projects", "history.jsonl", "todos", "tasks", "plans", "file-history", "image-cache", "paste-cache")
+KEPT = (
+    "projects",
+    "__store.db",
+    "history.jsonl",
+    "todos",
+    "tasks",
+    "plans",
+    "file-history",
+    "image-cache",
+    "paste-cache",
+)
 
 AUTHOR = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
 API_KEY = "sk-ant-api03-" + "recording-" * 8
+EVERYTHING_STORED = """
+    SELECT message FROM user_messages UNION ALL SELECT message FROM assistant_messages
+    UNION ALL SELECT summary FROM conversation_summaries
+"""
+LATEST_STORED = "SELECT session_id FROM base_messages WHERE message_type = 'assistant' ORDER BY rowid DESC LIMIT 1"
 PATIENCE = 45.0  # seconds for one answer; a scenario that works is done in about ten
 
 
@@ -107,7 +123,10 @@ class Client:
             for step in (["init", "-q", "-b", "main"], ["add", "."], [*AUTHOR, "commit", "-q", "-m", commit]):
                 subprocess.run([git, *step], cwd=self.project, env=self.environment, check=True)
 
-    def make_home(self, tools_allowed: Sequence[str] = ("Bash", "Read", "Edit", "Write", "Task", "Agent")) -> None:
+    def make_home(
+        self,
+        tools_allowed: Sequence[str] = ("Bash", "Read", "Edit", "Write", "Task", "Agent"),
+    ) -> None:
         """Make a home in which every first-run question is already answered."""
         for folder in (self.home / ".claude", self.base / "tmp"):
             folder.mkdir(parents=True, exist_ok=True)
@@ -171,8 +190,32 @@ class Client:
     def transcripts(self) -> list[Path]:
         return sorted((self.home / ".claude" / "projects").glob("**/*.jsonl"))
 
+    @property
+    def database(self) -> Path:
+        """Where versions 0.2.90 to 0.2.100 write their conversations."""
+        return self.home / ".claude" / "__store.db"
+
+    def stored(self, statement: str) -> list[tuple[str, ...]]:
+        """What a statement finds in the database; nothing before it has its tables."""
+        if not self.database.exists():
+            return []
+        with contextlib.closing(sqlite3.connect(f"{self.database.as_uri()}?mode=ro", uri=True)) as database:
+            try:
+                return database.execute(statement).fetchall()
+            except sqlite3.OperationalError:  # it is being made, or written at this moment
+                return []
+
+    def written(self) -> Iterator[bytes]:
+        """Everything that the client has written of its conversations, piece by piece."""
+        for path in self.transcripts():
+            yield path.read_bytes()
+        for row in self.stored(EVERYTHING_STORED):
+            yield row[0].encode()
+
     def latest_session(self) -> str:
         """The id of the session that was answered last; other files may hold a summary alone, or nothing."""
+        if stored := self.stored(LATEST_STORED):
+            return stored[0][0]
         answered = [
             path
             for path in self.transcripts()
@@ -188,7 +231,7 @@ class Client:
         written = json.dumps(text, ensure_ascii=False)[1:-1].encode()
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
-            if sum(path.read_bytes().count(written) for path in self.transcripts()) >= times:
+            if sum(piece.count(written) for piece in self.written()) >= times:
                 return
             time.sleep(0.1)
         raise RecordingFailedError(f"no row with {text!r} in {PATIENCE:.0f} s")
@@ -303,6 +346,19 @@ class Terminal:
         self.client.wait_for_row(answer)
         self.settle()
 
+    def ask_and_allow(self, prompt: str, answer: str) -> None:
+        """The same, with yes to every question whether a tool may run."""
+        self.enter(prompt)
+        deadline = time.monotonic() + PATIENCE
+        written = answer.encode()
+        while time.monotonic() < deadline and not any(written in piece for piece in self.client.written()):
+            self.settle()
+            if "Doyouwantto" in without_blanks(self.screen()):
+                self.forget_screen()
+                self.press(ENTER)
+        self.client.wait_for_row(answer)
+        self.settle()
+
 
 def without_blanks(text: str) -> str:
     return "".join(text.split())
@@ -328,6 +384,7 @@ def install(version: str) -> list[str]:
         if done.returncode:
             said = [line for line in done.stderr.splitlines() if "error" in line] or ["npm said nothing"]
             raise RecordingFailedError(f"npm install failed: {said[0]}")
+        _build_database_engine(place)
         (place / "installed").touch()
     modules = place / "node_modules" / "@anthropic-ai"
     # 2.1.197 is a binary for each platform, 2.1.112 still one file of JavaScript.
@@ -337,6 +394,19 @@ def install(version: str) -> list[str]:
         if (modules / "claude-code" / name).exists():
             return [shutil.which("node") or "node", str(modules / "claude-code" / name)]
     raise RecordingFailedError("the package holds neither cli.js nor a program for this platform")
+
+
+def _build_database_engine(place: Path) -> None:
+    """Versions that write a database need an engine of machine code, which npm would build in an install script."""
+    folder = place / "node_modules" / "better-sqlite3"
+    if not folder.is_dir():
+        return
+    say(f"{place.name}: building better-sqlite3, which takes some minutes")
+    done = subprocess.run(
+        ["npm", "rebuild", "better-sqlite3", "--prefix", place], capture_output=True, text=True, check=False
+    )
+    if done.returncode or not list(folder.glob("build/*/better_sqlite3.node")):
+        raise RecordingFailedError(f"better-sqlite3 was not built: {done.stderr[-300:]}")
 
 
 def leave_the_network() -> None:

@@ -1,6 +1,7 @@
 """Bring an archive up to date with a home."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from backscroll.archive.rewriting import Writer
 from backscroll.files.changes import find_changes
 from backscroll.files.discovery import Discovery, HomeFile, Unreadable, discover
 from backscroll.files.homes import Home
+from backscroll.files.layout import FileKind
 from backscroll.files.reading import Reading
 from backscroll.files.source_key import SourceKey
 from backscroll.files.watching import ChangedFile
@@ -108,6 +110,9 @@ def _keep(
     done: Capture,
     on_bytes: Callable[[int], object],
 ) -> None:
+    if source.kind is FileKind.DATABASE:
+        _keep_database(writer, source, file, machine, home, done, on_bytes)
+        return
     try:
         is_damaged = file is not None and (file.is_suspect or not (file.latest and file.latest.is_whole))
         reading = Reading(source.path, file.bookmark if file and not is_damaged else None)
@@ -121,6 +126,35 @@ def _keep(
         size = writer.add(file, pieces, lambda: reading.bookmark, new_version=new_version)
     done.size += size
     done.files += bool(size) or new_version
+
+
+def _keep_database(
+    writer: Writer,
+    source: HomeFile,
+    file: KeptFile | None,
+    machine: str,
+    home: Home,
+    done: Capture,
+    on_bytes: Callable[[int], object],
+) -> None:
+    """Keep a copy of a database, whole: a database that changed is another version."""
+    from backscroll.archive.early import database_copy
+
+    is_whole = file is not None and file.latest is not None and file.latest.is_whole and not file.is_suspect
+    with ExitStack() as stack:
+        try:
+            copy = stack.enter_context(database_copy(source, is_first=not is_whole))
+        except OSError as error:
+            raise _SourceError(error) from error
+        if file is None:
+            file = writer.new_file(machine, str(home.path), source.relative, source.kind)
+        is_same = is_whole and file.latest is not None and copy.is_same(writer, file.latest)
+        pieces = () if is_same else copy.pieces()
+        new_version = not is_same and bool(file.versions)
+        size = writer.add(file, pieces, lambda: copy.bookmark, new_version=new_version)
+    on_bytes(source.size)
+    done.size += size
+    done.files += bool(size)
 
 
 def _pieces(reading: Reading, on_bytes: Callable[[int], object]) -> Iterator[bytes]:

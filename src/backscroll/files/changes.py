@@ -33,7 +33,7 @@ def find_changes(
         bookmark = missing.pop(file.name, None)
         if bookmark is None:
             fresh.append(file)
-        elif not _looks_the_same(file, bookmark):
+        elif not looks_the_same(file, bookmark):
             changes.to_read.append(file)
     hidden = [item.path for item in unreadable]
     if hidden:
@@ -53,7 +53,8 @@ def find_changes(
     return changes
 
 
-def _looks_the_same(file: HomeFile, bookmark: Bookmark) -> bool:
+def looks_the_same(file: HomeFile, bookmark: Bookmark) -> bool:
+    """Whether a file need not be read to know that it is as it was."""
     return (file.identity, file.size, file.modified_ns, file.changed_ns) == (
         (bookmark.device, bookmark.inode),
         bookmark.size,

@@ -1,15 +1,19 @@
 """Find the files of a home. Lists folders and never opens a file."""
 
+import contextlib
 import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from backscroll.files.homes import Home
-from backscroll.files.layout import FOLDERS, FileKind, LeftOut, Place, place_of
+from backscroll.files.layout import FOLDERS, LOGS, FileKind, LeftOut, Place, container_of, place_of
 from backscroll.files.reading import Bookmark, Reading
 from backscroll.files.source_key import SourceKey
+
+if TYPE_CHECKING:
+    from backscroll.files.early_reading import EarlyReading
 
 
 class HomeFile(NamedTuple):
@@ -72,8 +76,12 @@ class HomeFile(NamedTuple):
         """Whether it is gone from its home: never true here."""
         return False
 
-    def open(self, bookmark: Bookmark | None = None) -> Reading:
+    def open(self, bookmark: Bookmark | None = None) -> "Reading | EarlyReading":
         """Read it, starting at a bookmark."""
+        if container_of(self.relative) is not None:
+            from backscroll.files.inside import open_inside
+
+            return open_inside(self, bookmark)
         return Reading(self.path, bookmark)
 
 
@@ -128,7 +136,13 @@ def find(home: Home, below: Path | None = None) -> Iterator[HomeFile | Omission 
     if isinstance(entries, Unreadable):
         yield entries
         return
+    is_cache = home.is_cache
     for entry in entries:
+        logs = Path(entry.path, LOGS)
+        if is_cache and entry.name not in FOLDERS and _is_folder(entry, follow_links=False):
+            if logs.is_dir() and not logs.is_symlink():
+                yield from _walk(home, logs, (entry.name, LOGS))
+            continue
         # The user's own folders may be links, to a larger disk or a dotfiles checkout. Below them no link is followed:
         # it could lead anywhere, out of Claude Code's files.
         if entry.name in FOLDERS:
@@ -147,7 +161,14 @@ def look(home: Home, path: Path) -> HomeFile | None:
     parts = path.relative_to(home.path).parts
     if ".." in parts:
         return None
-    if (len(parts) > 1 and parts[0] not in FOLDERS) or _is_behind_link(home, path.parent):
+    is_log = len(parts) == 3 and parts[1] == LOGS
+    container = container_of("/".join(parts))
+    if container is not None:
+        from backscroll.files.inside import look_inside
+
+        holder = look(home, home.path / container)
+        return look_inside(holder, parts[-1]) if holder else None
+    if (len(parts) > 1 and parts[0] not in FOLDERS and not is_log) or _is_behind_link(home, path.parent):
         return None
     place = place_of(parts)
     if isinstance(place, LeftOut):
@@ -222,14 +243,26 @@ def _look(
 def _file(home: Home, parts: tuple[str, ...], place: Place, status: os.stat_result) -> HomeFile | None:
     if not stat.S_ISREG(status.st_mode):
         return None
+    size, modified, changed = status.st_size, status.st_mtime_ns, status.st_ctime_ns
+    if place.kind is FileKind.DATABASE:
+        # What a client wrote last may be in the file beside it only.
+        for beside in _beside_database(home.path.joinpath(*parts)):
+            size += beside.st_size
+            modified, changed = max(modified, beside.st_mtime_ns), max(changed, beside.st_ctime_ns)
     return HomeFile(
         home=str(home.path),
         relative="/".join(parts),
         kind=place.kind,
-        size=status.st_size,
-        modified_ns=status.st_mtime_ns,
-        changed_ns=status.st_ctime_ns,
+        size=size,
+        modified_ns=modified,
+        changed_ns=changed,
         device=status.st_dev,
         inode=status.st_ino,
         machine=home.machine,
     )
+
+
+def _beside_database(path: Path) -> Iterator[os.stat_result]:
+    for suffix in ("-wal", "-journal"):
+        with contextlib.suppress(OSError):
+            yield path.with_name(path.name + suffix).lstat()

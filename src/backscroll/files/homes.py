@@ -1,9 +1,14 @@
 """The Claude Code homes to read."""
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+from backscroll.files.layout import DATABASE, LOGS
+
+CACHE_NAME: Final = "claude-cli-nodejs"
 
 
 class Home(NamedTuple):
@@ -16,12 +21,29 @@ class Home(NamedTuple):
     @property
     def exists(self) -> bool:
         """Whether the folder exists and Claude Code has written a session into it."""
-        return (self.path / "projects").is_dir()
+        return (self.path / "projects").is_dir() or (self.path / DATABASE).is_file() or self.is_cache
+
+    @property
+    def is_cache(self) -> bool:
+        """Whether it is a cache folder with the logs of the first clients, and no home of later ones."""
+        return not (self.path / "projects").is_dir() and any(self.path.glob(f"*/{LOGS}"))
 
     @property
     def has_sessions(self) -> bool:
         """Whether there is at least one session in it."""
-        return any(self.path.glob("projects/*/*.jsonl"))
+        places = ("projects/*/*.jsonl", DATABASE, f"*/{LOGS}/*.json")
+        return any(any(self.path.glob(place)) for place in places)
+
+
+def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """Where the first clients kept their logs, by the rules of the platform."""
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / CACHE_NAME
+    if sys.platform == "win32":
+        local = environment.get("LOCALAPPDATA")
+        return (Path(local) if local else Path.home() / "AppData" / "Local") / CACHE_NAME / "Cache"
+    named = environment.get("XDG_CACHE_HOME")
+    return (Path(named) if named else Path.home() / ".cache") / CACHE_NAME
 
 
 def find_homes(named: Sequence[Path] = (), environment: Mapping[str, str] = os.environ) -> list[Home]:

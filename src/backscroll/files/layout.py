@@ -31,6 +31,8 @@ class FileKind(StrEnum):
     TEAM = "team"
     STATISTICS = "statistics"
     LIVE_SESSION = "live-session"
+    DATABASE = "database"
+    MESSAGE_LOG = "message-log"
 
 
 class LeftOut(StrEnum):
@@ -54,6 +56,11 @@ class Place(NamedTuple):
 
 TRANSCRIPTS: Final = frozenset({FileKind.SESSION, FileKind.AGENT})
 """The files whose lines are records."""
+CONTAINERS: Final = frozenset({FileKind.DATABASE, FileKind.MESSAGE_LOG})
+"""The files of early clients, which hold whole sessions: each session in one has a path below the file's own."""
+DATABASE: Final = "__store.db"
+LOGS: Final = "messages"
+"""In the cache folder of the first clients, the folder of each project's logs."""
 
 
 def place_of(parts: Sequence[str]) -> Place | LeftOut:
@@ -71,12 +78,25 @@ def place_of(parts: Sequence[str]) -> Place | LeftOut:
         return _place_in_projects(parts[1:])
     if top == "sessions":
         return Place(FileKind.LIVE_SESSION) if LIVE.fullmatch(name) and len(parts) == 2 else LeftOut.OTHER
+    if top == DATABASE and len(parts) == 2:
+        return _place_inside(name)
     if top in ("file-history", "image-cache") and len(parts) > 2:
         return Place(TOP_FOLDERS[top], session_id=_session(parts[1]))
     if top == "todos" and (todo := TODO.fullmatch(name)):
         return Place(FileKind.TODO, session_id=todo[1].lower(), agent_id=todo[2])
     kind = TOP_FOLDERS.get(top)
+    if kind is None and parts[1] == LOGS and len(parts) > 2 and parts[2].endswith(".json"):
+        if len(parts) == 3:
+            return Place(FileKind.MESSAGE_LOG, top)
+        return _place_inside(name, top) if len(parts) == 4 else LeftOut.OTHER
     return Place(kind) if kind else LeftOut.OTHER
+
+
+def container_of(path: str) -> str | None:
+    """The file that holds the session at this path of a home; None for a path that is a file's own."""
+    holder, _, name = path.rpartition("/")
+    is_inside = holder == DATABASE or (holder.count("/") == 2 and holder.split("/")[1] == LOGS)
+    return holder if is_inside and name.endswith(".jsonl") else None
 
 
 def is_session_id(name: str) -> bool:
@@ -112,6 +132,11 @@ def _place_in_projects(parts: Sequence[str]) -> Place | LeftOut:
     return Place(FileKind.SIDECAR, folder, session)
 
 
+def _place_inside(name: str, project_folder: str | None = None) -> Place | LeftOut:
+    session = _session(name.removesuffix(".jsonl")) if name.endswith(".jsonl") else None
+    return Place(FileKind.SESSION, project_folder, session) if session else LeftOut.OTHER
+
+
 def _session(name: str) -> str | None:
     return name.lower() if is_session_id(name) else None
 
@@ -126,7 +151,11 @@ SECRET: Final = re.compile(
     r"\.credentials.*|.*\.(?:key|pem)|.*_token|hfi-auth\.json|remote-settings\.json|policy-limits\.json", re.IGNORECASE
 )
 SET_ASIDE: Final = re.compile(r"\.superseded-|\.orphaned-\d+-|\.compact\.tmp\.")
-TOP_FILES: Final = {"history.jsonl": FileKind.HISTORY, "stats-cache.json": FileKind.STATISTICS}
+TOP_FILES: Final = {
+    DATABASE: FileKind.DATABASE,
+    "history.jsonl": FileKind.HISTORY,
+    "stats-cache.json": FileKind.STATISTICS,
+}
 TOP_FOLDERS: Final = {
     "file-history": FileKind.FILE_HISTORY,
     "image-cache": FileKind.IMAGE,

@@ -11,7 +11,7 @@ from backscroll.archive.capture import capture_changed
 from backscroll.archive.rewriting import Writer
 from backscroll.files.discovery import Discovery, HomeFile
 from backscroll.files.homes import Home
-from backscroll.files.layout import TRANSCRIPTS, FileKind
+from backscroll.files.layout import CONTAINERS, TRANSCRIPTS, FileKind
 from backscroll.files.watching import ChangedFile, watch
 from backscroll.library.archives import archive_folder
 from backscroll.library.indexing.changes import catalogue_stamp, is_forgotten, without_forgotten
@@ -130,7 +130,7 @@ def _take(
         for changed in batch
         if is_tracked(changed.file.kind, changed.file.relative) and not is_forgotten(archive, changed.file)
     ]
-    if any(changed.gone for changed in tracked):
+    if any(changed.gone or changed.file.kind in CONTAINERS for changed in tracked):
         _settle(ingest, library, present, archive)  # a missing file may have moved, or only be in the archive
         return
     for home in present.homes:

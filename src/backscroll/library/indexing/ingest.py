@@ -56,8 +56,8 @@ class Ingest:
         self.work = Work()
         self.recent = recent or RecentTexts()
         """The texts of what was read last, for their words."""
-        self._store = store
-        self._on_bytes = on_bytes
+        self._store, self._on_bytes = store, on_bytes
+        self._incomplete: set[str] = set()
         self._batch = Batch()
         self._forget()
 
@@ -134,8 +134,7 @@ class Ingest:
         self._keys = ChatKeys(set(), set(), {})
         self._begun: set[str] = set()
         """Files that may have something in the batch."""
-        self._fresh: set[str] = {known.source for known in removed}
-        """Files whose saved state must not be loaded."""
+        self._fresh: set[str] = {known.source for known in removed}  # their saved state must not be loaded
         overdue = msgspec.json.decode(self._store.noted("overdue") or "[]", type=list[int])
         known_files = [*(task.known for task in tasks if task.known is not None), *removed, *archived]
         self._load(self._store.chats_of([*(known.id for known in known_files), *overdue]))
@@ -152,6 +151,7 @@ class Ingest:
                 self._take_file(task)
             except SourceError as error:
                 failed.append(task)
+                self._incomplete.add(task.source.name.rpartition("/")[0])  # where it is a session inside a file
                 self._report(error)
         self._load(self._store.related_chats(self._keys))
         self._chats.entitle_rows(self._still_given(self._store.titles_of(self._keys.rows)))
@@ -159,7 +159,7 @@ class Ingest:
         return failed
 
     def _report(self, error: SourceError) -> None:
-        if not error.is_gone:  # since we looked
+        if not error.is_gone:
             self.work.unreadable.append(Unreadable(error.path, error.reason))
 
     def _take_file(self, task: Task) -> None:
@@ -168,7 +168,7 @@ class Ingest:
             self._take_transcript(task)
         elif task.source.kind is FileKind.TOOL_RESULT:
             self._take_spilled(task)
-        else:
+        elif task.source.name not in self._incomplete:  # otherwise it is opened again the next time
             self._note(task)
 
     def _take_transcript(self, task: Task) -> None:

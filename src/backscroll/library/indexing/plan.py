@@ -7,10 +7,11 @@ from typing import Final
 
 from backscroll.archive.archive import Archive, KeptFile
 from backscroll.files.changes import find_changes
-from backscroll.files.discovery import Discovery, HomeFile
-from backscroll.files.layout import TRANSCRIPTS, FileKind
+from backscroll.files.discovery import Discovery, HomeFile, Unreadable
+from backscroll.files.layout import CONTAINERS, TRANSCRIPTS, FileKind
 from backscroll.files.reading import Bookmark
 from backscroll.files.source_key import SourceKey
+from backscroll.library.indexing.inside import KnownInside, containers_in, is_container, kept_inside, with_sessions
 from backscroll.library.indexing.sources import TITLE_FILE, Kept, Source, beside_keys, earlier_versions
 from backscroll.library.indexing.tasks import Task, new_bytes
 from backscroll.library.machine import Machine
@@ -27,6 +28,8 @@ class Plan:
     tasks: list[Task] = field(default_factory=list)
     removed: list[IndexedFile] = field(default_factory=list)
     archived: list[IndexedFile] = field(default_factory=list)
+    unreadable: list[Unreadable] = field(default_factory=list)
+    """What of files with sessions in them could not be read."""
 
     @property
     def is_empty(self) -> bool:
@@ -42,7 +45,7 @@ class Plan:
 def is_tracked(kind: FileKind, path: str) -> bool:
     """Whether a store reads such files."""
     is_read = kind in TRANSCRIPTS or kind in (FileKind.AGENT_META, FileKind.TOOL_RESULT)
-    return is_read or path.rpartition("/")[2] == TITLE_FILE
+    return is_read or kind in CONTAINERS or path.rpartition("/")[2] == TITLE_FILE
 
 
 def plan(
@@ -59,6 +62,10 @@ def plan(
     (`is_archive_unread`), a file that is gone from its home is left as it is, too: it may well be kept.
     """
     planned = Plan()
+    found = [with_sessions(discovery, known) for discovery in discoveries]
+    for before, after in zip(discoveries, found, strict=True):
+        planned.unreadable += after.unreadable[len(before.unreadable) :]
+    discoveries = found
     live: dict[str, HomeFile] = {file.id: file for discovery in discoveries for file in discovery.files}
     present: dict[str, Source] = {name: file for name, file in live.items() if is_tracked(file.kind, file.relative)}
     versions: dict[str, list[Kept]] = {}
@@ -66,10 +73,16 @@ def plan(
     if archive is not None:
         homes = {str(discovery.home.path) for discovery in discoveries}
         _add_kept(present, versions, live, archive, machine, homes)
+        _add_kept_inside(present, versions, live, archive, machine, known, homes)
     is_incomplete = is_archive_unread or (archive is not None and not archive.is_complete)
     for discovery in discoveries:
         _compare(planned, known, discovery, present, versions, gone_stay=is_incomplete)
-    hidden = [item.path for discovery in discoveries for item in discovery.unreadable]
+    hidden = [
+        item.path
+        for discovery in discoveries
+        for item in discovery.unreadable
+        if not is_container(discovery, item.path)  # what is kept of one that cannot be read is shown
+    ]
     for source in present.values():
         is_hidden = source.machine == machine.id and any(source.path.is_relative_to(folder) for folder in hidden)
         if source.is_kept and not is_hidden:
@@ -80,7 +93,10 @@ def plan(
     # A file that is read anyway need not be checked for its sidecars as well.
     read = {task.source.id: task for task in planned.tasks if not task.only_beside}
     once = {task.source.id: task for task in planned.tasks if task.only_beside} | read
-    planned.tasks = sorted(once.values(), key=lambda task: task.source.modified_ns, reverse=True)
+    # A file that holds sessions comes after them: once it is noted, they count as read.
+    planned.tasks = sorted(
+        once.values(), key=lambda task: (task.source.kind not in CONTAINERS, task.source.modified_ns), reverse=True
+    )
     return planned
 
 
@@ -116,7 +132,7 @@ def _add_kept(
     elsewhere: dict[tuple[str, str], list[KeptFile]] = {}
     """Files that this machine kept under an id that it had before."""
     for file in archive.files.values():
-        if file.latest is None or not is_tracked(file.kind, file.path):
+        if file.latest is None or not is_tracked(file.kind, file.path) or file.kind in CONTAINERS:
             continue
         if not machine.is_own(file.machine):
             _add(present, versions, Kept(archive, file, file.latest, is_archived=file.gone_since is not None), None)
@@ -131,6 +147,34 @@ def _add_kept(
             if file.latest is not None and (shown is None or file.latest.size > shown.size):
                 shown = Kept(archive, file, file.latest, renamed=machine.id)
                 _add(present, versions, shown, None)
+
+
+def _add_kept_inside(
+    present: dict[str, Source],
+    versions: dict[str, list[Kept]],
+    live: dict[str, HomeFile],
+    archive: Archive,
+    machine: Machine,
+    known: dict[str, IndexedFile],
+    homes: set[str],
+) -> None:
+    """Add the sessions inside kept databases and logs that their homes do not have, or have less of."""
+    files = containers_in(archive)
+    before = KnownInside(known, {file.name for file in files})
+    for file in files:
+        is_own = machine.is_own(file.machine)
+        if file.latest is None or (is_own and file.home not in homes):
+            continue
+        renamed = machine.id if is_own and file.machine != machine.id else ""
+        is_gone = file.gone_since is not None or bool(renamed)
+        kept = Kept(archive, file, file.latest, is_archived=is_gone, renamed=renamed)
+        current = live.get(kept.id)
+        for one in kept_inside(archive, kept, current, live, before):
+            present[one.id] = one
+            if one.is_earlier:
+                versions.setdefault(one.key.current.id, []).append(one)
+        if current is None:
+            present[kept.id] = kept
 
 
 def _add(present: dict[str, Source], versions: dict[str, list[Kept]], kept: Kept, live: HomeFile | None) -> None:

@@ -1,19 +1,23 @@
 """Where the bytes of a session come from: its live file, else what is kept of it, and the small files beside it."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import ClassVar, Final, TypeVar
 
 from backscroll.archive.archive import Archive, KeptFile, Version
+from backscroll.archive.early import kept_contents
 from backscroll.archive.reading import KeptReading
 from backscroll.conversation.chats import ChatBuilder
 from backscroll.conversation.transcripts import Transcript, TranscriptPlace
 from backscroll.errors import BackscrollError
 from backscroll.files.discovery import HomeFile, look
+from backscroll.files.early_reading import EarlyReading
+from backscroll.files.early_sessions import EarlySession
 from backscroll.files.homes import Home
-from backscroll.files.layout import TRANSCRIPTS, FileKind
+from backscroll.files.inside import container_bookmark
+from backscroll.files.layout import CONTAINERS, TRANSCRIPTS, FileKind, container_of
 from backscroll.files.layout import Place as FilePlace
 from backscroll.files.reading import Bookmark, Line, Reading
 from backscroll.files.source_key import SourceKey
@@ -40,11 +44,16 @@ class Kept:
     """Whether the file is gone from its home, as far as is known. One of another machine may well be there."""
     renamed: str = ""
     """What the machine that it is from is called now, if it kept the file under another id."""
+    session: EarlySession | None = None
+    """The session inside the file that this is, where it holds several."""
 
     @property
     def key(self) -> SourceKey:
         """What tells it from every other file and version, on any machine."""
-        return self.file.key._replace(version=self.version.number if self.is_earlier else None)
+        path = self.file.path if self.session is None else f"{self.file.path}/{self.session.name}.jsonl"
+        return SourceKey(
+            self.file.machine, self.file.home, path, version=self.version.number if self.is_earlier else None
+        )
 
     @property
     def id(self) -> str:
@@ -74,30 +83,40 @@ class Kept:
     @property
     def kind(self) -> FileKind:
         """What it is."""
-        return self.file.kind
+        return self.file.kind if self.session is None else FileKind.SESSION
 
     @property
     def place(self) -> FilePlace:
         """Whose it is."""
-        return self.file.place
+        if self.session is None:
+            return self.file.place
+        return FilePlace(FileKind.SESSION, self.file.place.project_folder, self.session.name)
 
     @property
     def size(self) -> int:
         """How long it was."""
-        return self.version.size
+        return self.version.size if self.session is None else self.session.size
 
     @property
     def modified_ns(self) -> int:
         """When it was last written."""
-        return self.version.modified_ns
+        return self.version.modified_ns if self.session is None else self.session.modified_ns
 
-    def open(self, _bookmark: Bookmark | None = None) -> KeptReading:
+    def open(self, _bookmark: Bookmark | None = None) -> KeptReading | EarlyReading:
         """Read it from its beginning: there are no bookmarks in what is kept."""
-        return KeptReading(self.archive, self.version)
+        if self.session is None:
+            return KeptReading(self.archive, self.version)
+        contents = kept_contents(self.archive, self.file, self.version)
+        session = contents.sessions.get(self.session.name)
+        if session is None:
+            raise FileNotFoundError(f"{self.file.path} has no session {self.session.name}")
+        return EarlyReading(contents, session)
 
 
 Source = HomeFile | Kept
 """A live file or kept bytes: both are opened alike, and read alike."""
+AnyReading = Reading | KeptReading | EarlyReading
+"""One pass over the lines of a source."""
 Item = tuple[Record | Problem, int, int]
 """An item on a line, its offset, and its length."""
 MOST_BESIDE: Final = 1024 * 1024
@@ -135,11 +154,26 @@ class Sources:
         return look(home, path) if home and path and path.is_relative_to(home.path) else None
 
     def _kept(self, key: SourceKey) -> Kept | None:
+        if (container := container_of(key.path)) is not None:
+            return self._kept_inside(key, container)
         file = self._file(key)
         if self._archive is None or file is None:
             return None
         version = file.latest if key.version is None else file.version(key.version)
         return Kept(self._archive, file, version, is_earlier=key.version is not None) if version else None
+
+    def _kept_inside(self, key: SourceKey, container: str) -> Kept | None:
+        file = self._file(key.beside(container))
+        if self._archive is None or file is None:
+            return None
+        numbered = file.version(key.version) if key.version is not None else None
+        versions = [numbered] if numbered else file.shown_versions[::-1] if key.version is None else []
+        name = PurePosixPath(key.path).stem
+        for version in versions:
+            with suppress(OSError, BackscrollError):
+                if session := kept_contents(self._archive, file, version).sessions.get(name):
+                    return Kept(self._archive, file, version, is_earlier=key.version is not None, session=session)
+        return None
 
     def _file(self, key: SourceKey) -> KeptFile | None:
         return self._archive.sources.get(key.current) if self._archive is not None else None
@@ -212,7 +246,7 @@ def whole_of(source: Source) -> bytes:
     return b"".join(_blocks(source))
 
 
-def lines_in(reading: Reading | KeptReading) -> Iterator[tuple[Line, list[Item], bool]]:
+def lines_in(reading: AnyReading) -> Iterator[tuple[Line, list[Item], bool]]:
     """Each line with what is on it, and whether it is complete.
 
     A last line without its newline is among them, and counts as read, if it is whole. Half a record is still being
@@ -227,7 +261,7 @@ def lines_in(reading: Reading | KeptReading) -> Iterator[tuple[Line, list[Item],
             yield tail, items, False
 
 
-def records_in(reading: Reading | KeptReading) -> Iterator[tuple[Record, int, int]]:
+def records_in(reading: AnyReading) -> Iterator[tuple[Record, int, int]]:
     """Every record, where it begins, and how long it is."""
     for _, items, _ in lines_in(reading):
         for item, start, length in items:
@@ -235,7 +269,7 @@ def records_in(reading: Reading | KeptReading) -> Iterator[tuple[Record, int, in
                 yield item, start, length
 
 
-def records_on(reading: Reading | KeptReading, line: Line) -> Iterator[Item]:
+def records_on(reading: AnyReading, line: Line) -> Iterator[Item]:
     """Everything on a line, each with where it begins and how long it is; of a long line all are where it is."""
     if line.data is None:
         for item in decode_long_line(reading.pieces(line)):
@@ -299,8 +333,10 @@ def in_pieces(source: Source, size: int = 256 * 1024) -> Iterator[bytes]:
 
 def bookmark_of(source: Source) -> Bookmark | None:
     """The bookmark behind the whole of a file; none of what is kept."""
-    if source.is_kept:
+    if isinstance(source, Kept):
         return None
+    if source.kind in CONTAINERS:
+        return container_bookmark(source)
     with source.open() as reading:
         for _ in reading.rest():
             pass

@@ -5,13 +5,12 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final, Self
 
-from backscroll.archive.reading import KeptReading
 from backscroll.conversation.passages import Passage, passages_of
 from backscroll.errors import BackscrollError, StorageError
-from backscroll.files.reading import LONGEST_LINE, Line, Reading, pieces_of
+from backscroll.files.reading import LONGEST_LINE, Line, pieces_of
 from backscroll.files.source_key import SourceKey
 from backscroll.library.indexing.recent_texts import RecentTexts
-from backscroll.library.indexing.sources import Source
+from backscroll.library.indexing.sources import AnyReading, Source
 from backscroll.records.decode import Problem, decode_line
 from backscroll.records.long_lines import decode_long_line
 from backscroll.records.record import Record
@@ -28,7 +27,7 @@ class Texts:
         """`find` returns the source of a file that may be read; `recent` texts are taken from there instead."""
         self._find = find
         self._recent = recent
-        self._open: OrderedDict[str, Reading | KeptReading] = OrderedDict()
+        self._open: OrderedDict[str, AnyReading] = OrderedDict()
         self._last: tuple[str, int, Record | None] = ("", -1, None)
         self._passages: tuple[Record, dict[int, Passage]] | None = None
         self.failed: dict[str, str] = {}

@@ -92,6 +92,7 @@ def update(
         if not is_unread:
             _note_forgotten(store, discoveries, shown)
         work = plan(store.indexed_files(), shown, archive, machine, is_archive_unread=is_unread)
+        done.unreadable += work.unreadable
         if archive is not None and any(_was_forgotten(archive, known) for known in work.removed):
             raise ForgottenRowsError
         if not work.is_empty or store.noted("overdue"):

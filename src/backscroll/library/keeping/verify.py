@@ -9,8 +9,10 @@ from backscroll.archive.archive import KeptFile
 from backscroll.archive.rewriting import Writer
 from backscroll.archive.verify import Verification, verify
 from backscroll.errors import BackscrollError
+from backscroll.files.discovery import look
 from backscroll.files.homes import Home
-from backscroll.files.reading import Reading
+from backscroll.files.layout import FileKind
+from backscroll.files.reading import Bookmark, Reading
 from backscroll.library.archives import open_archive
 from backscroll.library.machine import read_machine
 from backscroll.settings import Settings
@@ -65,6 +67,8 @@ def _is_like_source(file: KeptFile) -> bool:
     latest, bookmark = file.latest, file.bookmark
     if latest is None or bookmark is None:
         return False
+    if file.kind is FileKind.DATABASE:  # a copy is made page by page, and need not be the same bytes
+        return _is_database_unchanged(file, bookmark)
     checksum = size = 0
     try:
         with Reading(file.source) as reading:
@@ -74,3 +78,9 @@ def _is_like_source(file: KeptFile) -> bool:
     except OSError:
         return False
     return (size, checksum) == (latest.size, bookmark.whole)
+
+
+def _is_database_unchanged(file: KeptFile, bookmark: Bookmark) -> bool:
+    """Whether a database looks as it did when it was copied."""
+    now = look(Home(Path(file.home)), file.source)
+    return now is not None and (*now.identity, now.size, now.modified_ns, now.changed_ns) == bookmark[1:6]

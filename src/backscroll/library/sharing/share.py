@@ -13,15 +13,15 @@ from typing import Final
 import msgspec
 from msgspec import structs
 
-from backscroll.archive.reading import KeptReading
 from backscroll.conversation.chat import Chat
 from backscroll.conversation.chats import ChatBuilder
 from backscroll.conversation.overview import Overview, overview_of
 from backscroll.conversation.rows import LONGEST_TEXT
 from backscroll.errors import BackscrollError
 from backscroll.files.layout import TRANSCRIPTS
-from backscroll.files.reading import Line, Reading
+from backscroll.files.reading import Line
 from backscroll.library.indexing.sources import (
+    AnyReading,
     Source,
     conversation_place,
     in_pieces,
@@ -162,7 +162,7 @@ def _redact_records(records: Iterator[Record], hiding: Redactor) -> Iterator[Rec
             yield found
 
 
-def _redacted_lines(reading: Reading | KeptReading, hiding: Redactor) -> Iterator[bytes]:
+def _redacted_lines(reading: AnyReading, hiding: Redactor) -> Iterator[bytes]:
     for line in _lines(reading):
         for item, _, _ in records_on(reading, line):
             if isinstance(item, Problem):
@@ -173,7 +173,7 @@ def _redacted_lines(reading: Reading | KeptReading, hiding: Redactor) -> Iterato
                 yield found.raw.strip(b"\0 \r\n") + b"\n"
 
 
-def _lines(reading: Reading | KeptReading) -> Iterator[Line]:
+def _lines(reading: AnyReading) -> Iterator[Line]:
     yield from reading
     if reading.tail is not None:
         yield reading.tail

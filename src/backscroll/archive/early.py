@@ -1,0 +1,79 @@
+"""Keep and read the files of early clients, which hold whole sessions: the database, and the logs before it."""
+
+import os
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from backscroll.archive.archive import Archive, KeptFile, Version
+from backscroll.files.discovery import HomeFile
+from backscroll.files.early_database import OwnFolder, copy_database, copy_files
+from backscroll.files.early_sessions import CACHE, Contents, DatabaseContents, LogContents
+from backscroll.files.inside import container_bookmark
+from backscroll.files.layout import FileKind
+from backscroll.files.reading import PIECE, Bookmark
+
+
+class DatabaseCopy:
+    """A consistent copy of a live database, to be kept."""
+
+    def __init__(self, path: Path, source: HomeFile) -> None:
+        self._path = path
+        self._source = source
+
+    def pieces(self) -> Iterator[bytes]:
+        """Its bytes."""
+        with self._path.open("rb") as file:
+            while piece := file.read(PIECE):
+                yield piece
+
+    def is_same(self, archive: Archive, version: Version) -> bool:
+        """Whether this is what was kept last: a client may write without changing anything that counts."""
+        if version.size != self._path.stat().st_size:
+            return False
+        with self._path.open("rb") as file:
+            return all(file.read(len(data)) == data for data in archive.content(version))
+
+    @property
+    def bookmark(self) -> Bookmark:
+        """What the live file looked like, and the length and checksum of the copy."""
+        checksum = size = 0
+        for piece in self.pieces():
+            checksum = zlib.crc32(piece, checksum)
+            size += len(piece)
+        return container_bookmark(self._source)._replace(offset=size, whole=checksum)
+
+
+@contextmanager
+def database_copy(source: HomeFile, *, is_first: bool) -> Iterator[DatabaseCopy]:
+    """Copy a database. One that is damaged is kept as it is the first time; later, what was kept before stays."""
+    with tempfile.TemporaryDirectory(prefix="backscroll-") as folder:
+        try:
+            path = copy_database(source.path, Path(folder))
+        except OSError:
+            if not is_first:
+                raise
+            path = copy_files(source.path, Path(folder))
+        yield DatabaseCopy(path, source)
+
+
+def kept_contents(archive: Archive, file: KeptFile, version: Version) -> Contents:
+    """The sessions in a kept database or log."""
+    return CACHE.get(
+        (str(archive.folder), tuple(chunk.id for chunk in version.chunks), version.size, file.path),
+        lambda: _unpacked(archive, file, version),
+    )
+
+
+def _unpacked(archive: Archive, file: KeptFile, version: Version) -> Contents:
+    name = file.path.rpartition("/")[2]
+    if file.kind is FileKind.MESSAGE_LOG:
+        return LogContents(Path(name), b"".join(archive.content(version)), version.modified_ns)
+    folder = OwnFolder()
+    path = folder.path / name
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as copy:
+        for data in archive.content(version):
+            copy.write(data)
+    return DatabaseContents(path, is_own=True, holds=folder)

@@ -1,0 +1,64 @@
+"""Find and read the sessions inside the files of early clients, as files of their home."""
+
+import time
+from collections.abc import Iterator
+
+from backscroll.files.discovery import HomeFile, Unreadable
+from backscroll.files.early_reading import DEVICE, EarlyReading
+from backscroll.files.early_sessions import EarlySession, contents_of
+from backscroll.files.layout import FileKind, container_of
+from backscroll.files.reading import CLOCK_TICK_NS, UNSETTLED, Bookmark
+
+
+def find_inside(container: HomeFile) -> Iterator[HomeFile | Unreadable]:
+    """The sessions in a database or log, and what of it cannot be read."""
+    try:
+        contents = contents_of(container.path, container.kind)
+    except OSError as error:
+        yield Unreadable(container.path, error.strerror or str(error))
+        return
+    for session in contents.sessions.values():
+        yield _as_file(container, session)
+    if contents.damage is not None:
+        yield Unreadable(container.path, contents.damage)
+
+
+def look_inside(container: HomeFile, name: str) -> HomeFile | None:
+    """One session by the name of its file; None if it is not there."""
+    try:
+        session = contents_of(container.path, container.kind).sessions.get(name.removesuffix(".jsonl"))
+    except OSError:
+        return None
+    return _as_file(container, session) if session else None
+
+
+def open_inside(file: HomeFile, bookmark: Bookmark | None) -> EarlyReading:
+    """Read a session that is inside another file."""
+    holder = container_of(file.relative)
+    assert holder is not None  # noqa: S101
+    path = file.path.parent
+    kind = FileKind.DATABASE if "/" not in holder else FileKind.MESSAGE_LOG
+    contents = contents_of(path, kind)
+    session = contents.sessions.get(file.path.stem)
+    if session is None:
+        raise FileNotFoundError(f"{path} has no session {file.path.stem}")
+    return EarlyReading(contents, session, bookmark)
+
+
+def container_bookmark(file: HomeFile) -> Bookmark:
+    """What a database or log looked like when its sessions were listed."""
+    is_settled = file.changed_ns < time.time_ns() - CLOCK_TICK_NS
+    changed = file.changed_ns if is_settled else UNSETTLED
+    return Bookmark(0, file.device, file.inode, file.size, file.modified_ns, changed, 0, 0, 0)
+
+
+def _as_file(container: HomeFile, session: EarlySession) -> HomeFile:
+    return container._replace(
+        relative=f"{container.relative}/{session.name}.jsonl",
+        kind=FileKind.SESSION,
+        size=session.size,
+        modified_ns=session.modified_ns,
+        changed_ns=session.mark,
+        device=DEVICE,
+        inode=session.mark,
+    )
