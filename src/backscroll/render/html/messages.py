@@ -262,7 +262,8 @@ def _instead(ways: Sequence[tuple[int, str, str]], here: int) -> str:
     if len(ways) != 2:
         return ""
     branch, _, text = ways[1 - here]
-    return f" · branch {branch} goes on with “{text[:LONGEST_WAY].strip()}{'…' if len(text) > LONGEST_WAY else ''}”"
+    short = text if len(text) <= LONGEST_WAY else f"{text[:LONGEST_WAY].rpartition(' ')[0] or text[:LONGEST_WAY]} …"
+    return f" · branch {branch} goes on with “{short.strip()}”"
 
 
 def _compare(fork: Fork, here: int) -> Html:

@@ -15,7 +15,7 @@ from backscroll.library.chats.branch_comparison import (
     comparison_of,
 )
 from backscroll.render.html.chat_head import when_of
-from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.render.html.icons import icon
 from backscroll.render.html.outline import first_words, money
 from backscroll.render.html.prose import prose
@@ -169,7 +169,7 @@ def _files(found: BranchComparison) -> Html:
 def _change(change: FileChange | None) -> Html:
     if change is None:
         return el("span", "–", class_="muted", aria_label="not changed")
-    return join([_counts(change), " ", el("span", f"in {plural(change.edits, 'edit')}", class_="muted")])
+    return el("span", _counts(change), " ", el("span", f"in {plural(change.edits, 'edit')}", class_="muted"))
 
 
 def _counts(change: FileChange) -> Html:
