@@ -7,10 +7,11 @@ prompt in its chat, agents included.
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from functools import lru_cache
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from backscroll.library.analytics.cost_parts import CostParts, cost_parts, divided_by
@@ -88,14 +89,15 @@ class Spending:
         self.answers = self.cost = self.tokens = self.output = self.unpriced = 0
         self.parts: defaultdict[str, int] = defaultdict(int)
 
-    def add(self, item: SpentItem) -> None:
-        """Add an answer."""
-        answer = item.answer
-        self.answers += 1
-        self.cost += answer.cost or 0
-        self.unpriced += answer.cost is None
-        self.output += answer.output
-        self.tokens += answer.input + answer.cache_read + answer.cache_write + answer.output
+    def add(self, items: Sequence[SpentItem]) -> None:
+        """Add answers: many at once, which is faster than one by one."""
+        self.answers += len(items)
+        costs = [item.answer.cost for item in items]
+        self.cost += sum(cost for cost in costs if cost)
+        self.unpriced += costs.count(None)
+        output = sum([item.answer.output for item in items])
+        self.output += output
+        self.tokens += output + sum([one.input + one.cache_read + one.cache_write for one, _, _ in items])
 
     def explain(self, item: SpentItem) -> None:
         """Add what the cost of an answer pays for."""
@@ -202,10 +204,7 @@ def turns_of(chats: dict[str, list[SpentItem]], prompts: Iterable[TypedPrompt]) 
 
 def names_of(dimension: str, item: SpentItem) -> str:
     """The name of an answer in a dimension other than `tool`."""
-    answer = item.answer
-    if dimension == "agent":
-        return answer.agent or MAIN
-    return {"model": answer.model, "project": answer.project, "chat": answer.chat}[dimension] or UNKNOWN
+    return getattr(item.answer, dimension) or (MAIN if dimension == "agent" else UNKNOWN)
 
 
 def costs_by_day(items: Iterable[SpentItem], asked: ReportRequest) -> dict[date, int]:
@@ -271,23 +270,31 @@ def _shares(called: tuple[tuple[str, int], ...]) -> tuple[ToolShare, ...]:
 def _groups(
     dimension: str, current: list[SpentItem], earlier: list[SpentItem], titles: dict[str, str]
 ) -> list[SpendGroup]:
+    is_tool, nameless, name_of = (
+        dimension == "tool",
+        MAIN if dimension == "agent" else UNKNOWN,
+        attrgetter("model" if dimension == "tool" else dimension),
+    )
     sums: tuple[dict[str, Spending], ...] = (defaultdict(Spending), defaultdict(Spending))
     for items, groups in zip((current, earlier), sums, strict=True):
+        named: dict[str, list[SpentItem]] = defaultdict(list)
         for item in items:
-            if dimension == "tool":
+            if is_tool:
                 for share in item.tools:
-                    groups[share.tool].add(part_of(item, share))
+                    named[share.tool].append(part_of(item, share))
             else:
-                groups[names_of(dimension, item)].add(item)
+                named[name_of(item.answer) or nameless].append(item)
+        for name, some in named.items():
+            groups[name].add(some)
     now, before = sums
     found = [SpendGroup(name, titles.get(name, ""), now[name], before[name]) for name in {**now, **before}]
     return sorted(found, key=lambda group: (-group.now.cost, -group.before.cost, -group.now.tokens, group.name))
 
 
-def _sum_items(items: Iterable[SpentItem]) -> Spending:
+def _sum_items(items: Sequence[SpentItem]) -> Spending:
     total = Spending()
+    total.add(items)
     for item in items:
-        total.add(item)
         total.explain(item)
     return total
 
