@@ -27,6 +27,8 @@ class Settings:
     """Whether the viewer asks for a key on loopback too; `auto`: if other people can log in to this machine."""
     terminal: tuple[str, ...] | None = None
     """The words that start a terminal for the viewer; empty: never, None: that of the desktop."""
+    pager: str | None = None
+    """The command of the pager, empty for none; None: what $PAGER says, else less."""
     is_demo: bool = False
     """Whether these settings point to the sample conversations instead of the user's own."""
 
@@ -48,6 +50,7 @@ def load_settings(
         prices=_prices(file, written.get("prices", {})),
         require_key=_require_key(file, written.get("web", {})),
         terminal=_terminal(file, written.get("web", {})),
+        pager=_pager(file, written.get("pager")),
     )
 
 
@@ -126,6 +129,14 @@ def _terminal(file: Path, value: Mapping[str, object]) -> tuple[str, ...] | None
     return tuple(words)
 
 
+def _pager(file: Path, value: object) -> str | None:
+    if value is False:
+        return ""
+    if value is not None and not isinstance(value, str):
+        raise UsageError(f"pager in {file} must be a command or false", 'write pager = "less -S", or pager = false')
+    return value
+
+
 def _prices(file: Path, value: object) -> dict[str, dict[str, float]]:
     if not isinstance(value, dict):
         raise UsageError(f"prices in {file} must be tables", PRICES_HINT)
@@ -156,7 +167,7 @@ def _is_rate(value: object) -> bool:
     return 0 <= value < HIGHEST_RATE and round(value, 3) == value
 
 
-NAMES: Final = ("homes", "library", "prices", "web")
+NAMES: Final = ("homes", "library", "pager", "prices", "web")
 RATES: Final = ("input", "output", "cache_write_5m", "cache_write_1h", "cache_read")
 HIGHEST_RATE: Final = 1_000_000
 PRICES_HINT: Final = 'write [prices."claude-opus-4-5"], and below it input = 5.0 and output = 25.0'

@@ -426,7 +426,7 @@ def test_an_unsuitable_terminal_is_reported(home: Path, name: str, terminals: li
     terminals.append(terminal)
     assert terminal.end() == 1
     assert "backscroll: " in terminal.output
-    assert "use backscroll search" in terminal.output
+    assert "use backscroll search" in " ".join(terminal.output.split())
 
 
 def test_without_a_terminal_it_answers_as_search_and_list_do(home: Path) -> None:

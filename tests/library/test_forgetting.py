@@ -1,6 +1,9 @@
 """After a chat is forgotten, no byte of its messages or marks is left in the library."""
 
+import os
 import re
+import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -71,3 +74,41 @@ def test_no_byte_of_a_forgotten_chat_is_left(shelf: Shelf, is_live: bool) -> Non
     with shelf.open() as library:
         assert library.refresh(with_text=True) is None
         assert len(library.chats()) == 1
+
+
+@pytest.mark.parametrize("is_live", [True, False], ids=["Claude Code still has it", "only kept"])
+def test_what_stays_is_named(shelf: Shelf, is_live: bool) -> None:
+    path = shelf.home / session_path("S")
+    if not is_live:
+        path.unlink()
+    where = ("--library", shelf.folder, "--home", shelf.home)
+    done = run_command(*where, "archive", "forget", session_uuid("S"), "--yes")
+    assert (str(path) in done.stdout) is is_live
+    assert ("not touched" in done.stdout) is is_live
+    assert path.exists() is is_live
+    run_command(*where, "keep")
+    assert WORD not in b"".join(everything(shelf).values())
+
+
+@pytest.mark.parametrize(("typed", "code"), [(b"y\n", 0), (b"n\n", 130), (b"\n", 130)])
+def test_it_says_what_it_removes_and_asks(shelf: Shelf, typed: bytes, code: int) -> None:
+    where = ("--library", str(shelf.folder), "--home", str(shelf.home))
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-m", "backscroll", *where, "archive", "forget", session_uuid("S")]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        seen = b""
+        while b"[y/N]" not in seen:
+            seen += os.read(ours, 4096)
+        os.write(ours, typed)
+        with suppress(OSError):  # as it ends: nothing has the other side open
+            while more := os.read(ours, 4096):
+                seen += more
+    os.close(ours)
+    shown = b" ".join(seen.split())
+    assert b"removed for good: 1 file in the archive" in shown
+    assert b"the saved recall " in shown
+    assert b"not touched: 1 file that is still in your home" in shown
+    assert process.returncode == code
+    is_there = any(WORD in data for data in everything(shelf).values())
+    assert is_there is (code != 0)

@@ -2,27 +2,25 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from backscroll.cli.archive_output import (
+    local,
     proof_as_json,
     restored_as_json,
     status_as_json,
     version_as_json,
-    version_line,
+    version_lines,
     write_proof,
 )
 from backscroll.cli.groups import CommandGroup
 from backscroll.cli.merged import merged_as_json, write_merged
 from backscroll.cli.options import PATH, current_request, global_options
-from backscroll.cli.output import ProgressLine, heading, open_library, warning, write, write_json, write_note
+from backscroll.cli.output import ProgressLine, heading, open_library, warning, write, write_json
+from backscroll.cli.paging import width, write_lines
 from backscroll.errors import BackscrollError, StorageError, UsageError
-from backscroll.render.terminal import clean_line, plural, size
-
-if TYPE_CHECKING:
-    pass
+from backscroll.render.terminal import clean_line, minute, plural, size, zone_of
 
 SHOWN = 10
 
@@ -66,9 +64,10 @@ def archive_status() -> None:
     share = f" ({100 * found.stored / found.size:.0f} %)" if found.size else ""
     held = f"{plural(found.files, 'file')}, {plural(found.sessions, 'session')}"
     write(f"  {held}: {size(found.size)} in {size(found.stored)}{share}")
+    zone = zone_of([now])
     for home, at in found.captured.items():
-        write(f"  last captured {at}: {clean_line(home)}")
-    write(f"  last verified {found.verified or 'never'}")
+        write(f"  last captured {local(at)} {zone}: {clean_line(home)}")
+    write(f"  last verified {f'{local(found.verified)} {zone}' if found.verified else 'never'}")
     if found.damaged_lines:
         write(
             warning(f"  {plural(found.damaged_lines, 'damaged line')} in the catalogue: see backscroll archive verify")
@@ -77,7 +76,11 @@ def archive_status() -> None:
     if found.due:
         write(warning(f"  {plural(len(found.due), 'session')} will be deleted by Claude Code within 7 days"))
     for item in found.due[:SHOWN]:
-        write(f"    {item.due:%Y-%m-%d %H:%M}  {item.file.place.session_id}  {size(item.file.size):>8}")
+        write(
+            f"    {minute(item.due)}  {clean_line((item.file.place.session_id or '?')[:8])}  {size(item.file.size):>8}"
+        )
+    if len(found.due) > SHOWN:
+        write(f"    … and {len(found.due) - SHOWN:,} more (--json lists all)")
 
 
 @command.command("verify", short_help="Check that every byte is intact.")
@@ -138,11 +141,7 @@ def archive_versions(name: str) -> None:
     if request.json:
         write_json({"id": chat.id, "versions": [version_as_json(item) for item in found]})
         return
-    for file in chat.files:
-        write(heading(clean_line(file.path)) + ("  deleted by Claude Code" if file.gone_since else ""))
-        for item in found:
-            if item.file is file:
-                write(version_line(item))
+    write_lines(version_lines(found, width()))
 
 
 @command.command("restore", short_help="Restore a chat, byte for byte.")
@@ -196,43 +195,39 @@ def archive_restore(name: str, to: Path | None, in_place: bool, number: int | No
 def archive_forget(name: str, yes: bool) -> None:
     """Permanently remove a chat and everything that belongs to it from the library, and never archive it again.
 
-    Also removes its pins, tags and notes, and saved recalls that cite it. The index is rebuilt without it, which takes
-    as long as a first update. Files that Claude Code still has are not touched, and backscroll no longer reads them.
+    Says first what is removed and what stays, and asks. Also removes its pins, tags and notes, and saved recalls that
+    cite it. The index is rebuilt without it, which takes as long as a first update. Files that Claude Code still has
+    are not touched; backscroll no longer reads or archives them, however they grow or move. A backup forgets the chat
+    with the next `archive backup`.
 
     \b
     Examples:
       backscroll archive forget 4f8c
       backscroll archive forget 4f8c --yes
     """
+    from backscroll.cli.forgetting import ask_before_forgetting, write_forgotten
     from backscroll.library.archives import open_archive
     from backscroll.library.homes import open_homes
-    from backscroll.library.keeping.forget import forget_everywhere
+    from backscroll.library.keeping.forget import files_that_stay, forget_everywhere
     from backscroll.library.keeping.kept_versions import find_kept
     from backscroll.library.local import local_library
 
     request = current_request()
     settings = request.settings()
-    chat = find_kept(open_library(request, as_it_is=True), open_archive(settings), name)
+    reading = open_library(request, as_it_is=True)
+    chat = find_kept(reading, open_archive(settings), name)
     if not yes:
-        import sys
-
-        if not sys.stdin.isatty():
-            raise UsageError(
-                "forget asks for confirmation, but the input is not a terminal", "add --yes if you are sure"
-            )
-        write_note(f"{clean_line(chat.id)}  {clean_line(chat.title)}: {plural(len(chat.files), 'file')}")
-        click.confirm("Permanently remove it from the archive?", abort=True, err=True)
+        ask_before_forgetting(reading, chat)
+    stays = files_that_stay(reading, chat)
     with (
         local_library(settings, open_homes(settings), keeps=False) as library,
         ProgressLine(quiet=request.quiet) as progress,
     ):
         count, recalls = forget_everywhere(library, chat, progress)
     if request.json:
-        write_json({"forgotten": count, "recalls": recalls})
+        write_json({"forgotten": count, "recalls": recalls, "stays": list(map(str, stays))})
     else:
-        write(f"forgot {plural(count, 'file')}")
-        for recall in recalls:
-            write(f"removed the saved recall {clean_line(recall)}, which cites it")
+        write_forgotten(count, recalls, stays)
 
 
 @command.command("backup", short_help="Copy the archive to a folder.")

@@ -1,10 +1,12 @@
 """What the `archive` commands print: lines for people, and JSON."""
 
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from backscroll.cli.output import warning, write, write_note
-from backscroll.render.terminal import clean_line, moment, plural, size
+from backscroll.cli.output import heading, warning, write, write_note
+from backscroll.render.cells import cut_start
+from backscroll.render.terminal import clean_line, minute, moment, plural, size, zone_of
 
 if TYPE_CHECKING:
     from backscroll.library.keeping.keep import ArchiveStatus
@@ -27,12 +29,39 @@ def version_as_json(item: "KeptVersion") -> dict[str, object]:
     }
 
 
-def version_line(item: "KeptVersion") -> str:
-    """A version of a file, as a line."""
+def version_lines(found: "Sequence[KeptVersion]", room: int | None) -> Iterator[str]:
+    """Every version of each file, below its path."""
+    zone = zone_of(time_of(item.version.since) for item in found)
+    sizes = max((len(f"{item.version.size:,}") for item in found), default=0)
+    lines = max((len(f"{item.lines:,}") for item in found), default=0)
+    for file in {item.file.number: item.file for item in found}.values():
+        gone = "  deleted by Claude Code" if file.gone_since else ""
+        path = clean_line(file.path)
+        yield heading(path if room is None else cut_start(path, room - len(gone))) + gone
+        for item in found:
+            if item.file is file:
+                yield _version_line(item, zone, sizes, lines)
+
+
+def _version_line(item: "KeptVersion", zone: str, sizes: int, lines: int) -> str:
     notes = [name for name, holds in (("shown", item.is_shown), ("live", item.is_live)) if holds]
     state = "whole" if item.damage is None else warning(f"damaged: {clean_line(item.damage)}")
-    counted = f"{item.version.size:>12,} bytes  {item.lines:>7,} lines"
-    return f"  {item.version.number:>3}  {item.version.since}  {counted}  {', '.join([state, *notes])}"
+    counted = f"{item.version.size:>{sizes},} bytes  {item.lines:>{lines},} lines"
+    return f"  {item.version.number:>3}  {local(item.version.since)} {zone}  {counted}  {', '.join([state, *notes])}"
+
+
+def time_of(written: str) -> datetime | None:
+    """A time in the catalogue."""
+    try:
+        return datetime.fromisoformat(written)
+    except ValueError:
+        return None
+
+
+def local(written: str) -> str:
+    """A time in the catalogue, on the user's clock; as it is written if it is none."""
+    when = time_of(written)
+    return minute(when) if when else clean_line(written)
 
 
 def restored_as_json(item: "Restored") -> dict[str, object]:

@@ -1,15 +1,14 @@
 """`backscroll blame`: which chats changed a file, and why."""
 
-import shutil
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from backscroll.cli.options import global_options
-from backscroll.cli.output import write, write_json, write_note
+from backscroll.cli.output import heading, write_json, write_note
+from backscroll.cli.paging import width, write_lines
 from backscroll.cli.stats.common import begin
-from backscroll.render.terminal import clean_line, moment
+from backscroll.render.terminal import clean_line, minute, moment, zone_of
 
 if TYPE_CHECKING:
     from backscroll.library.analytics.blame import TurnEdits
@@ -42,8 +41,7 @@ def command(path: str, reads: bool, since: str | None, until: str | None, limit:
     if request.json:
         write_json({"turns": [_as_json(row) for row in shown], "total": len(rows)})
         return
-    for line in _lines(shown, with_machine=library.has_other_machines):
-        write(line)
+    write_lines(_lines(shown, with_machine=library.has_other_machines))
     if not request.quiet:
         if len(shown) < len(rows):
             write_note(f"{len(rows) - len(shown):,} more turns: --limit")
@@ -54,14 +52,21 @@ def command(path: str, reads: bool, since: str | None, until: str | None, limit:
 
 
 def _lines(rows: "list[TurnEdits]", *, with_machine: bool) -> "list[str]":
-    from backscroll.render.tables import table
+    from backscroll.render.layout import Column
+    from backscroll.render.tables import fit
 
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     several = len({row.file for row in rows}) > 1
-    columns = ("TIME", "CHAT", "LINES", "EDITS", *(["FILE"] if several else []), "PROMPT")
+    columns = [
+        Column(f"TIME {zone_of(row.last for row in rows)}", shrinks="never"),
+        Column("CHAT", shrinks="never"),
+        Column("LINES", shrinks="never"),
+        Column("EDITS", right=True, shrinks="never", extra=1),
+        *([Column("FILE", shrinks="start", least=16)] if several else []),
+        Column("PROMPT", least=24),
+    ]
     values = [
         (
-            f"{row.last.astimezone():%Y-%m-%d %H:%M}" if row.last else "",
+            minute(row.last) if row.last else "",
             (row.chat or "-")[:8],
             f"+{row.added} -{row.removed}" if row.edits else "read" if row.reads else "failed",
             row.edits,
@@ -79,7 +84,10 @@ def _lines(rows: "list[TurnEdits]", *, with_machine: bool) -> "list[str]":
         )
         for row in rows
     ]
-    return list(table(columns, values, width)) if values else []
+    if not values:
+        return []
+    lines = fit(columns, values, width()).lines
+    return [heading(lines[0]), *lines[1:]]
 
 
 def _as_json(row: "TurnEdits") -> dict[str, Any]:

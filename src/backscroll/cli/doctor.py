@@ -9,8 +9,10 @@ import click
 from backscroll import __version__
 from backscroll.cli.options import Request, current_request, global_options
 from backscroll.cli.output import ProgressLine, heading, keep_first, warning, write, write_json
+from backscroll.cli.paging import width
 from backscroll.errors import BackscrollError
-from backscroll.render.terminal import clean_line, moment, plural, size
+from backscroll.render.cells import cut_start
+from backscroll.render.terminal import clean_line, minute, moment, plural, size, zone_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -201,7 +203,7 @@ def _write_home(home: "HomeHealth", now: datetime, shown: int) -> None:
         write(f"  {count:>9,}  left out: {reason}")
     for live in home.live:
         status = f", {clean_line(live.status)}" if live.status else ""
-        write(f"  running: session {clean_line(live.session_id or '?')} (process {live.pid}{status})")
+        write(f"  running: session {clean_line((live.session_id or '?')[:8])} (process {live.pid}{status})")
     for item in home.unreadable[:shown]:
         write(warning(f"  cannot be read: {clean_line(str(item.path))}: {clean_line(item.reason)}"))
     _write_retention(home, now, shown)
@@ -217,10 +219,13 @@ def _write_retention(home: "HomeHealth", now: datetime, shown: int) -> None:
     if soon:
         write(warning(f"  {plural(len(soon), 'session')} will be deleted within {SOON.days} days."))
     if not overdue and not soon and home.deletions:
-        write(f"  None in the next {SOON.days} days; the first on {home.deletions[0].due:%Y-%m-%d}.")
+        write(f"  None in the next {SOON.days} days; the first on {minute(home.deletions[0].due)[:10]}.")
     for item in (overdue + soon)[:shown]:
         project = clean_line(home.project_of.get(item.file.path, "?"))
-        write(f"    {item.due:%Y-%m-%d %H:%M}  {item.file.place.session_id}  {size(item.file.size):>8}  {project}")
+        session = clean_line((item.file.place.session_id or "?")[:8])
+        room = width()
+        shown_project = project if room is None else cut_start(project, room - 44)
+        write(f"    {minute(item.due)}  {session}  {size(item.file.size):>8}  {shown_project}")
     if len(overdue + soon) > shown:
         write(f"    … and {len(overdue + soon) - shown:,} more (-v lists all)")
 
@@ -245,7 +250,7 @@ def _write_sessions(health: "Health", shown: int) -> None:
         f"{plural(found.records, 'record')}, {plural(found.problems, 'problem')}"
     )
     if found.first and found.last:
-        write(f"  from {moment(found.first)} to {moment(found.last)}")
+        write(f"  from {minute(found.first)} to {minute(found.last)} {zone_of([found.first, found.last])}")
     for item in found.troubles[:shown]:
         write(warning(f"  {clean_line(str(item.file))}:{item.line}: {item.kind}: {clean_line(item.detail)}"))
     if found.problems > shown:

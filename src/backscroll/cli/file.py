@@ -1,7 +1,6 @@
 """`backscroll file`: what a file looked like."""
 
 import difflib
-import shutil
 import sys
 from collections.abc import Iterator
 from datetime import datetime
@@ -10,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from backscroll.cli.options import current_request, global_options
-from backscroll.cli.output import open_library, write, write_json, write_note
+from backscroll.cli.output import heading, open_library, write_json, write_note
+from backscroll.cli.paging import width, write_lines
 from backscroll.errors import NothingFound, UsageError
-from backscroll.render.terminal import clean, clean_line, moment
+from backscroll.render.terminal import clean, clean_line, minute, moment, zone_of
 
 if TYPE_CHECKING:
     from backscroll.library.chats.file_versions import FileState, History
@@ -65,7 +65,7 @@ def command(path: str, at: str | None, diff: bool, as_list: bool, machine: str |
     # When piped, it is the file itself, byte for byte.
     click.echo(clean(text) if sys.stdout.isatty() else text, nl=False, color=True)
     if not request.quiet:
-        when = moment(seen.version.when) if seen.version.when else "some time"
+        when = f"{minute(seen.version.when)} {zone_of([seen.version.when])}" if seen.version.when else "some time"
         sure = "certain" if seen.certain else "NOT certain"
         write_note(f"{clean_line(seen.file)}, version {seen.number} of {len(found.versions)}, {when}: {sure}")
         write_note(f"based on {clean_line(seen.basis)}")
@@ -96,7 +96,8 @@ def _as_json(seen: "FileState", *, diff: bool) -> dict[str, Any]:
 
 
 def _write_list(found: "History", *, as_json: bool) -> None:
-    from backscroll.render.tables import table
+    from backscroll.render.layout import Column
+    from backscroll.render.tables import fit
 
     rows: list[dict[str, Any]] = [
         {
@@ -116,16 +117,24 @@ def _write_list(found: "History", *, as_json: bool) -> None:
     if as_json:
         write_json({"file": found.file, "machine": found.machine, "other_machines": found.others, "versions": rows})
         return
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    names = ("VERSION", "TIME", "TOOL", "CHAT", "CHARACTERS", "LINES", "CERTAIN", "BASIS")
+    times = [version.when for version, _ in found.versions]
+    columns = [
+        Column("VERSION", right=True, shrinks="never"),
+        Column(f"TIME {zone_of(times)}", shrinks="never"),
+        Column("TOOL"),
+        Column("CHAT", shrinks="never"),
+        Column("CHARACTERS", right=True, shrinks="never", extra=2, short="CHARS"),
+        Column("LINES", shrinks="never"),
+        Column("CERTAIN", shrinks="never"),
+        Column("BASIS", least=20, extra=1),
+    ]
     values = [
         (
-            row["version"], row["time"], row["tool"], (row["chat"] or "")[:8], row["characters"],
+            row["version"], minute(times[number]), row["tool"], (row["chat"] or "")[:8], row["characters"],
             "" if row["added"] is None else f"+{row['added']} -{row['removed']}", "yes" if row["certain"] else "no",
             row["basis"],
         )
-        for row in rows
+        for number, row in enumerate(rows)
     ]  # fmt: skip
-    write(clean_line(found.file))
-    for line in table(names, values, width):
-        write(line)
+    lines = fit(columns, values, width()).lines
+    write_lines([clean_line(found.file), heading(lines[0]), *lines[1:]])

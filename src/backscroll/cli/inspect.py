@@ -9,7 +9,7 @@ import click
 from backscroll.cli.options import PATH, current_request, global_options
 from backscroll.cli.output import ProgressLine, heading, keep_first, warning, write, write_json
 from backscroll.errors import BackscrollError
-from backscroll.render.terminal import clean_line, moment, plural, size
+from backscroll.render.terminal import clean_line, minute, moment, plural, size, zone_of
 
 if TYPE_CHECKING:
     from backscroll.library.setup.inspect import Inspection
@@ -76,7 +76,8 @@ def _write(inspection: "Inspection", shown: int) -> None:
         f"{plural(inspection.records, 'record')}, {plural(inspection.problems, 'problem')}"
     )
     if inspection.first and inspection.last:
-        write(f"from {moment(inspection.first)} to {moment(inspection.last)}")
+        zone = zone_of([inspection.first, inspection.last])
+        write(f"from {minute(inspection.first)} to {minute(inspection.last)} {zone}")
     _write_counts("Record types", inspection.types)
     _write_counts("Claude Code versions (records)", inspection.versions)
     if inspection.troubles:

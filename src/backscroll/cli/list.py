@@ -1,6 +1,5 @@
 """`backscroll list`: the chats, newest first."""
 
-import shutil
 import sys
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -8,17 +7,20 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll.cli.options import current_request, global_options
-from backscroll.cli.output import open_library, write, write_json
+from backscroll.cli.output import heading, open_library, write_json
+from backscroll.cli.paging import width, write_lines
 from backscroll.errors import NothingFound
-from backscroll.render.cells import cells, cut
 from backscroll.render.projects import project_name
-from backscroll.render.terminal import clean_line
+from backscroll.render.reports import dollars, duration, short
+from backscroll.render.terminal import clean_line, minute, zone_of
 
 if TYPE_CHECKING:
     from backscroll.library import StoredChat
     from backscroll.library.marks import Mark
 
-HEADINGS = ("ID", "LAST ACTIVE", "PROJECT", "MESSAGES", "TITLE")
+TITLE = 32
+"""A title that is narrower says too little: tokens and cost are left out before."""
+SORTS = ("newest", "oldest", "cost", "messages", "active")
 
 
 @click.command("list")
@@ -29,7 +31,12 @@ HEADINGS = ("ID", "LAST ACTIVE", "PROJECT", "MESSAGES", "TITLE")
 @click.option("--branch", metavar="TEXT", help="Only chats on a git branch whose name contains this.")
 @click.option("--model", metavar="TEXT", help="Only chats with a model whose name contains this.")
 @click.option("--title", metavar="TEXT", help="Only chats whose title contains this.")
-@click.option("--sort", type=click.Choice(["newest", "oldest"]), default="newest", help="The order of the list.")
+@click.option(
+    "--sort",
+    type=click.Choice(SORTS),
+    default="newest",
+    help="Newest or oldest first, or the highest cost, number of messages or active time first.",
+)
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Show at most this many chats.")
 @global_options
 def command(
@@ -51,6 +58,7 @@ def command(
     \b
     Examples:
       backscroll list --since 3d
+      backscroll list --since 'last month' --sort cost
       backscroll list --project shop --title parser
       backscroll list 'is:pinned OR tag:review'
       backscroll list --json | jq -r '.chats[].id'
@@ -85,40 +93,58 @@ def command(
 
         write_json({
             "chats": [
-                chat_as_json(
-                    chat.overview, archived=chat.archived, pinned=mark.pinned, tags=mark.tags, machines=chat.machines
-                )
+                {
+                    **chat_as_json(
+                        chat.overview,
+                        archived=chat.archived,
+                        pinned=mark.pinned,
+                        tags=mark.tags,
+                        machines=chat.machines,
+                    ),
+                    "tokens": chat.tokens,
+                    "cost_microdollars": None if chat.cost is None else round(chat.cost / 1000),
+                }
                 for chat, mark in marked
             ]
         })  # fmt: skip
     else:
-        for line in _table([(chat, mark, library.machines_of(chat)) for chat, mark in marked]):
-            write(line)
+        write_lines(_lines([(chat, mark, library.machines_of(chat)) for chat, mark in marked], sort))
 
 
-def _table(chats: "list[tuple[StoredChat, Mark, tuple[str, ...]]]") -> list[str]:
-    """Columns that fit the terminal; uncut when piped."""
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10_000
-    rows = [_row(*chat) for chat in chats]
-    project_width = min(max(cells(row[2]) for row in [HEADINGS, *rows]), max(10, width // 5))
-    lines = [click.style(_line(HEADINGS, project_width, width), bold=True)]
-    return lines + [_line(row, project_width, width) for row in rows]
+def _lines(chats: "list[tuple[StoredChat, Mark, tuple[str, ...]]]", sort: str) -> list[str]:
+    """Columns that fit the terminal; uncut when piped. Where there is room for them, also tokens and cost."""
+    from backscroll.render.layout import Column
+    from backscroll.render.tables import fit
+
+    zone = zone_of(stored.overview.last_active for stored, _, _ in chats)
+    columns = [
+        Column("ID", shrinks="never"),
+        Column(f"LAST ACTIVE {zone}".rstrip(), shrinks="never"),
+        Column("PROJECT", least=10),
+        Column("MESSAGES", right=True, shrinks="never"),
+        Column("ACTIVE", right=True, shrinks="never", extra=0 if sort == "active" else 3),
+        Column("TOKENS", right=True, shrinks="never", extra=2),
+        Column("COST", right=True, shrinks="never", extra=0 if sort == "cost" else 1),
+        Column("TITLE", least=TITLE),
+    ]
+    rows, room = [_row(*chat) for chat in chats], width()
+    if room is None:  # programs get the columns that they always got, and the one it is sorted by
+        shown = [number for number, column in enumerate(columns) if not column.extra]
+        columns, rows = [columns[number] for number in shown], [[row[number] for number in shown] for row in rows]
+    found = fit(columns, rows, room)
+    return [heading(found.lines[0]), *found.lines[1:]]
 
 
-def _row(stored: "StoredChat", mark: "Mark", machines: tuple[str, ...]) -> tuple[str, str, str, str, str]:
+def _row(stored: "StoredChat", mark: "Mark", machines: tuple[str, ...]) -> list[str]:
     chat = stored.overview
-    when = f"{chat.last_active.astimezone():%Y-%m-%d %H:%M}" if chat.last_active else "-"
     counts = ((chat.branches, "branches"), (len(chat.leaves), "leaves"))
     marks = ["archived"] * stored.archived + [f"{count} {name}" for count, name in counts if count > 1]
     marks += [f"on {clean_line(machine)}" for machine in machines]
     marks += [f"tag:{clean_line(tag)}" for tag in mark.tags]
     title = "* " * mark.pinned + clean_line(chat.title) + (f" ({', '.join(marks)})" if marks else "")
     name = project_name(chat.project)
-    return clean_line(chat.id[:8]), when, name, f"{chat.messages:,}", title
-
-
-def _line(row: tuple[str, str, str, str, str], project_width: int, width: int) -> str:
-    name, when, project, messages, title = row
-    project = cut(project, project_width)
-    start = f"{name:<8}  {when:<16}  {project}{' ' * (project_width - cells(project))}  {messages:>8}  "
-    return start + cut(title, max(10, width - cells(start)))
+    cost = dollars(None if stored.cost is None else round(stored.cost / 1000))
+    return [
+        clean_line(chat.id[:8]), minute(chat.last_active), name, f"{chat.messages:,}", duration(chat.active_seconds),
+        short(stored.tokens), cost, title,
+    ]  # fmt: skip

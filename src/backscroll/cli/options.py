@@ -25,6 +25,7 @@ class Request:
     library: Path | None = None
     json: bool = False
     verbosity: int = 0
+    no_pager: bool = False
     demo: bool = False
     """Whether to use the sample conversations instead of the user's own."""
     reads_history: bool = False
@@ -119,6 +120,10 @@ def _store_demo(context: click.Context, _: click.Parameter, value: bool) -> None
     _request(context).demo |= value
 
 
+def _store_no_pager(context: click.Context, _: click.Parameter, value: bool) -> None:
+    _request(context).no_pager |= value
+
+
 def _store_color(context: click.Context, _: click.Parameter, value: bool) -> None:
     if value:
         context.find_root().color = context.color = False
@@ -153,6 +158,10 @@ OPTIONS = (
     click.option(
         "--no-color", is_flag=True, expose_value=False, callback=_store_color,
         help="Do not use colours; the same as setting NO_COLOR.",
+    ),
+    click.option(
+        "--no-pager", is_flag=True, expose_value=False, callback=_store_no_pager,
+        help="Print long results without a pager.",
     ),
     click.option("-v", "--verbose", count=True, expose_value=False, callback=_more, help="Print more details."),
     click.option("-q", "--quiet", count=True, expose_value=False, callback=_less, help="Print no notes or progress."),

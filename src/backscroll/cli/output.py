@@ -1,13 +1,14 @@
 """What a command writes: data to stdout, everything else to stderr."""
 
 import json
+import shutil
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 import click
 
@@ -33,7 +34,7 @@ SOON = 0.8
 
 def write(text: str = "") -> None:
     """Print a line of the result. The caller has cleaned text from transcripts."""
-    click.echo(for_terminal(text) if sys.stdout.isatty() else text)
+    click.echo(_folded(text, sys.stdout))
 
 
 def write_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -65,12 +66,25 @@ def write_error(error: BackscrollError, *, as_json: bool) -> None:
         shape = {"kind": error.kind, "message": error.message, "hint": error.hint, "exit_code": error.exit_code}
         click.echo(escaped(json.dumps({"error": shape}, ensure_ascii=False)), err=True)
     else:
-        click.echo(f"backscroll: {clean(error.message)}\n  next: {clean(error.hint)}", err=True)
+        click.echo(_folded(f"backscroll: {clean(error.message)}\n  next: {clean(error.hint)}", sys.stderr), err=True)
 
 
 def write_note(text: str) -> None:
     """Print a note for the user to stderr."""
-    click.echo(for_terminal(text) if sys.stderr.isatty() else text, err=True)
+    click.echo(_folded(text, sys.stderr), err=True)
+
+
+def _folded(text: str, stream: TextIO) -> str:
+    """What a terminal shows: clean, and broken between words. Programs get the text as it is."""
+    if not stream.isatty():
+        return text
+    text = for_terminal(text)
+    columns = shutil.get_terminal_size().columns
+    if len(text) <= columns // 2:  # it fits, however wide its characters are
+        return text
+    from backscroll.render.folding import fold
+
+    return fold(text, columns)
 
 
 def no_history_for(request: "Request") -> NothingFound | None:
@@ -200,9 +214,14 @@ class ProgressLine:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Remove the line."""
         if self._shown:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
+            self._shown = False
 
     def set_total(self, total: int) -> None:
         """Set the number of bytes to expect."""

@@ -1,19 +1,19 @@
 """`backscroll prices`: the prices of models, and their source."""
 
-import shutil
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from backscroll.cli.options import current_request, global_options
-from backscroll.cli.output import heading, write, write_json, write_note
+from backscroll.cli.output import heading, write_json, write_note
+from backscroll.cli.paging import width, write_lines
 
 if TYPE_CHECKING:
     from backscroll.library.indexing.prices import ListedPrice
 
 RATES = ("input", "output", "cache_write_5m", "cache_write_1h", "cache_read")
 COLUMNS = ("model", "input", "output", "write 5m", "write 1h", "read", "when", "from", "source")
+RIGHT = COLUMNS[1:6]
 
 
 @click.command("prices")
@@ -41,12 +41,16 @@ def command(model: str | None, past: bool) -> None:
         taken = {name: str(getattr(found.snapshot, name)) for name in ("package", "version", "made")}
         write_json({"prices": [_as_json(item) for item in found.prices], "snapshot": taken})
         return
-    from backscroll.render.tables import table
+    from backscroll.render.layout import Column
+    from backscroll.render.tables import fit
 
     rows = [row for item in found.prices for row in _rows(item)]
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    for number, line in enumerate(table(COLUMNS, rows, width)):
-        write(line if number else heading(line))
+    columns = [
+        Column(name, right=name in RIGHT, shrinks="never", extra={"source": 2, "from": 1}.get(name, 0))
+        for name in COLUMNS
+    ]
+    lines = fit(columns, rows, width()).lines
+    write_lines([heading(lines[0]), *lines[1:]])
     if not request.quiet:
         write_note(
             f"USD per million tokens. {found.snapshot.package} {found.snapshot.version}, of {found.snapshot.made}."

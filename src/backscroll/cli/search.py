@@ -5,13 +5,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import no_history_for, open_library, warning, write, write_json, write_note
+from backscroll.cli.paging import pages, width, write_lines
 from backscroll.errors import NothingFound, UsageError
 from backscroll.render.terminal import clean, clean_line, plural
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from backscroll.cli.options import Request
     from backscroll.library import Hit
     from backscroll.library.library import Library
@@ -89,6 +93,8 @@ def command(
     with the rarer ones, come first. Use "quotes" for a phrase, pre* for a prefix, OR, -not, parentheses, /regex/, and
     fields such as project:shop, tool:Bash, role:prompt, is:error, since:7d; `--fields` lists them all.
 
+    On a terminal, all results are shown through a pager; otherwise --limit and --offset choose a page.
+
     If there is no history yet, it searches sample conversations and says so on stderr, but not with --json, --quiet or
     --home.
 
@@ -107,6 +113,7 @@ def command(
             write(line)
         return
     request = current_request()
+    is_limited = click.get_current_context().get_parameter_source("limit") is not ParameterSource.DEFAULT
     library = open_library(request, with_text=True)
     query = " ".join(words)
     missing = no_history_for(request)
@@ -135,7 +142,14 @@ def command(
     _write_missing(found, quiet=request.quiet)
     if not found.chats:
         raise NothingFound(f"nothing found for {clean_line(query)}", _suggestion(library, found))
-    _write(library, found, context)
+    if found.left and pages() and not (offset or is_limited):
+
+        def next_page(cursor: str) -> "SearchResults":
+            return library.search(query, limit=limit, sort=sort, hits=hits, cursor=cursor)
+
+        write_lines(_all_lines(library, found, context, next_page))
+        return
+    write_lines(list(_lines(library, found, context))[:-1])
     if found.left and not request.quiet:
         write_note(f"{plural(found.left, 'more chat')}: --offset {found.total_chats - found.left}")
 
@@ -147,29 +161,48 @@ def _may_answer_from_sample(request: "Request", *, remembers: bool) -> bool:
     return not (is_for_a_program or names_a_home or remembers)
 
 
-def _write(library: "Library", found: "SearchResults", context: int | None) -> None:
-    from backscroll.render.search_results import heading_of, passage_line
+def _lines(library: "Library", found: "SearchResults", context: int | None) -> "Iterator[str]":
+    from backscroll.render.search_results import StyledLine, heading_of, passage_line, wrapped
 
-    now = datetime.now().astimezone()
+    now, room = datetime.now().astimezone(), width()
     looks = _looks()
-    for number, chat in enumerate(found.chats):
-        if number:
-            write()
+
+    def styled(line: StyledLine, path: str) -> str:
+        return "".join(looks(kind, text, path) for kind, text in line.pieces)
+
+    for chat in found.chats:
         heading = heading_of(
             chat.chat.overview,
             chat.found,
             archived=chat.chat.archived,
             now=now,
             machines=library.machines_of(chat.chat),
+            width=room,
         )
         path = chat.passages[0].hit.path if chat.passages else ""
-        write("".join(looks(kind, text, path) for kind, text in heading.pieces))
+        yield styled(heading, path)
         for passage in chat.passages:
             line = passage_line(passage.hit, passage.snippet, names_message=True)
-            write("  " + "".join(looks(kind, text, path) for kind, text in line.pieces))
+            if room is None:
+                yield "  " + styled(line, path)
+            else:
+                for part in wrapped(line, room, "  ", "    "):
+                    yield styled(part, path)
             if context is not None:
                 for text in library.context(passage.hit, found.query, context).splitlines():
-                    write(f"  │ {clean(text).expandtabs()}")
+                    yield f"  │ {clean(text).expandtabs()}"
+        yield ""
+
+
+def _all_lines(
+    library: "Library", found: "SearchResults", context: int | None, next_page: "Callable[[str], SearchResults]"
+) -> "Iterator[str]":
+    """All results, page after page, as the pager asks for them."""
+    while True:
+        yield from _lines(library, found, context)
+        if not found.left or not (cursor := found.cursor()):
+            return
+        found = next_page(cursor)
 
 
 def _looks() -> "LineStyle":

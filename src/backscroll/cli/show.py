@@ -10,6 +10,7 @@ import click
 
 from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import open_library, write_note
+from backscroll.cli.paging import write_pieces
 from backscroll.errors import BackscrollError, UsageError
 from backscroll.render.terminal import clean, escaped, plural
 
@@ -39,7 +40,6 @@ AROUND = 5
     help=f"If ID is of a message: show N messages before and after it. Default: {AROUND}.",
 )
 @click.option("--raw", is_flag=True, help="Print the rows as Claude Code wrote them, one JSON object per line.")
-@click.option("--no-pager", is_flag=True, help="Do not use a pager.")
 @global_options
 def command(
     name: str,
@@ -49,7 +49,6 @@ def command(
     thinking: bool,
     around: int | None,
     raw: bool,
-    no_pager: bool,
 ) -> None:
     """Read a chat in the terminal; when piped, print it as Markdown.
 
@@ -86,31 +85,31 @@ def command(
         opened = library.open(stored)
         if message is not None:
             part = AroundMessage(opened, message, AROUND if around is None else around)
-            _show_around(opened, part, choice, no_pager=no_pager)
+            _show_around(opened, part, choice)
         else:
-            _show(opened, choice, branch, raw=raw, agents=agents, no_pager=no_pager)
+            _show(opened, choice, branch, raw=raw, agents=agents)
     if missing := library.missing_from(stored):
         count = plural(len(missing), "file")
         hint = "run backscroll archive verify to see what is damaged"
         raise BackscrollError(f"{count} of this chat could not be found, so part of it is missing above", hint)
 
 
-def _show_around(reading: "OpenedChat", part: "AroundMessage", choice: "PartFilter", *, no_pager: bool) -> None:
+def _show_around(reading: "OpenedChat", part: "AroundMessage", choice: "PartFilter") -> None:
     _note_archived(reading)
-    _write_pages(_pages(part, part.branches, choice, agents=bool(part.agents)), no_pager=no_pager)
+    write_pieces(_pages(part, part.branches, choice, agents=bool(part.agents)))
     if part.before or part.after:
         count = f"{plural(part.before, 'message')} before and {part.after:,} after are left out"
         write_note(f"{count}: see backscroll show {clean(part.chat.id[:8])}, or use --around")
 
 
-def _show(reading: "OpenedChat", choice: "PartFilter", branch: str, *, raw: bool, agents: bool, no_pager: bool) -> None:
+def _show(reading: "OpenedChat", choice: "PartFilter", branch: str, *, raw: bool, agents: bool) -> None:
     _note_archived(reading)
     chosen = _branches(reading.chat, branch)
     if raw:
         for row in _raw_rows(chosen):
             click.echo(escaped(row.decode("utf-8", "replace")) if sys.stdout.isatty() else row)
         return
-    _write_pages(_pages(reading, chosen, choice, agents=agents), no_pager=no_pager)
+    write_pieces(_pages(reading, chosen, choice, agents=agents))
 
 
 def _note_archived(reading: "OpenedChat") -> None:
@@ -119,14 +118,6 @@ def _note_archived(reading: "OpenedChat") -> None:
         now = "is now shorter" if path.exists() else "is gone"
         where = now if reading.is_here(session) else f"is on {clean(session.machine)}"
         write_note(f"read from the archive: {clean(str(path))} {where}")
-
-
-def _write_pages(pages: Iterator[str], *, no_pager: bool) -> None:
-    if sys.stdout.isatty() and not no_pager:
-        click.echo_via_pager(pages)
-    else:
-        for page in pages:
-            click.echo(page, nl=False)
 
 
 def _branches(chat: "Chat", wanted: str) -> "list[Branch]":

@@ -1,6 +1,5 @@
 """`backscroll sql`: query the index with SQL."""
 
-import shutil
 import sys
 from typing import TYPE_CHECKING
 
@@ -8,6 +7,7 @@ import click
 
 from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import heading, open_library, warning, write, write_csv, write_json, write_note
+from backscroll.cli.paging import width, write_pieces
 from backscroll.errors import UsageError
 
 if TYPE_CHECKING:
@@ -69,9 +69,8 @@ def _write(found: "Table", shape: str) -> None:
     elif shape == "csv":
         write_csv(found.columns, found.rows)
     else:
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        for number, line in enumerate(table(found.columns, found.rows, width)):
-            write(line if number else heading(line))
+        first, *others = table(found.columns, found.rows, width())
+        write_pieces(f"{line}\n" for line in (heading(first), *others))
 
 
 def _write_schema(library: "Library", shape: str) -> None:

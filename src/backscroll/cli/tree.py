@@ -6,12 +6,18 @@ from typing import TYPE_CHECKING
 import click
 
 from backscroll.cli.options import current_request, global_options
-from backscroll.cli.output import open_library, write, write_json
-from backscroll.render.terminal import clean_line, plural
+from backscroll.cli.output import heading, open_library, write_json
+from backscroll.cli.paging import width, write_lines
+from backscroll.render.cells import cut
+from backscroll.render.reports import short_id
+from backscroll.render.terminal import clean_line, minute, plural, zone_of
 
 if TYPE_CHECKING:
     from backscroll.conversation.agents import Agent
     from backscroll.conversation.chat import Branch, Chat
+
+PROMPT = 50
+"""How wide a prompt is where nothing limits it."""
 
 
 @click.command("tree")
@@ -58,48 +64,63 @@ def command(name: str, everything: bool, compare: tuple[int, int] | None) -> Non
             "agents": [agent_as_json(agent) for agent in agents],
         })  # fmt: skip
         return
-    write(click.style(f"{clean_line(chat.id)}  {clean_line(stored.overview.title)}", bold=True))
+    room = width()
+    lines = [heading(_cut(f"{_id(chat.id, room)}  {clean_line(stored.overview.title)}", room))]
     sections = [
-        ("sessions", list(_sessions(chat))),
-        ("branches", list(_branches(chat))),
-        ("agents", list(_agents(agents))),
+        (f"sessions{_zone(chat)}", list(_sessions(chat, room))),
+        ("branches", list(_branches(chat, room))),
+        ("agents", list(_agents(agents, room))),
     ]
-    present = [(title, lines) for title, lines in sections if lines]
-    for index, (title, lines) in enumerate(present):
+    present = [(title, below) for title, below in sections if below]
+    for index, (title, below) in enumerate(present):
         last = index == len(present) - 1
-        write(f"{'└' if last else '├'}─ {title}")
-        for line in lines:
-            write(f"{' ' if last else '│'}  {line}")
+        lines.append(f"{'└' if last else '├'}─ {title}")
+        lines += [_cut(f"{' ' if last else '│'}  {line}", room) for line in below]
+    write_lines(lines)
 
 
-def _sessions(chat: "Chat") -> Iterator[str]:
+def _id(name: str, room: int | None) -> str:
+    """On a terminal the start of an id, which every command takes; whole for programs."""
+    return clean_line(name if room is None else short_id(name))
+
+
+def _cut(line: str, room: int | None) -> str:
+    return line if room is None else cut(line, room)
+
+
+def _zone(chat: "Chat") -> str:
+    zone = zone_of(session.first for session in chat.sessions)
+    return f" (times in {zone})" if zone else ""
+
+
+def _sessions(chat: "Chat", room: int | None) -> Iterator[str]:
     leaves = {leaf.place.file for leaf in chat.leaves}
     for session in chat.sessions:
         state = "leaf" if session.place.file in leaves else "contained in a later one"
-        when = f"{session.first.astimezone():%Y-%m-%d %H:%M}" if session.first else "-"
-        name = clean_line(session.session_id or session.place.name)
-        yield f"{name}  {when}  {plural(len(session.rows), 'row')}  {state}"
+        name = _id(session.session_id or session.place.name, room)
+        yield f"{name}  {minute(session.first)}  {plural(len(session.rows), 'row')}  {state}"
 
 
-def _branches(chat: "Chat") -> Iterator[str]:
+def _branches(chat: "Chat", room: int | None) -> Iterator[str]:
     for branch in chat.branches:
         active = " (active)" if branch.number == 1 else ""
-        left = f", left after “{_head(branch.left_at)}”" if branch.left_at and branch.number > 1 else ""
+        left = f", left after “{_head(branch.left_at, room)}”" if branch.left_at and branch.number > 1 else ""
         note = f", {plural(branch.compactions, 'compaction')}" if branch.compactions else ""
-        yield f"{branch.number}{active}: {plural(len(branch.turns), 'turn')}{note}{left}; ends with “{_end(branch)}”"
+        turns = plural(len(branch.turns), "turn")
+        yield f"{branch.number}{active}: {turns}{note}{left}; ends with “{_end(branch, room)}”"
 
 
-def _end(branch: "Branch") -> str:
-    return next((text for turn in reversed(branch.turns) if (text := _head(turn))), "")
+def _end(branch: "Branch", room: int | None) -> str:
+    return next((text for turn in reversed(branch.turns) if (text := _head(turn, room))), "")
 
 
-def _head(turn: object) -> str:
+def _head(turn: object, room: int | None) -> str:
     head = getattr(turn, "head", None)
     text = clean_line(head.row.text) if head else ""
-    return text if len(text) <= 50 else text[:49] + "…"
+    return cut(text, PROMPT if room is None else max(20, (room - 40) // 2))
 
 
-def _agents(agents: list["Agent"]) -> Iterator[str]:
+def _agents(agents: list["Agent"], room: int | None) -> Iterator[str]:
     below: dict[str | None, list[Agent]] = {}
     for agent in agents:
         below.setdefault(agent.parent.id if agent.parent else None, []).append(agent)
@@ -107,7 +128,7 @@ def _agents(agents: list["Agent"]) -> Iterator[str]:
     while waiting:
         agent, depth = waiting.pop()
         kind = clean_line(agent.type or "agent")
-        about = clean_line(agent.description or agent.prompt)[:50]
+        about = cut(clean_line(agent.description or agent.prompt), PROMPT)
         call = "" if agent.call else ", belongs to no call"
-        yield f"{'   ' * depth}{clean_line(agent.id)}  {kind}: {about} ({plural(len(agent.rows), 'row')}{call})"
+        yield f"{'   ' * depth}{_id(agent.id, room)}  {kind}: {about} ({plural(len(agent.rows), 'row')}{call})"
         waiting.extend((child, depth + 1) for child in reversed(below.pop(agent.id, [])))

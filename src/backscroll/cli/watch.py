@@ -1,12 +1,21 @@
 """`backscroll watch`: keep the library up to date as sessions are written."""
 
 import json
+from datetime import datetime
+from typing import TYPE_CHECKING
 
 import click
 
 from backscroll.cli.options import current_request, global_options
-from backscroll.cli.output import write, write_no_history, write_note
-from backscroll.render.terminal import plural, size
+from backscroll.cli.output import ProgressLine, write, write_no_history, write_note
+from backscroll.render.cells import cut
+from backscroll.render.terminal import clean_line, plural, size
+
+if TYPE_CHECKING:
+    from backscroll.library.indexing.follow import Followed
+    from backscroll.library.library import Library
+
+TITLE = 30
 
 
 @click.command("watch")
@@ -14,7 +23,8 @@ from backscroll.render.terminal import plural, size
 def command() -> None:
     """Follow your Claude Code homes: archive and index whatever is written there, as it is written.
 
-    Runs until you stop it. Meanwhile other commands only read, and see what it has indexed.
+    First brings the library up to date, then prints a line for each change, until you stop it. Meanwhile other commands
+    only read, and see what it has indexed. To read a session as it is written, use `backscroll follow`.
 
     \b
     Examples:
@@ -28,7 +38,9 @@ def command() -> None:
     request = current_request()
     settings = request.settings()
     write_no_history(request)
-    for round_ in follow(local_library(settings, open_homes(settings))):
+    library = local_library(settings, open_homes(settings))
+    progress = WatchProgress(library, quiet=request.quiet or request.json)
+    for round_ in follow(library, progress=progress):
         if request.json:
             # One object per line: it is a stream.
             write(
@@ -37,6 +49,38 @@ def command() -> None:
                 )
             )
         elif not request.quiet:
-            write_note(
-                f"read {size(round_.size)} of {plural(round_.files, 'file')}: {plural(round_.records, 'record')}"
-            )
+            write_note(_told(library, round_))
+
+
+class WatchProgress(ProgressLine):
+    """The progress of the first update; says what is watched once everything is up to date."""
+
+    def __init__(self, library: "Library", *, quiet: bool) -> None:
+        super().__init__(quiet=quiet)
+        self._library = library
+        self._quiet = quiet
+
+    def begin(self, what: str, total: int, unit: str = "bytes") -> None:
+        """Start a step; the last one is to watch."""
+        from backscroll.library.indexing.follow import WATCHING
+
+        if what != WATCHING:
+            super().begin(what, total, unit)
+            return
+        self.clear()
+        if not self._quiet:
+            homes = ", ".join(clean_line(str(home.path)) for home in self._library.homes)
+            write_note(f"up to date; watching {homes}")
+            write_note("what Claude Code writes there is archived and indexed; Ctrl-C to stop")
+
+
+def _told(library: "Library", round_: "Followed") -> str:
+    read = f"{plural(round_.records, 'record')}, {size(round_.size)}"
+    names = sorted(set(library.reader.chat_ids(round_.sources).values()))
+    now = f"{datetime.now().astimezone():%H:%M:%S}"
+    if not names:
+        return f"{now}  {plural(round_.files, 'file')}: {read}"
+    if len(names) > 1:
+        return f"{now}  {plural(len(names), 'chat')}: {read}"
+    title = cut(clean_line(library.find(names[0]).overview.title), TITLE)
+    return f"{now}  {names[0][:8]}  {title}: {read}"

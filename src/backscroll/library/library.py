@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from backscroll.library.searching.search import SearchResults
 
 SORTS = ("relevance", "newest", "oldest")
-CHAT_SORTS = ("newest", "oldest", "title", "messages", "cost")
+CHAT_SORTS = ("newest", "oldest", "title", "messages", "cost", "active")
 
 
 class Library:

@@ -26,6 +26,13 @@ def cut(text: str, width: int) -> str:
     return take(text, width - 1) + "…" if width > 0 else ""
 
 
+def cut_start(text: str, width: int) -> str:
+    """The text, or as much of its end as fits, after an ellipsis."""
+    if cells(text) <= width:
+        return text
+    return "…" + take(text[::-1], width - 1)[::-1] if width > 0 else ""
+
+
 def take(text: str, width: int) -> str:
     """As much of the beginning as fits."""
     used = 0
@@ -37,14 +44,17 @@ def take(text: str, width: int) -> str:
 
 
 def wrap(text: str, width: int) -> Iterator[tuple[int, int]]:
-    """Where the lines begin and end when the text is wrapped at spaces, or inside a word that is too long."""
+    """Where the lines begin and end when the text is wrapped at spaces; only a word wider than a line is broken."""
     width = max(2, width)
     start = 0
     while start < len(text):
         end = start + len(take(text[start : start + width], width))
         if end < len(text) and not text[end].isspace():
             space = text.rfind(" ", start + 1, end)
-            end = space + 1 if space > start + width // 3 else max(end, start + 1)
+            after = text.find(" ", end)
+            word = text[space + 1 : after if after >= 0 else len(text)][: width + 1]
+            is_whole = space > start and (cells(word) <= width or space > start + width // 3)
+            end = space + 1 if is_whole else max(end, start + 1)
         yield start, end
         start = end
         while start < len(text) and text[start] == " ":

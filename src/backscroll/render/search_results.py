@@ -6,7 +6,8 @@ from typing import Any, NamedTuple, Protocol
 
 from backscroll.conversation.overview import Overview
 from backscroll.conversation.rows import LONGEST_TEXT
-from backscroll.render.terminal import clean_line, moment, plural
+from backscroll.render.cells import cells, cut, wrap
+from backscroll.render.terminal import clean_line, minute, moment, plural
 
 
 class Excerpt(Protocol):
@@ -88,18 +89,20 @@ def passage_as_json(chat: Overview, hit: Any, excerpt: Excerpt, context: str | N
 
 
 def heading_of(
-    chat: Overview, found: int, *, archived: bool, now: datetime, machines: Sequence[str] = ()
+    chat: Overview, found: int, *, archived: bool, now: datetime, machines: Sequence[str] = (), width: int | None = None
 ) -> StyledLine:
-    """The line that a chat begins with."""
+    """The line that a chat begins with; a long title is cut where the line has a `width`."""
     name = clean_line(chat.project or "-").replace("\\", "/").rstrip("/").split("/")[-1] or "/"
     when = ago(chat.last_active, now) if chat.last_active else "-"
     marks = "  archived" * archived + "".join(f"  on {clean_line(machine)}" for machine in machines)
-    return StyledLine((
-        ("id", clean_line(chat.id[:8])),
-        ("plain", "  "),
-        ("title", _title(chat.title)),
-        ("dim", f"  {name} · {when} · {plural(found, 'match') if found == 1 else f'{found:,} matches'}{marks}"),
-    ))  # fmt: skip
+    matches = plural(found, "match") if found == 1 else f"{found:,} matches"
+    short, title = clean_line(chat.id[:8]), _title(chat.title)
+    about = f"{when} · {matches}{marks}"
+    if width is not None:
+        room = width - cells(f"{short}    {about}")
+        name = cut(name, max(8, room // 3))
+        title = cut(title, max(1, room - cells(f"{name} · ")))
+    return StyledLine((("id", short), ("plain", "  "), ("title", title), ("dim", f"  {name} · {about}")))
 
 
 def _title(title: str) -> str:
@@ -118,7 +121,7 @@ def passage_line(hit: Any, excerpt: Excerpt, *, names_message: bool = False) -> 
     named: list[tuple[str, str]] = []
     if names_message and hit.uuid:
         when = moment_of(hit.time)
-        named = [("id", clean_line(hit.uuid[:8])), ("dim", f" {local_minute(when)} " if when else " ")]
+        named = [("id", clean_line(hit.uuid[:8])), ("dim", f" {minute(when)} " if when else " ")]
     return StyledLine((*named, ("label", f"{clean_line(label)}: "), *highlighted(excerpt)))
 
 
@@ -140,11 +143,6 @@ def moment_of(microseconds: int | None) -> datetime | None:
     return EPOCH + timedelta(microseconds=microseconds) if microseconds is not None else None
 
 
-def local_minute(when: datetime) -> str:
-    """A time to the minute, where the user is."""
-    return f"{when.astimezone():%Y-%m-%d %H:%M}"
-
-
 def ago(when: datetime, now: datetime) -> str:
     """How long ago something was, as people say it; the day where that is long."""
     seconds = (now - when).total_seconds()
@@ -154,6 +152,20 @@ def ago(when: datetime, now: datetime) -> str:
         if seconds >= size:
             return f"{int(seconds // size)} {name} ago"
     return "just now"
+
+
+def wrapped(line: StyledLine, width: int, indent: str, further: str) -> Iterator[StyledLine]:
+    """The line as lines of this width, broken between words; `indent` begins the first, `further` the others."""
+    text = "".join(piece for _, piece in line.pieces)
+    for number, (start, end) in enumerate(wrap(text, width - cells(further))):
+        pieces = [("plain", indent if number == 0 else further)]
+        at = 0
+        for kind, piece in line.pieces:
+            if part := piece[max(0, start - at) : max(0, end - at)]:
+                pieces.append((kind, part))
+            at += len(piece)
+        pieces[-1] = (pieces[-1][0], pieces[-1][1].rstrip())
+        yield StyledLine(tuple(pieces))
 
 
 def plain(lines: Iterable[StyledLine]) -> Iterator[str]:

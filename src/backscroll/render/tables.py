@@ -1,11 +1,30 @@
-"""The answer to an SQL statement: a table for people, CSV and plain values for programs."""
+"""Tables for people: columns below one another that fit a terminal; CSV and plain values for programs."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from backscroll.render.cells import cells, cut
+from backscroll.render.cells import cells, cut, cut_start
+from backscroll.render.layout import GAP, Column, Place, places
 from backscroll.render.terminal import clean, clean_line
+
+STEPS: Final = " ▏▎▍▌▋▊▉█"
+BAR: Final = 12
+"""How long the longest bar is where nothing limits it."""
+
+
+class Bar(NamedTuple):
+    """A value of a column of bars, as a part of the largest there is."""
+
+    value: float
+    most: float
+
+
+class Table(NamedTuple):
+    """A table as lines, the first of which is its head, and the columns for which there was no room."""
+
+    lines: list[str]
+    left_out: list[str]
 
 
 def table(
@@ -15,14 +34,32 @@ def table(
 
     `right` are the columns that end below one another: those with numbers, where it is not given.
     """
-    texts = [[clean_line(name) for name in columns], *([_text(value) for value in row] for row in rows)]
-    widths = [max(cells(row[number]) for row in texts) for number in range(len(columns))]
-    if width is not None:
-        widths = _fitting(widths, width - 2 * max(0, len(columns) - 1))
     right = right or [is_numeric(row[number] for row in rows) for number in range(len(columns))]
-    for row in texts:
-        line = "  ".join(_field(text, room, right=side) for text, room, side in zip(row, widths, right, strict=True))
-        yield line.rstrip()
+    yield from fit(
+        [Column(clean_line(name), side) for name, side in zip(columns, right, strict=True)], rows, width
+    ).lines
+
+
+def fit(columns: Sequence[Column], rows: Sequence[Sequence[Any]], width: int | None) -> Table:
+    """A table that is no wider than `width`, where its columns allow it; complete where `width` is None."""
+    names = [column.name for column in columns]
+    texts = [[value if isinstance(value, Bar) else _text(value) for value in row] for row in rows]
+    widths = _widths(columns, texts)
+    if width is not None and _taken(columns, widths) > width:
+        columns = [column._replace(name=column.short or column.name) for column in columns]
+        widths = _widths(columns, texts)
+    shown = places(columns, widths, width)
+    head: list[str | Bar] = [column.name for column in columns]
+    lines = [_line(columns, shown, row) for row in (head, *texts)]
+    numbers = {place.number for place in shown}
+    return Table(lines, [name for number, name in enumerate(names) if name and number not in numbers])
+
+
+def bar_of(value: float, most: float, width: int = BAR) -> str:
+    """A bar as long as the value is part of the most there is."""
+    eighths = round(8 * width * value / most) if most > 0 else 0
+    whole, rest = divmod(eighths, 8)
+    return "█" * whole + (STEPS[rest] if rest else "")
 
 
 def csv_lines(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, is_cleaned: bool = False) -> Iterator[str]:
@@ -58,23 +95,30 @@ def is_numeric(values: Iterable[Any]) -> bool:
     return bool(known) and all(isinstance(value, int | float) for value in known)
 
 
-def _field(text: str, width: int, *, right: bool) -> str:
-    text = cut(text, width)
+def _widths(columns: Sequence[Column], texts: Sequence[Sequence[str | Bar]]) -> list[int]:
+    return [max([cells(column.name), *(_width(row[at]) for row in texts)]) for at, column in enumerate(columns)]
+
+
+def _taken(columns: Sequence[Column], widths: Sequence[int]) -> int:
+    """How wide the table is without bars."""
+    others = [width for column, width in zip(columns, widths, strict=True) if column.shrinks != "bar"]
+    return sum(others) + GAP * (len(others) - 1)
+
+
+def _width(value: str | Bar) -> int:
+    return BAR if isinstance(value, Bar) else cells(value)
+
+
+def _line(columns: Sequence[Column], shown: Sequence[Place], row: Sequence[str | Bar]) -> str:
+    fields = [_field(columns[place.number], row[place.number], place.width) for place in shown]
+    return (" " * GAP).join(fields).rstrip()
+
+
+def _field(column: Column, value: str | Bar, width: int) -> str:
+    if isinstance(value, Bar):
+        value = bar_of(value.value, value.most, width)
+    text = cut_start(value, width) if column.shrinks == "start" else cut(value, width)
+    if column.shrinks == "never":
+        text = value
     space = " " * max(0, width - cells(text))
-    return space + text if right else text + space
-
-
-def _fitting(widths: list[int], room: int) -> list[int]:
-    """The widths, the widest made narrower until all fit, none below what still tells something."""
-    widths = list(widths)
-    while sum(widths) > room and max(widths) > NARROWEST:
-        widest = max(widths)
-        below = max((width for width in widths if width < widest), default=NARROWEST)
-        most = [number for number, width in enumerate(widths) if width == widest]
-        less = max(1, min(widest - max(below, NARROWEST), (sum(widths) - room) // len(most)))
-        for number in most:
-            widths[number] -= less
-    return widths
-
-
-NARROWEST: Final = 8
+    return space + text if column.right else text + space

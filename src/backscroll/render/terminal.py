@@ -5,7 +5,8 @@ write to the clipboard or hide the text before it.
 """
 
 import re
-from datetime import UTC, datetime
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 
@@ -54,6 +55,33 @@ def moment(when: datetime) -> str:
     except OverflowError:  # in the first or last hours of the calendar; some clock has gone mad
         when = when.replace(tzinfo=UTC)
     return when.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def minute(when: datetime | None) -> str:
+    """A time to the minute, where the user is."""
+    try:
+        return f"{when.astimezone():%Y-%m-%d %H:%M}" if when else "-"
+    except (OverflowError, ValueError):  # in the first or last hours of the calendar
+        return f"{when:%Y-%m-%d %H:%M}"
+
+
+def zone_of(times: Iterable[datetime | None]) -> str:
+    """The name of the time zone in which `minute` shows these times; of both where summer time lies between them."""
+    names = {_zone(when) for when in times if when is not None}
+    return "/".join(sorted(names)[:2])
+
+
+def _zone(when: datetime) -> str:
+    try:
+        local = when.astimezone()
+    except (OverflowError, ValueError):
+        local = when
+    name = local.tzname() or ""
+    if 2 <= len(name) <= 5 and name.isascii() and name.isalpha():
+        return name
+    offset = local.utcoffset() or timedelta()
+    sign, minutes = "-" if offset < timedelta() else "+", abs(offset) // timedelta(minutes=1)
+    return f"UTC{sign}{minutes // 60:02}:{minutes % 60:02}"
 
 
 def plural(count: int, noun: str) -> str:

@@ -1,7 +1,5 @@
 """What all reports share: their options, and how they are printed."""
 
-import shutil
-import sys
 from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -9,8 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from backscroll.cli.options import Request, current_request
-from backscroll.cli.output import open_library, write, write_csv, write_json, write_note
-from backscroll.render.terminal import clean_line
+from backscroll.cli.output import heading, open_library, write_csv, write_json, write_note
+from backscroll.cli.paging import width, write_lines
+from backscroll.render.terminal import clean_line, zone_of
 
 if TYPE_CHECKING:
     from backscroll.library.analytics.reports import Report, ReportRequest
@@ -55,20 +54,40 @@ def finish(report: "Report", *, as_csv: bool, limit: int | None = None) -> None:
         shown = report.explanation or report
         write_csv(shown.columns, shown.rows if shown is not report else rows)
         return
-    from backscroll.render.reports import report_lines
-
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    for line in report_lines(report.columns, rows, report.bar, width):
-        write(line)
-    if len(rows) < len(report.rows) and not request.quiet:
+    left_out = _write_tables(report, rows)
+    if request.quiet:
+        return
+    if len(rows) < len(report.rows):
         write_note(f"{len(report.rows) - len(rows):,} more rows: --limit")
+    if left_out:
+        names = ", ".join(name.lower() for name in left_out)
+        write_note(f"no room for {names}: use a wider terminal, --csv or --json")
+    for note in report.notes:
+        write_note(clean_line(note))
+
+
+def _write_tables(report: "Report", rows: "list[tuple[Any, ...]]") -> list[str]:
+    """The report, and below it what explains its numbers; the columns for which there was no room."""
+    from backscroll.render.reports import report_table
+
+    room, zone = width(), zone_of([datetime.now().astimezone()])
+    total = report.facts.get("total")
+    main = report_table(report.columns, rows, report.bar, room, total, zone)
+    lines = _styled(main.lines, has_total=bool(total and rows))
+    left_out = main.left_out
     if report.explanation is not None:
-        write()
-        for line in report_lines(report.explanation.columns, report.explanation.rows, None, width):
-            write(line)
-    if not request.quiet:
-        for note in report.notes:
-            write_note(clean_line(note))
+        more = report_table(report.explanation.columns, report.explanation.rows, None, room, zone=zone)
+        lines += ["", *_styled(more.lines, has_total=False)]
+        left_out = list(dict.fromkeys([*left_out, *more.left_out]))
+    write_lines(lines)
+    return left_out
+
+
+def _styled(lines: list[str], *, has_total: bool) -> list[str]:
+    return [
+        heading(line) if number == 0 or (has_total and number == len(lines) - 1) else line
+        for number, line in enumerate(lines)
+    ]
 
 
 OPTIONS = (

@@ -20,23 +20,40 @@ def forget_everywhere(library: Library, chat: KeptChat, progress: Progress | Non
     The marks go first: what is cut off before the archive has forgotten the chat can be done again, and what is cut
     off after that is finished by the next update.
     """
-    names = {chat.id, *(file.place.session_id for file in chat.files if file.place.session_id)}
-    recalls = _remove_marks_of(library.settings.library, names)
+    recalls = _remove_marks_of(library.settings.library, _names_of(chat))
     count = forget(library.settings, chat)
     _rebuild_without(library, progress)
     return count, recalls
 
 
-def _remove_marks_of(folder: Path, chats: Collection[str]) -> list[str]:
+def files_that_stay(library: Library, chat: KeptChat) -> list[Path]:
+    """The files of the chat that Claude Code still has here. They are not touched, only never read again."""
+    paths = (Path(file.home, file.path) for file in chat.files if library.machine.is_own(file.machine))
+    return [path for path in paths if path.is_file()]
+
+
+def recalls_that_cite(library: Library, chat: KeptChat) -> list[str]:
+    """The names of the saved recalls that quote the chat, and are removed with it."""
+    return _recalls_of(library.settings.library, _names_of(chat))
+
+
+def _names_of(chat: KeptChat) -> set[str]:
+    return {chat.id.lower(), *(file.place.session_id.lower() for file in chat.files if file.place.session_id)}
+
+
+def _recalls_of(folder: Path, ids: Collection[str]) -> list[str]:
+    return [one.name for one in saved_recalls(folder) if any(source.chat.lower() in ids for source in one.sources)]
+
+
+def _remove_marks_of(folder: Path, ids: Collection[str]) -> list[str]:
     """Remove pins, tags, notes and saved recalls of these chats and sessions; return the names of the recalls."""
-    ids = {name.lower() for name in chats}
 
     def remove(marks: Marks) -> None:
         marks.chats = {session: mark for session, mark in marks.chats.items() if session.lower() not in ids}
 
     if any(session.lower() in ids for session in read_marks(folder).chats):
         change_marks(folder, remove)
-    removed = [one.name for one in saved_recalls(folder) if any(source.chat.lower() in ids for source in one.sources)]
+    removed = _recalls_of(folder, ids)
     for name in removed:
         remove_recall(folder, name)
     return removed

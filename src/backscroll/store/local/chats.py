@@ -20,6 +20,7 @@ ORDERS: Final = {
     "title": "c.title collate nocase, c.name",
     "messages": "json_extract(c.overview, '$.messages') desc, c.name",
     "cost": "c.cost desc, c.name",
+    "active": "json_extract(c.overview, '$.active_seconds') desc, c.name",
     "relevance": "c.last_active desc, c.name desc",
 }
 

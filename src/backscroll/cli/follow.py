@@ -1,0 +1,112 @@
+"""`backscroll follow`: read a session while Claude Code writes it."""
+
+import json
+import shutil
+import sys
+import time
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from backscroll.cli.options import current_request, global_options
+from backscroll.cli.output import open_library, write_note
+from backscroll.render.cells import cut
+from backscroll.render.terminal import clean_line, escaped
+
+if TYPE_CHECKING:
+    from backscroll.conversation.messages import Message
+    from backscroll.demo.sandbox import Sandbox
+    from backscroll.render.following import NewParts
+
+LAST = 10
+WIDEST = 120
+SPEED = 4
+"""How much faster the sample session is played in the demo."""
+
+
+@click.command("follow")
+@click.argument("name", metavar="[ID]", required=False)
+@click.option(
+    "-n", "--last", type=click.IntRange(min=0), default=LAST, show_default=True, metavar="NUMBER",
+    help="Begin with this many messages.",
+)  # fmt: skip
+@click.option(
+    "--tools", type=click.Choice(["full", "short", "none"]), default="short", help="How much of each tool call to show."
+)
+@click.option("--thinking", is_flag=True, help="Include the model's thinking.")
+@global_options
+def command(name: str | None, last: int, tools: Literal["full", "short", "none"], thinking: bool) -> None:
+    """Show a session as it is written, as `tail -f` shows a file, until you press Ctrl-C.
+
+    ID is the start of a chat, session or message id; without it, the session that Claude Code writes right now, or else
+    the latest one. Piped, it prints Markdown; with --json, one message per line, again whenever it changes.
+
+    \b
+    Examples:
+      backscroll follow
+      backscroll follow 4f8c -n 0
+      backscroll follow --json | jq -r 'select(.kind == "answer") | .text'
+    """
+    from backscroll.library.chats.following import chat_to_follow, follow_chat
+    from backscroll.render.following import NewParts
+    from backscroll.render.parts import PartFilter
+    from backscroll.render.search_results import ago
+
+    request = current_request()
+    if request.demo:
+        _play(request.room())
+    library = open_library(request)
+    stored, is_live = chat_to_follow(library, name)
+    chat = stored.overview
+    if not request.quiet:
+        room = shutil.get_terminal_size().columns if sys.stderr.isatty() else 10_000
+        state = (
+            "running"
+            if is_live
+            else "not running; last active "
+            + (ago(chat.last_active, datetime.now().astimezone()) if chat.last_active else "at an unknown time")
+        )
+        write_note(cut(f"{chat.id[:8]}  {clean_line(chat.title)}", room))
+        write_note(f"{state}; Ctrl-C to stop")
+    new = NewParts(PartFilter(tools, thinking, everything=request.verbosity > 0))
+    for messages in follow_chat(library, stored, last):
+        if request.json:
+            _write_json(messages)
+        else:
+            _write(messages, new)
+
+
+def _play(room: "Sandbox") -> None:
+    """In the demo, a sample session is played while it is followed."""
+    from backscroll.demo.live import LivePlayer
+
+    player = LivePlayer(room, speed=SPEED)
+    player.start()
+    current_request().closing.callback(player.stop)
+    while not room.live.exists():
+        time.sleep(0.05)
+
+
+def _write_json(messages: "Iterable[Message]") -> None:
+    from backscroll.render.chats import message_as_json
+
+    for message in messages:
+        click.echo(escaped(json.dumps(message_as_json(message), ensure_ascii=False)))
+
+
+def _write(messages: "Iterable[Message]", new: "NewParts") -> None:
+    parts = list(new.of(messages))
+    if sys.stdout.isatty():
+        from backscroll.render.pretty import pretty
+
+        color = click.get_current_context().find_root().color is not False
+        pieces = pretty(parts, min(shutil.get_terminal_size().columns, WIDEST), color=color)
+    else:
+        from backscroll.render.markdown import markdown
+
+        pieces = markdown(parts)
+    for piece in pieces:
+        click.echo(piece, nl=False)
+    sys.stdout.flush()

@@ -1,0 +1,96 @@
+"""Which columns of a table fit a terminal, and how wide each of them is.
+
+Bars shrink before text does, and text before a column is left out. Dates, ids and numbers are never cut.
+"""
+
+from collections.abc import Sequence
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+GAP: Final = 2
+"""Spaces between two columns."""
+NARROWEST: Final = 8
+SHORTEST_BAR: Final = 4
+LONGEST_BAR: Final = 40
+
+Shrinking: TypeAlias = Literal["never", "end", "start", "bar"]
+
+
+class Column(NamedTuple):
+    """A column, and what becomes of it where there is little room."""
+
+    name: str
+    right: bool = False
+    """Whether its values end below one another, as numbers do."""
+    shrinks: Shrinking = "end"
+    """What may be cut: the end of a text, the start of a path, or nothing; `bar` is a column of bars."""
+    least: int = NARROWEST
+    """The width at which a text still says something."""
+    extra: int = 0
+    """A column with a number here is left out where the others do not fit, the highest number first."""
+    short: str = ""
+    """A shorter name, for where the texts would not fit otherwise."""
+
+
+class Place(NamedTuple):
+    """A column that is shown: which one, and its width."""
+
+    number: int
+    width: int
+
+
+def places(columns: Sequence[Column], widths: Sequence[int], room: int | None) -> list[Place]:
+    """The columns that are shown in `room`, with their widths; all of them, as wide as they are, where it is None."""
+    everything = [Place(number, width) for number, width in enumerate(widths)]
+    if room is None:
+        return everything
+    shown = everything
+    for left_out in _steps(columns):
+        shown = [place for place in everything if place.number not in left_out]
+        shown = _with_bar(columns, shown, room)
+        shown = _shrunk(columns, shown, room, below_least=False)
+        if _taken(shown) <= room:
+            return shown
+    return _shrunk(columns, shown, room, below_least=True)
+
+
+def _steps(columns: Sequence[Column]) -> list[set[int]]:
+    """What to leave out, from nothing to everything that may be missing."""
+    order = [number for number, column in enumerate(columns) if column.extra]
+    order.sort(key=lambda number: (-columns[number].extra, -number))
+    return [set(order[:count]) for count in range(len(order) + 1)]
+
+
+def _with_bar(columns: Sequence[Column], shown: list[Place], room: int) -> list[Place]:
+    """The bar in what the others leave of the room; without it, if that is too short."""
+    others = [place for place in shown if columns[place.number].shrinks != "bar"]
+    width = min(LONGEST_BAR, room - _taken(others) - GAP)
+    return [
+        place._replace(width=width) if columns[place.number].shrinks == "bar" else place
+        for place in (shown if width >= SHORTEST_BAR else others)
+    ]
+
+
+def _shrunk(columns: Sequence[Column], shown: list[Place], room: int, *, below_least: bool) -> list[Place]:
+    """The widest texts made narrower until everything fits, or none can become narrower."""
+    widths = {place.number: place.width for place in shown}
+    least = {
+        number: min(widths[number], NARROWEST if below_least else columns[number].least)
+        for number in widths
+        if columns[number].shrinks in ("end", "start")
+    }
+    while (over := _taken(shown) - room) > 0:
+        open_ = [number for number in least if widths[number] > least[number]]
+        if not open_:
+            break
+        widest = max(widths[number] for number in open_)
+        most = [number for number in open_ if widths[number] == widest]
+        below = max((widths[number] for number in open_ if widths[number] < widest), default=0)
+        step = max(1, min(widest - max(below, *(least[number] for number in most)), over // len(most)))
+        for number in most[:over]:
+            widths[number] -= step
+        shown = [place._replace(width=widths[place.number]) for place in shown]
+    return shown
+
+
+def _taken(shown: Sequence[Place]) -> int:
+    return sum(place.width for place in shown) + GAP * max(0, len(shown) - 1)
