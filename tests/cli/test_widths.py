@@ -33,10 +33,16 @@ ai-title: 買い物かごの合計が正しく計算されない問題を調べ�
 """
 
 
-def seen(*arguments: object) -> list[str]:
+def table_of(lines: list[str]) -> list[str]:
+    """The list, without what stands before it."""
+    start = next(number for number, line in enumerate(lines) if line.startswith("ID "))
+    return [line for line in lines[start:] if line]
+
+
+def seen(*arguments: object, columns: int = WIDTH) -> list[str]:
     """What a terminal shows, line by line, without colours and links."""
-    done = run_command(*arguments, environment=os.environ | TERMINAL, columns=WIDTH)
-    text = re.sub(r"\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\|\r[^\x1b]*\x1b\[K", "", done.stdout)
+    done = run_command(*arguments, environment=os.environ | TERMINAL, columns=columns)
+    text = re.sub(r"\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\|\x1b\[K", "", done.stdout)
     lines = text.split("\n")
     assert not any(line.startswith("Traceback") for line in lines)
     return lines
@@ -70,7 +76,7 @@ def test_no_listing_of_real_sessions_is_wider_than_the_terminal(corpus: Path, tm
 
 
 def test_dates_and_ids_are_whole_and_the_zone_is_named_once() -> None:
-    head, *rows = [line for line in seen("--demo", "list") if line and not line.startswith("demo:")]
+    head, *rows = table_of(seen("--demo", "list"))
     assert "LAST ACTIVE C" in head
     for row in rows:
         assert re.match(r"[0-9a-f]{8}  \d{4}-\d\d-\d\d \d\d:\d\d +\S", row), row
@@ -94,8 +100,7 @@ def test_what_programs_read_is_complete() -> None:
 
 def test_a_list_is_sorted_by_cost_messages_or_active_time() -> None:
     def column(sort: str, name: str) -> list[str]:
-        found = run_command("--demo", "list", "--sort", sort, environment=os.environ | TERMINAL, columns=200).stdout
-        head, *rows = [line for line in re.sub(r"\x1b\[[0-9;]*m", "", found).splitlines() if "demo:" not in line]
+        head, *rows = table_of(seen("--demo", "list", "--sort", sort, columns=200))
         end = head.index(name) + len(name)
         return [row[:end].split()[-1] for row in rows if row]
 

@@ -7,7 +7,7 @@ from backscroll.render.cells import cells, cut_start, wrap
 from backscroll.render.folding import fold
 from backscroll.render.layout import Column
 from backscroll.render.reports import report_table, short_id
-from backscroll.render.tables import Bar, fit
+from backscroll.render.tables import TableBar, fit
 
 COLUMNS = [
     Column("ID", shrinks="never"),
@@ -17,8 +17,8 @@ COLUMNS = [
     Column("", shrinks="bar"),
 ]
 ROWS = [
-    ["4f8c1176", "Implement the following plan", "12.3M", "$12.34", Bar(2, 4)],
-    ["e8811ad6", "日本語のタイトルがここにある", "1.2M", "$1.20", Bar(4, 4)],
+    ["4f8c1176", "Implement the following plan", "12.3M", "$12.34", TableBar(2, 4)],
+    ["e8811ad6", "日本語のタイトルがここにある", "1.2M", "$1.20", TableBar(4, 4)],
 ]
 
 
@@ -55,7 +55,7 @@ def test_wide_characters_count_two() -> None:
 
 @given(st.lists(st.text(alphabet="ab 日本é", max_size=60), min_size=1, max_size=5), st.integers(30, 120))
 def test_no_line_is_wider_than_the_terminal_and_no_id_is_cut(titles: list[str], width: int) -> None:
-    rows = [["4f8c1176", title, "12.3M", "$12.34", Bar(number, 5)] for number, title in enumerate(titles)]
+    rows = [["4f8c1176", title, "12.3M", "$12.34", TableBar(number, 5)] for number, title in enumerate(titles)]
     for line in fit(COLUMNS, rows, width).lines[1:]:
         assert cells(line) <= width
         assert line.startswith("4f8c1176")

@@ -31,16 +31,16 @@ class Column(NamedTuple):
     """A shorter name, for where the texts would not fit otherwise."""
 
 
-class Place(NamedTuple):
+class ShownColumn(NamedTuple):
     """A column that is shown: which one, and its width."""
 
     number: int
     width: int
 
 
-def places(columns: Sequence[Column], widths: Sequence[int], room: int | None) -> list[Place]:
+def places(columns: Sequence[Column], widths: Sequence[int], room: int | None) -> list[ShownColumn]:
     """The columns that are shown in `room`, with their widths; all of them, as wide as they are, where it is None."""
-    everything = [Place(number, width) for number, width in enumerate(widths)]
+    everything = [ShownColumn(number, width) for number, width in enumerate(widths)]
     if room is None:
         return everything
     shown = everything
@@ -60,7 +60,7 @@ def _steps(columns: Sequence[Column]) -> list[set[int]]:
     return [set(order[:count]) for count in range(len(order) + 1)]
 
 
-def _with_bar(columns: Sequence[Column], shown: list[Place], room: int) -> list[Place]:
+def _with_bar(columns: Sequence[Column], shown: list[ShownColumn], room: int) -> list[ShownColumn]:
     """The bar in what the others leave of the room; without it, if that is too short."""
     others = [place for place in shown if columns[place.number].shrinks != "bar"]
     width = min(LONGEST_BAR, room - _taken(others) - GAP)
@@ -70,7 +70,7 @@ def _with_bar(columns: Sequence[Column], shown: list[Place], room: int) -> list[
     ]
 
 
-def _shrunk(columns: Sequence[Column], shown: list[Place], room: int, *, below_least: bool) -> list[Place]:
+def _shrunk(columns: Sequence[Column], shown: list[ShownColumn], room: int, *, below_least: bool) -> list[ShownColumn]:
     """The widest texts made narrower until everything fits, or none can become narrower."""
     widths = {place.number: place.width for place in shown}
     least = {
@@ -92,5 +92,5 @@ def _shrunk(columns: Sequence[Column], shown: list[Place], room: int, *, below_l
     return shown
 
 
-def _taken(shown: Sequence[Place]) -> int:
+def _taken(shown: Sequence[ShownColumn]) -> int:
     return sum(place.width for place in shown) + GAP * max(0, len(shown) - 1)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from backscroll.render.layout import Column
-from backscroll.render.tables import Bar, Table, fit, is_numeric
+from backscroll.render.tables import FittedTable, TableBar, fit, is_numeric
 
 SHORT_ID: Final = 8
 TEXT: Final = 16
@@ -23,7 +23,7 @@ def report_table(
     width: int | None,
     total: Mapping[str, Any] | None = None,
     zone: str = "",
-) -> Table:
+) -> FittedTable:
     """A report as a table, with bars for one of its columns and, if there is one, the total as the last line.
 
     Without a `width` it is complete: no column is left out, nothing is cut, and ids are whole. `zone` is named once,
@@ -44,7 +44,7 @@ def report_table(
         most = max((row[at] or 0 for row in rows), default=0)
         shaped.append(Column("", shrinks="bar"))
         for number, text in enumerate(texts):
-            text.append("" if has_total and number == len(rows) else Bar(rows[number][at] or 0, most))
+            text.append("" if has_total and number == len(rows) else TableBar(rows[number][at] or 0, most))
     return fit(shaped, texts, width)
 
 

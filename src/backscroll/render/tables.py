@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from backscroll.render.cells import cells, cut, cut_start
-from backscroll.render.layout import GAP, Column, Place, places
+from backscroll.render.layout import GAP, Column, ShownColumn, places
 from backscroll.render.terminal import clean, clean_line
 
 STEPS: Final = " ▏▎▍▌▋▊▉█"
@@ -13,14 +13,14 @@ BAR: Final = 12
 """How long the longest bar is where nothing limits it."""
 
 
-class Bar(NamedTuple):
+class TableBar(NamedTuple):
     """A value of a column of bars, as a part of the largest there is."""
 
     value: float
     most: float
 
 
-class Table(NamedTuple):
+class FittedTable(NamedTuple):
     """A table as lines, the first of which is its head, and the columns for which there was no room."""
 
     lines: list[str]
@@ -40,19 +40,19 @@ def table(
     ).lines
 
 
-def fit(columns: Sequence[Column], rows: Sequence[Sequence[Any]], width: int | None) -> Table:
+def fit(columns: Sequence[Column], rows: Sequence[Sequence[Any]], width: int | None) -> FittedTable:
     """A table that is no wider than `width`, where its columns allow it; complete where `width` is None."""
     names = [column.name for column in columns]
-    texts = [[value if isinstance(value, Bar) else _text(value) for value in row] for row in rows]
+    texts = [[value if isinstance(value, TableBar) else _text(value) for value in row] for row in rows]
     widths = _widths(columns, texts)
     if width is not None and _taken(columns, widths) > width:
         columns = [column._replace(name=column.short or column.name) for column in columns]
         widths = _widths(columns, texts)
     shown = places(columns, widths, width)
-    head: list[str | Bar] = [column.name for column in columns]
+    head: list[str | TableBar] = [column.name for column in columns]
     lines = [_line(columns, shown, row) for row in (head, *texts)]
     numbers = {place.number for place in shown}
-    return Table(lines, [name for number, name in enumerate(names) if name and number not in numbers])
+    return FittedTable(lines, [name for number, name in enumerate(names) if name and number not in numbers])
 
 
 def bar_of(value: float, most: float, width: int = BAR) -> str:
@@ -95,7 +95,7 @@ def is_numeric(values: Iterable[Any]) -> bool:
     return bool(known) and all(isinstance(value, int | float) for value in known)
 
 
-def _widths(columns: Sequence[Column], texts: Sequence[Sequence[str | Bar]]) -> list[int]:
+def _widths(columns: Sequence[Column], texts: Sequence[Sequence[str | TableBar]]) -> list[int]:
     return [max([cells(column.name), *(_width(row[at]) for row in texts)]) for at, column in enumerate(columns)]
 
 
@@ -105,17 +105,17 @@ def _taken(columns: Sequence[Column], widths: Sequence[int]) -> int:
     return sum(others) + GAP * (len(others) - 1)
 
 
-def _width(value: str | Bar) -> int:
-    return BAR if isinstance(value, Bar) else cells(value)
+def _width(value: str | TableBar) -> int:
+    return BAR if isinstance(value, TableBar) else cells(value)
 
 
-def _line(columns: Sequence[Column], shown: Sequence[Place], row: Sequence[str | Bar]) -> str:
+def _line(columns: Sequence[Column], shown: Sequence[ShownColumn], row: Sequence[str | TableBar]) -> str:
     fields = [_field(columns[place.number], row[place.number], place.width) for place in shown]
     return (" " * GAP).join(fields).rstrip()
 
 
-def _field(column: Column, value: str | Bar, width: int) -> str:
-    if isinstance(value, Bar):
+def _field(column: Column, value: str | TableBar, width: int) -> str:
+    if isinstance(value, TableBar):
         value = bar_of(value.value, value.most, width)
     text = cut_start(value, width) if column.shrinks == "start" else cut(value, width)
     if column.shrinks == "never":
