@@ -10,6 +10,7 @@ from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import open_library, warning, write, write_json
 from backscroll.cli.paging import width
 from backscroll.render.cells import cut
+from backscroll.render.projects import project_name
 from backscroll.render.terminal import clean_line, minute, moment, plural, size
 
 
