@@ -1,5 +1,7 @@
 """What the program says to mistyped commands, options and fields."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.support.command import run_command
@@ -38,3 +40,21 @@ def test_a_group_without_a_command_shows_its_help() -> None:
     done = run_command("archive")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == run_command("archive", "--help").stdout
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "list", "search x --quiet", "show x", "follow", "status", "tree x", "recall x", "stats usage", "stats blocks",
+        "export x", "resume x", "pin", "tag", "note", "blame x", "file x", "update", "keep", "archive status",
+        "archive versions x", "archive forget x", "doctor", "inspect",
+    ],
+)  # fmt: skip
+def test_without_a_home_every_command_says_where_it_looked_and_what_to_do(
+    typed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "nowhere"))
+    done = run_command(*typed.split())
+    assert f"no Claude Code home at {tmp_path / 'nowhere'}" in done.stderr
+    assert "next: " in done.stderr
+    assert "--home" in done.stderr

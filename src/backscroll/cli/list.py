@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from backscroll.library import StoredChat
     from backscroll.library.marks import Mark
 
-TITLE = 32
+TITLE = 28
 """A title that is narrower says too little: tokens and cost are left out before."""
 SORTS = ("newest", "oldest", "cost", "messages", "active")
 
@@ -120,8 +120,8 @@ def _lines(chats: "list[tuple[StoredChat, Mark, tuple[str, ...]]]", sort: str) -
     columns = [
         Column("ID", shrinks="never"),
         Column(f"LAST ACTIVE {zone}".rstrip(), shrinks="never"),
-        Column("PROJECT", least=10),
-        Column("MESSAGES", right=True, shrinks="never"),
+        Column("PROJECT", least=16),
+        Column("MESSAGES", right=True, shrinks="never", short="MSGS"),
         Column("ACTIVE", right=True, shrinks="never", extra=0 if sort == "active" else 3),
         Column("TOKENS", right=True, shrinks="never", extra=2),
         Column("COST", right=True, shrinks="never", extra=0 if sort == "cost" else 1),

@@ -166,6 +166,7 @@ def _lines(library: "Library", found: "SearchResults", context: int | None) -> "
 
     now, room = datetime.now().astimezone(), width()
     looks = _looks()
+    is_first = True  # the time zone is named once
 
     def styled(line: StyledLine, path: str) -> str:
         return "".join(looks(kind, text, path) for kind, text in line.pieces)
@@ -182,7 +183,8 @@ def _lines(library: "Library", found: "SearchResults", context: int | None) -> "
         path = chat.passages[0].hit.path if chat.passages else ""
         yield styled(heading, path)
         for passage in chat.passages:
-            line = passage_line(passage.hit, passage.snippet, names_message=True)
+            line = passage_line(passage.hit, passage.snippet, names_message=True, zone=room is not None and is_first)
+            is_first = False
             if room is None:
                 yield "  " + styled(line, path)
             else:

@@ -143,7 +143,7 @@ def _pages(
 
         width = min(shutil.get_terminal_size().columns, 120)
         context = click.get_current_context()
-        parts = document_parts(reading, branches, choice, agents=agents)
+        parts = document_parts(reading, branches, choice, agents=agents, for_terminal=True)
         yield from pretty(parts, width, color=context.find_root().color is not False)
     else:
         yield from markdown_of(reading, branches, choice, agents=agents)

@@ -44,7 +44,7 @@ def _as_json(session: Mapping[str, Any]) -> dict[str, Any]:
 def _lines(found: Mapping[str, Any], now: datetime) -> Iterator[str]:
     yield from _running(found["running"], now)
     yield from _today(found["today"], found["window"])
-    yield from _expiring(found["deletion"], now)
+    yield from _expiring(found["deletion"])
     yield from _archive(found["archive"], now)
 
 
@@ -78,15 +78,19 @@ def _today(today: Mapping[str, Any], window: Mapping[str, Any] | None) -> Iterat
         )
 
 
-def _expiring(deletion: Mapping[str, Any] | None, now: datetime) -> Iterator[str]:
+def _expiring(deletion: Mapping[str, Any] | None) -> Iterator[str]:
     if deletion is None:
         return
     if not deletion["due"]:
         yield "Expiring  no sessions within 7 days"
         return
-    first = datetime.fromisoformat(deletion["first_due"])
-    when = "when Claude Code next starts" if first <= now else f"the first on {minute(first)[:10]}"
-    line = f"Expiring  {plural(deletion['due'], 'session')} within 7 days, {when}"
+    when = []
+    if deletion["overdue"]:
+        when.append(f"{deletion['overdue']:,} when Claude Code next starts")
+    if deletion["first_due"]:
+        when.append(f"the first on {minute(datetime.fromisoformat(deletion['first_due']))[:10]}")
+    count = plural(deletion["due"], "session")
+    line = ", ".join([f"Expiring  {count} within 7 days", *when])
     if deletion["not_kept"]:
         yield warning(f"{line}: {deletion['not_kept']:,} not archived, run backscroll keep")
     else:

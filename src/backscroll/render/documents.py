@@ -8,7 +8,7 @@ from backscroll.conversation.chat import Branch, Chat
 from backscroll.conversation.messages import Message
 from backscroll.render.markdown import markdown
 from backscroll.render.parts import WITHOUT_SESSION, ChatPart, PartFilter, parts_of
-from backscroll.render.terminal import clean_line, moment
+from backscroll.render.terminal import clean_line, minute, moment, zone_of
 
 
 class Readable(Protocol):
@@ -30,13 +30,20 @@ class Readable(Protocol):
 
 
 def document_parts(
-    opened: Readable, branches: Sequence[Branch], choice: PartFilter, *, agents: bool
+    opened: Readable, branches: Sequence[Branch], choice: PartFilter, *, agents: bool, for_terminal: bool = False
 ) -> Iterator[ChatPart]:
-    """The parts of some branches, and of the agents if they are wanted."""
+    """The parts of some branches, and of the agents if they are wanted.
+
+    The head has the whole id and times in UTC, or `for_terminal` a short id and times on the user's clock.
+    """
     chat = opened.chat
     title = clean_line(opened.title)
     yield ChatPart("divider", title=title if len(title) <= 70 else title[:69] + "…")
-    told = [chat.id, chat.project, " – ".join(moment(when) for when in (chat.started, chat.last_active) if when)]
+    times = [when for when in (chat.started, chat.last_active) if when]
+    if for_terminal:
+        told = [chat.id[:8], chat.project, f"{' – '.join(map(minute, times))} {zone_of(times)}".strip()]
+    else:
+        told = [chat.id, chat.project, " – ".join(map(moment, times))]
     told += [", ".join(chat.models), f"{len(chat.branches)} branches" if len(chat.branches) > 1 else ""]
     yield ChatPart("output", " · ".join(word for word in told if word))
     for branch in branches:

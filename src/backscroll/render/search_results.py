@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 from backscroll.conversation.overview import Overview
 from backscroll.conversation.rows import LONGEST_TEXT
 from backscroll.render.cells import cells, cut, wrap
-from backscroll.render.terminal import clean_line, minute, moment, plural
+from backscroll.render.terminal import clean_line, minute, moment, plural, zone_of
 
 
 class Excerpt(Protocol):
@@ -111,8 +111,11 @@ def _title(title: str) -> str:
     return line if len(title) < LONGEST_TEXT else f"{line.rpartition(' ')[0] or line}…"
 
 
-def passage_line(hit: Any, excerpt: Excerpt, *, names_message: bool = False) -> StyledLine:  # noqa: ANN401
-    """The line that a passage is shown on; `names_message` adds the start of its message's id and the local time."""
+def passage_line(hit: Any, excerpt: Excerpt, *, names_message: bool = False, zone: bool = False) -> StyledLine:  # noqa: ANN401
+    """The line that a passage is shown on; `names_message` adds the start of its message's id and the local time.
+
+    `zone` adds the name of the time zone.
+    """
     label = f"{hit.role} {hit.tool}" if hit.tool else str(hit.role)
     if hit.agent:
         label += " (agent)"
@@ -121,7 +124,8 @@ def passage_line(hit: Any, excerpt: Excerpt, *, names_message: bool = False) -> 
     named: list[tuple[str, str]] = []
     if names_message and hit.uuid:
         when = moment_of(hit.time)
-        named = [("id", clean_line(hit.uuid[:8])), ("dim", f" {minute(when)} " if when else " ")]
+        told = f"{minute(when)} {zone_of([when])}" if zone else minute(when)
+        named = [("id", clean_line(hit.uuid[:8])), ("dim", f" {told} " if when else " ")]
     return StyledLine((*named, ("label", f"{clean_line(label)}: "), *highlighted(excerpt)))
 
 
