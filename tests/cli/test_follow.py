@@ -158,4 +158,4 @@ def test_status_warns_of_what_expires(shop: Path) -> None:
     old = datetime(2020, 1, 1, tzinfo=UTC).timestamp()
     os.utime(session_of(shop), (old, old))
     done = run_command("status", "--home", shop)
-    assert "Expiring  1 session within 7 days, 1 when Claude Code next starts: all archived" in done.stdout
+    assert "Expiring  1 session overdue: all archived" in done.stdout

@@ -11,7 +11,7 @@ from backscroll.cli.output import open_library, warning, write, write_json
 from backscroll.cli.paging import width
 from backscroll.render.cells import cut
 from backscroll.render.projects import project_name
-from backscroll.render.terminal import clean_line, minute, moment, plural, size
+from backscroll.render.terminal import clean_line, moment, plural, size
 
 
 @click.command("status")
@@ -79,22 +79,11 @@ def _today(today: Mapping[str, Any], window: Mapping[str, Any] | None) -> Iterat
 
 
 def _expiring(deletion: Mapping[str, Any] | None) -> Iterator[str]:
-    if deletion is None:
-        return
-    if not deletion["due"]:
-        yield "Expiring  no sessions within 7 days"
-        return
-    when = []
-    if deletion["overdue"]:
-        when.append(f"{deletion['overdue']:,} when Claude Code next starts")
-    if deletion["first_due"]:
-        when.append(f"the first on {minute(datetime.fromisoformat(deletion['first_due']))[:10]}")
-    count = plural(deletion["due"], "session")
-    line = ", ".join([f"Expiring  {count} within 7 days", *when])
-    if deletion["not_kept"]:
-        yield warning(f"{line}: {deletion['not_kept']:,} not archived, run backscroll keep")
-    else:
-        yield f"{line}: all archived"
+    from backscroll.render.charts import expiring_line
+
+    if deletion is not None:
+        line = expiring_line(deletion)
+        yield warning(line) if deletion["not_kept"] else line
 
 
 def _archive(archive: Mapping[str, Any] | None, now: datetime) -> Iterator[str]:

@@ -84,19 +84,20 @@ def _deletion_lines(deletion: Mapping[str, Any] | None) -> Iterator[str]:
         f"Archived  {plural(deletion['sessions_kept'], 'session')},"
         f" {deletion['only_in_archive']:,} of them deleted by Claude Code"
     )
-    if deletion["due"]:
-        rest = (
-            "all archived"
-            if not deletion["not_kept"]
-            else f"{deletion['not_kept']:,} NOT archived: run backscroll keep"
-        )
-        told = [f"{plural(deletion['overdue'], 'session')} overdue"] if deletion["overdue"] else []
-        if soon := deletion["due"] - deletion["overdue"]:
-            when = clean_line(deletion["first_due"][:10])
-            told.append(f"{plural(soon, 'session')} within 7 days, the first on {when}")
-        yield f"Expiring  {'; '.join(told)}: {rest}"
-    else:
-        yield "Expiring  no sessions within 7 days"
+    yield expiring_line(deletion)
+
+
+def expiring_line(deletion: Mapping[str, Any]) -> str:
+    """What Claude Code deletes within a week, and whether it is archived."""
+    if not deletion["due"]:
+        return "Expiring  no sessions within 7 days"
+    missing = deletion["not_kept"]
+    rest = f"{missing:,} NOT archived: run backscroll keep" if missing else "all archived"
+    told = [f"{plural(deletion['overdue'], 'session')} overdue"] if deletion["overdue"] else []
+    if soon := deletion["due"] - deletion["overdue"]:
+        when = clean_line(deletion["first_due"][:10])
+        told.append(f"{plural(soon, 'session')} within 7 days, the first on {when}")
+    return f"Expiring  {'; '.join(told)}: {rest}"
 
 
 def _shade(count: int, most: int) -> str:
