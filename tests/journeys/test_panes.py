@@ -162,3 +162,14 @@ def test_a_session_whose_file_grows_is_live_without_a_word_of_its_client(
     expect(chat.locator("#m-n3-d")).to_contain_text("it is faster")
     expect(chat.locator("#pane section[aria-label=Live]")).to_contain_text("number 3")
     visitor.leave()
+
+
+def test_the_list_of_chats_is_filtered_while_one_types(visitor: Visitor, site: Site) -> None:
+    page = visitor.page(site, "/chats", viewport=DESK)
+    expect(page.locator("html[data-ready]")).to_be_attached()
+    page.locator(".filter input[type=search]").press_sequentially("number 39")
+    expect(page.locator("table.chats tbody tr")).to_have_count(1)
+    expect(page.locator("#total")).to_have_text("1 chat")
+    expect(page).to_have_url(re.compile(r"/chats\?q=number\+39"))
+    expect(page.locator(".filter input[type=search]")).to_be_focused()
+    visitor.leave()

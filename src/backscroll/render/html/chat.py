@@ -109,7 +109,8 @@ def _outline(shown: ChatPageData, address: str) -> Html:
     way = tree(shown.overview.sessions, shown.branches, shown.agents, shown.branch, address, shown.links)
     if shown.outline is None:  # of a long chat: the messages come first
         later = el("a", "Outline", href=f"{address}/side?branch={shown.branch}", data_later=True)
-        parts: list[Html] = [way, el("h2", "Prompts"), el("p", later, class_="muted")]
+        waiting = el("div", [el("span") for _ in range(9)], class_="skeleton-lines", aria_hidden="true")
+        parts: list[Html] = [way, el("h2", "Prompts"), el("p", later, class_="muted"), waiting]
     else:
         listed = outline_list(shown.outline, f"?branch={shown.branch}", shown.filled)
         nothing = el("p", "No prompts.", class_="muted")

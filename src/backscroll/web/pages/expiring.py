@@ -52,7 +52,8 @@ def expiring_section(library: Library) -> Html:
     counted = _latest_count(library)
     told: object
     if counted is None:
-        told = el("p", "Counting …", class_="muted counting")
+        waiting = el("span", [el("span") for _ in range(3)], class_="skeleton-lines", aria_hidden="true")
+        told = el("div", el("span", "Counting …", class_="unseen"), waiting, class_="counting")
     elif counted.found is None:
         told = el("p", "The archive is empty; the first update fills it.")
     else:

@@ -123,7 +123,7 @@ def _spend(days: dict[date, tuple[int, int, int]]) -> Html:
         )
     return el(
         "section",
-        el("h2", "Spend ", el("a", "stats", href="/stats", class_="more")),
+        el("h2", "Spend ", el("a", "details", href="/spend", class_="more")),
         el("dl", parts, class_="figures"),
         class_="card",
         aria_label="Spend",

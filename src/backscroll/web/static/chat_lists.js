@@ -1,7 +1,7 @@
 // @ts-check
 // Lists of chats and search results: keys, unread marks, pins and tags.
 
-import { action, key, post, reveal, times, toast } from "./base.js";
+import { action, editing, key, post, reveal, times, toast } from "./base.js";
 import { unread } from "./unread.js";
 
 const ROWS = `.results > li > .chat-title, .results .passages > li,
@@ -60,23 +60,25 @@ if (document.querySelector("form[data-marks]")) {
   });
 }
 
-/** Reload the list and keep the current row. */
-export async function renew() {
-  const old = document.getElementById("chats");
-  if (!old) return;
+/**
+ * Reload the list and keep the current row.
+ * @param {() => boolean} [isWanted] whether the answer is still waited for when it comes
+ */
+export async function renew(isWanted = () => true) {
+  if (!document.getElementById("chats")) return;
   const focused = here?.getAttribute("data-chat");
   const answer = await fetch(location.href);
   if (!answer.ok) return;
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const fresh = page.getElementById("chats");
-  if (!fresh) return;
-  old.replaceWith(fresh);
+  if (!fresh || !isWanted()) return;
+  document.getElementById("chats")?.replaceWith(fresh);
   const [total, count] = [document.getElementById("total"), page.getElementById("total")];
   if (total && count) total.replaceWith(count);
   prepare(fresh);
   here = focused ? fresh.querySelector(`[data-chat="${CSS.escape(focused)}"]`) : null;
   here?.classList.add("here");
-  linkOf(here)?.focus({ preventScroll: true });
+  if (!editing(document.activeElement)) linkOf(here)?.focus({ preventScroll: true });
 }
 
 /** @param {ParentNode} root */
