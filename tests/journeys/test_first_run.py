@@ -50,7 +50,7 @@ def test_the_first_run_shows_how_far_it_is_then_chats_and_all_can_be_read(visito
     keep_picture(page, "first-run-on-its-way")
     page.wait_for_function(ALL_READ, timeout=120_000)
     expect(page.locator("#progress")).to_be_hidden()
-    expect(page.locator(".items > li")).to_have_count(8)
+    expect(page.locator(".items > li")).to_have_count(12)
 
     for path in ROOMS:
         page.goto(site + path)
