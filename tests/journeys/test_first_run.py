@@ -49,7 +49,7 @@ def test_the_first_run_shows_how_far_it_is_then_chats_and_all_can_be_read(visito
     expect(page.locator(".items > li").first).to_be_visible(timeout=120_000)
     keep_picture(page, "first-run-on-its-way")
     page.wait_for_function(ALL_READ, timeout=120_000)
-    expect(page.locator("#progress")).to_be_hidden()
+    expect(page.locator("#progress")).to_be_hidden(timeout=120_000)  # between two batches nothing is pending either
     expect(page.locator(".items > li")).to_have_count(12)
 
     for path in ROOMS:
