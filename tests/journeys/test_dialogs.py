@@ -58,6 +58,7 @@ def test_a_chat_is_found_and_resumed_by_keys_alone(visitor: Visitor, house: Hous
     page.keyboard.type("pomegranates post")
     page.keyboard.press("Enter")
     page.locator(".results a[href*='/chats/']").first.click()
+    expect(page.locator("#resume")).to_be_visible()
     be_ready(page)
     page.keyboard.press("R")
     dialog = page.get_by_role("dialog")
