@@ -8,7 +8,7 @@ import base64
 import binascii
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Any, Final
 
@@ -47,8 +47,10 @@ def redacted_value(value: Any, rules: Sequence[Rule] | None = None) -> Any:  # n
 class Redactor:
     """Hides what some rules find. One for everything that is shared together, so that its numbers hold throughout."""
 
-    def __init__(self, rules: Sequence[Rule] | None = None) -> None:
+    def __init__(self, rules: Sequence[Rule] | None = None, mask: Callable[[str, bytes], str] | None = None) -> None:
+        """Without `mask`, different secrets of a rule are numbered in the order in which they are found."""
         self._rules = tuple(usual_rules() if rules is None else rules)
+        self._make_mask = mask or self._numbered
         self._hints = _hints(self._rules)
         self._masks: dict[tuple[str, bytes], str] = {}
         self._numbers: Counter[str] = Counter()
@@ -144,9 +146,12 @@ class Redactor:
         mask = self._masks.get((rule, secret))
         if mask is None:
             self._numbers[rule] += 1
-            number = self._numbers[rule]
-            mask = self._masks[rule, secret] = f"[redacted: {rule}{f' {number}' if number > 1 else ''}]"
+            mask = self._masks[rule, secret] = self._make_mask(rule, secret)
         return mask
+
+    def _numbered(self, rule: str, _secret: bytes) -> str:
+        number = self._numbers[rule]
+        return f"[redacted: {rule}{f' {number}' if number > 1 else ''}]"
 
     def _hide(self, text: str, data: bytes) -> str:
         found = self._hints.found(data)

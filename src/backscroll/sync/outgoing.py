@@ -1,0 +1,124 @@
+"""What leaves of a line: all of it, with its secrets masked, or only what is counted.
+
+The same line always gives the same bytes, on any day and after any crash: a mask is made of the name of its rule and of
+a keyed hash of the secret, under a key that never leaves the device. The same secret is recognisably the same.
+A line that cannot be inspected is withheld: a marker takes its place.
+"""
+
+import hashlib
+import hmac
+from collections import Counter
+from typing import Any, Final
+
+import msgspec
+
+from backscroll.redaction.redactor import Redactor
+from backscroll.redaction.rules import RULES
+from backscroll.sync.policy import SyncMode
+
+MASK_VERSION: Final = 1
+WITHHELD: Final = "withheld"
+LONGEST_LINE: Final = 64 << 20
+"""A longer line is withheld: decoding it would take many times its size in memory."""
+
+
+def rules_digest(mode: SyncMode) -> str:
+    """Changes when lines may come out differently than before, so that they are sent anew."""
+    if mode is SyncMode.FULL:
+        return "full"
+    if mode is SyncMode.METRICS:
+        return f"metrics {MASK_VERSION}"
+    told = repr([(rule.name, rule.patterns, rule.optional) for rule in RULES])
+    return f"redacted {MASK_VERSION} {hashlib.sha256(told.encode()).hexdigest()[:16]}"
+
+
+class Outgoing:
+    """Turns lines of files into lines that may leave."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        self._redactor = Redactor(mask=self._mask)
+        self.withheld = 0
+
+    @property
+    def masked(self) -> Counter[str]:
+        """How many places were masked, by rule."""
+        return self._redactor.places
+
+    def line(self, mode: SyncMode, line: bytes, *, is_json: bool) -> bytes | None:
+        """What leaves of a line of a file; None if nothing does."""
+        if mode is SyncMode.FULL:
+            return line
+        if mode is SyncMode.REDACTED:
+            return self._redacted(line, is_json=is_json)
+        return self._metrics(line) if mode is SyncMode.METRICS and is_json else None
+
+    def hidden_name(self, name: str) -> str:
+        """A name that tells nothing, and the same for the same name."""
+        return self._hash(name.encode("utf-8", "surrogateescape"))[:12]
+
+    def _redacted(self, line: bytes, *, is_json: bool) -> bytes:
+        body = line.removesuffix(b"\n")
+        end = line[len(body) :]
+        if not body.strip():
+            return line
+        if len(body) > LONGEST_LINE:
+            return self._marker(body, "it is too long") + end
+        if is_json and body.lstrip()[:1] in b"{[":
+            try:
+                value = msgspec.json.decode(body)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                pass  # not a record: masked as text, like any other file
+            else:
+                masked = self._redactor.value(value)
+                return line if masked is value else msgspec.json.encode(masked) + end
+        try:
+            text = body.decode()
+        except UnicodeDecodeError:
+            return self._marker(body, "it is not text") + end
+        masked = self._redactor.text(text)
+        return line if masked is text else masked.encode() + end
+
+    def _metrics(self, line: bytes) -> bytes | None:
+        """What is counted of a record; nothing if it is not counted."""
+        try:
+            record = msgspec.json.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return None
+        if not isinstance(record, dict) or record.get("type") not in COUNTED_TYPES:
+            return None
+        kept: dict[str, Any] = {name: record[name] for name in KEPT_FIELDS if name in record}
+        message = record.get("message")
+        if isinstance(message, dict):
+            kept["message"] = {name: message[name] for name in KEPT_MESSAGE_FIELDS if name in message}
+            content = message.get("content")
+            blocks = content if isinstance(content, list) else []
+            kept["message"]["content"] = [_block(block) for block in blocks if isinstance(block, dict)]
+        if isinstance(record.get("cwd"), str):
+            kept["cwd"] = f"/{self.hidden_name(record['cwd'])}"
+        return msgspec.json.encode(kept) + b"\n"
+
+    def _marker(self, body: bytes, why: str) -> bytes:
+        self.withheld += 1
+        return msgspec.json.encode({"type": WITHHELD, "why": why, "bytes": len(body), "hash": self._hash(body)[:16]})
+
+    def _mask(self, rule: str, secret: bytes) -> str:
+        number = int(self._hash(rule.encode() + b"\0" + secret)[:12], 16) % 10**10
+        return f"[redacted: {rule} {number:010}]"
+
+    def _hash(self, data: bytes) -> str:
+        return hmac.new(self._key, data, "sha256").hexdigest()
+
+
+def _block(block: dict[str, Any]) -> dict[str, Any]:
+    """The kind of a block, and of a call its tool and its id."""
+    return {name: block[name] for name in KEPT_BLOCK_FIELDS if name in block}
+
+
+COUNTED_TYPES: Final = frozenset({"user", "assistant", "system", "summary"})
+KEPT_FIELDS: Final = (
+    "type", "subtype", "uuid", "parentUuid", "logicalParentUuid", "sessionId", "agentId", "isSidechain", "timestamp",
+    "version", "requestId", "isMeta", "isCompactSummary", "leafUuid",
+)  # fmt: skip
+KEPT_MESSAGE_FIELDS: Final = ("id", "type", "role", "model", "stop_reason", "usage")
+KEPT_BLOCK_FIELDS: Final = ("type", "id", "name", "tool_use_id", "is_error")

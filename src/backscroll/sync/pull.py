@@ -1,0 +1,195 @@
+"""Take what other devices sent to a remote into the local archive, as theirs.
+
+First the archive, then the state. A bundle that is in the archive and not in the state was taken just before a crash:
+its bytes are there, and are not added again.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from backscroll.archive.archive import KeptFile, Version
+from backscroll.archive.catalogue import AddedBytes
+from backscroll.archive.packing import pack
+from backscroll.archive.rewriting import Writer
+from backscroll.archive.writer import now
+from backscroll.errors import BackscrollError, NothingFound
+from backscroll.files.layout import LeftOut, place_of
+from backscroll.files.reading import Bookmark
+from backscroll.files.source_key import SourceKey
+from backscroll.sync.bundles import PLAIN, Bundle, DamagedBundleError, Entry, Seal, file_key, read_bundles
+from backscroll.sync.objects import BundleObject, current, devices_in, in_log, latest_log
+from backscroll.sync.remotes import Remote
+from backscroll.sync.state import ReceivedStream, SyncState
+from backscroll.sync.streams import StreamKey, first_head
+
+
+@dataclass
+class Pulled:
+    """What a pull did."""
+
+    devices: dict[str, int] = field(default_factory=dict)
+    """The last bundle of each device that is in the archive."""
+    files: int = 0
+    size: int = 0
+    forgotten: int = 0
+    problems: list[str] = field(default_factory=list)
+    """What could not be taken, and why."""
+
+
+def pull(
+    writer: Writer,
+    remote: Remote,
+    state: SyncState,
+    own: str,
+    seal: Seal = PLAIN,
+    on_bytes: Callable[[int], object] = lambda _: None,
+) -> Pulled:
+    """Take everything that is new from other devices. A device whose objects are damaged holds up no other."""
+    done = Pulled()
+    for device, objects in sorted(devices_in(remote.list()).items()):
+        if device == own:
+            continue
+        try:
+            log = latest_log(objects)
+            if log is not None and log != state.pulled(device)[0]:
+                with state.saving():
+                    state.begin_pulling(device, log)
+            _pull_device(writer, remote, state, device, current(in_log(objects, log)), seal, done, on_bytes)
+        except (DamagedBundleError, NothingFound) as error:
+            done.problems.append(f"{device}: {error}")
+        done.devices[device] = state.pulled(device)[1]
+    return done
+
+
+def _pull_device(
+    writer: Writer,
+    remote: Remote,
+    state: SyncState,
+    device: str,
+    objects: Iterable[BundleObject],
+    seal: Seal,
+    done: Pulled,
+    on_bytes: Callable[[int], object],
+) -> None:
+    for one in objects:
+        if one.last <= state.pulled(device)[1]:
+            continue
+        for bundle in read_bundles(remote.get(one.name), seal):
+            _, number, before = state.pulled(device)
+            if bundle.index.number <= number:
+                continue
+            if bundle.index.number > number + 1:
+                raise DamagedBundleError(f"bundle {number + 1} is missing")
+            if bundle.index.device != device or bundle.index.previous != before:
+                hint = "it was set back or copied: run backscroll sync verify on that machine"
+                raise DamagedBundleError(f"bundle {number + 1} does not follow the one before; {hint}")
+            Receiver(writer, state, device, bundle, done).take()
+            on_bytes(sum(entry.length for entry in bundle.index.entries))
+
+
+class Receiver:
+    """Takes one bundle."""
+
+    def __init__(self, writer: Writer, state: SyncState, device: str, bundle: Bundle, done: Pulled) -> None:
+        self._writer, self._state, self._device, self._bundle, self._done = writer, state, device, bundle, done
+        self._machine = bundle.index.machine
+
+    def take(self) -> None:
+        """Add its segments to the archive, and forget what its device forgot."""
+        index = self._bundle.index
+        with self._state.saving():
+            for entry in index.entries:
+                if entry.file is not None:
+                    self._take_entry(entry)
+            self._state.note_pulled(self._device, index.number, index.hash)
+            self._writer.commit()  # before the state is: what the state says is there must be there
+        self._forget(index.forgotten)
+
+    def _take_entry(self, entry: Entry) -> None:
+        key = file_key(entry)
+        facts = entry.file
+        if facts is None or not _is_safe(key.path) or self._writer.is_forgotten(key.home, key.path, self._machine):
+            return
+        known = self._state.received(self._device, entry.stream)
+        head = known.head if known else first_head(key)
+        if entry.number < head.segments:
+            return  # sent again
+        if entry.number > head.segments:
+            self._done.problems.append(f"{self._machine}: a part of {key.path} is missing")
+            return
+        segment = self._bundle.segment(entry, head)
+        file = self._file(key, facts.type)
+        base = key._replace(version=0, generation=0).id
+        number = known.version if known else self._version_for(file, base, segment.data)
+        number = self._put(file, number, segment.start, segment.data, facts.modified_ns)
+        self._state.note_received(self._device, base, entry.stream, ReceivedStream(number, segment.head))
+
+    def _file(self, key: StreamKey, kind: str) -> KeptFile:
+        source = SourceKey(self._machine, key.home, key.path)
+        return self._writer.sources.get(source) or self._writer.new_file(self._machine, key.home, key.path, kind)
+
+    def _version_for(self, file: KeptFile, base: str, data: bytes) -> int:
+        """The number of the version that a stream goes into: a new one, or one that was added just before a crash."""
+        taken = self._state.received_versions(self._device, base)
+        for version in file.versions:
+            if version.number not in taken and self._writer.read(version, 0, len(data)) == data[: version.size]:
+                return version.number
+        return len(file.versions) + 1
+
+    def _put(self, file: KeptFile, number: int, start: int, data: bytes, modified_ns: int) -> int:
+        """Have these bytes at this place of a version; return its number, which is a new one if they differ."""
+        has = file.version(number)
+        if has is None or has.size <= start:
+            self._add(file, number, start, data, modified_ns)
+            return number
+        there = self._writer.read(has, start, start + len(data))
+        if there == data:
+            return number
+        if data.startswith(there):  # cut off in between
+            self._add(file, number, has.size, data[len(there) :], modified_ns)
+            return number
+        before = self._writer.read(has, 0, start)
+        self._add(file, len(file.versions) + 1, 0, before + data, modified_ns)
+        return len(file.versions)
+
+    def _add(self, file: KeptFile, number: int, start: int, data: bytes, modified_ns: int) -> None:
+        version: Version | None = file.version(number)
+        if (version.size if version else 0) != start:
+            raise BackscrollError(f"a part of {file.name} of {self._machine} is missing", "run backscroll sync verify")
+        chunk, _ = self._writer.put(pack(data))
+        end = start + len(data)
+        bookmark = Bookmark(end, 0, 0, end, modified_ns, 0, 0, 0, 0)
+        self._writer.add_chunks(
+            AddedBytes(
+                at=now(),
+                file=file.number,
+                version=number - 1,
+                size=end,
+                modified_ns=modified_ns,
+                chunks=[chunk],
+                bookmark=list(bookmark),
+            )
+        )
+        self._done.files += start == 0
+        self._done.size += len(data)
+
+    def _forget(self, keys: list[str]) -> None:
+        new = set(keys) - self._writer.forgotten
+        if not new:
+            return
+        known = self._writer.forgotten
+        self._writer.forgotten = known | new
+        files = [
+            file
+            for file in self._writer.files.values()
+            if self._writer.is_forgotten(file.home, file.path, file.machine)
+        ]
+        self._writer.forgotten = known
+        self._writer.forget(files, new)
+        self._done.forgotten += len(files)
+
+
+def _is_safe(path: str) -> bool:
+    """Whether a path from another machine is one that Claude Code writes."""
+    parts = path.split("/")
+    return all(part not in ("", ".", "..") for part in parts) and not isinstance(place_of(parts), LeftOut)

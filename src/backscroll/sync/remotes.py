@@ -1,0 +1,131 @@
+"""Where bundles are kept: a folder, or a bucket. A remote only stores objects; it understands nothing of them."""
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple, Protocol
+from urllib.parse import unquote, urlsplit
+
+from backscroll.disk import private_folder, sync_folder, write_all
+from backscroll.errors import BackscrollError, NothingFound, UsageError, storage_error
+
+BUCKETS: Final = ("s3", "gs", "az")
+UNFINISHED: Final = ".unfinished-"
+
+
+class RemoteObject(NamedTuple):
+    """An object as a listing shows it."""
+
+    name: str
+    size: int
+
+
+class Remote(Protocol):
+    """A place for objects with names like `device/0000000001-0000000001.0`."""
+
+    def list(self, prefix: str = "") -> Iterator[RemoteObject]:
+        """All objects whose names begin like this."""
+        ...
+
+    def get(self, name: str) -> bytes:
+        """An object; `NothingFound` if there is none."""
+        ...
+
+    def put(self, name: str, data: bytes) -> bool:
+        """Store an object durably, unless one with this name is there already: then change nothing, and say False."""
+        ...
+
+    def delete(self, name: str) -> None:
+        """Remove an object, if it is there."""
+        ...
+
+
+def open_remote(url: str) -> Remote:
+    """The remote at an address: a path, `file:///…`, `s3://…`, `gs://…` or `az://…`."""
+    parts = urlsplit(url)
+    if parts.scheme in BUCKETS:
+        from backscroll.sync.buckets import Bucket
+
+        return Bucket(url)
+    if parts.scheme == "file":
+        return Folder(Path(unquote(parts.path)))
+    if "://" in url:
+        hint = "use a folder, file:///…, s3://…, gs://… or az://…"
+        raise UsageError(f"unknown kind of remote: {parts.scheme}://", hint)
+    return Folder(Path(url).expanduser().absolute())
+
+
+class Folder:
+    """A folder, perhaps one that another program carries to other machines."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def list(self, prefix: str = "") -> Iterator[RemoteObject]:
+        """All objects whose names begin like this. What is still being written, here or by a carrier, is left out."""
+        if not self.root.is_dir():
+            return
+        for folder, _, names in os.walk(self.root):
+            for name in sorted(names):
+                path = Path(folder, name)
+                whole = path.relative_to(self.root).as_posix()
+                if whole.startswith(prefix) and not name.startswith((".", "~")):
+                    with contextlib.suppress(FileNotFoundError):
+                        yield RemoteObject(whole, path.stat().st_size)
+
+    def get(self, name: str) -> bytes:
+        """An object."""
+        try:
+            return self._path(name).read_bytes()
+        except FileNotFoundError as error:
+            raise NothingFound(f"the remote has no {name}", "run backscroll sync verify") from error
+        except OSError as error:
+            raise storage_error(error, f"cannot read {self._path(name)}") from error
+
+    def put(self, name: str, data: bytes) -> bool:
+        """Write beside it, flush, then link: a name appears with all of its bytes, or not at all."""
+        path = self._path(name)
+        beside = path.parent / f"{UNFINISHED}{secrets.token_hex(8)}"
+        try:
+            if path.exists():
+                return False
+            private_folder(path.parent)
+            descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            try:
+                write_all(descriptor, data)
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            return self._name(beside, path)
+        except OSError as error:
+            raise storage_error(error, f"cannot write {path}") from error
+        finally:
+            with contextlib.suppress(OSError):
+                beside.unlink(missing_ok=True)
+
+    def delete(self, name: str) -> None:
+        """Remove an object."""
+        try:
+            self._path(name).unlink(missing_ok=True)
+        except OSError as error:
+            raise storage_error(error, f"cannot remove {self._path(name)}") from error
+
+    def _name(self, beside: Path, path: Path) -> bool:
+        try:
+            os.link(beside, path)
+        except FileExistsError:
+            return False
+        except OSError:  # file systems without hard links: FAT, some network folders
+            if path.exists():
+                return False
+            beside.rename(path)
+        sync_folder(path.parent)
+        return True
+
+    def _path(self, name: str) -> Path:
+        path = self.root / name
+        if not path.is_relative_to(self.root) or ".." in path.parts:
+            raise BackscrollError(f"{name} is not a name of an object", "run backscroll sync verify")
+        return path

@@ -1,0 +1,224 @@
+"""What a device knows of a remote: what it has sent there, and what it has taken from other devices.
+
+All of it can be made anew: what was sent stands in the bundles, what was taken stands in the archive. The state holds
+hashes and numbers, no names and no text.
+"""
+
+import contextlib
+import sqlite3
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from backscroll.disk import private_folder
+from backscroll.errors import BackscrollError
+from backscroll.sync.bundles import NO_BUNDLE, Entry, Index
+from backscroll.sync.streams import Head
+
+SCHEMA: Final = 1
+
+
+class SentStream(NamedTuple):
+    """How much of a stream was sent."""
+
+    generation: int
+    stream: str
+    head: Head
+    source: int
+    """How many bytes of the file it covers."""
+    is_end: bool
+    rules: str
+
+
+class SentSegmentRow(NamedTuple):
+    """A segment that was sent."""
+
+    stream: str
+    number: int
+    head: Head
+    """The head of the stream up to its end."""
+    source: int
+    is_end: bool
+
+
+class ReceivedStream(NamedTuple):
+    """How much of another device's stream is in the archive, and in which version of the file."""
+
+    version: int
+    head: Head
+
+
+class SyncState:
+    """The state for one remote. `with state.saving():` makes changes durable together, or not at all."""
+
+    def __init__(self, path: Path) -> None:
+        private_folder(path.parent)
+        try:
+            self._db = sqlite3.connect(path, isolation_level=None, timeout=30)
+            path.chmod(0o600)
+            self._db.execute("pragma journal_mode=wal")
+            self._db.execute("pragma synchronous=full")
+            if self._db.execute("pragma user_version").fetchone()[0] != SCHEMA:
+                self._make()
+        except sqlite3.DatabaseError as error:
+            hint = f"remove {path}: it is made anew from the remote"
+            raise BackscrollError(f"the state of the sync cannot be read: {error}", hint) from error
+
+    def close(self) -> None:
+        """Close it."""
+        self._db.close()
+
+    @contextlib.contextmanager
+    def saving(self) -> Iterator[None]:
+        """All changes within take effect together."""
+        self._db.execute("begin immediate")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("rollback")
+            raise
+        self._db.execute("commit")
+
+    @property
+    def log(self) -> str | None:
+        """The log that this device writes; None if it has not begun."""
+        row = self._db.execute("select name from log").fetchone()
+        return row[0] if row else None
+
+    def begin_log(self, name: str) -> None:
+        """Write this log from now on. Nothing is known of it yet."""
+        for table in ("sent", "segment", "bundle", "suppressed", "log"):
+            self._db.execute(f"delete from {table}")  # noqa: S608 - fixed names
+        self._db.execute("insert into log values (?)", (name,))
+
+    # What was sent
+
+    @property
+    def last_bundle(self) -> tuple[int, str]:
+        """The number and the hash of the last bundle that this device sent."""
+        row = self._db.execute("select number, hash from bundle order by number desc limit 1").fetchone()
+        return (row[0], row[1]) if row else (0, NO_BUNDLE)
+
+    def bundle_hash(self, number: int) -> str:
+        """The hash of a bundle."""
+        row = self._db.execute("select hash from bundle where number = ?", (number,)).fetchone()
+        return row[0] if row else NO_BUNDLE
+
+    def sent(self) -> dict[str, SentStream]:
+        """Every stream that was sent, in its latest generation, by its id in the first."""
+        rows = self._db.execute(
+            "select base, generation, stream, segments, size, head, source, is_end, rules from sent"
+        )
+        return {row[0]: SentStream(row[1], row[2], Head(*row[3:6]), row[6], bool(row[7]), row[8]) for row in rows}
+
+    def note_bundle(self, index: Index, bases: Iterable[str]) -> None:
+        """A bundle is on the remote. `bases` are the ids of its streams in their first generation, entry by entry."""
+        self._db.execute("insert or replace into bundle values (?, ?)", (index.number, index.hash))
+        for order, (entry, base) in enumerate(zip(index.entries, bases, strict=True)):
+            self._note_entry(index.number, order, entry, base)
+        told = [(key, index.number) for key in index.forgotten]
+        self._db.executemany("insert or ignore into suppressed values (?, ?)", told)
+
+    def _note_entry(self, bundle: int, order: int, entry: Entry, base: str) -> None:
+        head = entry.after
+        self._db.execute(
+            "insert or replace into segment values (?, ?, ?, ?, ?, ?, ?, ?)",
+            (entry.stream, entry.number, bundle, order, *entry.after[1:], entry.source, entry.is_end),
+        )
+        if entry.file is not None:
+            row = (base, entry.file.generation, entry.stream, *head, entry.source, entry.is_end, entry.file.rules)
+            self._db.execute("insert or replace into sent values (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+
+    def note_rules(self, base: str, rules: str) -> None:
+        """The new rules change nothing in what was sent of this stream."""
+        self._db.execute("update sent set rules = ? where base = ?", (rules, base))
+
+    def drop_stream(self, base: str) -> None:
+        """Nothing of this stream is to be on the remote any more."""
+        self._db.execute("delete from sent where base = ?", (base,))
+
+    def segments_in(self, bundle: int) -> list[SentSegmentRow]:
+        """The segments of a bundle, in order."""
+        columns = "stream, number, size, head, source, is_end"
+        rows = self._db.execute(f"select {columns} from segment where bundle = ? order by place", (bundle,))  # noqa: S608
+        return [SentSegmentRow(row[0], row[1], Head(row[1] + 1, row[2], row[3]), row[4], bool(row[5])) for row in rows]
+
+    def segments_of(self, stream: str) -> list[SentSegmentRow]:
+        """The segments of a stream, in order."""
+        columns = "stream, number, size, head, source, is_end"
+        rows = self._db.execute(f"select {columns} from segment where stream = ? order by number", (stream,))  # noqa: S608
+        return [SentSegmentRow(row[0], row[1], Head(row[1] + 1, row[2], row[3]), row[4], bool(row[5])) for row in rows]
+
+    def bundles_with(self, streams: Iterable[str]) -> set[int]:
+        """The bundles that have segments of these streams."""
+        found: set[int] = set()
+        for stream in streams:
+            found.update(row[0] for row in self._db.execute("select bundle from segment where stream = ?", (stream,)))
+        return found
+
+    def suppressed(self) -> set[str]:
+        """The hashes of forgotten files that were sent."""
+        return {row[0] for row in self._db.execute("select key from suppressed")}
+
+    def suppressed_in(self, bundle: int) -> list[str]:
+        """Those that a bundle has, in order."""
+        return sorted(row[0] for row in self._db.execute("select key from suppressed where bundle = ?", (bundle,)))
+
+    # What was taken
+
+    def pulled(self, device: str) -> tuple[str, int, str]:
+        """The log of a device, and the number and the hash of the last bundle taken from it."""
+        row = self._db.execute("select log, number, hash from pulled where device = ?", (device,)).fetchone()
+        return (row[0], row[1], row[2]) if row else ("", 0, NO_BUNDLE)
+
+    def begin_pulling(self, device: str, log: str) -> None:
+        """A device has begun a new log. What was taken stays in the archive, and is recognised by its bytes."""
+        self._db.execute("delete from received where device = ?", (device,))
+        self._db.execute("insert or replace into pulled values (?, ?, 0, ?)", (device, log, NO_BUNDLE))
+
+    def note_pulled(self, device: str, number: int, bundle_hash: str) -> None:
+        """A bundle of another device is in the archive."""
+        self._db.execute("update pulled set number = ?, hash = ? where device = ?", (number, bundle_hash, device))
+
+    def received(self, device: str, stream: str) -> ReceivedStream | None:
+        """How much of a stream was taken."""
+        query = "select version, segments, size, head from received where device = ? and stream = ?"
+        row = self._db.execute(query, (device, stream)).fetchone()
+        return ReceivedStream(row[0], Head(*row[1:])) if row else None
+
+    def received_versions(self, device: str, base: str) -> set[int]:
+        """The versions of a file in the archive that streams were taken into; `base` names the file."""
+        rows = self._db.execute("select version from received where device = ? and base = ?", (device, base))
+        return {row[0] for row in rows}
+
+    def note_received(self, device: str, base: str, stream: str, taken: ReceivedStream) -> None:
+        """A segment is in the archive."""
+        self._db.execute(
+            "insert or replace into received values (?, ?, ?, ?, ?, ?, ?)",
+            (device, stream, base, taken.version, *taken.head),
+        )
+
+    def _make(self) -> None:
+        self._db.executescript(f"""
+            begin;
+            {"".join(f"drop table if exists {name};" for name in TABLES)}
+            {"".join(f"create table {name} ({columns}) strict, without rowid;" for name, columns in TABLES.items())}
+            create index segment_bundle on segment (bundle);
+            create index received_base on received (device, base);
+            pragma user_version = {SCHEMA};
+            commit;
+        """)
+
+
+TABLES: Final = {
+    "bundle": "number integer primary key, hash text not null",
+    "sent": "base text primary key, generation integer, stream text, segments integer, size integer, head text, "
+    "source integer, is_end integer, rules text",
+    "segment": "stream text, number integer, bundle integer, place integer, size integer, head text, "
+    "source integer, is_end integer, primary key (stream, number)",
+    "suppressed": "key text primary key, bundle integer",
+    "log": "name text primary key",
+    "pulled": "device text primary key, log text, number integer, hash text",
+    "received": "device text, stream text, base text, version integer, segments integer, size integer, head text, "
+    "primary key (device, stream)",
+}

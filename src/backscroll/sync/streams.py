@@ -1,0 +1,87 @@
+"""Streams and segments: what a device sends of its files, and how both sides know that they have the same.
+
+A stream is one version of one kept file. Its segments are consecutive whole lines of the bytes that leave the device,
+numbered from 0. Each segment has a head, which includes the head before it: equal heads mean equal bytes up to there.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+LONGEST_SEGMENT: Final = 1 << 20
+"""Bytes of a segment, unless a single line is longer."""
+
+
+class StreamKey(NamedTuple):
+    """What identifies a stream among those of its device."""
+
+    home: str
+    path: str
+    version: int
+    """The number of the version of the file, from 1."""
+    generation: int = 0
+    """Counts how often the stream began anew: because the rules changed, or because a small file changed."""
+
+    @property
+    def id(self) -> str:
+        """A hash that tells nothing about the file."""
+        parts = (self.home, self.path, str(self.version), str(self.generation))
+        return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+    @property
+    def is_lines(self) -> bool:
+        """Whether the file grows line by line. Any other file is sent whole each time it changes."""
+        return self.path.endswith(".jsonl")
+
+
+class Head(NamedTuple):
+    """How far a stream goes: how many segments, how many bytes in all, and the head of the last segment."""
+
+    segments: int
+    size: int
+    hash: str
+
+
+class StreamSegment(NamedTuple):
+    """Consecutive lines of a stream."""
+
+    number: int
+    start: int
+    """Where it begins in the stream."""
+    data: bytes
+    head: Head
+    """The head of the stream up to the end of this segment."""
+
+
+def first_head(key: StreamKey) -> Head:
+    """The head of a stream of which nothing was sent yet."""
+    return Head(0, 0, key.id)
+
+
+def extend(head: Head, data: bytes) -> StreamSegment:
+    """The next segment of a stream."""
+    lines = data.count(b"\n") + (not data.endswith(b"\n"))
+    digest = hashlib.sha256(data).hexdigest()
+    told = f"{head.hash} {head.segments} {lines} {len(data)} {digest}"
+    after = Head(head.segments + 1, head.size + len(data), hashlib.sha256(told.encode()).hexdigest())
+    return StreamSegment(head.segments, head.size, data, after)
+
+
+def whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines of some pieces, each with its newline; the last one may have none."""
+    rest: list[bytes] = []
+    for piece in pieces:
+        *ended, last = piece.split(b"\n")
+        for line in ended:
+            yield b"".join([*rest, line, b"\n"])
+            rest = []
+        if last:
+            rest.append(last)
+    if rest:
+        yield b"".join(rest)
+
+
+def root_of(heads: Iterable[tuple[str, Head]]) -> str:
+    """One hash over all streams: equal roots mean that two sides have the same."""
+    told = "\n".join(f"{stream} {head.segments} {head.size} {head.hash}" for stream, head in sorted(heads))
+    return hashlib.sha256(told.encode()).hexdigest()

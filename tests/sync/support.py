@@ -1,0 +1,146 @@
+"""Devices with real archives and real state, and remotes that fail when they are told to."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from backscroll.archive.archive import Archive, KeptFile
+from backscroll.archive.capture import capture
+from backscroll.archive.forgetting import keys_to_forget
+from backscroll.archive.rewriting import Writer
+from backscroll.files.homes import Home
+from backscroll.sync.bundles import PLAIN, Seal
+from backscroll.sync.outgoing import Outgoing
+from backscroll.sync.policy import SyncMode
+from backscroll.sync.pull import Pulled, pull
+from backscroll.sync.push import Pushed, Sender, push
+from backscroll.sync.remotes import Remote, RemoteObject
+from backscroll.sync.state import SyncState
+from backscroll.sync.verify import Verified, verify
+
+Answer = TypeVar("Answer")
+SESSION = "projects/-work-shop/11111111-1111-4111-8111-{:012}.jsonl"
+Contents = dict[str, list[bytes]]
+
+
+class Device:
+    """A machine with a home, an archive, and what it knows of a remote."""
+
+    def __init__(self, root: Path, name: str, *, mode: SyncMode = SyncMode.FULL, seal: Seal = PLAIN) -> None:
+        self.root, self.name = root / name, name
+        self.home = self.root / "home"
+        (self.home / "projects").mkdir(parents=True, exist_ok=True)
+        self.mode_of: Callable[[KeptFile], SyncMode] = lambda _: self.mode
+        self.mode = mode
+        self.key = name.encode()
+        self.seal = seal
+        self.device = name
+
+    @property
+    def archive(self) -> Archive:
+        return Archive(self.root / "archive")
+
+    @property
+    def state_path(self) -> Path:
+        return self.root / "sync" / "state.sqlite"
+
+    def write(self, path: str, data: bytes) -> None:
+        file = self.home / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+
+    def append(self, path: str, data: bytes) -> None:
+        file = self.home / path
+        self.write(path, (file.read_bytes() if file.exists() else b"") + data)
+
+    def delete(self, path: str) -> None:
+        (self.home / path).unlink(missing_ok=True)
+
+    def keep(self) -> None:
+        with self.writer() as writer:
+            capture(writer, Home(self.home), self.name)
+
+    def forget(self, path: str) -> None:
+        with self.writer() as writer:
+            files = [file for file in writer.files.values() if file.path == path]
+            writer.forget(files, keys_to_forget([(str(self.home), path)]))
+
+    def writer(self) -> Writer:
+        return Writer(self.root / "archive")
+
+    def push(self, remote: Remote) -> Pushed:
+        state = SyncState(self.state_path)
+        try:
+            return push(self.sender(), remote, state)
+        finally:
+            state.close()
+
+    def pull(self, remote: Remote) -> Pulled:
+        state = SyncState(self.state_path)
+        try:
+            with self.writer() as writer:
+                return pull(writer, remote, state, self.device, self.seal)
+        finally:
+            state.close()
+
+    def verify(self, remote: Remote, *, deep: bool = False) -> Verified:
+        state = SyncState(self.state_path)
+        try:
+            return verify(self.sender(), remote, state, deep=deep)
+        finally:
+            state.close()
+
+    def sender(self) -> Sender:
+        return Sender(
+            self.device, self.name, self.archive, lambda machine: machine == self.name, lambda file: self.mode_of(file),
+            Outgoing(self.key), self.seal,
+        )  # fmt: skip
+
+    def contents(self, device: str) -> Contents:
+        """What this device has of the files of one, version by version."""
+        archive = self.archive
+        return {
+            file.path: [b"".join(archive.content(version)) for version in file.versions]
+            for file in archive.files.values()
+            if file.machine == device
+        }
+
+
+class Unreachable(Exception):  # noqa: N818
+    """The network is cut."""
+
+
+class CutRemote:
+    """A remote whose requests fail: before they arrive, or after, when only the answer is lost."""
+
+    def __init__(self, remote: Remote) -> None:
+        self._remote = remote
+        self.fails_in: int | None = None
+        """After how many more requests one fails."""
+        self.loses_answer = False
+        self.requests: list[str] = []
+
+    def list(self, prefix: str = "") -> Iterator[RemoteObject]:
+        found = self._do("list", lambda: [*self._remote.list(prefix)])
+        return iter(found)
+
+    def get(self, name: str) -> bytes:
+        return self._do("get", lambda: self._remote.get(name))
+
+    def put(self, name: str, data: bytes) -> bool:
+        return self._do("put", lambda: self._remote.put(name, data))
+
+    def delete(self, name: str) -> None:
+        self._do("delete", lambda: self._remote.delete(name))
+
+    def _do(self, kind: str, act: Callable[[], Answer]) -> Answer:
+        self.requests.append(kind)
+        fails = self.fails_in == 0
+        if self.fails_in is not None:
+            self.fails_in = None if fails else self.fails_in - 1
+        if fails and not self.loses_answer:
+            raise Unreachable
+        answer = act()
+        if fails:
+            raise Unreachable
+        return answer

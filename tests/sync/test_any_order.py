@@ -1,0 +1,207 @@
+"""Whatever happens between two devices, in whatever order: in the end both have the same, and nothing is doubled.
+
+A state machine with a model: files are appended to, rewritten, deleted and forgotten; pushes and pulls are cut off
+before or after any request; the state is lost or set back; the remote loses objects; rules change.
+"""
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule
+
+from backscroll.sync.objects import devices_in
+from backscroll.sync.outgoing import Outgoing
+from backscroll.sync.policy import SyncMode
+from backscroll.sync.remotes import Folder
+from backscroll.sync.removal import merge_small
+from backscroll.sync.streams import whole_lines
+from tests.sync.support import SESSION, CutRemote, Device, Unreachable
+
+NAMES: Final = ("laptop", "desktop")
+FILES: Final = (SESSION.format(1), SESSION.format(2), "todos/1.json", "plans/plan.md")
+TEXTS: Final = (
+    b'{"type":"user","n":%d}\n',
+    b'{"type":"user","n":%d,"text":"the key is AKIAIOSFODNN7EXAMPL%d"}\n',
+    b'{"type":"assistant","n":%d,"text":"half a li',
+    b"plain text %d\n",
+)
+CUT: Final = st.one_of(st.none(), st.tuples(st.integers(0, 6), st.booleans()))
+NAME: Final = st.sampled_from(NAMES)
+PATH: Final = st.sampled_from(FILES)
+SESSIONS: Final = st.sampled_from(FILES[:2])
+STEPS: Final = int(os.environ.get("BACKSCROLL_SYNC_STEPS", "10000" if os.environ.get("CI") else "1000"))
+IN_MEMORY: Final = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+STEPS_EACH: Final = 40
+
+
+class AnyOrder(RuleBasedStateMachine):
+    """Two devices, a folder, and everything that may go wrong."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.root = Path(tempfile.mkdtemp(prefix="backscroll-sync-", dir=IN_MEMORY))
+        self.remote = Folder(self.root / "remote")
+        self.cut = CutRemote(self.remote)
+        self.devices = {name: Device(self.root, name) for name in NAMES}
+        self.counter = 0
+        self.forgotten: set[tuple[str, str]] = set()
+
+    def teardown(self) -> None:
+        try:
+            self.check()
+        finally:
+            shutil.rmtree(self.root)
+
+    @rule(name=NAME, path=st.sampled_from(FILES), text=st.sampled_from(TEXTS), times=st.integers(1, 3))
+    def append(self, name: str, path: str, text: bytes, times: int) -> None:
+        """More of a file."""
+        self.counter += 1
+        data = text % ((self.counter,) * text.count(b"%d"))
+        self.devices[name].append(path, data * times)
+
+    @rule(name=NAME, path=PATH)
+    def rewrite(self, name: str, path: str) -> None:
+        """A file begins anew."""
+        self.counter += 1
+        self.devices[name].write(path, b'{"type":"summary","n":%d}\n' % self.counter)
+
+    @rule(name=NAME, path=PATH)
+    def delete(self, name: str, path: str) -> None:
+        """Claude Code deletes a file: what is kept stays."""
+        self.devices[name].delete(path)
+
+    @rule(name=NAME, path=SESSIONS)
+    def forget(self, name: str, path: str) -> None:
+        """The user forgets a file."""
+        device = self.devices[name]
+        device.keep()
+        device.forget(path)
+        self.forgotten.add((name, path))
+
+    @rule(name=NAME)
+    def keep(self, name: str) -> None:
+        """The archive takes what is there."""
+        self.devices[name].keep()
+
+    @rule(name=NAME, cut=CUT)
+    def push(self, name: str, cut: tuple[int, bool] | None) -> None:
+        """Send, perhaps not to the end."""
+        with self._cut(cut):
+            self.devices[name].push(self.cut)
+
+    @rule(name=NAME, cut=CUT)
+    def pull(self, name: str, cut: tuple[int, bool] | None) -> None:
+        """Take, perhaps not to the end."""
+        with self._cut(cut):
+            self.devices[name].pull(self.cut)
+
+    @rule(name=NAME, cut=CUT)
+    def merge(self, name: str, cut: tuple[int, bool] | None) -> None:
+        """Merge small objects, perhaps not to the end."""
+        with self._cut(cut):
+            merge_small(self.cut, name, most=2)
+
+    @rule(name=NAME)
+    def lose_state(self, name: str) -> None:
+        """What a device knows of the remote is lost."""
+        self._remove_state(self.devices[name])
+
+    @rule(name=NAME)
+    def save_state(self, name: str) -> None:
+        """A copy of what it knows, to be set back to later."""
+        device = self.devices[name]
+        if device.state_path.exists():
+            shutil.copy(device.state_path, device.root / "saved.sqlite")
+
+    @rule(name=NAME)
+    def set_back_state(self, name: str) -> None:
+        """The laptop comes back from a backup: what it knows is older than the remote."""
+        device = self.devices[name]
+        saved = device.root / "saved.sqlite"
+        if saved.exists():
+            self._remove_state(device)
+            shutil.copy(saved, device.state_path)
+
+    @rule(name=NAME, which=st.integers(0, 20))
+    def lose_object(self, name: str, which: int) -> None:
+        """The remote loses an object."""
+        objects = devices_in(self.remote.list()).get(name, [])
+        if objects:
+            self.remote.delete(objects[which % len(objects)].name)
+
+    @rule(name=NAME, mode=st.sampled_from([SyncMode.FULL, SyncMode.REDACTED]))
+    def change_rules(self, name: str, mode: SyncMode) -> None:
+        """Other rules from now on."""
+        self.devices[name].mode = mode
+
+    @contextlib.contextmanager
+    def _cut(self, cut: tuple[int, bool] | None) -> Iterator[None]:
+        if cut is not None:
+            self.cut.fails_in, self.cut.loses_answer = cut
+        with contextlib.suppress(Unreachable):
+            yield
+        self.cut.fails_in = None
+
+    @staticmethod
+    def _remove_state(device: Device) -> None:
+        for path in device.state_path.parent.glob("*") if device.state_path.parent.exists() else ():
+            path.unlink()
+
+    def check(self) -> None:
+        """Sync in peace, then compare."""
+        for device in self.devices.values():
+            device.keep()
+        for _ in range(2):  # forgetting travels with a pull, and is passed on with the next push
+            for device in self.devices.values():
+                device.push(self.remote)
+            for device in self.devices.values():
+                assert device.pull(self.remote).problems == []
+        for name, other in (NAMES, NAMES[::-1]):
+            self._compare(self.devices[name], self.devices[other])
+            assert self.devices[name].verify(self.remote, deep=True).is_whole
+
+    def _compare(self, device: Device, other: Device) -> None:
+        taken = other.contents(device.name)
+        own = self._outgoing(device)
+        for path, versions in own.items():
+            if (device.name, path) in self.forgotten or (other.name, path) in self.forgotten:
+                continue
+            assert taken[path][-1] == versions[-1]
+            assert all(version in taken[path] for version in versions)
+        assert {path for path, versions in taken.items() if any(versions)} <= set(own)
+
+    @staticmethod
+    def _outgoing(device: Device) -> dict[str, list[bytes]]:
+        """What should be there of each version: everything that left, in full or masked."""
+        outgoing = Outgoing(device.key)
+        found: dict[str, list[bytes]] = {}
+        for file in device.archive.files.values():
+            if file.machine != device.name:
+                continue
+            is_json = file.path.endswith(".jsonl")
+            found[file.path] = []
+            for version in file.versions:
+                lines = list(whole_lines(device.archive.content(version)))
+                is_open = version is file.latest and file.gone_since is None
+                if lines and is_json and is_open and not lines[-1].endswith(b"\n"):
+                    lines.pop()
+                left = b"".join(outgoing.line(device.mode, line, is_json=is_json) or b"" for line in lines)
+                if left:
+                    found[file.path].append(left)
+        return {path: versions for path, versions in found.items() if versions}
+
+
+AnyOrder.TestCase.settings = settings(
+    max_examples=max(1, STEPS // STEPS_EACH),
+    stateful_step_count=STEPS_EACH,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+TestAnyOrder = AnyOrder.TestCase

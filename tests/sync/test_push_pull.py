@@ -1,0 +1,188 @@
+"""Two devices and a folder: what one keeps, the other gets, byte for byte, and nothing twice."""
+
+from pathlib import Path
+
+import pytest
+
+from backscroll.sync.objects import devices_in
+from backscroll.sync.policy import SyncMode
+from backscroll.sync.push import CopiedLibraryError
+from backscroll.sync.remotes import Remote
+from tests.sync.support import SESSION, CutRemote, Device
+
+ONE, TWO = SESSION.format(1), SESSION.format(2)
+LINE = b'{"type":"user","uuid":"u%d","message":{"role":"user","content":"hello"}}\n'
+
+
+@pytest.fixture
+def laptop(tmp_path: Path) -> Device:
+    return Device(tmp_path, "laptop")
+
+
+@pytest.fixture
+def desktop(tmp_path: Path) -> Device:
+    return Device(tmp_path, "desktop")
+
+
+def sync(remote: Remote, *devices: Device) -> None:
+    for device in devices:
+        device.keep()
+        device.push(remote)
+    for device in devices:
+        assert device.pull(remote).problems == []
+
+
+def test_each_device_has_the_files_of_the_other(remote: Remote, laptop: Device, desktop: Device) -> None:
+    laptop.write(ONE, LINE % 1)
+    laptop.write("todos/1.json", b"[]")
+    desktop.write(TWO, LINE % 2 + LINE % 3)
+    sync(remote, laptop, desktop)
+    assert desktop.contents("laptop") == laptop.contents("laptop")
+    assert laptop.contents("desktop") == desktop.contents("desktop") == {TWO: [LINE % 2 + LINE % 3]}
+
+
+def test_an_append_sends_only_what_was_appended(remote: Remote, laptop: Device, desktop: Device) -> None:
+    laptop.write(ONE, LINE % 1 * 1000)
+    sync(remote, laptop, desktop)
+    laptop.append(ONE, LINE % 2)
+    laptop.keep()
+    pushed = laptop.push(remote)
+    assert (pushed.segments, pushed.size) == (1, len(LINE % 2))
+    assert desktop.pull(remote).size == len(LINE % 2)
+    assert desktop.contents("laptop") == {ONE: [LINE % 1 * 1000 + LINE % 2]}
+
+
+def test_nothing_new_takes_one_request(remote: Remote, laptop: Device) -> None:
+    laptop.write(ONE, LINE % 1)
+    sync(remote, laptop)
+    counting = CutRemote(remote)
+    assert laptop.push(counting).objects == 0
+    assert counting.requests == ["list"]
+
+
+def test_a_line_that_is_being_written_leaves_when_it_is_whole(remote: Remote, laptop: Device, desktop: Device) -> None:
+    laptop.write(ONE, LINE % 1 + b'{"type":"us')
+    sync(remote, laptop, desktop)
+    assert desktop.contents("laptop") == {ONE: [LINE % 1]}
+    laptop.delete(ONE)
+    sync(remote, laptop, desktop)  # nobody will finish it now
+    assert desktop.contents("laptop") == {ONE: [LINE % 1 + b'{"type":"us']}
+
+
+def test_a_rewritten_file_is_a_new_version_on_both_sides(remote: Remote, laptop: Device, desktop: Device) -> None:
+    laptop.write(ONE, LINE % 1 + LINE % 2)
+    sync(remote, laptop, desktop)
+    laptop.write(ONE, LINE % 9)
+    sync(remote, laptop, desktop)
+    assert desktop.contents("laptop") == {ONE: [LINE % 1 + LINE % 2, LINE % 9]}
+
+
+def test_a_forgotten_file_is_gone_from_the_remote_and_from_other_devices(
+    remote: Remote, laptop: Device, desktop: Device
+) -> None:
+    laptop.write(ONE, b'{"content":"marzipan"}\n')
+    laptop.write(TWO, LINE % 2)
+    sync(remote, laptop, desktop)
+    laptop.forget(ONE)
+    sync(remote, laptop, desktop)
+    assert desktop.contents("laptop") == {TWO: [LINE % 2]}
+    for one in remote.list():
+        assert ONE.encode() not in remote.get(one.name)
+    fresh = Device(laptop.root.parent, "fresh")
+    assert fresh.pull(remote).problems == []
+    assert fresh.contents("laptop") == {TWO: [LINE % 2]}
+
+
+def test_a_push_whose_answer_was_lost_is_taken_over(remote: Remote, laptop: Device, desktop: Device) -> None:
+    laptop.write(ONE, LINE % 1)
+    laptop.keep()
+    cut = CutRemote(remote)
+    cut.fails_in, cut.loses_answer = 1, True
+    with pytest.raises(Exception):  # noqa: B017
+        laptop.push(cut)
+    pushed = laptop.push(remote)
+    assert (pushed.adopted, pushed.objects) == (1, 0)
+    desktop.keep()
+    desktop.pull(remote)
+    assert desktop.contents("laptop") == {ONE: [LINE % 1]}
+
+
+def test_a_lost_state_is_made_anew_from_the_remote(remote: Remote, laptop: Device) -> None:
+    for number in range(3):
+        laptop.append(ONE, LINE % number)
+        sync(remote, laptop)
+    laptop.state_path.unlink()
+    pushed = laptop.push(remote)
+    assert (pushed.adopted, pushed.objects) == (3, 0)
+    assert laptop.verify(remote, deep=True).is_whole
+
+
+def test_lost_objects_are_found_and_written_again(remote: Remote, laptop: Device, desktop: Device) -> None:
+    for number in range(4):
+        laptop.append(ONE, LINE % number)
+        laptop.keep()
+        laptop.push(remote)
+    names = [one.name for one in remote.list()]
+    remote.delete(names[1])
+    assert laptop.verify(remote).lost == [2]
+    assert desktop.pull(remote).problems
+    assert laptop.push(remote).mended == 1
+    assert laptop.verify(remote, deep=True).is_whole
+    assert not desktop.pull(remote).problems
+    assert desktop.contents("laptop") == laptop.contents("laptop")
+
+
+def test_an_emptied_remote_is_filled_again(remote: Remote, laptop: Device, desktop: Device) -> None:
+    laptop.write(ONE, LINE % 1)
+    sync(remote, laptop, desktop)
+    for one in list(remote.list()):
+        remote.delete(one.name)
+    assert laptop.push(remote).objects == 1
+    assert laptop.verify(remote, deep=True).is_whole
+
+
+def test_a_copied_library_is_told(remote: Remote, laptop: Device, tmp_path: Path) -> None:
+    laptop.write(ONE, LINE % 1)
+    sync(remote, laptop)
+    twin = Device(tmp_path / "twin", "laptop")
+    twin.home = laptop.home  # a copy has the same paths
+    twin.keep()
+    twin.push(remote)
+    twin.write(ONE, LINE % 1 + LINE % 7)
+    twin.keep()
+    twin.push(remote)
+    laptop.write(ONE, LINE % 1 + LINE % 8)
+    with laptop.writer() as writer:
+        writer.commit()
+    laptop.keep()
+    with pytest.raises(CopiedLibraryError, match="sync enroll"):
+        laptop.push(remote)
+
+
+def test_what_is_switched_off_is_removed_from_the_remote(remote: Remote, laptop: Device) -> None:
+    laptop.write(ONE, LINE % 1)
+    sync(remote, laptop)
+    laptop.mode = SyncMode.OFF
+    assert laptop.push(remote).removed == 1
+    fresh = Device(laptop.root.parent, "fresh")
+    fresh.pull(remote)
+    assert fresh.contents("laptop") == {}
+
+
+def test_small_objects_are_merged_and_nothing_is_missing_meanwhile(
+    remote: Remote, laptop: Device, desktop: Device
+) -> None:
+    from backscroll.sync.removal import MOST_SMALL, merge_small
+
+    for number in range(MOST_SMALL + 3):
+        laptop.append(ONE, LINE % number)
+        laptop.keep()
+        laptop.push(remote)
+        if number == 5:
+            desktop.pull(remote)
+    assert merge_small(remote, "laptop") == MOST_SMALL + 2
+    assert len(devices_in(remote.list())["laptop"]) == 1
+    assert laptop.push(remote).objects == 0
+    assert laptop.verify(remote, deep=True).is_whole
+    assert not desktop.pull(remote).problems
+    assert desktop.contents("laptop") == laptop.contents("laptop")
