@@ -38,6 +38,7 @@ COMMANDS = {
     "watch": "Keep the library up to date while you work.",
     "keep": "Archive everything before Claude Code deletes it.",
     "archive": "Check, back up and restore the verbatim copies.",
+    "sync": "One history on several machines, through a folder or a bucket.",
     "mcp": "Let agents recall earlier chats: an MCP server.",
     "install": "Archive automatically, and let Claude Code recall.",
     "uninstall": "Remove the hooks, the timer or the plugin.",

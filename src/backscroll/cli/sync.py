@@ -1,0 +1,346 @@
+"""`backscroll sync …`: one history on several machines, through a folder or a bucket."""
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from backscroll.cli.groups import CommandGroup
+from backscroll.cli.options import current_request, global_options
+from backscroll.cli.output import ProgressLine, write, write_json, write_note
+from backscroll.cli.sync_output import (
+    preview_as_json,
+    status_as_json,
+    synced_as_json,
+    verified_as_json,
+    write_preview,
+    write_status,
+    write_synced,
+    write_verified,
+)
+from backscroll.errors import BackscrollError, UsageError
+
+if TYPE_CHECKING:
+    from backscroll.library.syncing.remote_settings import RemoteSettings
+    from backscroll.library.syncing.sync import ProjectPreview
+    from backscroll.settings import Settings
+    from backscroll.sync.policy import Policy
+
+MODES = ("full", "redacted", "metrics", "off")
+MODE = click.Choice(MODES)
+RULE = "PATTERN MODE"
+
+
+@click.group("sync", cls=CommandGroup, invoke_without_command=True)
+@click.option("--watch", is_flag=True, help="Go on, and sync whenever something changes, until Ctrl-C.")
+@global_options
+@click.pass_context
+def command(context: click.Context, watch: bool) -> None:
+    """Send what is new on this machine to every remote, and take what your other machines sent.
+
+    A remote is a folder (on a NAS, or one that Syncthing or another program carries to your other machines) or a bucket
+    (s3://, gs://, az://). Each machine writes only below its own name. Add one with `sync add`: it shows what would
+    leave, and nothing leaves before you say yes. Secrets are masked unless you choose otherwise.
+
+    \b
+    Examples:
+      backscroll sync add nas /mnt/nas/backscroll
+      backscroll sync
+      backscroll sync --watch
+      backscroll sync status
+    """
+    if context.invoked_subcommand is not None:
+        if watch:
+            raise UsageError("--watch stands alone", "run backscroll sync --watch")
+        return
+    settings = current_request().settings()
+    remotes = [remote for remote in _remotes(settings) if not remote.is_paused]
+    if not remotes:
+        raise UsageError("every remote is paused", "run backscroll sync resume NAME")
+    _sync_all(settings, remotes)
+    if watch:
+        _watch(settings)
+
+
+@command.command("add", short_help="Add a remote, after a look at what would leave.")
+@click.argument("name")
+@click.argument("url")
+@click.option(
+    "--mode", type=click.Choice(MODES), default="redacted", show_default=True, help="What leaves of a project."
+)
+@click.option(
+    "--path", "paths", nargs=2, multiple=True, metavar="PATTERN MODE", help="Another mode for folders like this."
+)
+@click.option(
+    "--git", "gits", nargs=2, multiple=True, metavar="PATTERN MODE", help="Another mode for git remotes like this."
+)
+@click.option("--encrypt", is_flag=True, help="Encrypt everything; asks for a passphrase, the same on every machine.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@global_options
+def sync_add(
+    name: str, url: str, mode: str, paths: tuple[Any, ...], gits: tuple[Any, ...], encrypt: bool, yes: bool
+) -> None:
+    """Add a remote. Shows what would leave, project by project, and asks.
+
+    A mode says what leaves of a project: `full`, `redacted` (secrets are masked), `metrics` (usage, tools and times,
+    without any text) or `off`. Rules with --path and --git come before --mode; the first that matches decides.
+
+    \b
+    Examples:
+      backscroll sync add nas /mnt/nas/backscroll
+      backscroll sync add cloud s3://my-bucket/backscroll --path '/work/client-*' off
+      backscroll sync add team /srv/shared --mode metrics --git 'github.com/acme/*' redacted --yes
+      backscroll sync add bucket s3://not-mine/backscroll --encrypt
+
+    The passphrase is asked for, or taken from BACKSCROLL_PASSPHRASE. The remote cannot be read without it.
+    """
+    from backscroll.library.syncing.remote_settings import RemoteSettings, read_remotes, write_key, write_remote
+    from backscroll.sync.remotes import open_remote
+    from backscroll.sync.sealing import key_of
+
+    request = current_request()
+    settings = request.settings()
+    policy = _policy(mode, paths, gits)
+    if name in read_remotes(settings):
+        raise UsageError(f"there is already a remote {name}", f"run backscroll sync remove {name} first")
+    key = key_of(open_remote(url), _passphrase() if encrypt else None)  # tells an address that cannot be used, too
+    if not yes:
+        if request.json or not sys.stdin.isatty():
+            raise UsageError("nothing leaves before you say yes", "look at sync preview, then add --yes")
+        write_preview(_preview(settings, policy))
+        if not click.confirm(f"Send this to {url}?"):
+            write("Nothing was sent.")
+            return
+    remote = RemoteSettings(name=name, url=url, policy=policy, is_encrypted=key is not None)
+    write_remote(settings, remote)
+    if key is not None:
+        write_key(settings, name, key)
+    _sync_all(settings, [remote])
+
+
+@command.command("preview", short_help="What would leave, project by project.")
+@click.argument("name", required=False)
+@click.option(
+    "--mode", type=click.Choice(MODES), default="redacted", show_default=True, help="Without NAME: what leaves."
+)
+@global_options
+def sync_preview(name: str | None, mode: str) -> None:
+    """Show what would leave for a remote, by project: sessions, size, and the secrets that are masked. Sends nothing.
+
+    \b
+    Examples:
+      backscroll sync preview
+      backscroll sync preview nas --json
+    """
+    from backscroll.library.syncing.remote_settings import find_remote
+
+    request = current_request()
+    settings = request.settings()
+    policy = find_remote(settings, name).policy if name else _policy(mode, (), ())
+    rows = _preview(settings, policy)
+    if request.json:
+        write_json({"projects": [preview_as_json(row) for row in rows]})
+    else:
+        write_preview(rows)
+
+
+@command.command("status", short_help="How far each machine is.")
+@global_options
+def sync_status() -> None:
+    """Show every remote: how far each machine is, what waits to be sent, and when it was last proved to be whole.
+
+    \b
+    Examples:
+      backscroll sync status
+      backscroll sync status --json
+    """
+    from backscroll.library.syncing.sync import status
+
+    request = current_request()
+    settings = request.settings()
+    found = [status(settings, remote) for remote in _remotes(settings)]
+    if request.json:
+        write_json({"remotes": [status_as_json(one) for one in found]})
+        return
+    for one in found:
+        write_status(one)
+
+
+@command.command("verify", short_help="Prove that a remote has everything.")
+@click.argument("name", required=False)
+@click.option("--deep", is_flag=True, help="Read every object of the remote again.")
+@global_options
+def sync_verify(name: str | None, deep: bool) -> None:
+    """Compute what every remote, or the one named, should have from the archive, and compare.
+
+    \b
+    Examples:
+      backscroll sync verify
+      backscroll sync verify nas --deep
+    """
+    from backscroll.library.syncing.remote_settings import find_remote
+    from backscroll.library.syncing.sync import verify_remote
+
+    request = current_request()
+    settings = request.settings()
+    remotes = [find_remote(settings, name)] if name else _remotes(settings)
+    found = {remote.name: verify_remote(settings, remote, deep=deep) for remote in remotes}
+    if request.json:
+        write_json({"remotes": {name: verified_as_json(one) for name, one in found.items()}})
+    else:
+        for name_of, one in found.items():
+            write_verified(name_of, one)
+    if not all(one.is_whole for one in found.values()):
+        raise BackscrollError("a remote does not have everything", "run backscroll sync, then verify again")
+
+
+@command.command("pause", short_help="Send and take nothing until resumed.")
+@click.argument("name")
+@global_options
+def sync_pause(name: str) -> None:
+    """Send and take nothing until `sync resume`.
+
+    \b
+    Example:
+      backscroll sync pause nas
+    """
+    _set_paused(name, is_paused=True)
+
+
+@command.command("resume", short_help="Go on with a paused remote.")
+@click.argument("name")
+@global_options
+def sync_resume(name: str) -> None:
+    """Go on with a paused remote.
+
+    \b
+    Example:
+      backscroll sync resume nas
+    """
+    _set_paused(name, is_paused=False)
+
+
+@command.command("remove", short_help="Forget a remote; what is on it stays.")
+@click.argument("name")
+@global_options
+def sync_remove(name: str) -> None:
+    """Forget a remote. What is on it stays there, and what was taken from it stays in the archive.
+
+    \b
+    Example:
+      backscroll sync remove nas
+    """
+    from backscroll.library.syncing.remote_settings import remove_remote
+
+    remove_remote(current_request().settings(), name)
+    write(f"Removed {name}. What is on the remote stays there.")
+
+
+@command.command("enroll", short_help="Give a copied library a name of its own.")
+@global_options
+def sync_enroll() -> None:
+    """Give this machine a new name on its remotes. Needed where a library was copied from another machine.
+
+    \b
+    Example:
+      backscroll sync enroll
+    """
+    from backscroll.library.syncing.remote_settings import device_of
+
+    device = device_of(current_request().settings(), is_new=True)
+    write(f"This machine is {device.name} from now on. Run backscroll sync to send everything under this name.")
+
+
+def _remotes(settings: "Settings") -> list["RemoteSettings"]:
+    from backscroll.library.syncing.remote_settings import read_remotes
+
+    remotes = list(read_remotes(settings).values())
+    if not remotes:
+        hint = "add one with backscroll sync add NAME URL, for example: backscroll sync add nas /mnt/nas/backscroll"
+        raise UsageError("there is no remote yet", hint)
+    return remotes
+
+
+def _passphrase() -> str:
+    given = os.environ.get("BACKSCROLL_PASSPHRASE")
+    if given:
+        return given
+    if not sys.stdin.isatty():
+        raise UsageError("there is no terminal to ask for the passphrase", "set BACKSCROLL_PASSPHRASE")
+    return str(click.prompt("Passphrase", hide_input=True, confirmation_prompt=True, err=True))
+
+
+def _policy(mode: str, paths: tuple[Any, ...], gits: tuple[Any, ...]) -> "Policy":
+    from backscroll.sync.policy import Policy, PolicyRule, SyncMode
+
+    rules = []
+    for by, given in (("path", paths), ("remote", gits)):
+        for pattern, chosen in given:
+            if chosen not in MODES:
+                raise UsageError(f"{chosen} is not a mode", f"the modes are: {', '.join(MODES)}")
+            rules.append(PolicyRule(by, pattern, SyncMode(chosen)))  # type: ignore[arg-type]
+    return Policy(SyncMode(mode), tuple(rules))
+
+
+def _preview(settings: "Settings", policy: "Policy") -> list["ProjectPreview"]:
+    from backscroll.library.homes import open_homes
+    from backscroll.library.keeping.keep import keep
+    from backscroll.library.syncing.sync import preview
+
+    request = current_request()
+    keep(settings, open_homes(settings))
+    with ProgressLine("looking for secrets", quiet=request.quiet) as progress:
+        return preview(settings, policy, progress.add)
+
+
+def _sync_all(settings: "Settings", remotes: list["RemoteSettings"]) -> None:
+    from backscroll.library.homes import open_homes
+    from backscroll.library.keeping.keep import keep
+    from backscroll.library.local import local_library
+    from backscroll.library.syncing.sync import sync
+
+    request = current_request()
+    homes = open_homes(settings)
+    keep(settings, homes)
+    done = []
+    for remote in remotes:
+        with ProgressLine(f"syncing {remote.name}", quiet=request.quiet) as progress:
+            done.append(sync(settings, remote, progress.add))
+    if any(one.pulled.size or one.pulled.forgotten for one in done):
+        with local_library(settings, homes) as library:
+            library.update()
+    if request.json:
+        write_json({"remotes": [synced_as_json(one) for one in done]})
+    else:
+        for one in done:
+            write_synced(one)
+    if any(one.pulled.problems for one in done):
+        raise BackscrollError(
+            "not everything could be taken from other machines", "run backscroll sync on them, then here"
+        )
+
+
+def _watch(settings: "Settings") -> None:
+    from backscroll.library.homes import open_homes
+    from backscroll.library.keeping.keep import keep_watching
+    from backscroll.library.syncing.sync import sync
+
+    write_note("watching for changes; Ctrl-C ends it")
+    homes = open_homes(settings)
+    for _ in keep_watching(settings, homes):
+        for remote in _remotes(settings):
+            if not remote.is_paused:
+                done = sync(settings, remote)
+                if done.pushed.objects or done.pulled.size:
+                    write_synced(done)
+
+
+def _set_paused(name: str, *, is_paused: bool) -> None:
+    import msgspec
+
+    from backscroll.library.syncing.remote_settings import find_remote, write_remote
+
+    settings = current_request().settings()
+    write_remote(settings, msgspec.structs.replace(find_remote(settings, name), is_paused=is_paused))
+    write(f"{name} is paused." if is_paused else f"{name} syncs again.")

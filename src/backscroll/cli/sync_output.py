@@ -1,0 +1,100 @@
+"""How `backscroll sync` tells what it found and did."""
+
+from typing import TYPE_CHECKING, Any
+
+from backscroll.cli.output import heading, warning, write
+from backscroll.render.terminal import clean_line, plural, size
+
+if TYPE_CHECKING:
+    from backscroll.library.syncing.sync import ProjectPreview, RemoteStatus, Synced
+    from backscroll.sync.verify import Verified
+
+
+def write_preview(rows: list["ProjectPreview"]) -> None:
+    for row in rows:
+        masked = sum(row.masked.values())
+        note = f"; {plural(masked, 'secret')} masked" if masked else ""
+        held = f"{plural(row.sessions, 'session')}, {plural(row.files, 'file')}, {size(row.size)}"
+        write(f"  {row.mode:<8}  {clean_line(row.project)}")
+        write(f"            {held}{note}")
+    leaving = [row for row in rows if row.mode != "off"]
+    total = size(sum(row.size for row in leaving))
+    write(heading(f"{plural(len(leaving), 'project')} with {total} would leave."))
+
+
+def write_synced(one: "Synced") -> None:
+    sent = (
+        f"sent {size(one.pushed.size)} in {plural(one.pushed.objects, 'object')}"
+        if one.pushed.objects
+        else "nothing to send"
+    )
+    took = f"took {size(one.pulled.size)}" if one.pulled.size else "nothing new from other machines"
+    write(f"{one.remote}: {sent}; {took}.")
+    if one.pushed.mended:
+        write(f"  wrote {plural(one.pushed.mended, 'bundle')} again that the remote had lost")
+    if one.pushed.removed:
+        write(f"  removed the content of {plural(one.pushed.removed, 'file')} from the remote")
+    for problem in one.pulled.problems:
+        write(warning(f"  {clean_line(problem)}"))
+
+
+def write_status(one: "RemoteStatus") -> None:
+    paused = " (paused)" if one.remote.is_paused else ""
+    write(heading(f"{one.remote.name}{paused}: {clean_line(one.remote.url)}"))
+    write(f"  last sync {one.remote.last_sync or 'never'}, last proof {one.remote.last_proof or 'never'}")
+    write(f"  {size(one.waiting)} wait to be sent" if one.waiting else "  nothing waits to be sent")
+    for device in one.devices:
+        lag = "" if not device.behind else f", {plural(device.behind, 'bundle')} not here yet"
+        if device.is_own:
+            lag = " (this machine)"
+        write(f"  {clean_line(device.device)}: {size(device.size)} in {plural(device.bundles, 'bundle')}{lag}")
+
+
+def write_verified(name: str, one: "Verified") -> None:
+    deep = ", every object read" if one.is_deep else ""
+    state = "equal" if one.is_whole else "NOT EQUAL"
+    text = f"{name}: {one.equal:,} of {one.streams:,} streams, {size(one.size)}, {state}{deep}."
+    write(text if one.is_whole else warning(text))
+    if one.waiting:
+        write(f"  {plural(one.waiting, 'stream')} not sent to the end yet")
+    if one.lost:
+        write(warning(f"  the remote has lost {plural(len(one.lost), 'bundle')}; the next sync writes them again"))
+    for problem in one.damaged:
+        write(warning(f"  {clean_line(problem)}"))
+
+
+def synced_as_json(one: "Synced") -> dict[str, Any]:
+    pushed, pulled = one.pushed, one.pulled
+    return {
+        "remote": one.remote,
+        "sent": {
+            "streams": pushed.streams, "segments": pushed.segments, "bytes": pushed.size, "stored_bytes": pushed.stored,
+            "objects": pushed.objects, "mended": pushed.mended, "removed": pushed.removed,
+        },
+        "taken": {
+            "bytes": pulled.size, "files": pulled.files, "forgotten": pulled.forgotten, "devices": pulled.devices,
+        },
+        "problems": pulled.problems,
+    }  # fmt: skip
+
+
+def status_as_json(one: "RemoteStatus") -> dict[str, Any]:
+    import msgspec
+
+    return {
+        **msgspec.to_builtins(one.remote), "waiting_bytes": one.waiting,
+        "devices": [msgspec.to_builtins(device) for device in one.devices],
+    }  # fmt: skip
+
+
+def preview_as_json(row: "ProjectPreview") -> dict[str, Any]:
+    return {
+        "project": row.project, "mode": str(row.mode), "sessions": row.sessions, "files": row.files,
+        "bytes": row.size, "masked": dict(row.masked),
+    }  # fmt: skip
+
+
+def verified_as_json(one: "Verified") -> dict[str, Any]:
+    import msgspec
+
+    return {**msgspec.to_builtins(one), "is_whole": one.is_whole}

@@ -1,0 +1,149 @@
+"""sync, as a user of two machines runs it."""
+
+import json
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+
+from tests.support.command import run_command
+from tests.support.drawings import session_uuid
+from tests.support.homes import session_file, write_home
+
+SHOP = """
+@ session=S1 cwd=/home/ada/shop
+a <- - user: fix the parser with AKIAIOSFODNN7EXAMPLE
+b <- a assistant(m1): done
+"""
+BLOG = """
+@ session=S2 cwd=/home/ada/blog
+x <- - user: write a post about zirconium
+y <- x assistant(m2): written
+"""
+S1, S2 = session_uuid("S1"), session_uuid("S2")
+
+
+class Machine:
+    """A machine with a home and a library of its own."""
+
+    def __init__(self, root: Path, name: str, text: str, session: str) -> None:
+        self.home, self.library = root / name / "claude", root / name / "library"
+        write_home(self.home, session_file(session, text))
+
+    def run(self, *arguments: object, given: str = "") -> CompletedProcess[str]:
+        return run_command(*arguments, "--home", self.home, "--library", self.library, given=given)
+
+    def json(self, *arguments: object) -> Any:  # noqa: ANN401
+        ran = self.run(*arguments, "--json")
+        assert ran.returncode == 0, ran.stderr
+        return json.loads(ran.stdout)
+
+
+@pytest.fixture
+def laptop(tmp_path: Path) -> Machine:
+    return Machine(tmp_path, "laptop", SHOP, "S1")
+
+
+@pytest.fixture
+def desktop(tmp_path: Path) -> Machine:
+    return Machine(tmp_path, "desktop", BLOG, "S2")
+
+
+@pytest.fixture
+def nas(tmp_path: Path, laptop: Machine, desktop: Machine) -> Path:
+    """A folder that both machines sync with."""
+    folder = tmp_path / "nas"
+    for machine in (laptop, desktop, laptop):
+        command = ("sync", "add", "nas", folder, "--yes") if not (machine.library / "sync").exists() else ("sync",)
+        ran = machine.run(*command)
+        assert ran.returncode == 0, ran.stderr
+    return folder
+
+
+def test_each_machine_lists_finds_and_counts_the_chats_of_both(nas: Path, laptop: Machine, desktop: Machine) -> None:
+    assert nas.exists()
+    for machine in (laptop, desktop):
+        assert {chat["id"] for chat in machine.json("list")["chats"]} == {S1, S2}
+        assert [chat["id"] for chat in machine.json("search", "zirconium")["chats"]] == [S2]
+        assert len(machine.json("stats", "usage", "--by", "machine")["rows"]) == 2
+
+
+def test_secrets_are_masked_on_their_way_and_stay_on_their_machine(
+    nas: Path, laptop: Machine, desktop: Machine
+) -> None:
+    assert "AKIAIOSFODNN7EXAMPLE" in laptop.run("show", S1).stdout
+    shown = desktop.run("show", S1).stdout
+    assert "fix the parser with [redacted: aws-key-id" in shown
+    assert "AKIAIOSFODNN7EXAMPLE" not in shown
+    assert nas.exists()
+
+
+def test_nothing_leaves_before_yes(tmp_path: Path, laptop: Machine) -> None:
+    ran = laptop.run("sync", "add", "nas", tmp_path / "nas")
+    assert ran.returncode == 2
+    assert "nothing leaves before you say yes" in ran.stderr
+    assert not (tmp_path / "nas").exists()
+    assert laptop.run("sync").returncode == 2
+
+
+def test_the_preview_shows_projects_sizes_and_masks(laptop: Machine) -> None:
+    (row,) = [one for one in laptop.json("sync", "preview")["projects"] if one["project"] == "/home/ada/shop"]
+    assert (row["mode"], row["sessions"], sum(row["masked"].values())) == ("redacted", 1, 1)
+    ran = laptop.run("sync", "preview", "--mode", "off")
+    assert "0 projects with" in ran.stdout
+
+
+def test_a_project_that_is_off_stays_here(tmp_path: Path, laptop: Machine, desktop: Machine) -> None:
+    laptop.run("sync", "add", "nas", tmp_path / "nas", "--path", "/home/ada/shop", "off", "--yes")
+    desktop.run("sync", "add", "nas", tmp_path / "nas", "--yes")
+    assert {chat["id"] for chat in desktop.json("list")["chats"]} == {S2}
+
+
+def test_verify_says_a_sentence_and_finds_what_is_lost(nas: Path, laptop: Machine) -> None:
+    ran = laptop.run("sync", "verify", "--deep")
+    assert ran.returncode == 0
+    assert ran.stdout.startswith("nas: ")
+    assert "equal" in ran.stdout
+    own = laptop.json("sync", "status")["remotes"][0]["devices"]
+    (name,) = [device["device"] for device in own if device["is_own"]]
+    for path in (nas / "backscroll" / "1" / name).rglob("*.0"):
+        path.unlink()
+    ran = laptop.run("sync", "verify")
+    assert ran.returncode == 1
+    assert "NOT EQUAL" in ran.stdout
+    assert laptop.run("sync").returncode == 0
+    assert laptop.run("sync", "verify", "--deep").returncode == 0
+
+
+def test_a_paused_remote_rests_and_a_removed_one_is_forgotten(nas: Path, laptop: Machine) -> None:
+    assert nas.exists()
+    laptop.run("sync", "pause", "nas")
+    assert "paused" in laptop.run("sync").stderr
+    laptop.run("sync", "resume", "nas")
+    assert laptop.run("sync").returncode == 0
+    laptop.run("sync", "remove", "nas")
+    assert "there is no remote yet" in laptop.run("sync").stderr
+    assert laptop.run("sync", "pause", "nas").returncode == 3
+
+
+def test_an_encrypted_remote_needs_its_passphrase(
+    tmp_path: Path, laptop: Machine, desktop: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BACKSCROLL_PASSPHRASE", "correct horse")
+    add = ("sync", "add", "nas", tmp_path / "nas", "--yes")
+    assert laptop.run(*add, "--encrypt").returncode == 0
+    monkeypatch.setenv("BACKSCROLL_PASSPHRASE", "wrong")
+    assert "the passphrase is wrong" in desktop.run(*add, "--encrypt").stderr
+    assert "this remote is encrypted" in desktop.run(*add).stderr
+    monkeypatch.setenv("BACKSCROLL_PASSPHRASE", "correct horse")
+    assert desktop.run(*add, "--encrypt").returncode == 0
+    monkeypatch.delenv("BACKSCROLL_PASSPHRASE")
+    assert desktop.run("sync").returncode == 0
+    assert {chat["id"] for chat in desktop.json("list")["chats"]} == {S1, S2}
+
+
+def test_what_is_private_is_private(nas: Path, laptop: Machine) -> None:
+    assert nas.exists()
+    for path in (laptop.library / "sync").rglob("*"):
+        assert path.stat().st_mode & 0o077 == 0, path
