@@ -88,7 +88,8 @@ function filter() {
 async function go(step) {
   const links = () => [...rows.querySelectorAll(".pane-row a")];
   let all = links();
-  let at = all.findIndex((link) => link.hasAttribute("aria-current"));
+  const at = all.findIndex((link) => link.hasAttribute("aria-current"));
+  /** @type {Element | undefined} */
   let next = at < 0 ? all[0] : all[at + step];
   if (!next) {
     const more = [...rows.querySelectorAll("a[data-pane]")].find((link) => (step > 0 ? link === last(rows) : link === first(rows)));
@@ -140,7 +141,8 @@ export function start() {
     const more = event.target instanceof Element ? event.target.closest("a[data-pane]") : null;
     if (!(more instanceof HTMLAnchorElement)) return;
     event.preventDefault();
-    void fill(more.href).then(() => (rows.scrollTop = more === first(rows) ? rows.scrollHeight : 0));
+    const isNewer = more === first(rows);
+    void fill(more.href).then(() => (rows.scrollTop = isNewer ? rows.scrollHeight : 0));
   });
   rows.addEventListener("keydown", (event) => {
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
