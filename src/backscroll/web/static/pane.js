@@ -172,7 +172,7 @@ export function start() {
     }, SOON);
   };
   listen(null, ({ what }) => {
-    if (what === "changed") soon();
+    if (what === "changed" || what === "connected") soon(); // before it was connected, something may have been missed
   });
   setInterval(() => {
     if (rows.querySelector(".pane-row.live")) soon(); // what was live may be so no longer
