@@ -429,7 +429,8 @@ def show(library: Library, chat: str) -> str | None:
         opened = library.open(library.find(chat))
     except NothingFound:
         return None  # deleted before it was kept
-    return None if sum(len(opened.messages(branch)) for branch in opened.chat.branches) else f"{chat} has no messages"
+    messages = sum(len(opened.messages(branch)) for branch in opened.chat.branches)
+    return None if messages or opened.chat.shown_agents else f"{chat} has no messages"
 
 
 def run_command(arguments: list[str]) -> str | None:
