@@ -48,7 +48,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "marked_chats": {"library", "marks"},
         "memory": {"indexing", "library", "searching"},
         "pool": {"library"},
-        "keeping": {"archives", "homes", "indexing", "library", "machine", "marks", "memory"},
+        "keeping": {"archives", "homes", "indexing", "library", "machine", "marks", "memory", "opened_chat"},
         "setup": {"archives", "homes", "local", "marks", "memory"},
         "sharing": {"indexing", "library", "marked_chats", "opened_chat"},
         "syncing": {"archives", "machine"},

@@ -21,6 +21,8 @@ class Settings:
     library: Path
     file: Path
     """The settings file, whether it exists or not."""
+    caches: tuple[Path, ...] = ()
+    """Further cache folders with the logs of the first clients."""
     prices: Mapping[str, Mapping[str, float]] = field(default_factory=dict, hash=False)
     """Model → rates, in USD per million tokens; always with `input` and `output`."""
     require_key: RequireKey = "auto"
@@ -47,6 +49,7 @@ def load_settings(
         or (_path(file, "library", written["library"]) if "library" in written else None)
         or _default_library(),
         file=file,
+        caches=tuple(_path(file, "caches", name) for name in _list(file, written, "caches")),
         prices=_prices(file, written.get("prices", {})),
         require_key=_require_key(file, written.get("web", {})),
         terminal=_terminal(file, written.get("web", {})),
@@ -167,7 +170,7 @@ def _is_rate(value: object) -> bool:
     return 0 <= value < HIGHEST_RATE and round(value, 3) == value
 
 
-NAMES: Final = ("homes", "library", "pager", "prices", "web")
+NAMES: Final = ("homes", "caches", "library", "pager", "prices", "web")
 RATES: Final = ("input", "output", "cache_write_5m", "cache_write_1h", "cache_read")
 HIGHEST_RATE: Final = 1_000_000
 PRICES_HINT: Final = 'write [prices."claude-opus-4-5"], and below it input = 5.0 and output = 25.0'

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from backscroll.archive.archive import KeptFile
@@ -143,7 +144,8 @@ def _keep_database(
     is_whole = file is not None and file.latest is not None and file.latest.is_whole and not file.is_suspect
     with ExitStack() as stack:
         try:
-            copy = stack.enter_context(database_copy(source, is_first=not is_whole))
+            is_forgotten = partial(writer.is_forgotten, str(home.path), machine=machine)
+            copy = stack.enter_context(database_copy(source, is_first=not is_whole, is_forgotten=is_forgotten))
         except OSError as error:
             raise _SourceError(error) from error
         if file is None:

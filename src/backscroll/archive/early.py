@@ -3,14 +3,15 @@
 import os
 import tempfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from backscroll.archive.archive import Archive, KeptFile, Version
+from backscroll.archive.rewriting import Writer
 from backscroll.files.discovery import HomeFile
 from backscroll.files.early_database import OwnFolder, copy_database, copy_files
-from backscroll.files.early_sessions import CACHE, Contents, DatabaseContents, LogContents
+from backscroll.files.early_sessions import CACHE, Contents, DatabaseContents, LogContents, remove_sessions
 from backscroll.files.inside import container_bookmark
 from backscroll.files.layout import FileKind
 from backscroll.files.reading import PIECE, Bookmark
@@ -47,8 +48,13 @@ class DatabaseCopy:
 
 
 @contextmanager
-def database_copy(source: HomeFile, *, is_first: bool) -> Iterator[DatabaseCopy]:
-    """Copy a database. One that is damaged is kept as it is the first time; later, what was kept before stays."""
+def database_copy(
+    source: HomeFile, *, is_first: bool, is_forgotten: Callable[[str], bool] = lambda _: False
+) -> Iterator[DatabaseCopy]:
+    """Copy a database, without the sessions that are forgotten, by their paths.
+
+    One that is damaged is kept as it is the first time; later, what was kept before stays.
+    """
     with tempfile.TemporaryDirectory(prefix="backscroll-") as folder:
         try:
             path = copy_database(source.path, Path(folder))
@@ -56,7 +62,30 @@ def database_copy(source: HomeFile, *, is_first: bool) -> Iterator[DatabaseCopy]
             if not is_first:
                 raise
             path = copy_files(source.path, Path(folder))
+        with suppress(OSError):  # of one that is damaged
+            names = DatabaseContents(path, is_own=True).sessions
+            if forgotten := {name for name in names if is_forgotten(f"{source.relative}/{name}.jsonl")}:
+                remove_sessions(path, forgotten)
         yield DatabaseCopy(path, source)
+
+
+def forget_inside(writer: Writer, file: KeptFile, names: Collection[str]) -> None:
+    """Remove sessions from every kept version of a database."""
+    versions = []
+    for version in file.versions:
+        folder = OwnFolder()
+        path = folder.path / "copy.db"
+        path.write_bytes(b"".join(writer.content(version)))
+        remove_sessions(path, names)
+        versions.append(path.read_bytes())
+    bookmark = file.bookmark
+    writer.forget([file], ())
+    again = writer.new_file(file.machine, file.home, file.path, file.type)
+    for data in versions:
+        mark = (bookmark or Bookmark(*[0] * len(Bookmark._fields)))._replace(offset=len(data), whole=zlib.crc32(data))
+        writer.add(again, [data], lambda mark=mark: mark, new_version=bool(again.versions))  # type: ignore[misc]
+        writer.settle()
+    writer.commit()
 
 
 def kept_contents(archive: Archive, file: KeptFile, version: Version) -> Contents:

@@ -155,8 +155,9 @@ def archive_restore(name: str, to: Path | None, in_place: bool, number: int | No
     """Restore a chat with everything that belongs to it: sessions, agents, tool results, todos, file backups.
 
     If a file has several versions, the largest one is restored; `archive versions` lists them all, and --version
-    chooses one. Existing files are never overwritten. With --in-place, the files get a new date, so that Claude Code
-    does not delete them again at once.
+    chooses one. A chat from `__store.db`, or from a log of the first clients, is restored as a session file that
+    Claude Code of today can resume. Existing files are never overwritten. With --in-place, the files get a new date,
+    so that Claude Code does not delete them again at once.
 
     \b
     Examples:

@@ -141,6 +141,7 @@ def _home_as_json(home: "HomeHealth", now: datetime) -> dict[str, object]:
         "exists": home.exists,
         "projects": sorted(home.projects),
         "files": {kind: {"count": count, "bytes": home.sizes[kind]} for kind, count in home.files.items()},
+        "early_sessions": dict(home.early_sessions),
         "left_out": dict(home.left_out),
         "unreadable": [{"file": str(item.path), "reason": item.reason} for item in home.unreadable],
         "live": [{"pid": live.pid, "session": live.session_id, "status": live.status} for live in home.live],
@@ -176,9 +177,14 @@ def _plugin_as_json(plugin: "PluginHealth") -> dict[str, object]:
 def _write(
     health: "Health", settings: "Settings", now: datetime, plugins: "dict[Home, PluginHealth]", shown: int
 ) -> None:
+    from backscroll.library.homes import caches
+
     write(f"backscroll {__version__}, Python {platform.python_version()}, {platform.system()}")
     write(f"library   {_state(settings.library)}")
     write(f"settings  {_state(settings.file)}")
+    for cache in caches(settings):
+        found = "logs of the first clients" if cache.is_cache else "no logs of the first clients"
+        write(f"cache     {clean_line(str(cache.path))} ({found})")
     for home in health.homes:
         _write_home(home, now, shown)
         if home.exists:
@@ -199,6 +205,9 @@ def _write_home(home: "HomeHealth", now: datetime, shown: int) -> None:
     for kind, count in home.files.most_common():
         write(f"  {count:>9,}  {kind:<17} {size(home.sizes[kind]):>9}")
     write(f"  {len(home.projects):>9,}  projects")
+    for holder, count in home.early_sessions.most_common(shown):
+        what = "session" if count == 1 else "sessions"
+        write(f"  {count:>9,}  {what} in {clean_line(holder)}, from before session files")
     for reason, count in home.left_out.items():
         write(f"  {count:>9,}  left out: {reason}")
     for live in home.live:

@@ -70,11 +70,11 @@ def command(what: str, yes: bool, only_print: bool, kind: "Kind | None", hint: b
     if what == "claude":
         from backscroll.library.setup.plugin import plan_plugin
 
-        plugin = plan_plugin(open_homes(settings), settings, hint=hint)
+        plugin = plan_plugin(open_homes(settings, with_caches=False), settings, hint=hint)
         confirm_and_apply(request, [plugin], yes=yes, only_show=only_print, nothing="the plugin is already installed")
         return
     if what == "hooks":
-        plans = [plan_hooks(home, settings) for home in open_homes(settings)]
+        plans = [plan_hooks(home, settings) for home in open_homes(settings, with_caches=False)]
         confirm_and_apply(request, plans, yes=yes, only_show=only_print, nothing="the hooks are already installed")
         return
     words = keep_command(settings)

@@ -113,6 +113,10 @@ def _show(reading: "OpenedChat", choice: "PartFilter", branch: str, *, raw: bool
 
 
 def _note_archived(reading: "OpenedChat") -> None:
+    from backscroll.library.opened_chat import holders_of
+
+    for holder in holders_of(reading.chat):
+        write_note(f"from {clean(holder)}, written by a client from before session files")
     for session in reading.from_archive:
         path = Path(session.origin)
         now = "is now shorter" if path.exists() else "is gone"

@@ -30,10 +30,10 @@ def command(what: str, yes: bool) -> None:
     if what == "claude":
         from backscroll.library.setup.plugin import plan_no_plugin
 
-        plan = plan_no_plugin(open_homes(request.settings()), request.settings())
+        plan = plan_no_plugin(open_homes(request.settings(), with_caches=False), request.settings())
         confirm_and_apply(request, [plan], yes=yes, nothing="the plugin is not installed")
     elif what == "hooks":
-        plans = [plan_no_hooks(home) for home in open_homes(request.settings())]
+        plans = [plan_no_hooks(home) for home in open_homes(request.settings(), with_caches=False)]
         confirm_and_apply(request, plans, yes=yes, nothing="the hooks are not installed")
     else:
         confirm_and_apply(request, [plan_no_timer()], yes=yes, nothing="the timer is not installed")

@@ -32,6 +32,8 @@ LONGEST_VALUE: Final = 256 * 1024 * 1024
 BESIDE: Final = ("-wal", "-journal")
 """What SQLite keeps beside a database, and is part of it."""
 
+DAMAGE: Final = (sqlite3.DatabaseError, UnicodeDecodeError)
+"""What SQLite's module raises for a damaged page; the second, if its message has a damaged name in it."""
 Stamp = tuple[tuple[int, ...], ...]
 
 
@@ -118,6 +120,8 @@ def translated() -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _as_error(error) from error
+    except UnicodeDecodeError as error:  # in the message of an error about a damaged name
+        raise DatabaseError("it is damaged") from error
 
 
 def _write(data: BinaryIO, target: Path) -> None:

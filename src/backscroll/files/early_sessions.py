@@ -12,14 +12,15 @@ import threading
 import uuid
 import zlib
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from backscroll.files.early_database import (
+    DAMAGE,
     DatabaseError,
     OwnFolder,
     copy_files,
@@ -127,7 +128,7 @@ class DatabaseContents(Contents):
                     yield row
                 else:
                     self.damage = f"its table {table} has row ids that no client gives"
-        except sqlite3.DatabaseError as error:
+        except DAMAGE as error:
             self.damage = f"it is damaged: {error}"
             behind = []
             try:
@@ -135,7 +136,7 @@ class DatabaseContents(Contents):
                     if row[0] <= last:
                         break
                     behind.append(row)
-            except sqlite3.DatabaseError:
+            except DAMAGE:
                 pass
             yield from reversed(behind)
 
@@ -147,7 +148,7 @@ class DatabaseContents(Contents):
     def _lines(self, connection: sqlite3.Connection, numbers: tuple[int, ...]) -> Iterator[bytes]:
         try:
             rows = self._fetch(connection, numbers)
-        except sqlite3.DatabaseError as error:
+        except DAMAGE as error:
             if len(numbers) > 1:
                 for number in numbers:
                     yield from self._lines(connection, (number,))
@@ -230,6 +231,23 @@ class _Gathered:
 def name_of(session: str) -> str:
     """The name of a session's file: its id, or one made of it where it could not be a name."""
     return session.lower() if is_session_id(session) else str(uuid.uuid5(uuid.NAMESPACE_OID, f"backscroll {session}"))
+
+
+def remove_sessions(path: Path, names: Collection[str]) -> None:
+    """Remove sessions from a copy of our own, so that no byte of them is left in it."""
+    with translated(), closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute("PRAGMA secure_delete = ON")
+        tables = {row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if BASE not in tables:
+            return
+        ids = [row[0] for row in database.execute(f"SELECT DISTINCT session_id FROM {BASE}")]  # noqa: S608
+        for session in ids:
+            if name_of(str(session)) in names:
+                rows = f"(SELECT uuid FROM {BASE} WHERE session_id = ?)"  # noqa: S608
+                for table, column in ((USER, "uuid"), (ASSISTANT, "uuid"), (SUMMARY, "leaf_uuid"), (BASE, "uuid")):
+                    if table in tables:
+                        database.execute(f"DELETE FROM {table} WHERE {column} IN {rows}", (session,))  # noqa: S608
+        database.execute("VACUUM")
 
 
 def _tables(connection: sqlite3.Connection) -> dict[str, list[str]]:
@@ -319,6 +337,11 @@ class ContentsCache:
             while len(self._held) > MOST_HELD:
                 self._held.popitem(last=False)
         return contents
+
+    def clear(self) -> None:
+        """Forget them."""
+        with self._lock:
+            self._held.clear()
 
 
 def contents_of(path: Path, kind: FileKind) -> Contents:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from backscroll.errors import NothingFound
-from backscroll.files.homes import Home, find_homes
+from backscroll.files.homes import Home, cache_folder, find_homes
 from backscroll.files.live import is_running
 from backscroll.files.opening import read_small
 from backscroll.settings import Settings
@@ -15,15 +15,26 @@ if TYPE_CHECKING:
     from backscroll.records.sidecars import LiveSession
 
 
-def open_homes(settings: Settings) -> list[Home]:
-    """The homes to read: those the user named, which must exist, otherwise the one Claude Code would use."""
+def open_homes(settings: Settings, *, with_caches: bool = True) -> list[Home]:
+    """The homes to read: those the user named, which must exist, otherwise the one Claude Code would use.
+
+    Cache folders with logs of the first clients are read like homes, where they exist: the platform's own, unless the
+    user named homes, and those that the settings name.
+    """
     homes = find_homes(settings.homes)
     for home in homes:
         if settings.homes and not home.exists:
             inside = home.path.name == "projects" and home.path.is_dir()
             hint = f"did you mean {home.path.parent}?" if inside else "a home is the folder that holds `projects`"
             raise NothingFound(f"no Claude Code home at {home.path}", f"{hint}; {TRY_THE_DEMO}")
-    return homes
+    return [*homes, *(home for home in caches(settings) if with_caches and home.is_cache and home not in homes)]
+
+
+def caches(settings: Settings) -> list[Home]:
+    """The cache folders to look into, whether they exist or not."""
+    own = [] if settings.homes or settings.is_demo else [cache_folder()]
+    named = [*own, *settings.caches]
+    return find_homes(named) if named else []
 
 
 def no_history(homes: Sequence[Home]) -> NothingFound:

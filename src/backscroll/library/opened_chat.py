@@ -9,7 +9,7 @@ from backscroll.conversation.chats import ChatBuilder
 from backscroll.conversation.messages import CallResult, Message, messages_of, results_of
 from backscroll.conversation.tree import walk
 from backscroll.errors import BackscrollError
-from backscroll.files.layout import TRANSCRIPTS, FileKind
+from backscroll.files.layout import TRANSCRIPTS, FileKind, container_of
 from backscroll.files.source_key import SourceKey
 from backscroll.library.indexing.sources import Source, conversation_place, records_in, take_beside
 from backscroll.library.machine import Machine
@@ -67,6 +67,12 @@ class OpenedChat:
         results = results_of(agent.rows)
         turns = sorted(walk(agent.tree.roots), key=lambda turn: min(node.position for node in turn.nodes))
         return [message for turn in turns for message in messages_of(turn, results)]
+
+
+def holders_of(chat: Chat) -> list[str]:
+    """The databases and logs of early clients that a chat is from, by their paths in their home."""
+    paths = (SourceKey.parse(transcript.place.file).path for transcript in chat.transcripts)
+    return sorted({holder for path in paths if (holder := container_of(path)) is not None})
 
 
 def open_chat(

@@ -14,6 +14,7 @@ from backscroll.library.chats.outline import crossings_of, outline_of
 from backscroll.library.chats.resume import resume_in
 from backscroll.library.library import Library
 from backscroll.library.marked_chats import marked_chat
+from backscroll.library.opened_chat import holders_of
 from backscroll.records.record import Record
 from backscroll.records.sidecars import LiveSession
 from backscroll.records.tools import AGENT_TOOLS
@@ -218,6 +219,7 @@ class ChatView:
             cost=stored.cost,
             resume=self._resume(),
             origins=origins_of(self.reader),
+            holders=holders_of(chat),
             state=self.state,
         )
 

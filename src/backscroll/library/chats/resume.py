@@ -9,6 +9,7 @@ from backscroll.conversation.branch_paths import places_of
 from backscroll.conversation.chat import Chat
 from backscroll.conversation.transcripts import Transcript
 from backscroll.errors import NothingFound
+from backscroll.files.layout import container_of
 from backscroll.files.source_key import SourceKey
 from backscroll.library.library import Library
 from backscroll.library.machine import Machine
@@ -48,9 +49,16 @@ def resume_in(chat: Chat, stored: StoredChat, machine: Machine, name: str = "", 
     branches = _branches_of(chat)
     named = [leaf for leaf in leaves if name and (leaf.session_id or "").startswith(name.lower())]
     here = [leaf for leaf in leaves if branch is not None and branches[leaf.place.file] == branch]
-    leaf = next(iter([*named, *here, *leaves]), None)
+    leaf = next((_with_own_file(chat, leaf) for leaf in [*named, *here, *leaves]), None)
     if leaf is None or not leaf.session_id:
         raise NothingFound("the session of this agent is gone", "resume needs the session's own file")
+    if (holder := container_of(SourceKey.parse(leaf.place.file).path)) is not None:
+        short = leaf.session_id[:8]
+        hint = (
+            f"restore it as a session file first: backscroll archive restore {short} --in-place;"
+            f" or read it: backscroll export {short}"
+        )
+        raise NothingFound(f"Claude Code of today cannot resume it: it is from {holder}", hint)
     if (elsewhere := _other_machine(chat, leaf, machine)) is not None:
         hint = f"resume it there, or bring it here first: backscroll archive restore {leaf.session_id[:8]} --in-place"
         raise NothingFound(f"this session is on another machine: {elsewhere}", hint)
@@ -58,6 +66,14 @@ def resume_in(chat: Chat, stored: StoredChat, machine: Machine, name: str = "", 
         hint = f"put it back first: backscroll archive restore {leaf.session_id[:8]} --in-place"
         raise NothingFound("Claude Code has deleted this session; it is only in the archive", hint)
     return Resume(leaf.session_id, leaf.project, branches[leaf.place.file])
+
+
+def _with_own_file(chat: Chat, leaf: Transcript) -> Transcript:
+    """The same session in a file of its own, if it is inside another file and was restored since."""
+    if container_of(SourceKey.parse(leaf.place.file).path) is None:
+        return leaf
+    own = [one for one in chat.sessions if container_of(SourceKey.parse(one.place.file).path) is None]
+    return next((one for one in own if one.session_id == leaf.session_id and len(one.rows) >= len(leaf.rows)), leaf)
 
 
 def obstacle(resume: Resume) -> str | None:

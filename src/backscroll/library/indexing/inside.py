@@ -52,8 +52,8 @@ class KnownInside:
         return {session.name: session for session in sessions}
 
 
-def with_sessions(discovery: Discovery, known: Mapping[str, IndexedFile]) -> Discovery:
-    """What was found in a home, with the sessions that are inside other files."""
+def with_sessions(discovery: Discovery, known: Mapping[str, IndexedFile], archive: Archive | None = None) -> Discovery:
+    """What was found in a home, with the sessions that are inside other files, but for those that were forgotten."""
     containers = {file.name for file in discovery.files if file.kind in CONTAINERS}
     if not containers:
         return discovery
@@ -69,11 +69,16 @@ def with_sessions(discovery: Discovery, known: Mapping[str, IndexedFile]) -> Dis
         problems = len(found.unreadable)
         sessions = len(found.files)
         for item in inside:
-            found.add(item)
+            if not isinstance(item, HomeFile) or not _is_forgotten(archive, item):
+                found.add(item)
         # One that could not be listed at all is as good as not there: what is kept of it is read instead.
         if len(found.unreadable) == problems or len(found.files) > sessions:
             found.files.append(file)
     return found
+
+
+def _is_forgotten(archive: Archive | None, file: HomeFile) -> bool:
+    return archive is not None and archive.is_forgotten(file.home, file.relative, file.machine)
 
 
 def is_container(discovery: Discovery, path: Path) -> bool:

@@ -62,7 +62,7 @@ def plan(
     (`is_archive_unread`), a file that is gone from its home is left as it is, too: it may well be kept.
     """
     planned = Plan()
-    found = [with_sessions(discovery, known) for discovery in discoveries]
+    found = [with_sessions(discovery, known, archive) for discovery in discoveries]
     for before, after in zip(discoveries, found, strict=True):
         planned.unreadable += after.unreadable[len(before.unreadable) :]
     discoveries = found

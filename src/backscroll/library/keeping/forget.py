@@ -1,10 +1,14 @@
 """Forget a chat: remove it from the archive, and its marks, saved recalls, rows and words with it."""
 
 from collections.abc import Collection
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
+from backscroll.archive.early import forget_inside
 from backscroll.archive.forgetting import keys_to_forget
+from backscroll.archive.rewriting import Writer
 from backscroll.errors import Busy
+from backscroll.files.layout import FileKind, container_of
+from backscroll.files.source_key import SourceKey
 from backscroll.library.archives import open_writer
 from backscroll.library.indexing.progress import Progress
 from backscroll.library.keeping.kept_versions import KeptChat
@@ -28,7 +32,9 @@ def forget_everywhere(library: Library, chat: KeptChat, progress: Progress | Non
 
 def files_that_stay(library: Library, chat: KeptChat) -> list[Path]:
     """The files of the chat that Claude Code still has here. They are not touched, only never read again."""
-    paths = (Path(file.home, file.path) for file in chat.files if library.machine.is_own(file.machine))
+    holders = (key.beside(container_of(key.path) or "") for key in chat.inside)
+    keys = [*(file.key for file in chat.files), *dict.fromkeys(holders)]
+    paths = (Path(key.home, key.path) for key in keys if library.machine.is_own(key.machine))
     return [path for path in paths if path.is_file()]
 
 
@@ -38,7 +44,8 @@ def recalls_that_cite(library: Library, chat: KeptChat) -> list[str]:
 
 
 def _names_of(chat: KeptChat) -> set[str]:
-    return {chat.id.lower(), *(file.place.session_id.lower() for file in chat.files if file.place.session_id)}
+    sessions = {file.place.session_id.lower() for file in chat.files if file.place.session_id}
+    return {chat.id.lower(), *sessions, *(PurePosixPath(key.path).stem for key in chat.inside)}
 
 
 def _recalls_of(folder: Path, ids: Collection[str]) -> list[str]:
@@ -77,5 +84,20 @@ def forget(settings: Settings, chat: KeptChat) -> int:
     wanted = {(file.number, file.machine, file.home, file.path) for file in chat.files}
     with open_writer(settings) as writer:
         files = [file for file in writer.files.values() if (file.number, file.machine, file.home, file.path) in wanted]
-        writer.forget(files, keys_to_forget((file.home, file.path) for file in files))
-    return len(files)
+        inside = [(key.home, key.path) for key in chat.inside]
+        writer.forget(files, keys_to_forget([*((file.home, file.path) for file in files), *inside]))
+        return len(files) + _forget_inside(writer, chat)
+
+
+def _forget_inside(writer: Writer, chat: KeptChat) -> int:
+    """Remove the sessions of a chat from the databases and logs that they are in; return how many these are."""
+    holders: dict[SourceKey, set[str]] = {}
+    for key in chat.inside:
+        holders.setdefault(key.beside(container_of(key.path) or ""), set()).add(PurePosixPath(key.path).stem)
+    for holder, names in holders.items():
+        file = writer.sources.get(holder)
+        if file is not None and file.kind is FileKind.DATABASE:
+            forget_inside(writer, file, names)
+        elif file is not None:  # a log is one session
+            writer.forget([file], keys_to_forget([(file.home, file.path)]))
+    return len(chat.inside)

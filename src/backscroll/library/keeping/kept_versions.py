@@ -1,12 +1,12 @@
 """What the archive has of a chat: its files, and every version of each."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from backscroll.archive.archive import Archive, KeptFile, Version
 from backscroll.errors import BackscrollError, NothingFound, UsageError
-from backscroll.files.layout import FileKind
+from backscroll.files.layout import FileKind, container_of
 from backscroll.files.source_key import SourceKey
 from backscroll.library.library import Library
 
@@ -21,6 +21,8 @@ class KeptChat:
     id: str
     title: str
     files: list[KeptFile]
+    inside: list[SourceKey] = field(default_factory=list)
+    """Its sessions that are inside a database or log of early clients."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,8 @@ def find_kept(library: Library, archive: Archive, name: str) -> KeptChat:
     sessions = {session.place.session_id for session in chat.sessions if session.place.session_id}
     sources = {SourceKey.parse(transcript.place.file).current for transcript in chat.transcripts}
     files = [file for file in archive.files.values() if file.key in sources or file.place.session_id in sessions]
-    return KeptChat(chat.id, chat.title, files)
+    inside = sorted(key for key in sources if container_of(key.path) is not None)
+    return KeptChat(chat.id, chat.title, files, inside)
 
 
 def versions_of(archive: Archive, files: list[KeptFile]) -> list[KeptVersion]:

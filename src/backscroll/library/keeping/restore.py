@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from backscroll.archive.archive import KeptFile
+from backscroll.archive.archive import Archive, KeptFile
 from backscroll.archive.restore import Restored as Restored
 from backscroll.archive.restore import restore
 from backscroll.errors import NothingFound
 from backscroll.library.archives import open_archive
 from backscroll.library.keeping.kept_versions import SEE_VERSIONS, choose_file, find_kept
+from backscroll.library.keeping.restore_early import restore_early
 from backscroll.library.library import Library
 
 
@@ -23,6 +24,9 @@ def put_back(
     """
     archive = open_archive(library.settings)
     files = find_kept(library, archive, name).files
+    early = _early(library, archive, name, to) if number is None and path is None else []
+    if early and not files:
+        return early
     if not files:
         raise NothingFound("nothing of this chat is kept", "run backscroll keep")
     if number is not None or path is not None:
@@ -31,12 +35,21 @@ def put_back(
             raise NothingFound(f"{file.path} has no version {number}", SEE_VERSIONS)
         files = [file]
     if to is not None:
-        return list(restore(archive, files, to, fresh=False, number=number))
-    return [
+        return [*early, *restore(archive, files, to, fresh=False, number=number)]
+    return early + [
         done
         for home, file in _in_place(library, files)
         for done in restore(archive, [file], home, fresh=True, number=number)
     ]
+
+
+def _early(library: Library, archive: Archive, name: str, to: Path | None) -> list[Restored]:
+    """The sessions of the chat that are in a database or log of early clients, as session files."""
+    try:
+        opened = library.open(name, with_records=False)
+    except NothingFound:
+        return []
+    return restore_early(library, archive, opened, to)
 
 
 def _in_place(library: Library, files: Sequence[KeptFile]) -> Iterator[tuple[Path, KeptFile]]:

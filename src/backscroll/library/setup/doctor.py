@@ -7,7 +7,8 @@ from pathlib import Path
 
 from backscroll.files.discovery import HomeFile, Unreadable, discover
 from backscroll.files.homes import Home
-from backscroll.files.layout import TRANSCRIPTS, FileKind, LeftOut
+from backscroll.files.inside import find_inside
+from backscroll.files.layout import CONTAINERS, TRANSCRIPTS, FileKind, LeftOut, container_of
 from backscroll.files.live import is_running
 from backscroll.files.opening import read_small
 from backscroll.files.retention import Deletion, deletions, retention_days
@@ -44,6 +45,8 @@ class HomeHealth:
     """The value in the home's settings; None for the client's default."""
     deletions: list[Deletion] = field(default_factory=list)
     live: list[LiveSession] = field(default_factory=list)
+    early_sessions: Counter[str] = field(default_factory=Counter)
+    """How many sessions are in each database or log of early clients, by its path in the home."""
     project_of: dict[Path, str] = field(default_factory=dict)
     """The project of each session, if its rows name one."""
 
@@ -90,7 +93,13 @@ def _look_over(home: Home) -> tuple[HomeHealth, list[HomeFile]]:
     if not home.exists:
         return found, []
     discovery = discover(home)
+    inside: list[HomeFile] = []
     for file in discovery.files:
+        for item in find_inside(file) if file.kind in CONTAINERS else ():
+            if isinstance(item, Unreadable):
+                found.unreadable.append(item)
+            else:
+                inside.append(item)
         found.files[file.kind] += 1
         found.sizes[file.kind] += file.size
     found.left_out.update(omission.reason for omission in discovery.left_out)
@@ -98,12 +107,13 @@ def _look_over(home: Home) -> tuple[HomeHealth, list[HomeFile]]:
     found.cleanup_days = cleanup_days(home)
     found.deletions = deletions(discovery.files, found.cleanup_days)
     found.live = _live(discovery.files)
-    return found, discovery.files
+    found.early_sessions = Counter(container_of(file.relative) or "" for file in inside)
+    return found, [*discovery.files, *inside]
 
 
 def _read(health: Health, found: HomeHealth, file: HomeFile, on_bytes: Callable[[int], object]) -> None:
     finder = ProjectFinder()
-    for seen in health.inspection.read([file.path], on_bytes):
+    for seen in health.inspection.read_file(file, on_bytes):
         finder.see(seen.record)
         for unknown in drift(seen.record):
             _note(health.unknown, unknown, seen)

@@ -4,13 +4,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 from backscroll.errors import NothingFound, UsageError
-from backscroll.files.discovery import Unreadable, discover
+from backscroll.files.discovery import HomeFile, Unreadable, discover, look
+from backscroll.files.early_reading import EarlyReading
 from backscroll.files.homes import Home
-from backscroll.files.layout import TRANSCRIPTS, LeftOut, place_of
+from backscroll.files.inside import find_inside
+from backscroll.files.layout import CONTAINERS, DATABASE, LOGS, TRANSCRIPTS, LeftOut, place_of
 from backscroll.files.reading import Line, Reading
 from backscroll.records.decode import Problem, decode_all
 from backscroll.records.kinds import ChainRecord, type_of
@@ -73,11 +76,26 @@ class Inspection:
     ) -> Iterator[LocatedRecord]:
         """Read these files, count everything, yield every record. An unreadable file affects only itself."""
         for path in paths:
-            try:
-                with Reading(path) as reading:
-                    yield from self.read_lines(path, reading, on_bytes)
-            except OSError as error:
-                self.unreadable.append(Unreadable(path, error.strerror or str(error)))
+            container = _container_at(path)
+            for item in [None] if container is None else find_inside(container):
+                if isinstance(item, Unreadable):
+                    self.unreadable.append(item)
+                else:
+                    opened = partial(Reading, path) if item is None else item.open
+                    yield from self._read_with(opened, path if item is None else item.path, on_bytes)
+
+    def read_file(self, file: HomeFile, on_bytes: Callable[[int], object] = lambda _: None) -> Iterator[LocatedRecord]:
+        """The same for a file of a home."""
+        return self._read_with(file.open, file.path, on_bytes)
+
+    def _read_with(
+        self, opened: Callable[[], Reading | EarlyReading], path: Path, on_bytes: Callable[[int], object]
+    ) -> Iterator[LocatedRecord]:
+        try:
+            with opened() as reading:
+                yield from self.read_lines(path, reading, on_bytes)
+        except OSError as error:
+            self.unreadable.append(Unreadable(path, error.strerror or str(error)))
 
     def read_lines(
         self, path: Path, source: LineSource, on_bytes: Callable[[int], object] = lambda _: None
@@ -156,7 +174,7 @@ def _transcripts_at(named: Path) -> Iterable[Path]:
         raise UsageError(f"no such file or folder: {named}", "check the path")
     if not path.is_dir():
         return [path]
-    if (path / "projects").is_dir():
+    if Home(path).exists:
         return _transcripts_of(Home(path))
     return sorted(
         file
@@ -166,7 +184,13 @@ def _transcripts_at(named: Path) -> Iterable[Path]:
 
 
 def _transcripts_of(home: Home) -> list[Path]:
-    return [file.path for file in discover(home).files if file.kind in TRANSCRIPTS]
+    return [file.path for file in discover(home).files if file.kind in TRANSCRIPTS or file.kind in CONTAINERS]
+
+
+def _container_at(path: Path) -> HomeFile | None:
+    """The database or log at this path, by its name."""
+    depth = 1 if path.name == DATABASE else 3 if path.parent.name == LOGS and path.suffix == ".json" else 0
+    return look(Home(path.parents[depth - 1]), path) if depth else None
 
 
 def _decode(reading: LineSource, line: Line) -> Iterable[Record | Problem]:

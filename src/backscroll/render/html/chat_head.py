@@ -87,6 +87,8 @@ def _facts(shown: ChatPageData) -> Iterator[object]:
     if chat.models:
         models = _several([model.removeprefix("claude-") for model in chat.models])
         yield el("span", models, title=f"Claude Code {', '.join(chat.versions)}" if chat.versions else None)
+    if shown.holders:
+        yield el("span", "from ", el("code", _several(list(shown.holders))))
     if chat.git_branches:
         yield el("span", icon("branch"), _several(chat.git_branches))
     if len(chat.sessions) > 1:

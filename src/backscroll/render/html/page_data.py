@@ -150,5 +150,7 @@ class ChatPageData:
     """The command that resumes it."""
     origins: Sequence[BranchOrigin] = ()
     """Where its branches left each other: all but the first."""
+    holders: Sequence[str] = ()
+    """The databases and logs of early clients that it is from."""
     state: Literal["idle", "working", "waiting"] = "idle"
     """Of a live chat: whether Claude is working or waiting for the user."""

@@ -1,0 +1,121 @@
+"""What one sees of conversations from before session files, how they come back, and how they are forgotten."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from backscroll.archive.archive import Archive
+from backscroll.errors import NothingFound
+from backscroll.files.homes import Home
+from backscroll.library.archives import archive_folder
+from backscroll.library.chats.resume import resume_of
+from backscroll.library.homes import open_homes
+from backscroll.library.keeping.forget import forget_everywhere
+from backscroll.library.keeping.kept_versions import find_kept
+from backscroll.library.keeping.restore import put_back
+from backscroll.library.opened_chat import holders_of
+from backscroll.settings import load_settings
+from tests.library.support import Shelf
+from tests.support.command import run_command
+from tests.support.early import early_uuid, log_of, talk, write_database
+
+ZEBRAS: Final = talk("z", "about zebras", "they are striped")
+LIONS: Final = talk("l", "about lions", "they sleep")
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    shelf = Shelf(tmp_path)
+    write_database(shelf.home / "__store.db", [*ZEBRAS, *LIONS])
+    shelf.update()
+    return shelf
+
+
+def link(database: Path, child: str, parent: str) -> None:
+    """Let a session go on from another, as a resume does."""
+    with closing(sqlite3.connect(database)) as stored, stored:
+        stored.execute("UPDATE base_messages SET parent_uuid = ? WHERE uuid = ?", (parent, child))
+
+
+def test_a_chat_says_that_it_is_from_a_database(shelf: Shelf) -> None:
+    with shelf.open() as library:
+        assert holders_of(library.open(early_uuid("z")).chat) == ["__store.db"]
+    shown = run_command("show", early_uuid("z"), "--home", shelf.home, "--library", shelf.folder)
+    assert "from __store.db" in shown.stderr
+    assert "they are striped" in shown.stdout
+
+
+def test_doctor_and_inspect_say_what_is_in_it(shelf: Shelf) -> None:
+    doctor = run_command("doctor", "--json", "--home", shelf.home, "--library", shelf.folder)
+    (home,) = json.loads(doctor.stdout)["homes"]
+    assert home["early_sessions"] == {"__store.db": 2}
+    assert home["unreadable"] == []
+    inspect = run_command("inspect", "--json", shelf.home / "__store.db", "--library", shelf.folder)
+    assert json.loads(inspect.stdout)["types"] == {"user": 2, "assistant": 2}
+
+
+def test_resume_says_that_it_cannot_and_what_to_do(shelf: Shelf) -> None:
+    with (
+        shelf.open() as library,
+        pytest.raises(NothingFound, match="cannot resume it") as refused,
+    ):
+        resume_of(library, library.find(early_uuid("z")))
+    assert "archive restore" in (refused.value.hint or "")
+    assert "export" in (refused.value.hint or "")
+
+
+def test_a_restored_chat_is_a_session_file_with_all_that_it_continues(shelf: Shelf) -> None:
+    link(shelf.home / "__store.db", early_uuid("l 2"), early_uuid("z 1"))
+    write_database(shelf.home / "__store.db", talk("l", "and why"), begin=4)
+    shelf.update()
+    with shelf.open() as library:
+        (restored,) = put_back(library, early_uuid("l"), None)
+        assert restored.outcome == "restored"
+        assert restored.target == shelf.home / "projects/-home-ada-shop" / f"{early_uuid('l')}.jsonl"
+        assert [one.outcome for one in put_back(library, early_uuid("l"), None)] == ["already there"]
+    rows = [json.loads(line) for line in restored.target.read_text().splitlines()]
+    assert [row["uuid"] for row in rows] == [early_uuid(name) for name in ("z 0", "z 1", "l 2", "l 3", "l 4")]
+    assert {row["sessionId"] for row in rows} == {early_uuid("l")}
+    before = shelf.rows("SELECT sum(input_tokens), count(*) FROM v_usage")
+    shelf.update()
+    assert shelf.rows("SELECT sum(input_tokens), count(*) FROM v_usage") == before
+    with shelf.open() as library:
+        (chat,) = library.chats()
+        assert resume_of(library, chat).session == early_uuid("l")
+
+
+def test_a_forgotten_session_leaves_no_byte_and_does_not_come_back(shelf: Shelf) -> None:
+    with shelf.open() as library:
+        archive = Archive(archive_folder(shelf.settings))
+        forget_everywhere(library, find_kept(library, archive, early_uuid("z")))
+    archive = Archive(archive_folder(shelf.settings))
+    (file,) = archive.files.values()
+    kept = b"".join(data for version in file.versions for data in archive.content(version))
+    assert b"zebras" not in kept
+    assert b"lions" in kept
+    write_database(shelf.home / "__store.db", talk("t", "about tigers"), begin=80)
+    shelf.update()
+    with shelf.open() as library:
+        assert sorted(chat.overview.title for chat in library.chats()) == ["about lions", "about tigers"]
+    archive = Archive(archive_folder(shelf.settings))
+    kept = b"".join(
+        data for file in archive.files.values() for version in file.versions for data in archive.content(version)
+    )
+    assert b"zebras" not in kept
+    assert b"tigers" in kept
+
+
+def test_a_setting_names_cache_folders(tmp_path: Path) -> None:
+    (tmp_path / "home" / "projects").mkdir(parents=True)
+    log = tmp_path / "old" / "-home-ada-shop" / "messages" / "a.json"
+    log.parent.mkdir(parents=True)
+    log.write_bytes(log_of("m", "about bees", "they hum"))
+    file = tmp_path / "settings.toml"
+    file.write_text(f"homes = ['{tmp_path / 'home'}']\ncaches = ['{tmp_path / 'old'}', '{tmp_path / 'none'}']\n")
+    settings = load_settings(environment={"BACKSCROLL_SETTINGS": str(file)})
+    assert open_homes(settings) == [Home(tmp_path / "home"), Home(tmp_path / "old")]
+    assert open_homes(settings, with_caches=False) == [Home(tmp_path / "home")]
