@@ -72,7 +72,7 @@ def test_hooks_go_in_and_come_out_again(home: Path) -> None:
     for event in ("SessionStart", "SessionEnd"):
         (hook,) = installed["hooks"][event][0]["hooks"]
         assert (hook["type"], hook["timeout"]) == ("command", 10)
-        assert f"keep --quiet --home {home}" in hook["command"]
+        assert f"hook keep --home {home}" in hook["command"]
     again = run("install", "hooks", "--home", home)
     assert (again.returncode, again.stdout) == (0, "Nothing to do: the hooks are already installed.\n")
     assert run("uninstall", "hooks", "-y", "--home", home).returncode == 0

@@ -152,11 +152,16 @@ def test_plugin_problems_are_reported_with_the_next_step(home: Path, client: Pat
     assert told(client)
 
 
-def test_without_claude_the_commands_are_shown(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_claude_it_does_not_say_done(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     done = run(home, "install", "claude", "--yes")
-    assert done.returncode == 0, done.stderr
-    assert "there is no claude here; to be run yet: env CLAUDE_CONFIG_DIR=" in done.stderr
+    assert done.returncode == 1
+    assert "Done" not in done.stdout
+    assert "not finished: claude is not on the PATH, so this was not run:\n  env CLAUDE_CONFIG_DIR=" in done.stderr
+    assert "  next: install claude or add it to the PATH" in done.stderr
+    again = run(home, "install", "claude", "--yes", "--json")
+    assert again.returncode == 1
+    assert json.loads(again.stdout)["not_run"][-1][-2:] == ["install", "backscroll@backscroll"]
 
 
 @pytest.mark.parametrize("arguments", [["hooks", "--hint"], ["timer", "--no-hint"], ["claude", "--kind", "cron"]])

@@ -1,5 +1,6 @@
 """Hooks and timers: what is written, that it comes out again without a trace, and that the hook really runs."""
 
+import dataclasses
 import json
 import os
 import plistlib
@@ -7,6 +8,8 @@ import select
 import shlex
 import shutil
 import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -220,11 +223,8 @@ def wait_for(fifo: int) -> bytes:
     return os.read(fifo, 10_000) if ready else b""
 
 
-@pytest.mark.parametrize("shell", ["sh", "bash"])
-def test_the_hook_returns_at_once_and_the_program_runs_on(tmp_path: Path, home: Home, shell: str) -> None:
+def test_a_hook_returns_at_once_and_the_program_runs_on(tmp_path: Path) -> None:
     """The program says that it began, and ends only when it is told to: after the hook has returned."""
-    if shutil.which(shell) is None:
-        pytest.skip(f"no {shell} here")
     folder = tmp_path / "it's a $(touch odd) folder"
     folder.mkdir()
     began, end, program = folder / "began", folder / "end", folder / "program"
@@ -235,28 +235,65 @@ def test_the_hook_returns_at_once_and_the_program_runs_on(tmp_path: Path, home: 
         'echo "$word" >"$here/began"\necho noise\necho noise >&2\nexit 3\n'
     )
     program.chmod(0o755)
-    carry_out(plan_hooks(home, load_settings(), [str(program)]))
-    (command,) = commands_in((home.path / "settings.json").read_text(), "SessionEnd")
     reading = os.open(began, os.O_RDWR)  # for writing too, so that it does not end when the program closes its side
-    done = subprocess.run([shell, "-c", command], input=b"{}\n", capture_output=True, timeout=60, cwd=tmp_path)
+    start = f"from backscroll.cli.hook import detach; detach([{str(program)!r}, 'keep'])"
+    done = subprocess.run([sys.executable, "-c", start], input=b"", capture_output=True, timeout=60, cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    assert wait_for(reading).decode() == f"/ keep --quiet --home {home.path}\n"
+    assert wait_for(reading).decode() == "/ keep\n"
     end.write_text("over\n")
     assert wait_for(reading) == b"over\n"
     os.close(reading)
     assert not list(tmp_path.rglob("odd"))
 
 
-def test_the_hook_reads_all_of_its_input(tmp_path: Path) -> None:
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+def test_a_hook_is_one_line_that_archives(tmp_path: Path, home: Home, shell: str) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"no {shell} here")
+    session = home.path / "projects" / "-x" / "0a1b2c3d-0000-4000-8000-000000000000.jsonl"
+    session.parent.mkdir(parents=True)
+    session.write_text('{"type":"user","uuid":"u","message":{"role":"user","content":"hello"}}\n')
+    library = tmp_path / "it's a $(touch odd) library"
+    settings = dataclasses.replace(load_settings(), library=library)
+    carry_out(plan_hooks(home, settings, [sys.executable, "-m", "backscroll"]))
+    (command,) = commands_in((home.path / "settings.json").read_text(), "SessionEnd")
+    words = shlex.split(command, comments=True)
+    assert words[3:] == [
+        "hook",
+        "keep",
+        "--home",
+        str(home.path),
+        "--library",
+        str(library),
+        "2>/dev/null",
+        "||",
+        "true",
+    ]
+    done = subprocess.run([shell, "-c", command], input=b"{}\n", capture_output=True, timeout=60, cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    deadline = time.monotonic() + 60
+    while not any(path.stat().st_size for path in library.rglob("*") if path.is_file() and "archive" in path.parts):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert not list(tmp_path.rglob("odd"))
+
+
+def test_a_hook_reads_all_of_its_input() -> None:
     """A megabyte does not fit into a pipe: writing it ends only if it is read."""
-    command = hook_command([str(tmp_path / "no-such-program")])
     hook = subprocess.Popen(
-        ["sh", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+        [sys.executable, "-m", "backscroll", "hook", ""],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
     assert hook.wait(60) == 0  # although nothing was said yet, and the pipe is open
     assert hook.stdin is not None
     hook.stdin.write(b"x" * 1_000_000)
     assert hook.communicate(timeout=60) == (b"", b"")
+
+
+def test_a_hook_whose_program_is_gone_is_silent(tmp_path: Path) -> None:
+    command = hook_command([str(tmp_path / "no-such-program"), "hook", "keep"])
+    done = subprocess.run(["sh", "-c", command], input=b"{}", capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
 def test_the_program_is_named_so_that_it_runs_from_anywhere(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from backscroll import __version__
+from backscroll.cli.hook import has_own_hooks
 from backscroll.errors import BackscrollError, NothingFound
 from backscroll.files.homes import Home
 from backscroll.library.setup.install import add_hooks, hook_command
@@ -115,7 +117,7 @@ def test_every_command_in_the_copy_is_this_installation(settings: Settings, home
     server = loaded(files, MCP)["mcpServers"]["backscroll"]
     assert [server["command"], *server["args"]] == [*PROGRAM, "mcp", *options]
     (group,) = loaded(files, HOOKS)["hooks"]["SessionEnd"]
-    assert shlex.join([*PROGRAM, "keep", "--quiet", *options]) in group["hooks"][0]["command"]
+    assert shlex.join([*PROGRAM, "hook", "plugin", *options]) in group["hooks"][0]["command"]
     assert "SessionStart" not in loaded(files, HOOKS)["hooks"]
     saving = shlex.join([*PROGRAM, "recalls", *options]) + " --save"
     assert files["commands/recall-save.md"].decode().count(saving) == 2
@@ -278,22 +280,18 @@ def run_hook(command: str, home: Home) -> None:
 
 
 @pytest.mark.parametrize("is_hooked", [False, True])
-def test_the_hook_keeps_unless_the_hooks_in_the_settings_do(
-    settings: Settings, home: Home, tmp_path: Path, is_hooked: bool
-) -> None:
-    ran, program = tmp_path / "ran", tmp_path / "program"
-    program.write_text(f'#!/bin/sh\necho "$@" >{ran}.new\nmv {ran}.new {ran}\n')
-    program.chmod(0o755)
+def test_the_hook_keeps_unless_the_hooks_in_the_settings_do(settings: Settings, home: Home, is_hooked: bool) -> None:
     if is_hooked:
-        (home.path / "settings.json").write_text(add_hooks("{}", hook_command(["/opt/backscroll", "keep"])))
-    files = plugin_files(settings, hint=False, program=[str(program)])
-    run_hook(loaded(files, HOOKS)["hooks"]["SessionEnd"][0]["hooks"][0]["command"], home)
-    deadline = time.monotonic() + (1 if is_hooked else 20)
-    while not ran.exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert ran.exists() is not is_hooked
-    if not is_hooked:
-        assert ran.read_text().startswith("keep --quiet --home ")
+        (home.path / "settings.json").write_text(add_hooks("{}", hook_command(["/opt/backscroll", "hook", "keep"])))
+    files = plugin_files(settings, hint=False, program=[sys.executable, "-m", "backscroll"])
+    command = loaded(files, HOOKS)["hooks"]["SessionEnd"][0]["hooks"][0]["command"]
+    assert " hook plugin " in command
+    run_hook(command, home)
+    assert has_own_hooks({"CLAUDE_CONFIG_DIR": str(home.path)}) is is_hooked
+    deadline = time.monotonic() + 60
+    while not is_hooked and not (settings.library / "archive").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_the_hint_is_one_line_from_us_alone(settings: Settings) -> None:

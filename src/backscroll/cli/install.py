@@ -9,11 +9,11 @@ import click
 
 from backscroll.cli.options import Request, current_request, global_options
 from backscroll.cli.output import warning, write, write_json, write_note
-from backscroll.errors import UsageError
+from backscroll.errors import BackscrollError, UsageError
 from backscroll.render.terminal import clean, clean_line
 
 if TYPE_CHECKING:
-    from backscroll.library.setup.edits import InstallPlan
+    from backscroll.library.setup.edits import InstallPlan, Words
     from backscroll.library.setup.install import Kind
 
 YES = click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
@@ -90,11 +90,12 @@ def confirm_and_apply(
 ) -> None:
     """Show what each plan would change, ask, and carry it out."""
     changed = False
+    left: list[Words] = []
     for plan in plans:
         if not request.json:
             _show(plan, nothing, in_full=only_show)
         if not plan.is_empty and not only_show and (yes or (not request.json and _is_wanted(plan))):
-            _carry_out(plan, request)
+            left += _carry_out(plan, request)
             changed = True
     if request.json:
         write_json(
@@ -103,9 +104,12 @@ def confirm_and_apply(
                 "files": [str(edit.path) for plan in plans for edit in plan.edits],
                 "diff": "".join(plan.diff for plan in plans),
                 "commands": [list(words) for plan in plans for words in plan.first + plan.then],
+                "not_run": [list(words) for words in left],
                 "cron": next((plan.cron for plan in plans if plan.cron), None),
             }
         )
+    if left:
+        raise _not_finished(left)
 
 
 def _show(plan: "InstallPlan", nothing: str, *, in_full: bool) -> None:
@@ -136,13 +140,22 @@ def _is_wanted(plan: "InstallPlan") -> bool:
     return wanted
 
 
-def _carry_out(plan: "InstallPlan", request: Request) -> None:
+def _carry_out(plan: "InstallPlan", request: Request) -> "list[Words]":
+    left = plan.carry_out()
+    if not left and not request.json:
+        write("Done.")
+    return left
+
+
+def _not_finished(left: "Sequence[Words]") -> BackscrollError:
     from backscroll.library.setup.edits import program_of
 
-    for words in plan.carry_out():
-        write_note(warning(f"there is no {program_of(words)} here; to be run yet: {clean_line(shlex.join(words))}"))
-    if not request.json:
-        write("Done.")
+    programs = " and ".join(dict.fromkeys(program_of(words) for words in left))
+    commands = "\n".join(f"  {shlex.join(words)}" for words in left)
+    return BackscrollError(
+        f"not finished: {programs} is not on the PATH, so this was not run:\n{commands}",
+        f"install {programs} or add it to the PATH, then run the same command again",
+    )
 
 
 def _print_timer(kind: "Kind", words: Sequence[str], *, quiet: bool) -> None:

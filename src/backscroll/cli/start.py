@@ -1,4 +1,4 @@
-"""The entry point. The status line bypasses click, whose import alone would take most of its time."""
+"""The entry point. The status line and hooks bypass click, whose import alone would take most of their time."""
 
 import sys
 
@@ -7,6 +7,10 @@ def main() -> None:
     """Run the command, and exit."""
     if sys.argv[1:] == ["statusline"]:
         _write_status()
+    elif sys.argv[1:2] == ["hook"]:
+        from backscroll.cli.hook import run_hook
+
+        run_hook(sys.argv[2:])
     else:
         from backscroll.cli.main import main as run
 

@@ -39,6 +39,9 @@ def own_command() -> list[str]:
     script = checkout / "scripts" / "backscroll"
     if Path(sys.prefix) == checkout / ".venv" and os.access(script, os.X_OK):
         return [str(script)]  # it also updates its environment after an update of the checkout
+    installed = Path(sys.executable).parent / "backscroll"  # as uv tool, pipx and pip write it
+    if os.access(installed, os.X_OK):
+        return [str(installed)]
     # -P: import nothing from the current folder, which may be any project.
     return [sys.executable, "-P", "-m", "backscroll"]
 
@@ -69,7 +72,7 @@ def command_for(
 
 def plan_hooks(home: Home, settings: Settings, program: Sequence[str] = ()) -> InstallPlan:
     """Have Claude Code keep this home when a session starts and when it ends."""
-    command = hook_command(keep_command(settings, [home], program))
+    command = hook_command(command_for(["hook", "keep"], settings, [home], program))
     edit = _settings_edit(home, lambda text: add_hooks(text, command))
     off = _parse_settings(edit.after or b"{}").get("disableAllHooks") is True
     note = f"all hooks are switched off by disableAllHooks in {edit.path}" if off else ""
@@ -81,16 +84,9 @@ def plan_no_hooks(home: Home) -> InstallPlan:
     return InstallPlan(edits=real([_settings_edit(home, remove_hooks)]))
 
 
-def hook_command(words: Sequence[str], *, unless: str = "", marker: str = MARKER) -> str:
-    """The command of a hook: returns at once, prints nothing, never fails, and never disturbs Claude Code.
-
-    A background process reads all input from Claude Code, which would otherwise show an error, and which never closes
-    its side for some events. nohup, because the terminal may be closed meanwhile. `unless` is a shell command that
-    succeeds if there is nothing to do.
-    """
-    keep = f"(cd /; nohup {shlex.join(words)} 3<&- &) </dev/null >/dev/null 2>&1"
-    keep = f"{unless} || {keep}" if unless else keep
-    return f"{{ {keep}; (cat <&3 &) >/dev/null 2>&1; }} 3<&0; true {marker}"
+def hook_command(words: Sequence[str], marker: str = MARKER) -> str:
+    """The command of a hook: one of ours, which returns at once. Claude Code is told nothing if the program is gone."""
+    return f"{shlex.join(words)} 2>/dev/null || true {marker}".rstrip()
 
 
 def add_hooks(text: str, command: str) -> str:

@@ -25,7 +25,7 @@ from backscroll.files.homes import Home
 from backscroll.files.opening import read_small
 from backscroll.library.homes import no_history
 from backscroll.library.setup.edits import Edit, InstallPlan, Words, carry_out, read_or_none, real
-from backscroll.library.setup.install import MARKER, command_for, hook_command
+from backscroll.library.setup.install import command_for, hook_command, own_command
 from backscroll.settings import Settings
 
 NAME: Final = "backscroll"
@@ -38,11 +38,6 @@ HOOKS: Final = "hooks/hooks.json"
 MANIFEST: Final = ".claude-plugin/plugin.json"
 SAVING: Final = "backscroll recalls --save"
 """The placeholder in the shipped files for the full command."""
-HINT: Final = (
-    "Earlier conversations of this project can be recalled with the tools of backscroll: use recall before asking what "
-    "may have been settled, similar_errors when something fails."
-)
-SETTINGS_FILE: Final = '"${CLAUDE_CONFIG_DIR:-$HOME/.claude}/settings.json"'
 
 
 @dataclass(frozen=True)
@@ -164,13 +159,11 @@ def plugin_files(settings: Settings, *, hint: bool, program: Sequence[str] = ())
 
 def _hooks(settings: Settings, *, hint: bool, program: Sequence[str]) -> dict[str, Any]:
     """A hook that keeps each session when it ends, unless our own hooks do; optionally a hint at the start."""
-    unless = f"grep -qsF {shlex.quote(MARKER)} {SETTINGS_FILE}"
-    words = command_for(["keep", "--quiet"], settings, program=program)
-    keep = hook_command(words, unless=unless, marker="# backscroll")
+    keep = hook_command(command_for(["hook", "plugin"], settings, program=program), marker="")
     shipped = json.loads((SHIPPED / HOOKS).read_bytes())
     hooks: dict[str, Any] = {"SessionEnd": [{"hooks": [{"type": "command", "command": keep, "timeout": 10}]}]}
     if hint:
-        told = f"{{ printf '%s\\n' {shlex.quote(HINT)}; (cat <&3 &) >/dev/null 2>&1; }} 3<&0; true"
+        told = hook_command([*(program or own_command()), "hook", "hint"], marker="")
         hooks["SessionStart"] = [
             {"matcher": "startup|clear", "hooks": [{"type": "command", "command": told, "timeout": 10}]}
         ]
