@@ -1,6 +1,7 @@
 """Command groups: one that names what it does not know, and one that imports a command only when it is used."""
 
 import importlib
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -45,6 +46,10 @@ class LazyGroup(CommandGroup):
             return None
         command: click.Command = importlib.import_module(f"{self._package}.{cmd_name}").command
         command.short_help = self._summaries[cmd_name]
+        if "_BACKSCROLL_COMPLETE" in os.environ:
+            from backscroll.cli.completing import prepare
+
+            prepare(command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

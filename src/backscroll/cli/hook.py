@@ -35,11 +35,9 @@ def run_hook(arguments: Sequence[str]) -> None:
 def detach(words: Sequence[str], **streams: Any) -> None:  # noqa: ANN401 - of Popen
     """Start a program that outlives this process, its terminal and its folder."""
     quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **streams}
-    apart: dict[str, Any] = (
-        {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
-        if sys.platform == "win32"
-        else {"start_new_session": True}
-    )
+    apart: dict[str, Any] = {"start_new_session": True}
+    if sys.platform == "win32":
+        apart = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
     subprocess.Popen(words, cwd=Path(Path.cwd().anchor), **quiet, **apart)  # noqa: S603
 
 

@@ -1,6 +1,7 @@
 """The entry point of the command line: runs the command, and turns every error into one format and one exit code."""
 
 import gc
+import importlib
 import os
 import sys
 
@@ -45,6 +46,7 @@ COMMANDS = {
     "status": "What runs now, today's cost, what will be deleted soon.",
     "doctor": "Check your homes and the library; list what will be deleted soon.",
     "inspect": "Show what session files contain.",
+    "completion": "Completion for bash, zsh and fish; the man page.",
     "demo": "Try it on sample conversations, in the browser.",
 }
 """Each command with its summary. The module of the same name has it as `command`."""
@@ -81,6 +83,8 @@ def backscroll(context: click.Context) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line, and exit."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    if "_BACKSCROLL_COMPLETE" in os.environ:
+        importlib.import_module("backscroll.cli.completing")  # tells click how bash asks
     # A command keeps most of what it allocates: collecting garbage as often as usual would cost a fifth of its time.
     gc.set_threshold(100_000, 20, 20)
     for stream in (sys.stdout, sys.stderr):

@@ -1,0 +1,58 @@
+"""The wheel as a user has it: installed in an environment of its own, run from another folder."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from backscroll import __version__
+from backscroll.demo.sandbox import open_sandbox
+from tests.support.examples import ROOT, calls, examples
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The command of a new environment: ours is the wheel alone; what it depends on is lent by this environment."""
+    folder = tmp_path_factory.mktemp("installed")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=300)
+    (wheel,) = folder.glob("*.whl")
+    venv.create(folder / "venv", with_pip=False)
+    python = folder / "venv" / "bin" / "python"
+    install = ["-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", "--no-index", str(wheel)]
+    subprocess.run([sys.executable, *install], check=True, capture_output=True, timeout=300)
+    (packages,) = (folder / "venv").glob("lib/python*/site-packages")
+    # A path in such a file is searched last, and its own .pth files, ours for the checkout among them, do not count.
+    (packages / "lent.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return python.with_name("backscroll")
+
+
+def environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+
+
+def test_it_is_the_installed_one_that_runs(program: Path, tmp_path: Path) -> None:
+    where = "import backscroll; print(backscroll.__file__)"
+    python = program.with_name("python")
+    done = subprocess.run([python, "-c", where], cwd=tmp_path, env=environment(), capture_output=True, text=True)
+    assert Path(done.stdout.strip()).is_relative_to(program.parents[1]), done.stderr
+    done = subprocess.run([program, "--version"], cwd=tmp_path, env=environment(), capture_output=True, text=True)
+    assert done.stdout == f"backscroll {__version__}\n"
+
+
+@pytest.mark.slow
+def test_every_command_of_the_tutorial_runs(program: Path, tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    lines = [arguments for one in examples(text) if one.runs_on_sample for arguments in calls(one.command)]
+    assert len(lines) >= 10
+    with open_sandbox(datetime.now(UTC)) as room:
+        known = environment() | room.environment | {"HOME": str(tmp_path)}
+        for arguments in lines:
+            words = [str(program), *(word for word in arguments if word != "--demo")]
+            done = subprocess.run(words, cwd=tmp_path, env=known, capture_output=True, text=True, timeout=300)
+            assert done.returncode == 0, (words, done.stderr)
