@@ -51,7 +51,7 @@ def test_every_command_of_the_tutorial_runs(program: Path, tmp_path: Path) -> No
     lines = [arguments for one in examples(text) if one.runs_on_sample for arguments in calls(one.command)]
     assert len(lines) >= 10
     with open_sandbox(datetime.now(UTC)) as room:
-        known = environment() | room.environment | {"HOME": str(tmp_path)}
+        known = {**environment(), **room.environment, "HOME": str(tmp_path)}
         for arguments in lines:
             words = [str(program), *(word for word in arguments if word != "--demo")]
             done = subprocess.run(words, cwd=tmp_path, env=known, capture_output=True, text=True, timeout=300)
