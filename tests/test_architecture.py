@@ -51,7 +51,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "keeping": {"archives", "homes", "indexing", "library", "machine", "marks", "memory", "opened_chat"},
         "setup": {"archives", "homes", "local", "marks", "memory"},
         "sharing": {"indexing", "library", "marked_chats", "opened_chat"},
-        "syncing": {"archives", "machine"},
+        "syncing": {"archives", "keeping", "machine"},
         "analytics": {"archives", "indexing", "keeping", "library"},
         "chats": {"analytics", "indexing", "library", "machine", "opened_chat"},
     },

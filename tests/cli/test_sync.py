@@ -1,12 +1,16 @@
 """sync, as a user of two machines runs it."""
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from subprocess import CompletedProcess
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
+from backscroll.archive.rewriting import Writer
 from tests.support.command import run_command
 from tests.support.drawings import session_uuid
 from tests.support.homes import session_file, write_home
@@ -21,7 +25,12 @@ BLOG = """
 x <- - user: write a post about zirconium
 y <- x assistant(m2): written
 """
-S1, S2 = session_uuid("S1"), session_uuid("S2")
+MORE = """
+@ session=S3 cwd=/home/ada/blog
+p <- - user: write a post about hafnium
+q <- p assistant(m3): written
+"""
+S1, S2, S3 = session_uuid("S1"), session_uuid("S2"), session_uuid("S3")
 
 
 class Machine:
@@ -147,3 +156,46 @@ def test_what_is_private_is_private(nas: Path, laptop: Machine) -> None:
     assert nas.exists()
     for path in (laptop.library / "sync").rglob("*"):
         assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_watch_sends_what_is_written_and_takes_what_others_send(nas: Path, laptop: Machine, desktop: Machine) -> None:
+    command = [sys.executable, "-m", "backscroll", "sync", "--watch", "--json", "--quiet"]
+    where = ["--home", str(desktop.home), "--library", str(desktop.library)]
+    with subprocess.Popen([*command, *where], stdout=subprocess.PIPE, text=True) as watching:
+        try:
+            assert watching.stdout is not None
+            read_first(watching.stdout)  # what the first sync did
+            write_home(desktop.home, session_file("S3", MORE))
+            sent = json.loads(watching.stdout.readline())
+            assert sent["sent"]["objects"] == 1
+        finally:
+            watching.send_signal(signal.SIGINT)
+    assert nas.exists()
+    assert laptop.run("sync").returncode == 0
+    assert [chat["id"] for chat in laptop.json("search", "hafnium")["chats"]] == [S3]
+
+
+def read_first(stream: IO[str]) -> None:
+    """Read the first value, which stands on several lines."""
+    text = stream.readline()
+    while not _is_json(text):
+        text += stream.readline()
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def test_a_sync_sends_while_another_process_keeps(nas: Path, laptop: Machine, desktop: Machine) -> None:
+    write_home(desktop.home, session_file("S3", MORE))
+    desktop.run("sync")
+    with Writer(laptop.library / "archive"):
+        ran = laptop.run("sync")
+        assert "writes to the archive right now" in ran.stderr + ran.stdout
+    assert laptop.run("sync").returncode == 0
+    assert nas.exists()
+    assert len(laptop.json("list")["chats"]) == 3

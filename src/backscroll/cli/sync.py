@@ -1,7 +1,10 @@
 """`backscroll sync …`: one history on several machines, through a folder or a bucket."""
 
+import contextlib
+import json
 import os
 import sys
+import threading
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,7 +22,7 @@ from backscroll.cli.sync_output import (
     write_synced,
     write_verified,
 )
-from backscroll.errors import BackscrollError, UsageError
+from backscroll.errors import BackscrollError, Busy, UsageError
 
 if TYPE_CHECKING:
     from backscroll.library.syncing.remote_settings import RemoteSettings
@@ -289,7 +292,8 @@ def _preview(settings: "Settings", policy: "Policy") -> list["ProjectPreview"]:
     from backscroll.library.syncing.sync import preview
 
     request = current_request()
-    keep(settings, open_homes(settings))
+    with contextlib.suppress(Busy):
+        keep(settings, open_homes(settings))
     with ProgressLine("looking for secrets", quiet=request.quiet) as progress:
         return preview(settings, policy, progress.add)
 
@@ -302,7 +306,8 @@ def _sync_all(settings: "Settings", remotes: list["RemoteSettings"]) -> None:
 
     request = current_request()
     homes = open_homes(settings)
-    keep(settings, homes)
+    with contextlib.suppress(Busy):  # then another process keeps what is written
+        keep(settings, homes)
     done = []
     for remote in remotes:
         with ProgressLine(f"syncing {remote.name}", quiet=request.quiet) as progress:
@@ -323,17 +328,23 @@ def _sync_all(settings: "Settings", remotes: list["RemoteSettings"]) -> None:
 
 def _watch(settings: "Settings") -> None:
     from backscroll.library.homes import open_homes
-    from backscroll.library.keeping.keep import keep_watching
-    from backscroll.library.syncing.sync import sync
+    from backscroll.library.local import local_library
+    from backscroll.library.syncing.watching import keep_in_sync
 
-    write_note("watching for changes; Ctrl-C ends it")
+    request = current_request()
     homes = open_homes(settings)
-    for _ in keep_watching(settings, homes):
-        for remote in _remotes(settings):
-            if not remote.is_paused:
-                done = sync(settings, remote)
-                if done.pushed.objects or done.pulled.size:
-                    write_synced(done)
+    if not request.quiet:
+        write_note("syncing whenever something changes; Ctrl-C to stop")
+    for done in keep_in_sync(settings, homes, threading.Event()):
+        if not done.pushed.objects and not done.pulled.size and not done.pulled.problems:
+            continue
+        if done.pulled.size or done.pulled.forgotten:
+            with local_library(settings, homes) as library:
+                library.update()
+        if request.json:
+            write(json.dumps(synced_as_json(done)))  # one object per line: it is a stream
+        else:
+            write_synced(done)
 
 
 def _set_paused(name: str, *, is_paused: bool) -> None:

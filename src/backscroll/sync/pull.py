@@ -36,6 +36,16 @@ class Pulled:
     """What could not be taken, and why."""
 
 
+def has_news(remote: Remote, state: SyncState, own: str) -> bool:
+    """Whether another device has sent something that is not here yet, by one listing."""
+    for device, objects in devices_in(remote.list()).items():
+        log = latest_log(objects)
+        known, number, _ = state.pulled(device)
+        if device != own and (log != known or any(one.last > number for one in in_log(objects, log))):
+            return True
+    return False
+
+
 def pull(
     writer: Writer,
     remote: Remote,

@@ -11,6 +11,7 @@ import msgspec
 
 from backscroll.archive.archive import KeptFile
 from backscroll.disk import FileLock
+from backscroll.errors import Busy
 from backscroll.files.layout import FileKind
 from backscroll.library.archives import open_archive, open_writer
 from backscroll.library.machine import ensure_machine
@@ -29,7 +30,7 @@ from backscroll.sync.objects import current, devices_in, in_log, latest_log
 from backscroll.sync.outgoing import Outgoing
 from backscroll.sync.own_streams import new_segments, own_streams, unsent
 from backscroll.sync.policy import Policy, SyncMode
-from backscroll.sync.pull import Pulled, pull
+from backscroll.sync.pull import Pulled, has_news, pull
 from backscroll.sync.push import Pushed, Sender, push
 from backscroll.sync.remotes import open_remote
 from backscroll.sync.removal import merge_small
@@ -39,6 +40,7 @@ from backscroll.sync.streams import first_head
 from backscroll.sync.verify import Verified, verify
 
 LOCK_SECONDS: Final = 1.0
+BUSY: Final = "another process writes to the archive right now; what other machines sent is taken later"
 NO_PROJECT: Final = "(no project)"
 
 
@@ -127,8 +129,13 @@ def sync(settings: Settings, remote: RemoteSettings, on_bytes: Callable[[int], o
         pushed = push(sender, store, state, on_bytes)
         if pushed.objects:
             merge_small(store, sender.device)
-        with open_writer(settings) as writer:
-            pulled = pull(writer, store, state, sender.device, sender.seal, on_bytes)
+        pulled = Pulled()
+        if has_news(store, state, sender.device):
+            try:
+                with open_writer(settings) as writer:
+                    pulled = pull(writer, store, state, sender.device, sender.seal, on_bytes)
+            except Busy:
+                pulled.problems.append(BUSY)
     write_remote(settings, msgspec.structs.replace(remote, last_sync=_now()))
     return Synced(remote.name, pushed, pulled)
 
