@@ -112,7 +112,7 @@ def value_text(name: str, value: Any) -> Any:  # noqa: ANN401 - whatever a repor
         return dollars(value)
     if name.endswith("_seconds"):
         return duration(value)
-    if name.endswith(("_tokens", "_bytes", "characters", "characters_each")) and value is not None:
+    if name.endswith(("tokens", "_bytes", "characters", "characters_each")) and value is not None:
         return short(value)
     if isinstance(value, float):
         return f"{100 * value:.1f} %" if name.endswith("_share") else f"{value:,.1f}"
@@ -156,6 +156,8 @@ EXTRA: Final = {
     "missed_tokens": 8, "answers": 7,
     # of the context
     "other_share": 9, "lost_tokens": 8, "compactions": 7, "calls_share": 6, "thinking_share": 6, "largest_tool": 5,
+    # of spending
+    "tokens": 11,
     # of files
     "failed": 9, "removed": 3, "added": 3,
 }  # fmt: skip
