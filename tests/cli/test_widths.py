@@ -107,6 +107,6 @@ def test_a_list_is_sorted_by_cost_messages_or_active_time() -> None:
     costs = [float(value.removeprefix("$")) for value in column("cost", " COST") if value != "-"]
     assert costs == sorted(costs, reverse=True)
     assert len(set(costs)) > 3
-    messages = [int(value) for value in column("messages", "MESSAGES")]
+    messages = [int(value) for value in column("messages", "MSGS")]
     assert messages == sorted(messages, reverse=True)
     assert len(column("active", "ACTIVE")) == len(messages)

@@ -8,6 +8,7 @@ import importlib
 import multiprocessing
 import os
 import pkgutil
+import re
 import sys
 import termios
 import threading
@@ -26,6 +27,7 @@ from backscroll.cli.start import main
 
 PATIENCE: Final = 300.0
 """Seconds after which a command is taken to hang."""
+PROGRESS: Final = re.compile(r"\r[^\r\n\x1b]*\x1b\[K")
 STREAMS: Final = ("stdin", "stdout", "stderr")
 
 
@@ -50,8 +52,16 @@ def run_command(
         else:
             with _terminal(columns, streams[1]) as terminal:
                 code = _run(words, own, cwd, [streams[0], terminal, terminal])
-        printed, errors = (stream.read_text() if stream.exists() else "" for stream in streams[1:])
+        printed, errors = (_text_of(stream) for stream in streams[1:])
     return CompletedProcess(["backscroll", *words], code, printed, errors)
+
+
+def _text_of(stream: Path) -> str:
+    """What was printed, without the line of progress: a command that takes a second shows it, whatever the machine."""
+    if not stream.exists():
+        return ""
+    text = stream.read_bytes().decode()
+    return PROGRESS.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def run_in_terminal(
