@@ -11,6 +11,8 @@ import pytest
 from backscroll.archive.archive import Archive
 from backscroll.errors import NothingFound
 from backscroll.files.homes import Home
+from backscroll.library.analytics.reports import ReportRequest
+from backscroll.library.analytics.usage import usage
 from backscroll.library.archives import archive_folder
 from backscroll.library.chats.resume import resume_of
 from backscroll.library.homes import open_homes
@@ -22,6 +24,7 @@ from backscroll.settings import load_settings
 from tests.library.support import Shelf
 from tests.support.command import run_command
 from tests.support.early import early_uuid, log_of, talk, write_database
+from tests.web.shown import Viewer
 
 ZEBRAS: Final = talk("z", "about zebras", "they are striped")
 LIONS: Final = talk("l", "about lions", "they sleep")
@@ -119,3 +122,16 @@ def test_a_setting_names_cache_folders(tmp_path: Path) -> None:
     settings = load_settings(environment={"BACKSCROLL_SETTINGS": str(file)})
     assert open_homes(settings) == [Home(tmp_path / "home"), Home(tmp_path / "old")]
     assert open_homes(settings, with_caches=False) == [Home(tmp_path / "home")]
+
+
+def test_what_a_client_says_an_answer_cost_is_its_reported_cost(shelf: Shelf) -> None:
+    with shelf.open() as library:
+        reported = usage(library, ReportRequest(), by="model").facts["reported"]
+    assert isinstance(reported, dict)
+    assert (reported["messages"], reported["reported_cost_microdollars"]) == (2, 500_000)
+
+
+def test_the_page_of_a_chat_says_where_it_is_from(shelf: Shelf) -> None:
+    page = Viewer(shelf).get(f"/chats/{early_uuid('z')}")
+    assert "from __store.db" in page.text
+    assert "they are striped" in page.text

@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 from uuid import NAMESPACE_OID, uuid5
 
@@ -62,6 +63,17 @@ def write_database(path: Path, rows: Sequence[Said], *, migrations: int = len(MI
         for at, row in enumerate(rows, start=begin):
             add_row(database, at, row)
     return path
+
+
+def empty_database() -> bytes:
+    """A database without a message in it, as SQLite copies it: a copy of a copy is the same bytes."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "copy.db")
+        with closing(sqlite3.connect(":memory:")) as database, closing(sqlite3.connect(path)) as copy:
+            for statement in (BASE, USER, ASSISTANT, *MIGRATIONS):
+                database.execute(statement)
+            database.backup(copy)
+        return path.read_bytes()
 
 
 def add_row(database: sqlite3.Connection, at: int, row: Said) -> None:

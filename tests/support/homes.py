@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Final
 
 from tests.support.drawings import Row, draw, jsonl, line, session_uuid
+from tests.support.early import empty_database
 
 Home = Mapping[str, bytes]
 
@@ -411,7 +412,7 @@ def _home_files() -> dict[str, bytes]:
         "shell-snapshots/snapshot-bash-1767607200000-9f3c.sh": b"export PATH=/usr/bin\n",
         "settings.json": b'{"cleanupPeriodDays":30}',
         ".claude.json": _json({"projects": {"/home/ada/shop": last}}),
-        "__store.db": b"SQLite format 3\x00",
+        "__store.db": empty_database(),
         "statsig/statsig.stable_id.1": b'"9f3c"',
         "config.json": b"{}",
     }
