@@ -26,6 +26,8 @@ from backscroll.web.pages.stats_links import cut_name, short_path
 from backscroll.web.requests import PageRequest
 
 MOST_BUDGET: Final = 10_000_000
+EARLIEST_RATE: Final = 15
+"""Minutes of a block after which its rate says something."""
 
 
 def show(request: PageRequest) -> Html:
@@ -155,11 +157,14 @@ def _block(windows: Report) -> Html:
     if not burning:
         return el("div", el("h2", "5-hour block"), el("strong", "none open"),
                   el("span", "The next answer opens one.", class_="muted"), class_="card fact")  # fmt: skip
-    hourly, tokens = dollars(burning["cost_microdollars_per_hour"]), short(burning["tokens_per_minute"])
-    rate = f"{hourly} an hour, {tokens} tokens a minute"
-    end = f"{dollars(burning['projected_cost_microdollars'])} at its end, {burning['end'][11:]}, at this rate"
+    if burning["minutes_used"] < EARLIEST_RATE:
+        told = f"Open until {burning['end'][11:]}. It has just begun: too early for a rate."
+    else:
+        hourly, tokens = dollars(burning["cost_microdollars_per_hour"]), short(burning["tokens_per_minute"])
+        end = f"{dollars(burning['projected_cost_microdollars'])} at its end, {burning['end'][11:]}, at this rate"
+        told = f"{hourly} an hour, {tokens} tokens a minute; {end}"
     return el("div", el("h2", "5-hour block"), el("strong", dollars(burning["cost_microdollars"])),
-              el("span", f"{rate}; {end}", class_="muted"), class_="card fact")  # fmt: skip
+              el("span", told, class_="muted"), class_="card fact")  # fmt: skip
 
 
 def _budget(asked: SpendRequest, found: Spend, budget: float | None) -> Html:
