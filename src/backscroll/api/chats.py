@@ -114,6 +114,7 @@ class Chat(Item):
     prompt_count: int
     branch_count: int
     agent_count: int
+    """Without those that the client started for itself."""
     compactions: int
     """How often its context was summed up."""
     copies: int
