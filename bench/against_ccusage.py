@@ -29,6 +29,10 @@ from bench.generate import Mix, generate
 from bench.peers import INSTALL_LIMIT, SYNC_LIMIT, Cost, UnableError, isolated, succeed
 
 VERSION: Final = "20.0.24"
+NEEDS: Final = (
+    f"this compares with ccusage {VERSION}: it needs Node.js with npm, and once the network, to install it into the "
+    "folder of --cache"
+)
 DEFAULT_CACHE: Final = Path(tempfile.gettempdir()) / "backscroll-bench-peers"
 OURS: Final = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 THEIRS: Final = ("inputTokens", "outputTokens", "cacheCreationTokens", "cacheReadTokens")
@@ -55,15 +59,21 @@ class Ccusage:
             return
         npm = shutil.which("npm")
         if npm is None:
-            raise UnableError("npm is not installed")
+            raise UnableError(NEEDS)
         command = [npm, "install", "--no-audit", "--no-fund", "--prefix", self._folder, f"ccusage@{VERSION}"]
-        succeed(command, os.environ, INSTALL_LIMIT)
+        try:
+            succeed(command, os.environ, INSTALL_LIMIT)
+        except UnableError as error:
+            raise UnableError(f"{error}\n{NEEDS}") from error
 
     @property
     def program(self) -> Path:
         """The program itself: what npm puts there is a script that starts it, which would be measured too."""
         found = sorted((self._folder / "node_modules" / "@ccusage").glob("ccusage-*/bin/ccusage"))
-        return found[0] if found else self._program
+        if not found:
+            return self._program
+        found[0].chmod(0o755)  # its package does not always say so
+        return found[0]
 
     def report(self, home: Path, kind: str) -> tuple[Cost, dict[str, Any]]:
         """A report as JSON, with the prices that it brings along."""

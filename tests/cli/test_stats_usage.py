@@ -69,3 +69,21 @@ def test_a_query_and_a_time_choose_what_is_counted(home: Path) -> None:
     assert answer(home, "--since", "2026-01-01")["counted"] == 2
     assert answer(home, "--until", "2025-12-31")["counted"] == 6
     assert answer(home, "project:nowhere")["counted"] == 0
+
+
+def test_the_words_of_ccusage_are_understood(home: Path) -> None:
+    for word, by in (("daily", "day"), ("weekly", "week"), ("monthly", "month"), ("session", "chat")):
+        assert answer(home, word) == answer(home, "--by", by)
+    assert answer(home, "monthly", "--since", "20260101")["counted"] == 2
+    assert answer(home, "monthly", "project:nowhere")["counted"] == 0
+    assert answer(home, "blocks")["rows"][0]["start"] == "2026-01-05 10:00"
+
+
+def test_a_breakdown_has_a_row_for_each_model_and_adds_up(home: Path) -> None:
+    found = answer(home, "--by", "month", "--breakdown")
+    january = {row["model"]: row["messages"] for row in found["rows"] if row["month"] == "2026-01"}
+    assert len(january) == 2 and sum(january.values()) == 2
+    for name in ("messages", "input_tokens", "output_tokens", "cache_read_input_tokens"):
+        assert sum(row[name] for row in found["rows"]) == found["total"][name]
+    assert "title" in answer(home, "session", "--breakdown")["rows"][0]
+    assert run(home, "monthly", "--breakdown").stdout.startswith("MONTH")

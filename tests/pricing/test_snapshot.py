@@ -4,16 +4,27 @@ import json
 import subprocess
 import sys
 import zipfile
+from dataclasses import astuple
 from pathlib import Path
 
 import pytest
 
+from backscroll.pricing.prices import Prices
 from backscroll.pricing.snapshot import read_snapshot, snapshot
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "make-prices"
 OLD = "ModelInfo(id='claude-2', prices=ModelPrice(input_mtok=Decimal('8'), output_mtok=Decimal('24')))"
 STEP = "TieredPrices(base=Decimal('{0}'), tiers=[Tier(start=1000, price=Decimal('{1}'))])"
 NAMES = ("input_mtok", "output_mtok", "cache_write_mtok", "cache_write_1h_mtok", "cache_read_mtok")
+
+GLM = "ModelInfo(id='GLM-9{0}', prices={1})"
+PLAIN = "ModelPrice(input_mtok=Decimal('{0}'), cache_read_mtok=Decimal('0.2'), output_mtok=Decimal('3.2'))"
+NIGHT = "TimeOfDateConstraint(start_time=datetime.time(0, 30, tzinfo=datetime.UTC))"
+OTHERS = (
+    GLM.format("", PLAIN.format("1")),
+    GLM.format("-Night", f"[ConditionalPrice(constraint={NIGHT}, prices={PLAIN.format('1')})]"),
+    GLM.format("-Fine", PLAIN.format("0.0028")),
+)
 
 
 def flat(*rates: str) -> str:
@@ -39,7 +50,10 @@ ACTIVE = (
 
 def package(root: Path, *models: str) -> Path:
     (root / "genai_prices").mkdir(parents=True)
-    source = f"providers: list = [Provider(id='other'), Provider(id='anthropic', models=[{', '.join(models)}])]"
+    source = (
+        f"providers: list = [Provider(id='other'), Provider(id='anthropic', models=[{', '.join(models)}]), "
+        f"Provider(id='zai', models=[{', '.join(OTHERS)}])]"
+    )
     (root / "genai_prices" / "data.py").write_text(source)
     (root / "genai_prices-1.2.dist-info").mkdir()
     (root / "genai_prices-1.2.dist-info" / "METADATA").write_text("Name: genai-prices\nVersion: 1.2\n")
@@ -68,7 +82,11 @@ def test_the_prices_of_a_package_are_taken_down(tmp_path: Path) -> None:
         ("claude-x-9", "None", 1000, True),
         ("claude-x-9", "2026-03-13", None, True),
         ("claude-x-9-5", "None", None, False),
+        ("glm-9", "None", None, False),
     ]
+    glm = found.prices[-1].rates
+    assert astuple(glm) == (1000, 3200, 1000, 1000, 200)
+    assert "left out, since our table cannot hold their prices: GLM-9-Night, GLM-9-Fine" in done[0].stdout
     long = found.prices[0].long_rates
     assert long is not None
     assert (long.input, long.cache_write_5m, long.cache_write_1h, long.cache_read) == (2000, 2500, 4000, 200)
@@ -97,4 +115,5 @@ def test_the_snapshot_we_ship_is_sorted_and_names_its_package() -> None:
     assert list(written["models"]) == sorted(written["models"])
     assert written["package"] == snapshot().package == "genai-prices"
     assert len(snapshot().prices) > 20
-    assert file.stat().st_size < 10_000
+    assert Prices().price_of("glm-5") is not None
+    assert file.stat().st_size < 15_000

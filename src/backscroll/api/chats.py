@@ -1,6 +1,6 @@
 """Chats, their branches and their agents."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -80,14 +80,14 @@ class Agent(Item):
     """Whether it is a copy that the client made for itself, to sum the chat up or to answer aside."""
     _chat: "Chat" = field(repr=False, compare=False)
 
-    def messages(self) -> Iterator[Message]:
+    def messages(self) -> Items[Message]:
         """Its messages, in order."""
         from backscroll.render.chats import message_as_json
 
         opened = self._chat._open()
         agent = next((agent for agent in opened.chat.agents if agent.id == self.id), None)
         said = opened.agent_messages(agent) if agent else []
-        return (message_of(message_as_json(message), message.when, agent=self.id) for message in said)
+        return Items(Message, (message_of(message_as_json(message), message.when, agent=self.id) for message in said))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,15 +135,18 @@ class Chat(Item):
     """Whether Claude Code has deleted it, so that it is only in the archive."""
     _library: "Library" = field(repr=False, compare=False)
 
-    def messages(self, branch: int | None = 1) -> Iterator[Message]:
+    def messages(self, branch: int | None = 1) -> Items[Message]:
         """What was said on a branch, without what it shares with the branches before it; None for every branch."""
         from backscroll.render.chats import message_as_json
 
         opened = self._open()
-        return (
-            message_of(message_as_json(message), message.when, branch=chosen.number)
-            for chosen in _chosen(opened, branch)
-            for message in opened.messages(chosen)
+        return Items(
+            Message,
+            (
+                message_of(message_as_json(message), message.when, branch=chosen.number)
+                for chosen in _chosen(opened, branch)
+                for message in opened.messages(chosen)
+            ),
         )
 
     @property

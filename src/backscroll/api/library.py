@@ -2,12 +2,13 @@
 
 import logging
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Self
 
 from backscroll.api.chats import Chat, Chats, chat_of
-from backscroll.api.results import Results, results_of
-from backscroll.api.rows import Table
+from backscroll.api.results import Recalled, Results, results_of
+from backscroll.api.rows import Items, StatsTable, Table
 from backscroll.errors import StorageError, UsageError, storage_error
 from backscroll.library.homes import open_homes
 from backscroll.library.library import Library as Answering
@@ -65,6 +66,48 @@ class Library:
             raise UsageError("nothing to search for", "chats() lists them all")
         return results_of(self, self._require_open().search(query, limit=limit, offset=offset, sort=sort, hits=hits))
 
+    def recall(
+        self,
+        question: str,
+        max_tokens: int = 2000,
+        project: str | None = None,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+    ) -> Items[Recalled]:
+        """The passages that best answer a question in plain words, as `backscroll recall` finds them."""
+        from backscroll.library.memory.recall import recall
+
+        found = recall(
+            self._require_open(),
+            question,
+            max_tokens=max_tokens,
+            project=project,
+            since=_moment(since),
+            until=_moment(until, end=True),
+        )
+        return Items(Recalled, (Recalled.of(passage) for passage in found.passages))
+
+    def stats(
+        self,
+        report: str = "usage",
+        by: str = "",
+        query: str = "",
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        limit: int = 1000,
+    ) -> StatsTable:
+        """A report of `backscroll stats`: `usage`, `spend`, `tools`, `errors`, `time` … `by` is how it is grouped."""
+        from backscroll.library.analytics.kinds import KINDS, report_of
+        from backscroll.library.analytics.reports import ReportRequest
+
+        _check("limit", limit)
+        library = self._require_open()
+        if report not in KINDS:
+            raise UsageError(f"there is no report {report}", f"the reports are {', '.join(KINDS)}")
+        asked = ReportRequest(library.parse(query) if query else None, _moment(since), _moment(until, end=True))
+        made = report_of(library, report, asked, by, limit)
+        return StatsTable(made.columns, made.rows[:limit], is_cut=len(made.rows) > limit, notes=made.notes)
+
     def sql(self, statement: str, limit: int = 100_000, seconds: float = 10.0) -> Table:
         """Run a statement that only reads, for at most so long; `backscroll sql --schema` describes the views."""
         _check("limit", limit)
@@ -116,6 +159,15 @@ class Library:
             # By its id: another process may have given it another key.
             self._last = (name, with_records, library.open(library.find(name), with_records=with_records))
         return self._last[2]
+
+
+def _moment(when: str | datetime | None, *, end: bool = False) -> datetime | None:
+    """A time, or the text of one as the command line takes it; a time without a zone is local."""
+    if not isinstance(when, str):
+        return when.astimezone() if when is not None else None
+    from backscroll.query.times import parse_moment
+
+    return parse_moment(when, datetime.now().astimezone(), end=end)
 
 
 def _check(name: str, value: int) -> None:

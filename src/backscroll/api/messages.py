@@ -48,6 +48,7 @@ class Message(Item):
     COLUMNS: ClassVar = (
         "id", "kind", "when", "text", "thinking", "model", "usage", "stop_reason", "calls", "uuids", "branch", "agent",
     )  # fmt: skip
+    SHOWN: ClassVar = ("kind", "when", "text", "model")
 
     id: str
     kind: str

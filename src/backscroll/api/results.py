@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from backscroll.api.chats import Chat, chat_of
 from backscroll.api.rows import Item, Items
@@ -11,6 +11,7 @@ from backscroll.api.rows import Item, Items
 if TYPE_CHECKING:
     from backscroll.api.library import Library
     from backscroll.library import Hit
+    from backscroll.library.memory.citations import RecalledPassage
     from backscroll.library.searching.search import FoundPassage, SearchResults
 
 
@@ -29,6 +30,39 @@ class InChat(Item):
     def project(self) -> str | None:
         """Of the chat."""
         return self.chat.project
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled(Item):
+    """A passage that answers a question, with its source."""
+
+    COLUMNS: ClassVar = (
+        "chat", "title", "project", "message", "time", "role", "agent", "text", "is_cut", "score",
+    )  # fmt: skip
+    SHOWN: ClassVar = ("chat", "title", "time", "role", "text")
+
+    chat: str
+    """The id of the chat."""
+    title: str
+    project: str | None
+    message: str
+    """The uuid of its row."""
+    time: datetime | None
+    role: str
+    agent: str | None
+    text: str
+    is_cut: bool
+    """Whether there was no room for all of it."""
+    score: float
+
+    @classmethod
+    def of(cls, passage: "RecalledPassage") -> Self:
+        """The values of a passage."""
+        source = passage.source
+        return cls(
+            source.chat, source.title, source.project, source.message, source.when, source.role, source.agent,
+            passage.text, passage.is_cut, passage.score,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

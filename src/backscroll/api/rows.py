@@ -146,6 +146,17 @@ class Table(Rows[tuple[Any, ...]]):
         return self.columns, [[cell(value) for value in row] for row in self[:MOST_SHOWN]]
 
 
+class StatsTable(Table):
+    """A report: each row is a tuple."""
+
+    def __init__(
+        self, columns: Sequence[str], rows: Iterable[tuple[Any, ...]], *, is_cut: bool, notes: Iterable[str]
+    ) -> None:
+        super().__init__(columns, rows, is_cut=is_cut)
+        self.notes = tuple(notes)
+        """What was counted and what was left out."""
+
+
 def _plain(value: Any) -> Any:  # noqa: ANN401
     if isinstance(value, Item):
         return value._cell()

@@ -61,11 +61,12 @@ class UsageTotals:
         return dict(zip((*MEASURES, *DETAILS), (*self.row(), *details), strict=True))
 
 
-def usage(library: Library, asked: ReportRequest, by: str = "day") -> Report:
-    """The usage by a dimension, the latest period or the most expensive first."""
+def usage(library: Library, asked: ReportRequest, by: str = "day", *, breakdown: bool = False) -> Report:
+    """The usage by a dimension, the latest period or the most expensive first; `breakdown` splits each by model."""
     reports = reports_about(library, asked)
     rows = usage_by_period(library, asked, by) if by in PERIODS else reports.usage_by(cast("UsageDimension", by))
     groups: dict[str, UsageTotals] = defaultdict(UsageTotals)
+    models: dict[str, dict[str, UsageTotals]] = defaultdict(lambda: defaultdict(UsageTotals))
     total, synthetic, unknown = UsageTotals(), UsageTotals(), defaultdict[str, int](int)
     for row in rows:
         if row.model == SYNTHETIC:
@@ -75,13 +76,26 @@ def usage(library: Library, asked: ReportRequest, by: str = "day") -> Report:
         if by == "machine" and library.machine.is_own(name):
             name = library.machine.id  # whatever it was called before
         groups[name].add(row.sums)
+        models[name][row.model or "-"].add(row.sums)
         total.add(row.sums)
         if row.sums.unpriced:
             unknown[row.model or "no model"] += row.sums.unpriced
     report = _report(library, by, groups, total, synthetic, dict(unknown))
+    if breakdown and by != "model":
+        _split(report, models)
     if total.sums.reported_cost:
         _add_reported(report, reports.reported_costs())
     return report
+
+
+def _split(report: Report, models: dict[str, dict[str, UsageTotals]]) -> None:
+    """A row for each model instead of one for all, the most expensive first."""
+    report.columns = (report.columns[0], "model", *report.columns[1:])
+    report.rows = [
+        (row[0], model, *sums.row(), *row[len(MEASURES) + 1 :])
+        for row in report.rows
+        for model, sums in sorted(models[row[0]].items(), key=lambda item: (-_worth(item[1]), item[0]))
+    ]
 
 
 def answers(library: Library, asked: ReportRequest) -> Report:

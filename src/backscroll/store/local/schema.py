@@ -8,7 +8,7 @@ from typing import Final
 
 from backscroll.records.tools import FILE_TOOLS
 
-VERSION: Final = 13
+VERSION: Final = 14
 """Increased with every change to the tables or their content."""
 APPLICATION: Final = 0x6273_6372  # "bscr"
 
@@ -242,7 +242,8 @@ select id as chat, name as id, title, project, {_moment("started")} as started,
   json_extract(overview, '$.messages') as messages, json_extract(overview, '$.prompts') as prompts,
   json_extract(overview, '$.branches') as branches, json_extract(overview, '$.agents') as agents,
   json_extract(overview, '$.compactions') as compactions,
-  json_extract(overview, '$.active_seconds') as active_seconds
+  json_extract(overview, '$.active_seconds') as active_seconds,
+  tokens, cost / 1000.0 as cost_microdollars
 from chats where not silent;
 
 create view v_sessions as
