@@ -25,7 +25,7 @@ IMPORTS: dict[str, set[str]] = {
     "sync": {"archive", "files", "redaction"},
     "library": {"records", "files", "conversation", "pricing", "query", "redaction", "archive", "store", "sync"},
     "render": {"records", "conversation"},
-    "api": {"conversation", "library", "records", "render"},
+    "api": {"conversation", "library", "query", "records", "render"},
     "httpd": set(),
     "web": {"conversation", "library", "records", "render", "query", "httpd"},
     "mcp": {"conversation", "library", "records", "render", "query", "httpd"},
