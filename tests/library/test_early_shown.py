@@ -1,6 +1,7 @@
 """What one sees of conversations from before session files, how they come back, and how they are forgotten."""
 
 import json
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -122,6 +123,12 @@ def test_a_setting_names_cache_folders(tmp_path: Path) -> None:
     settings = load_settings(environment={"BACKSCROLL_SETTINGS": str(file)})
     assert open_homes(settings) == [Home(tmp_path / "home"), Home(tmp_path / "old")]
     assert open_homes(settings, with_caches=False) == [Home(tmp_path / "home")]
+    doctor = run_command(
+        "doctor", "--library", tmp_path / "library", environment={**os.environ, "BACKSCROLL_SETTINGS": str(file)}
+    )
+    assert f"{tmp_path / 'old'} (logs of the first clients)" in doctor.stdout
+    assert f"{tmp_path / 'none'} (no logs of the first clients)" in doctor.stdout
+    assert "1  session in -home-ada-shop/messages/a.json, from before session files" in doctor.stdout
 
 
 def test_what_a_client_says_an_answer_cost_is_its_reported_cost(shelf: Shelf) -> None:

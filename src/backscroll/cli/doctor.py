@@ -187,7 +187,7 @@ def _write(
         write(f"cache     {clean_line(str(cache.path))} ({found})")
     for home in health.homes:
         _write_home(home, now, shown)
-        if home.exists:
+        if home.exists and not home.home.is_cache:
             _write_plugin(plugins[home.home])
     _write_sessions(health, shown)
     _write_unknown(health, shown)
@@ -215,7 +215,8 @@ def _write_home(home: "HomeHealth", now: datetime, shown: int) -> None:
         write(f"  running: session {clean_line((live.session_id or '?')[:8])} (process {live.pid}{status})")
     for item in home.unreadable[:shown]:
         write(warning(f"  cannot be read: {clean_line(str(item.path))}: {clean_line(item.reason)}"))
-    _write_retention(home, now, shown)
+    if not home.home.is_cache:
+        _write_retention(home, now, shown)
 
 
 def _write_retention(home: "HomeHealth", now: datetime, shown: int) -> None:
