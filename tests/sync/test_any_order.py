@@ -16,11 +16,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
+from backscroll.sync.bundles import read_bundles
 from backscroll.sync.objects import devices_in
 from backscroll.sync.outgoing import Outgoing
 from backscroll.sync.policy import SyncMode
 from backscroll.sync.remotes import Folder
 from backscroll.sync.removal import merge_small
+from backscroll.sync.state import SyncState
 from backscroll.sync.streams import whole_lines
 from tests.sync.support import SESSION, CutRemote, Device, Unreachable
 
@@ -166,6 +168,16 @@ class AnyOrder(RuleBasedStateMachine):
         for name, other in (NAMES, NAMES[::-1]):
             self._compare(self.devices[name], self.devices[other])
             assert self.devices[name].verify(self.remote, deep=True).is_whole
+            self._check_remote(self.devices[name])
+
+    def _check_remote(self, device: Device) -> None:
+        """Nothing is left on the remote that was forgotten, or that newer rules replaced."""
+        state = SyncState(device.state_path)
+        wanted = {sent.stream for sent in state.sent().values()}
+        state.close()
+        for one in devices_in(self.remote.list()).get(device.name, []):
+            for bundle in read_bundles(self.remote.get(one.name)):
+                assert {entry.stream for entry in bundle.index.entries if entry.file is not None} <= wanted
 
     def _compare(self, device: Device, other: Device) -> None:
         taken = other.contents(device.name)

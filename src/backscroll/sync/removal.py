@@ -18,8 +18,8 @@ MOST_SMALL: Final = 32
 LARGEST_MERGED: Final = 16 << 20
 
 
-def remove_content(remote: Remote, state: SyncState, device: str, streams: Iterable[str], seal: Seal) -> int:
-    """Remove the content of these streams from the objects of a device; return how many streams they are."""
+def remove_content(remote: Remote, state: SyncState, device: str, streams: Iterable[str], seal: Seal) -> None:
+    """Remove the content of these streams from the objects of a device."""
     removed = set(streams)
     numbers = state.bundles_with(removed)
     for one in current(in_log(objects_of(remote, device), state.log)):
@@ -28,7 +28,6 @@ def remove_content(remote: Remote, state: SyncState, device: str, streams: Itera
         bundles = read_bundles(remote.get(one.name), seal)
         data = b"".join(without(bundle, lambda entry: entry.stream in removed, seal) for bundle in bundles)
         _replace(remote, [one], one._replace(revision=one.revision + 1), data)
-    return len(removed)
 
 
 def merge_small(remote: Remote, device: str, most: int = MOST_SMALL) -> int:

@@ -15,7 +15,7 @@ from backscroll.errors import BackscrollError
 from backscroll.sync.bundles import NO_BUNDLE, Entry, Index
 from backscroll.sync.streams import Head
 
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 
 
 class SentStream(NamedTuple):
@@ -87,7 +87,7 @@ class SyncState:
 
     def begin_log(self, name: str) -> None:
         """Write this log from now on. Nothing is known of it yet."""
-        for table in ("sent", "segment", "bundle", "suppressed", "log"):
+        for table in ("sent", "segment", "bundle", "suppressed", "unwanted", "log"):
             self._db.execute(f"delete from {table}")  # noqa: S608 - fixed names
         self._db.execute("insert into log values (?)", (name,))
 
@@ -126,6 +126,9 @@ class SyncState:
             (entry.stream, entry.number, bundle, order, *entry.after[1:], entry.source, entry.is_end),
         )
         if entry.file is not None:
+            replaced = self._db.execute("select stream from sent where base = ?", (base,)).fetchone()
+            if replaced and replaced[0] != entry.stream:
+                self._db.execute("insert or ignore into unwanted values (?)", replaced)
             row = (base, entry.file.generation, entry.stream, *head, entry.source, entry.is_end, entry.file.rules)
             self._db.execute("insert or replace into sent values (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
@@ -135,7 +138,16 @@ class SyncState:
 
     def drop_stream(self, base: str) -> None:
         """Nothing of this stream is to be on the remote any more."""
+        self._db.execute("insert or ignore into unwanted select stream from sent where base = ?", (base,))
         self._db.execute("delete from sent where base = ?", (base,))
+
+    def unwanted(self) -> set[str]:
+        """The streams whose content is still to be removed from the remote."""
+        return {row[0] for row in self._db.execute("select stream from unwanted")}
+
+    def note_removed(self, streams: Iterable[str]) -> None:
+        """Their content is gone."""
+        self._db.executemany("delete from unwanted where stream = ?", [(stream,) for stream in streams])
 
     def segments_in(self, bundle: int) -> list[SentSegmentRow]:
         """The segments of a bundle, in order."""
@@ -218,6 +230,7 @@ TABLES: Final = {
     "source integer, is_end integer, primary key (stream, number)",
     "suppressed": "key text primary key, bundle integer",
     "log": "name text primary key",
+    "unwanted": "stream text primary key",
     "pulled": "device text primary key, log text, number integer, hash text",
     "received": "device text, stream text, base text, version integer, segments integer, size integer, head text, "
     "primary key (device, stream)",
