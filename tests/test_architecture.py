@@ -9,11 +9,12 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "backscroll"
-FOUNDATION = {"errors", "settings", "disk"}
+FOUNDATION = {"errors", "settings", "disk", "system"}
 IMPORTS: dict[str, set[str]] = {
     "errors": set(),
     "settings": {"errors"},
-    "disk": {"errors"},
+    "system": set(),
+    "disk": {"errors", "system"},
     "records": set(),
     "files": set(),
     "conversation": {"records"},
@@ -114,6 +115,36 @@ PURE = {"records", "conversation", "pricing", "query", "redaction", "render"}
 IMPURE_MODULES = {"os", "pathlib", "time", "subprocess", "socket", "tempfile", "shutil", "random", "threading"}
 IMPURE_FUNCTIONS = {"open", "print", "input"}
 IMPURE_METHODS = {"now", "today", "utcnow", "open", "read_text", "write_text", "read_bytes", "write_bytes"}
+
+
+ONE_SYSTEM_ONLY = {
+    "os": {
+        "fork", "kill", "killpg", "geteuid", "getuid", "getgid", "fchmod", "fchown", "statvfs", "mkfifo", "nice",
+        "O_NOFOLLOW", "O_DIRECTORY", "O_NONBLOCK", "O_CLOEXEC",
+    },
+    "signal": {"SIGHUP", "SIGKILL", "SIGTSTP", "SIGUSR1", "SIGALRM", "SIGWINCH"},
+}  # fmt: skip
+ONE_SYSTEM_MODULES = {"fcntl", "pwd", "grp", "resource", "termios", "tty", "pty", "msvcrt", "winreg"}
+WITHOUT_OUR_PACKAGES = {"store/local/sql_worker.py"}
+"""Started by its path, with the standard library alone."""
+
+
+def test_what_only_some_systems_have_is_in_one_module() -> None:
+    found = []
+    for module in SOURCE.rglob("*.py"):
+        name = module.relative_to(SOURCE).as_posix()
+        if name == "system.py" or name in WITHOUT_OUR_PACKAGES:
+            continue
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                named = {node.module or ""} if isinstance(node, ast.ImportFrom) else {one.name for one in node.names}
+                found += [f"{name}: {one}" for one in named & ONE_SYSTEM_MODULES]
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                if node.attr in ONE_SYSTEM_ONLY.get(node.value.id, ()):
+                    found.append(f"{name}: {node.value.id}.{node.attr}")
+            elif isinstance(node, ast.keyword) and node.arg in ("start_new_session", "preexec_fn"):
+                found.append(f"{name}: {node.arg}")
+    assert not found, "put it into backscroll.system, with what other systems do instead"
 
 
 def packages() -> list[str]:

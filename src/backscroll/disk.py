@@ -1,14 +1,12 @@
 """Write files that only their owner can read, that are on the disk when we say so, and lock them."""
 
-import errno
-import fcntl
 import os
-import stat
 import time
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from backscroll import system
 from backscroll.errors import Busy
 
 POLL_SECONDS: Final = 0.02
@@ -18,17 +16,17 @@ def private_folder(folder: Path) -> Path:
     """Create a folder and its parents with access for the owner only; fix the permissions of an existing one."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     status = folder.stat()
-    if stat.S_IMODE(status.st_mode) & 0o077 and status.st_uid == os.geteuid():
+    if system.is_open_to_others(status) and system.is_own(status):
         folder.chmod(0o700)
     return folder
 
 
 def open_private(path: Path, flags: int) -> int:
     """Open a file for the owner only, never through a link; fix the permissions of an existing one."""
-    descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    descriptor = os.open(path, flags | system.CLOSE_ON_EXEC | system.NO_LINK, 0o600)
     status = os.fstat(descriptor)
-    if stat.S_IMODE(status.st_mode) & 0o077 and status.st_uid == os.geteuid():
-        os.fchmod(descriptor, 0o600)
+    if system.is_open_to_others(status) and system.is_own(status):
+        system.set_mode(descriptor, 0o600)
     return descriptor
 
 
@@ -66,11 +64,7 @@ def write_all(descriptor: int, data: bytes) -> None:
 
 def sync_folder(folder: Path) -> None:
     """Flush a folder to disk, so that created, renamed and removed names survive a crash."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    system.sync_folder(folder)
 
 
 class FileLock:
@@ -90,13 +84,7 @@ class FileLock:
             raise
 
     def _try(self) -> bool:
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno not in (errno.EWOULDBLOCK, errno.EAGAIN):
-                raise
-            return False
-        return True
+        return system.lock(self._descriptor, wait=False)
 
     def release(self) -> None:
         """Release the lock."""

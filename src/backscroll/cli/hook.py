@@ -4,11 +4,12 @@ Not a command for people, and without click: it runs at the start and the end of
 """
 
 import os
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
+
+from backscroll.system import start_detached
 
 DRAIN: Final = "import os\nwhile os.read(0, 65536): pass"
 HINT: Final = (
@@ -34,11 +35,7 @@ def run_hook(arguments: Sequence[str]) -> None:
 
 def detach(words: Sequence[str], **streams: Any) -> None:  # noqa: ANN401 - of Popen
     """Start a program that outlives this process, its terminal and its folder."""
-    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **streams}
-    apart: dict[str, Any] = {"start_new_session": True}
-    if sys.platform == "win32":
-        apart = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
-    subprocess.Popen(words, cwd=Path(Path.cwd().anchor), **quiet, **apart)  # noqa: S603
+    start_detached(words, cwd=Path(Path.cwd().anchor), **streams)
 
 
 def read_input_in_background() -> None:

@@ -3,7 +3,6 @@
 import base64
 import contextlib
 import curses
-import signal
 import sys
 import time
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from backscroll.cli.picker_queries import ChatList, LatestAnswer, ListRequest, P
 from backscroll.errors import BackscrollError
 from backscroll.render.picker import Line, Picker, draw, layout_of
 from backscroll.render.terminal import clean_line
+from backscroll.system import suspend
 
 if TYPE_CHECKING:
     from backscroll.library import StoredChat
@@ -275,7 +275,7 @@ class PickerScreen:
     def _suspend(self) -> None:
         _paste_mode(on=False)
         curses.endwin()
-        signal.raise_signal(signal.SIGTSTP)
+        suspend()
         self._return()
 
     def _return(self) -> None:

@@ -4,7 +4,6 @@ A folder is held by a lock that the system releases when its process ends, howev
 tell which folders were left behind by one that was killed, and removes them.
 """
 
-import fcntl
 import os
 import shutil
 import signal
@@ -19,6 +18,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
+from backscroll import system
 from backscroll.demo.sample import PACKED, Sample, unpack
 from backscroll.errors import storage_error
 from backscroll.library.homes import open_homes
@@ -26,7 +26,6 @@ from backscroll.library.keeping.keep import keep
 from backscroll.settings import load_settings
 
 PREFIX: Final = "backscroll-demo-"
-ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
 """Signals that end a process silently by default."""
 ATTEMPTS: Final = 5
 
@@ -101,10 +100,10 @@ def _new_folder() -> tuple[Path, int]:
     while True:
         folder = Path(os.path.realpath(tempfile.mkdtemp(prefix=PREFIX)))
         try:
-            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            descriptor = os.open(folder, os.O_RDONLY | system.FOLDER | system.CLOSE_ON_EXEC)
         except FileNotFoundError:
             continue  # another demo that began just now took it for an abandoned one
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        system.lock(descriptor, wait=True)
         if folder.exists():
             return folder, descriptor
         os.close(descriptor)
@@ -115,12 +114,12 @@ def _remove_abandoned(parent: Path) -> None:
     for folder in parent.glob(f"{PREFIX}*"):
         with suppress(OSError):
             status = folder.lstat()
-            if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
+            if not stat.S_ISDIR(status.st_mode) or not system.is_own(status):
                 continue
-            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            descriptor = os.open(folder, os.O_RDONLY | system.FOLDER | system.NO_LINK | system.CLOSE_ON_EXEC)
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                _remove(folder)
+                if system.lock(descriptor, wait=False):
+                    _remove(folder)
             finally:
                 os.close(descriptor)
 
@@ -157,7 +156,7 @@ def _ended_by_signals() -> Iterator[None]:
     def end(number: int, _: FrameType | None) -> None:
         raise SystemExit(128 + number)
 
-    before = {number: signal.getsignal(number) for number in ENDING}
+    before = {number: signal.getsignal(number) for number in system.ENDING_SIGNALS}
     for number, handler in before.items():
         if handler == signal.SIG_DFL:  # one that is ignored, as under nohup, stays so
             signal.signal(number, end)
@@ -174,7 +173,7 @@ def _uninterrupted() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, *ENDING)}
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, *system.ENDING_SIGNALS)}
     try:
         yield
     finally:

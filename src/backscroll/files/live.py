@@ -1,20 +1,15 @@
 """Whether a process recorded in a home is still running."""
 
-import os
 from pathlib import Path
+
+from backscroll.system import process_exists
 
 
 def is_running(pid: int, process_start: str | None) -> bool:
     """Whether the process exists and, if the system can tell, started at the recorded time."""
     if pid <= 0:
         return False  # such a number means many processes
-    if os.name == "nt":
-        return True  # there, signal 0 is no question but Ctrl-C
-    try:
-        os.kill(pid, 0)
-    except PermissionError:
-        pass  # it belongs to another user, so it is alive
-    except (OSError, OverflowError):
+    if not process_exists(pid):
         return False
     state, started = _status_of(pid)
     if state == "Z":

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from backscroll.system import FOLDER
+
 
 def open_regular(path: Path, *, folder: int | None = None) -> int:
     """A read-only descriptor of a regular file; OSError for anything else. `folder` is what the path is relative to."""
@@ -23,7 +25,7 @@ def open_regular(path: Path, *, folder: int | None = None) -> int:
 @contextmanager
 def opened_folder(path: Path) -> Iterator[int]:
     """A descriptor of a folder that is no link; OSError for anything else."""
-    descriptor = os.open(path, FLAGS | os.O_DIRECTORY)
+    descriptor = os.open(path, FLAGS | FOLDER)
     try:
         yield descriptor
     finally:

@@ -9,14 +9,14 @@ All programs on this machine share one address, so only other machines have a li
 """
 
 import asyncio
-import resource
 from collections.abc import Iterator
-from contextlib import suppress
 from ipaddress import ip_address
 from typing import Any, Final
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from backscroll.system import room_for_files
 
 MOST_CONNECTIONS: Final = 4096
 FEWEST_CONNECTIONS: Final = 64
@@ -202,17 +202,10 @@ class Connection(H11Protocol):
 
 def room_for_connections() -> int:
     """How many connections the file descriptors allow, after raising the limit if possible."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    for wanted in WANTED_FILES:
-        if soft != resource.RLIM_INFINITY and soft < wanted:
-            most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-            with suppress(ValueError, OSError):
-                resource.setrlimit(resource.RLIMIT_NOFILE, (max(most, soft), hard))
-                break
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY:
+    files = room_for_files(WANTED_FILES)
+    if files is None:
         return MOST_CONNECTIONS
-    return max(FEWEST_CONNECTIONS, min(MOST_CONNECTIONS, soft - RESERVED_FILES))
+    return max(FEWEST_CONNECTIONS, min(MOST_CONNECTIONS, files - RESERVED_FILES))
 
 
 def is_other_machine(address: str) -> bool:

@@ -16,6 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from backscroll import system
 from backscroll.errors import UsageError, storage_error
 
 VARIABLE: Final = "BACKSCROLL_TOKEN"
@@ -106,14 +107,14 @@ def check_token(token: str) -> None:
 def _read(file: Path) -> str:
     """The first line of a file that only its owner can read."""
     try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe must not block us
+        descriptor = os.open(file, os.O_RDONLY | system.CLOSE_ON_EXEC | system.NO_WAIT)  # a pipe must not block us
         with os.fdopen(descriptor, "rb") as opened:
             status = os.fstat(opened.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise UsageError(f"{file} is not a regular file", OTHER_WAYS)
-            if stat.S_IMODE(status.st_mode) & 0o077:
+            if system.is_open_to_others(status):
                 raise UsageError(f"other users can read {file}", f"run chmod 600 {file}, and choose a new token")
-            if status.st_uid not in (os.geteuid(), 0):
+            if not system.is_own(status) and status.st_uid != 0:
                 raise UsageError(f"{file} belongs to another user", "use a file of your own")
             line = opened.readline(LONGEST + 2)
     except OSError as error:

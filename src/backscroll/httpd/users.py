@@ -1,12 +1,12 @@
 """Whether this machine has other users, and whether a connection is another user's."""
 
-import os
-import pwd
 import sys
 from collections.abc import Iterable
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
+
+from backscroll import system
 
 FIRST_USER: Final = 501 if sys.platform == "darwin" else 1000
 LAST_USER: Final = 59_999
@@ -15,14 +15,14 @@ NO_LOGIN: Final = frozenset({"nologin", "false", "sync", "halt", "shutdown"})
 TABLES: Final = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 
 
-def has_other_users(accounts: Iterable[pwd.struct_passwd] | None = None, own: int | None = None) -> bool:
+def has_other_users(accounts: Iterable[system.Account] | None = None, own: int | None = None) -> bool:
     """Whether another person can log in: an account, not ours, with a person's id and a login shell."""
-    own = os.geteuid() if own is None else own
+    own = system.user_id() if own is None else own
     return any(
         account.pw_uid != own
         and FIRST_USER <= account.pw_uid <= LAST_USER
         and account.pw_shell.rpartition("/")[2] not in NO_LOGIN
-        for account in (pwd.getpwall() if accounts is None else accounts)
+        for account in (system.accounts() if accounts is None else accounts)
     )
 
 
@@ -32,7 +32,7 @@ def is_other_user(client: tuple[str, int] | None, server: tuple[str, int | None]
     Linux knows the user of every local connection; on other systems the answer is no. Root counts as the same user: it
     can read everything anyway, and a server that root runs is opened by the person who is root.
     """
-    own = os.geteuid() if own is None else own
+    own = system.user_id() if own is None else own
     if client is None or server[1] is None or own == 0:
         return False
     return connected_user(client, (server[0], server[1])) not in (None, own, 0)

@@ -11,6 +11,7 @@ from mcp.server.stdio import stdio_server
 
 from backscroll.mcp.pool import RefreshedPool
 from backscroll.mcp.server import RequestHandlers
+from backscroll.system import ENDING_SIGNALS
 
 if TYPE_CHECKING:
     import uvicorn
@@ -50,8 +51,8 @@ def serve_child(pool: RefreshedPool, on_signal: "Callable[[int, FrameType | None
     # interrupted update of the library is continued by the next process.
     signal.signal(signal.SIGINT, on_signal or signal.SIG_DFL)
     if on_signal:
-        signal.signal(signal.SIGTERM, on_signal)
-        signal.signal(signal.SIGHUP, on_signal)
+        for number in ENDING_SIGNALS:
+            signal.signal(number, on_signal)
     pool.start()
     anyio.run(run)
 

@@ -8,7 +8,6 @@ through a shell.
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +18,7 @@ from backscroll.errors import BackscrollError, UsageError
 from backscroll.files.layout import is_session_id
 from backscroll.library.chats.resume import Resume, obstacle
 from backscroll.settings import Settings
+from backscroll.system import start_detached
 
 TERMINALS: Final = (
     ("x-terminal-emulator", "-e"),
@@ -88,14 +88,7 @@ def open_terminal(resume: Resume, settings: Settings, homes: Sequence[Path]) -> 
         raise BackscrollError(missing, HINT)
     words = words_to_run(terminal, resume, settings, homes)
     try:
-        process = subprocess.Popen(  # noqa: S603 - the user's own terminal, with words that were checked
-            words,
-            cwd=Path.home(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        process = start_detached(words, cwd=Path.home())  # the user's own terminal, with words that were checked
     except OSError as error:
         raise BackscrollError(f"cannot start {terminal[0]}: {error.strerror}", HINT) from error
     threading.Thread(target=process.wait, daemon=True).start()  # so that it does not stay as a zombie

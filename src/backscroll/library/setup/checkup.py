@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from backscroll import system
 from backscroll.archive.archive import Archive
 from backscroll.archive.verify import verify
 from backscroll.errors import BackscrollError, NewerVersion, NothingFound, storage_error
@@ -111,7 +112,7 @@ def _permissions(library: Path) -> Check:
     """Whether other users can read or write any of it. Files in a private folder are out of their reach."""
     if not library.is_dir():
         return Check("permissions", "there is no library yet")
-    foreign = [path for path in _below(library) if path.lstat().st_uid != os.geteuid()]
+    foreign = [path for path in _below(library) if not system.is_own(path.lstat())]
     open_to_others = [path for path in _below(library, reachable=True) if stat.S_IMODE(path.lstat().st_mode) & OTHERS]
     problems = []
     if open_to_others:
@@ -120,7 +121,7 @@ def _permissions(library: Path) -> Check:
     hint = f"run chmod -R go= {library}"
     if foreign:
         problems.append(f"{foreign[0]} belongs to another user" + (", and others do" if len(foreign) > 1 else ""))
-        hint = f"run chown -R {os.geteuid()} {library}, then chmod -R go= {library}"
+        hint = f"run chown -R {system.user_id()} {library}, then chmod -R go= {library}"
     return Check("permissions", "only you can enter the library" if not problems else "looked at", problems, hint)
 
 
@@ -146,7 +147,7 @@ def _free_space(settings: Settings, homes: Sequence[Home]) -> Check:
     problems = []
     if free < needed:
         problems.append(f"{free:,} bytes are free; new sessions and a rebuild of the index may need {needed:,}")
-    files = os.statvfs(folder)
-    if files.f_files and files.f_favail < LEAST_FREE_FILES:
-        problems.append(f"the disk has room for only {files.f_favail:,} more files")
+    files = system.free_files(folder)
+    if files is not None and files < LEAST_FREE_FILES:
+        problems.append(f"the disk has room for only {files:,} more files")
     return Check("free space", f"{free:,} bytes on the disk of {folder}", problems, "make room on that disk")

@@ -14,6 +14,7 @@ from typing import Final
 
 from backscroll.errors import BackscrollError, Busy
 from backscroll.files.opening import read_small
+from backscroll.system import set_mode, sync_folder
 
 Words = tuple[str, ...]
 
@@ -88,7 +89,7 @@ def apply(edit: Edit) -> None:
     try:
         with os.fdopen(descriptor, "wb") as file:
             if edit.before is not None:
-                os.fchmod(file.fileno(), edit.path.stat().st_mode & 0o7777)
+                set_mode(file.fileno(), edit.path.stat().st_mode & 0o7777)
             file.write(edit.after)
             file.flush()
             os.fsync(file.fileno())
@@ -97,11 +98,7 @@ def apply(edit: Edit) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-    folder = os.open(edit.path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_folder(edit.path.parent)
 
 
 def _expect_unchanged(edit: Edit) -> None:

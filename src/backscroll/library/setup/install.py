@@ -22,6 +22,7 @@ from backscroll.files.homes import Home, find_homes
 from backscroll.library.homes import no_history
 from backscroll.library.setup.edits import Edit, InstallPlan, Words, read_or_none, real
 from backscroll.settings import Settings, load_settings
+from backscroll.system import user_id
 
 Kind = Literal["systemd", "launchd", "cron"]
 
@@ -269,7 +270,7 @@ def cron_line(words: Sequence[str]) -> str:
 
 
 def _domain() -> str:
-    return f"gui/{os.getuid()}"
+    return f"gui/{user_id()}"
 
 
 def _agrees(question: Words) -> bool | None:

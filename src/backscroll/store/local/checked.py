@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from backscroll.store.base import DamagedStoreError
+from backscroll.system import CLOSE_ON_EXEC
 
 Look = tuple[int, ...]
 PIECE: Final = 1024 * 1024
@@ -69,7 +70,7 @@ class VerifiedFiles:
     def save(self) -> None:
         """Save it. Losing it only costs a check, so it is not flushed."""
         fresh = self._file.with_name("checked.new")
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | CLOSE_ON_EXEC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(json.dumps({"at": self._at, "looks": self._looks}).encode())
         fresh.replace(self._file)
