@@ -53,6 +53,7 @@ class Reader:
         self.lines: list[dict[str, Any]] = []
         self.versions: dict[int, list[bytes]] = {}
         self.paths: dict[int, str] = {}
+        self.types: dict[int, str] = {}
         self.gone: set[int] = set()
         self.forgotten: set[str] = set()
         bookmarks: dict[int, list[int]] = {}
@@ -63,7 +64,7 @@ class Reader:
                 bookmarks[line["file"]] = line["bookmark"]
         for number, bookmark in bookmarks.items():
             if bookmark:
-                check_bookmark(bookmark, self.versions[number][-1])
+                check_bookmark(bookmark, self.versions[number][-1], is_copy=self.types[number] == "database")
 
     @property
     def files(self) -> dict[str, bytes]:
@@ -79,6 +80,7 @@ class Reader:
             if line["file"] in self.paths:
                 raise WrongError("a number was given twice")
             self.paths[line["file"]] = line["path"]
+            self.types[line["file"]] = line["type"]
             self.versions[line["file"]] = []
         elif kind == "bytes":
             self.gone.discard(line["file"])
@@ -135,10 +137,10 @@ def check_names(line: dict[str, Any], *, is_first: bool) -> None:
         assert (line["format"], line["hash"], line["compression"]) == (1, "sha256", "zstd")
 
 
-def check_bookmark(bookmark: list[int], data: bytes) -> None:
+def check_bookmark(bookmark: list[int], data: bytes, *, is_copy: bool) -> None:
     offset, _device, _inode, _size, _modified, _changed, head, edge, whole = bookmark
-    found = (len(data), zlib.crc32(data[:4096]), zlib.crc32(data[-4096:]), zlib.crc32(data))
-    if found != (offset, head, edge, whole):
+    ends = (zlib.crc32(data[:4096]), zlib.crc32(data[-4096:]))
+    if (len(data), zlib.crc32(data)) != (offset, whole) or (not is_copy and ends != (head, edge)):
         raise WrongError("a file is not what its source was")
 
 
