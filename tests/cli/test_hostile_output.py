@@ -37,6 +37,7 @@ j <- i result t1: done
 h <- j assistant(m7): "| [cell](ssh://in-a-table) |\n|---|\n| <ssh://auto/-oProxyCommand=x> |"
 """
 SHOWN = (
+    ("sync", "preview"),
     ("list",),
     ("list", "--limit", "20"),
     ("search", "hit", "--limit", "400", "--hits", "20", "-C", "3"),
@@ -106,6 +107,7 @@ ELSEWHERE = {
     "follow": "prints what `show` prints, and the title as `list` does",
     "open": "prints its own address", "mcp": "speaks to programs", "statusline": "prints what its input says",
     "watch": "prints what `update` prints", "demo": "prints its own address, and shows only the sample",
+    "completion": "prints a script of its own, and words for a shell: tests/cli/test_completion.py",
     "install": "prints what it changes", "uninstall": "prints what it changes",
 }  # fmt: skip
 """The commands that are tried by another test, or print nothing from a transcript."""
