@@ -14,6 +14,7 @@ from backscroll.sync.policy import Policy, Project, SyncMode
 
 HEAD: Final = 200_000
 """How much of a session is looked at to find out where it ran."""
+LARGEST_CONFIG: Final = 1_000_000
 
 
 class FileProjects:
@@ -80,8 +81,10 @@ def git_remote(folder: str) -> str | None:
     for parent in (Path(folder), *Path(folder).parents):
         config = parent / ".git" / "config"
         try:
+            if not config.is_file() or config.stat().st_size > LARGEST_CONFIG:
+                continue
             text = config.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError):
+        except (OSError, ValueError):  # the folder is what a transcript says: it may be anything
             continue
         parser = configparser.ConfigParser(strict=False, interpolation=None)
         try:
