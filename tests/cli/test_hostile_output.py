@@ -37,7 +37,7 @@ j <- i result t1: done
 h <- j assistant(m7): "| [cell](ssh://in-a-table) |\n|---|\n| <ssh://auto/-oProxyCommand=x> |"
 """
 SHOWN = (
-    ("sync", "preview"),
+    ("sync", "preview", "--quiet"),
     ("list",),
     ("list", "--limit", "20"),
     ("search", "hit", "--limit", "400", "--hits", "20", "-C", "3"),

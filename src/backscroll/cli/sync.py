@@ -295,7 +295,7 @@ def _preview(settings: "Settings", policy: "Policy") -> list["ProjectPreview"]:
     with contextlib.suppress(Busy):
         keep(settings, open_homes(settings))
     with ProgressLine("looking for secrets", quiet=request.quiet) as progress:
-        return preview(settings, policy, progress.add)
+        return preview(settings, policy, progress.set_total, progress.add)
 
 
 def _sync_all(settings: "Settings", remotes: list["RemoteSettings"]) -> None:
@@ -311,7 +311,7 @@ def _sync_all(settings: "Settings", remotes: list["RemoteSettings"]) -> None:
     done = []
     for remote in remotes:
         with ProgressLine(f"syncing {remote.name}", quiet=request.quiet) as progress:
-            done.append(sync(settings, remote, progress.add))
+            done.append(sync(settings, remote, progress.set_total, progress.add))
     if any(one.pulled.size or one.pulled.forgotten for one in done):
         with local_library(settings, homes) as library:
             library.update()

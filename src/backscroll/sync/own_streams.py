@@ -99,10 +99,15 @@ def new_segments(
 
 def unsent(archive: Archive, stream: OwnStream, source: int) -> int:
     """How many bytes of a file could leave, and have not: a line that is still being written does not count."""
-    size = 0
-    for line in whole_lines(_pieces(archive, stream.version, source, stream.version.size)):
-        size += len(line) if stream.is_finished or _is_whole(line, stream.key(0)) else 0
-    return size
+    size = stream.version.size
+    if source >= size or stream.is_finished or not stream.key(0).is_lines:
+        return max(0, size - source)
+    start, last = size, b""
+    while start > source and b"\n" not in last:  # from the end: only the last line may be unfinished
+        start = max(source, start - LONGEST_SEGMENT)
+        last = archive.read(stream.version, start, size)
+    last = last.rpartition(b"\n")[2]
+    return size - source - (len(last) if last and not _is_whole(last, stream.key(0)) else 0)
 
 
 def _is_whole(line: bytes, key: StreamKey) -> bool:

@@ -92,7 +92,10 @@ class RemoteStatus:
 
 
 def preview(
-    settings: Settings, policy: Policy, on_bytes: Callable[[int], object] = lambda _: None
+    settings: Settings,
+    policy: Policy,
+    on_total: Callable[[int], object] = lambda _: None,
+    on_bytes: Callable[[int], object] = lambda _: None,
 ) -> list[ProjectPreview]:
     """What would leave, by project; the largest first. Masks everything once, as a first push would."""
     archive = open_archive(settings)
@@ -112,7 +115,9 @@ def preview(
             row.files += 1
             row.sessions += file.kind is FileKind.SESSION
             row.size += sum(version.size for version in file.versions)
-    for stream in own_streams(archive, machine.is_own, lambda file: projects.mode_of(policy, file), outgoing):
+    streams = own_streams(archive, machine.is_own, lambda file: projects.mode_of(policy, file), outgoing)
+    on_total(sum(stream.version.size for stream in streams))
+    for stream in streams:
         if stream.mode is SyncMode.REDACTED:
             before = Counter(outgoing.masked)
             for _ in new_segments(archive, stream, outgoing, 0, first_head(stream.key(0)), 0):
@@ -122,10 +127,16 @@ def preview(
     return sorted(found.values(), key=lambda row: (-row.size, row.project))
 
 
-def sync(settings: Settings, remote: RemoteSettings, on_bytes: Callable[[int], object] = lambda _: None) -> Synced:
+def sync(
+    settings: Settings,
+    remote: RemoteSettings,
+    on_total: Callable[[int], object] = lambda _: None,
+    on_bytes: Callable[[int], object] = lambda _: None,
+) -> Synced:
     """Send what is new, then take what others sent. The index is brought up to date by the next update."""
     with _using(settings, remote) as (sender, state):
         store = open_remote(remote.url)
+        on_total(_unsent(sender, state))
         pushed = push(sender, store, state, on_bytes)
         if pushed.objects:
             merge_small(store, sender.device)
@@ -160,11 +171,16 @@ def status(settings: Settings, remote: RemoteSettings) -> RemoteStatus:
             log, number, _ = state.pulled(device)
             done = state.last_bundle[0] if is_own else number if log == latest_log(listed) else 0
             devices.append(DeviceStatus(device, is_own, last, abs(last - done), sum(one.size for one in objects)))
-        sent = state.sent()
-        streams = own_streams(sender.archive, sender.is_own, sender.mode_of, sender.outgoing)
-        known = ((stream, sent.get(stream.base)) for stream in streams)
-        waiting = sum(unsent(sender.archive, stream, one.source if one else 0) for stream, one in known)
+        waiting = _unsent(sender, state)
     return RemoteStatus(remote, devices, waiting)
+
+
+def _unsent(sender: Sender, state: SyncState) -> int:
+    """Bytes of this machine that are kept and not sent."""
+    sent = state.sent()
+    streams = own_streams(sender.archive, sender.is_own, sender.mode_of, sender.outgoing)
+    known = ((stream, sent.get(stream.base)) for stream in streams)
+    return sum(unsent(sender.archive, stream, one.source if one else 0) for stream, one in known)
 
 
 @contextmanager
