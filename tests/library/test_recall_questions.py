@@ -258,7 +258,7 @@ def test_what_never_came_up_is_answered_with_nothing(library: Library, question:
 
 
 def test_words_of_two_chats_are_no_answer_together(library: Library) -> None:
-    found = recall(library, "why does the handwritten parser need left-pad?")
+    found = recall(library, "why is left-pad what the handwritten parser uses?")
     assert not found.passages
     assert "together" in found.hint
 

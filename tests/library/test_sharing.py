@@ -148,7 +148,7 @@ def test_every_format_is_redacted_alike_and_reports_what_it_masked(tmp_path: Pat
 
 
 def test_a_title_that_was_cut_in_the_middle_of_a_secret_shows_nothing_of_it(tmp_path: Path) -> None:
-    words = "x" * 180 + " "
+    words = "x" * 180 + "="  # one long word: it is cut inside
     prompt = f"{words}{TOKEN} and more"
     shelf = Shelf(tmp_path).write({session_path("S1"): jsonl(draw(f"a <- - user: {prompt}\nb <- a assistant: ok"))})
     with shelf.open() as library:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
+import pytest
+
 from backscroll.archive.archive import Archive, KeptFile
 from backscroll.archive.capture import capture
 from backscroll.archive.forgetting import keys_to_forget
@@ -20,6 +22,8 @@ from backscroll.sync.verify import Verified, verify
 
 Answer = TypeVar("Answer")
 SESSION = "projects/-work-shop/11111111-1111-4111-8111-{:012}.jsonl"
+EACH_REMOTE = pytest.mark.parametrize("remote", ["folder", "s3"], indirect=True)
+"""Try a test with every kind of remote."""
 Contents = dict[str, list[bytes]]
 
 

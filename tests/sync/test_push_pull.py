@@ -8,7 +8,7 @@ from backscroll.sync.objects import devices_in
 from backscroll.sync.policy import SyncMode
 from backscroll.sync.push import CopiedLibraryError
 from backscroll.sync.remotes import Remote
-from tests.sync.support import SESSION, CutRemote, Device
+from tests.sync.support import EACH_REMOTE, SESSION, CutRemote, Device
 
 ONE, TWO = SESSION.format(1), SESSION.format(2)
 LINE = b'{"type":"user","uuid":"u%d","message":{"role":"user","content":"hello"}}\n'
@@ -32,6 +32,7 @@ def sync(remote: Remote, *devices: Device) -> None:
         assert device.pull(remote).problems == []
 
 
+@EACH_REMOTE
 def test_each_device_has_the_files_of_the_other(remote: Remote, laptop: Device, desktop: Device) -> None:
     laptop.write(ONE, LINE % 1)
     laptop.write("todos/1.json", b"[]")
@@ -77,6 +78,7 @@ def test_a_rewritten_file_is_a_new_version_on_both_sides(remote: Remote, laptop:
     assert desktop.contents("laptop") == {ONE: [LINE % 1 + LINE % 2, LINE % 9]}
 
 
+@EACH_REMOTE
 def test_a_forgotten_file_is_gone_from_the_remote_and_from_other_devices(
     remote: Remote, laptop: Device, desktop: Device
 ) -> None:
@@ -93,6 +95,7 @@ def test_a_forgotten_file_is_gone_from_the_remote_and_from_other_devices(
     assert fresh.contents("laptop") == {TWO: [LINE % 2]}
 
 
+@EACH_REMOTE
 def test_a_push_whose_answer_was_lost_is_taken_over(remote: Remote, laptop: Device, desktop: Device) -> None:
     laptop.write(ONE, LINE % 1)
     laptop.keep()
@@ -117,6 +120,7 @@ def test_a_lost_state_is_made_anew_from_the_remote(remote: Remote, laptop: Devic
     assert laptop.verify(remote, deep=True).is_whole
 
 
+@EACH_REMOTE
 def test_lost_objects_are_found_and_written_again(remote: Remote, laptop: Device, desktop: Device) -> None:
     for number in range(4):
         laptop.append(ONE, LINE % number)

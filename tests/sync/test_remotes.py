@@ -6,28 +6,33 @@ import pytest
 
 from backscroll.errors import BackscrollError, NothingFound, UsageError
 from backscroll.sync.remotes import Folder, Remote, open_remote
+from tests.sync.support import EACH_REMOTE
 
 NAME = "backscroll/1/a/000001-00000000/0000000001-0000000001.0"
 
 
+@EACH_REMOTE
 def test_an_object_is_listed_and_read(remote: Remote) -> None:
     assert remote.put(NAME, b"one")
     assert [(one.name, one.size) for one in remote.list()] == [(NAME, 3)]
     assert remote.get(NAME) == b"one"
 
 
+@EACH_REMOTE
 def test_an_object_is_never_overwritten(remote: Remote) -> None:
     assert remote.put(NAME, b"one")
     assert not remote.put(NAME, b"other")
     assert remote.get(NAME) == b"one"
 
 
+@EACH_REMOTE
 def test_a_prefix_limits_the_list(remote: Remote) -> None:
     for name in ("backscroll/1/a/x", "backscroll/1/ab/x", "backscroll/1/b/x"):
         remote.put(name, b"")
     assert [one.name for one in remote.list("backscroll/1/a/")] == ["backscroll/1/a/x"]
 
 
+@EACH_REMOTE
 def test_what_is_deleted_is_gone_and_may_be_deleted_again(remote: Remote) -> None:
     remote.put(NAME, b"one")
     remote.delete(NAME)

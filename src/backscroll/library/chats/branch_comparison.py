@@ -7,6 +7,7 @@ first turns are read, so that two long branches do not have to be read whole.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from backscroll.conversation.agents import Agent
@@ -262,8 +263,8 @@ def _turns(
 
 def _entries_of(own: Sequence[MessageEntry], headings: Sequence[Heading]) -> list[Sequence[MessageEntry]]:
     """The messages of each turn, up to the next heading."""
-    ends = [*(heading.at for heading in headings[1:]), len(own)]
-    return [own[heading.at : end] for heading, end in zip(headings, ends, strict=True)]
+    starts = [heading.at for heading in headings]
+    return [own[start:end] for start, end in pairwise([*starts, len(own)])]
 
 
 def _agents_of(rows: Iterable[Row], agents: Sequence[Agent]) -> list[Agent]:

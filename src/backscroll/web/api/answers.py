@@ -54,7 +54,9 @@ class Chat(Answer):
     files_touched: list[str]
     todos: list[Todo]
     machines: list[str] | UnsetType = UNSET
-    """Only in a list."""
+    """Only in a list, as are the next two."""
+    tokens: int | UnsetType = UNSET
+    cost_microdollars: int | UnsetType | None = UNSET
 
 
 class Chats(Answer):

@@ -27,7 +27,7 @@ def chats(library: Library, wanted: ChatsParameters) -> dict[str, Any]:
     """List chats whose fields and titles match a query."""
     found = library.chats(wanted.q, limit=wanted.limit + 1, offset=wanted.offset, sort=wanted.sort)
     return {
-        "chats": [_chat(library, one, one.machines) for one in found[: wanted.limit]],
+        "chats": [_listed_chat(library, one) for one in found[: wanted.limit]],
         "more": len(found) > wanted.limit,
     }
 
@@ -108,6 +108,15 @@ def status(library: Library, _: NoParameters) -> dict[str, Any]:
         "indexed": exists,
         "pending": library.pending_passages(),
         "live": sorted(library.scope.live) if exists else [],
+    }
+
+
+def _listed_chat(library: Library, stored: StoredChat) -> dict[str, Any]:
+    """As `list --json` prints it."""
+    return {
+        **_chat(library, stored, stored.machines),
+        "tokens": stored.tokens,
+        "cost_microdollars": None if stored.cost is None else round(stored.cost / 1000),
     }
 
 

@@ -1,7 +1,7 @@
 """Reports, by name."""
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from backscroll.errors import UsageError
 from backscroll.library.analytics.compare import period_of
@@ -12,6 +12,9 @@ from backscroll.library.library import Library
 from backscroll.query.parse import parse
 from backscroll.query.times import parse_moment
 from backscroll.web.api.parameters import ReportParameters
+
+SPEND_SINCE: Final = "7d"
+"""As in `stats spend`: it compares a period with the one before."""
 
 
 def stats(library: Library, wanted: ReportParameters) -> dict[str, Any]:
@@ -25,7 +28,9 @@ def stats(library: Library, wanted: ReportParameters) -> dict[str, Any]:
 
 
 def _report_request(wanted: ReportParameters, now: datetime) -> ReportRequest:
-    since = parse_moment(wanted.since, now) if wanted.since else None
+    is_open = not (wanted.since or wanted.until or wanted.period)
+    said = SPEND_SINCE if is_open and wanted.report == "spend" else wanted.since
+    since = parse_moment(said, now) if said else None
     until = parse_moment(wanted.until, now, end=True) if wanted.until else None
     if wanted.period:
         period = period_of(wanted.period, now)
