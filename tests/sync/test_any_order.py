@@ -38,7 +38,7 @@ CUT: Final = st.one_of(st.none(), st.tuples(st.integers(0, 6), st.booleans()))
 NAME: Final = st.sampled_from(NAMES)
 PATH: Final = st.sampled_from(FILES)
 SESSIONS: Final = st.sampled_from(FILES[:2])
-STEPS: Final = int(os.environ.get("BACKSCROLL_SYNC_STEPS", "5000" if os.environ.get("CI") else "1000"))
+STEPS: Final = int(os.environ.get("BACKSCROLL_SYNC_STEPS", "2000" if os.environ.get("CI") else "1000"))
 IN_MEMORY: Final = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 STEPS_EACH: Final = 40
 
