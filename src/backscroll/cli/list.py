@@ -102,7 +102,7 @@ def command(
                         machines=chat.machines,
                     ),
                     "tokens": chat.tokens,
-                    "cost_microdollars": None if chat.cost is None else round(chat.cost / 1000),
+                    "cost_microdollars": chat.cost_microdollars,
                 }
                 for chat, mark in marked
             ]
@@ -143,7 +143,7 @@ def _row(stored: "StoredChat", mark: "Mark", machines: tuple[str, ...]) -> list[
     marks += [f"tag:{clean_line(tag)}" for tag in mark.tags]
     title = "* " * mark.pinned + clean_line(chat.title) + (f" ({', '.join(marks)})" if marks else "")
     name = project_name(chat.project)
-    cost = dollars(None if stored.cost is None else round(stored.cost / 1000))
+    cost = dollars(stored.cost_microdollars)
     return [
         clean_line(chat.id[:8]), minute(chat.last_active), name, f"{chat.messages:,}", duration(chat.active_seconds),
         short(stored.tokens), cost, title,

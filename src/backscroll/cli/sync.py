@@ -92,7 +92,7 @@ def sync_add(
     \b
     Examples:
       backscroll sync add nas /mnt/nas/backscroll
-      backscroll sync add cloud s3://my-bucket/backscroll --path '/work/client-*' off
+      backscroll sync add cloud s3://my-bucket/backscroll --path '/home/ada/clients/*' off
       backscroll sync add team /srv/shared --mode metrics --git 'github.com/acme/*' redacted --yes
       backscroll sync add bucket s3://not-mine/backscroll --encrypt
 

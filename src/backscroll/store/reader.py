@@ -71,6 +71,11 @@ class StoredChat(NamedTuple):
     machines: tuple[str, ...] = ()
     """The machines that have a part of it."""
 
+    @property
+    def cost_microdollars(self) -> int | None:
+        """Its cost as it is printed; None if nothing has a price."""
+        return None if self.cost is None else round(self.cost / 1000)
+
 
 class Hit(NamedTuple):
     """A passage that matches."""

@@ -10,6 +10,8 @@ from typing import Final
 from backscroll.library.analytics.reports import QUARTER
 from backscroll.store.batches import microseconds
 
+DEFAULT_SINCE: Final = "7d"
+"""Where neither a start nor an end is given: a week can be compared with the one before."""
 DAY: Final = timedelta(days=1)
 PACE_DAYS: Final = 14
 """The forecast uses the average of this many full days."""

@@ -116,7 +116,7 @@ def _listed_chat(library: Library, stored: StoredChat) -> dict[str, Any]:
     return {
         **_chat(library, stored, stored.machines),
         "tokens": stored.tokens,
-        "cost_microdollars": None if stored.cost is None else round(stored.cost / 1000),
+        "cost_microdollars": stored.cost_microdollars,
     }
 
 

@@ -1,20 +1,18 @@
 """Reports, by name."""
 
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any
 
 from backscroll.errors import UsageError
 from backscroll.library.analytics.compare import period_of
 from backscroll.library.analytics.kinds import report_of
 from backscroll.library.analytics.overview import overview
 from backscroll.library.analytics.reports import ReportRequest
+from backscroll.library.analytics.spend_periods import DEFAULT_SINCE
 from backscroll.library.library import Library
 from backscroll.query.parse import parse
 from backscroll.query.times import parse_moment
 from backscroll.web.api.parameters import ReportParameters
-
-SPEND_SINCE: Final = "7d"
-"""As in `stats spend`: it compares a period with the one before."""
 
 
 def stats(library: Library, wanted: ReportParameters) -> dict[str, Any]:
@@ -29,7 +27,7 @@ def stats(library: Library, wanted: ReportParameters) -> dict[str, Any]:
 
 def _report_request(wanted: ReportParameters, now: datetime) -> ReportRequest:
     is_open = not (wanted.since or wanted.until or wanted.period)
-    said = SPEND_SINCE if is_open and wanted.report == "spend" else wanted.since
+    said = DEFAULT_SINCE if is_open and wanted.report == "spend" else wanted.since
     since = parse_moment(said, now) if said else None
     until = parse_moment(wanted.until, now, end=True) if wanted.until else None
     if wanted.period:
