@@ -291,6 +291,7 @@ def test_a_part_that_fails_takes_no_other_with_it(visitor: Visitor, house: House
     context.route(f"**/static/{part}.js", refuse)
     page = context.new_page()
     page.goto(f"{house.site}/chats/{LONG}")
+    be_ready(page)
     expect(page.locator("#m-p0")).to_be_visible()
     if part != "detail_level" and part != "chunks":  # which it moves with
         page.get_by_text("Prompts and answers").click()

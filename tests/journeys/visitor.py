@@ -131,16 +131,9 @@ def brightness(page: Page, selector: str = "body") -> float:
     return 0.3 * red + 0.59 * green + 0.11 * blue
 
 
-READY: Final = """async () => {
-  const parts = ["base", "chunks", "navigation", "message_actions", "detail_level", "outline", "marks", "find",
-    "read_position", "live_chat", "keyboard", "dialogs", "share_dialog", "pane"];
-  await Promise.allSettled(parts.map(name => import(`/static/${name}.js`)));
-}"""
-
-
 def be_ready(page: Page) -> None:
     """Until every part of a chat's page has started: then keys are heard."""
-    page.evaluate(READY)
+    expect(page.locator("html[data-started]")).to_be_attached()
 
 
 def ids_of(page: Page) -> list[str]:

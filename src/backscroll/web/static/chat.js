@@ -6,6 +6,7 @@ const PARTS = [
   "dialogs", "share_dialog", "pane",
 ];
 
-for (const name of PARTS) {
-  import(`./${name}.js`).then((part) => part.start()).catch((error) => console.warn(`${name} did not start:`, error));
-}
+const started = PARTS.map((name) =>
+  import(`./${name}.js`).then((part) => part.start()).catch((error) => console.warn(`${name} did not start:`, error)),
+);
+Promise.all(started).then(() => (document.documentElement.dataset.started = ""));
