@@ -26,7 +26,8 @@ from backscroll.library.machine import read_machine
 
 PAUSE: Final = 0.5
 STREAM_SECONDS: Final = 5.0
-PATIENCE: Final = 120
+PATIENCE: Final = 600
+"""Seconds that an answer may take, however busy the machine is."""
 Fail = Callable[[str], None]
 
 
@@ -94,13 +95,18 @@ class Companion:
             self._fail(f"the {self.name} wrote a traceback: {errors[-2000:]}")
 
     def _run(self) -> None:
-        try:
-            self.begin()
+        if self._tried(self.begin):
             while not self._ends.wait(PAUSE) and self.is_running:
-                self.ask()
-        except Exception as error:  # whatever it is, it is what we are looking for
+                self._tried(self.ask)
+
+    def _tried(self, step: Callable[[], None]) -> bool:
+        try:
+            step()
+        except Exception as error:  # whatever it is, it is what we are looking for; the next question is still asked
             if not self._ends.is_set():
                 self._fail(f"asking the {self.name}: {type(error).__name__}: {error}")
+            return False
+        return True
 
     def begin(self) -> None:
         """Get ready to ask."""
