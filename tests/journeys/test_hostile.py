@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from backscroll.cli.main import backscroll
 from backscroll.web.pages.stats_reports import KINDS
-from tests.journeys.visitor import READY, Site, enter
+from tests.journeys.visitor import Site, be_ready, enter
 from tests.journeys.witness import Witness, unfold
 from tests.library.support import Shelf
 from tests.support.drawings import jsonl
@@ -202,7 +202,7 @@ def test_dialogs_are_only_text(witness: Witness, chat: str) -> None:
         witness.look(page)
     page.goto(f"{witness.origin}/chats/{chat}")
     for name in ("resume", "share"):
-        page.evaluate(READY)
+        be_ready(page)
         page.locator(f"#{name}").click()
         page.locator("dialog[open]").wait_for()
         witness.look(page)

@@ -6,15 +6,18 @@ import zlib
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from backscroll.archive.archive import Archive, KeptFile, Version
-from backscroll.archive.rewriting import Writer
 from backscroll.files.discovery import HomeFile
 from backscroll.files.early_database import OwnFolder, copy_database, copy_files
 from backscroll.files.early_sessions import CACHE, Contents, DatabaseContents, LogContents, remove_sessions
 from backscroll.files.inside import container_bookmark
 from backscroll.files.layout import FileKind
 from backscroll.files.reading import PIECE, Bookmark
+
+if TYPE_CHECKING:
+    from backscroll.archive.rewriting import Writer
 
 
 class DatabaseCopy:
@@ -69,7 +72,7 @@ def database_copy(
         yield DatabaseCopy(path, source)
 
 
-def forget_inside(writer: Writer, file: KeptFile, names: Collection[str]) -> None:
+def forget_inside(writer: "Writer", file: KeptFile, names: Collection[str]) -> None:
     """Remove sessions from every kept version of a database."""
     versions = []
     for version in file.versions:

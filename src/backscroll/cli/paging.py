@@ -6,7 +6,6 @@ Only a terminal gets one. A pipe, --no-pager, and `pager = false` in the setting
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -90,6 +89,8 @@ def _screenful(pieces: Iterator[str]) -> tuple[list[str], bool]:
 
 
 def _page(command: list[str], pieces: Iterable[str]) -> None:
+    import subprocess  # only where there is a pager
+
     has_color = click.get_current_context().find_root().color is not False
     environment = {"LESS": LESS, "LV": "-c", **os.environ}
     sys.stdout.flush()

@@ -8,7 +8,6 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from backscroll.archive.archive import Archive, KeptFile, Version
-from backscroll.archive.early import kept_contents
 from backscroll.errors import BackscrollError
 from backscroll.files.changes import looks_the_same
 from backscroll.files.discovery import Discovery, HomeFile
@@ -123,6 +122,8 @@ def containers_in(archive: Archive) -> Sequence[KeptFile]:
 
 
 def _sessions(archive: Archive, file: KeptFile, version: Version) -> Sequence[EarlySession]:
+    from backscroll.archive.early import kept_contents  # few homes have such a file, and it imports a lot
+
     with suppress(OSError, BackscrollError):
         return list(kept_contents(archive, file, version).sessions.values())
     return []
