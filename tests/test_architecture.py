@@ -32,6 +32,7 @@ IMPORTS: dict[str, set[str]] = {
     "mcp": {"conversation", "library", "records", "render", "query", "httpd"},
     "plugin": set(),
     "demo": {"library"},
+    "team": {"sync", "web"},
     "cli": {"conversation", "library", "records", "render", "query", "httpd", "web", "mcp", "demo", "sync"},
 }
 ROOMS: dict[str, dict[str, set[str]]] = {

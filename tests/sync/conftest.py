@@ -1,4 +1,4 @@
-"""Remotes to test with: a folder, and a bucket of a real S3 server."""
+"""Remotes to test with: a folder, a bucket of a real S3 server, and our own server."""
 
 import json
 import os
@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from backscroll.sync.remotes import Remote, open_remote
+from tests.sync.served import EveryDevice, taking_objects
 
 PATIENCE = 120
 TRIES = 5
@@ -55,14 +56,20 @@ def _command(weed: str, folder: Path, port: int) -> list[str]:
 
 
 @pytest.fixture
-def remote(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Remote:
+def remote(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Remote]:
     """An empty remote: a folder, unless `EACH_REMOTE` marks a test."""
-    if getattr(request, "param", "folder") == "folder":
-        return open_remote(str(tmp_path / "remote"))
+    kind = getattr(request, "param", "folder")
+    if kind == "folder":
+        yield open_remote(str(tmp_path / "remote"))
+        return
+    if kind == "server":
+        with taking_objects(tmp_path / "objects") as url:
+            yield EveryDevice(url)
+        return
     address = request.getfixturevalue("s3")
     for name, value in {**KEYS, "AWS_ENDPOINT_URL": address}.items():
         monkeypatch.setenv(name, value)
-    return open_remote(f"s3://bucket/{tmp_path.parent.name}-{tmp_path.name}")
+    yield open_remote(f"s3://bucket/{tmp_path.parent.name}-{tmp_path.name}")
 
 
 def _free_port() -> int:

@@ -22,7 +22,7 @@ from backscroll.sync.verify import Verified, verify
 
 Answer = TypeVar("Answer")
 SESSION = "projects/-work-shop/11111111-1111-4111-8111-{:012}.jsonl"
-EACH_REMOTE = pytest.mark.parametrize("remote", ["folder", "s3"], indirect=True)
+EACH_REMOTE = pytest.mark.parametrize("remote", ["folder", "s3", "server"], indirect=True)
 """Try a test with every kind of remote."""
 Contents = dict[str, list[bytes]]
 

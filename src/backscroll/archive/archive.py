@@ -195,7 +195,7 @@ class Archive:
         It must not be kept or shown again, even if the machine was renamed or the file moved within its home. A file
         that is merely not in the archive is not forgotten.
         """
-        return is_forgotten(self.forgotten, (*self.machines, machine), home, path)
+        return is_forgotten(self.forgotten, self.machines, machine, home, path)
 
     def pack(self, number: int) -> Path:
         """A file with chunks in it."""

@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Iterable
 
 from backscroll.files.layout import LeftOut, place_of
+from backscroll.files.source_key import owner_of
 
 
 def forget_key(machine: str, home: str, path: str) -> str:
@@ -35,13 +36,20 @@ def keys_to_forget(files: Iterable[tuple[str, str]]) -> set[str]:
     return {key for home, path in files for key in _keys(home, path)}
 
 
-def is_forgotten(forgotten: set[str], machines: Iterable[str], home: str, path: str) -> bool:
-    """Whether one of these keys matches the file. `machines` are all machine names in this archive."""
+def owned_key(owner: str, key: str) -> str:
+    """A key that counts only for the files of one owner."""
+    return _hash("owner", owner, key) if owner else key
+
+
+def is_forgotten(forgotten: set[str], machines: Iterable[str], machine: str, home: str, path: str) -> bool:
+    """Whether one of these keys matches the file of a machine. `machines` are all machine names in this archive."""
     if not forgotten:
         return False
+    if owner := owner_of(machine):
+        return not forgotten.isdisjoint(owned_key(owner, key) for key in _keys(home, path))
     if not forgotten.isdisjoint(_keys(home, path)):
         return True
-    return any(forget_key(machine, home, path) in forgotten for machine in machines)
+    return any(forget_key(name, home, path) in forgotten for name in (*machines, machine))
 
 
 def _keys(home: str, path: str) -> list[str]:

@@ -53,6 +53,15 @@ class SourceKey(NamedTuple):
         return SourceKey(self.machine, self.home, path)
 
 
+def owner_of(machine: str) -> str:
+    """Whose machine it is. On a team server machines are called `owner/name`; anywhere else nothing is owned: ''.
+
+    What belongs to two owners is never taken for copies of the same, even if it is.
+    """
+    owner, slash, _ = machine.partition("/")
+    return owner if slash else ""
+
+
 def _escape(part: str) -> str:
     if SEPARATOR not in part and "%" not in part:
         return part

@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 
 from backscroll.archive.archive import KeptFile, Version
 from backscroll.archive.catalogue import AddedBytes
+from backscroll.archive.forgetting import owned_key
 from backscroll.archive.packing import pack
 from backscroll.archive.rewriting import Writer
 from backscroll.archive.writer import now
 from backscroll.errors import BackscrollError, NothingFound
 from backscroll.files.layout import LeftOut, place_of
 from backscroll.files.reading import Bookmark
-from backscroll.files.source_key import SourceKey
+from backscroll.files.source_key import SourceKey, owner_of
 from backscroll.sync.bundles import PLAIN, Bundle, DamagedBundleError, Entry, Seal, file_key, read_bundles
 from backscroll.sync.objects import BundleObject, current, devices_in, in_log, latest_log
 from backscroll.sync.remotes import Remote
@@ -184,7 +185,8 @@ class Receiver:
         self._done.size += len(data)
 
     def _forget(self, keys: list[str]) -> None:
-        new = set(keys) - self._writer.forgotten
+        owner = owner_of(self._machine)
+        new = {owned_key(owner, key) for key in keys} - self._writer.forgotten
         if not new:
             return
         known = self._writer.forgotten

@@ -1,4 +1,4 @@
-"""Where bundles are kept: a folder, or a bucket. A remote only stores objects; it understands nothing of them."""
+"""Where bundles are kept: a folder, a bucket or a team server. A remote only stores objects, and understands none."""
 
 import contextlib
 import os
@@ -12,6 +12,7 @@ from backscroll.disk import private_folder, sync_folder, write_all
 from backscroll.errors import BackscrollError, NothingFound, UsageError, storage_error
 
 BUCKETS: Final = ("s3", "gs", "az")
+SERVERS: Final = ("https", "http")
 UNFINISHED: Final = ".unfinished-"
 
 
@@ -42,9 +43,16 @@ class Remote(Protocol):
         ...
 
 
-def open_remote(url: str) -> Remote:
-    """The remote at an address: a path, `file:///…`, `s3://…`, `gs://…` or `az://…`."""
+def open_remote(url: str, credential: str | None = None) -> Remote:
+    """The remote at an address: a path, `file:///…`, `s3://…`, `gs://…`, `az://…`, or a team server, `https://…`.
+
+    `credential` is what a team server knows this device by.
+    """
     parts = urlsplit(url)
+    if parts.scheme in SERVERS:
+        from backscroll.sync.http_remote import HttpRemote
+
+        return HttpRemote(url, credential)
     if parts.scheme in BUCKETS:
         from backscroll.sync.buckets import Bucket
 
@@ -52,7 +60,7 @@ def open_remote(url: str) -> Remote:
     if parts.scheme == "file":
         return Folder(Path(unquote(parts.path)))
     if "://" in url:
-        hint = "use a folder, file:///…, s3://…, gs://… or az://…"
+        hint = "use a folder, file:///…, s3://…, gs://…, az://… or https://…"
         raise UsageError(f"unknown kind of remote: {parts.scheme}://", hint)
     return Folder(Path(url).expanduser().absolute())
 

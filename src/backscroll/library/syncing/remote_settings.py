@@ -30,6 +30,8 @@ class RemoteSettings(Struct, frozen=True, kw_only=True):
     policy: Policy = Policy()
     is_paused: bool = False
     is_encrypted: bool = False
+    device: str | None = None
+    """The name of this machine on a team server, which gave it; elsewhere its own name."""
     last_sync: str | None = None
     """When everything was last sent and taken, in UTC."""
     last_proof: str | None = None
@@ -88,7 +90,8 @@ def remove_remote(settings: Settings, name: str) -> None:
     """Forget a remote and what was known of it. What is on it stays there."""
     find_remote(settings, name)
     _change(settings, lambda remotes: {key: remote for key, remote in remotes.items() if key != name})
-    for path in (*sync_folder_of(settings).glob(f"{name}.sqlite*"), _key_path(settings, name)):
+    kept = (_key_path(settings, name), _credential_path(settings, name))
+    for path in (*sync_folder_of(settings).glob(f"{name}.sqlite*"), *kept):
         path.unlink(missing_ok=True)
 
 
@@ -108,6 +111,28 @@ def write_key(settings: Settings, name: str, key: bytes) -> None:
     """Remember the key of a remote on this machine, so that it can sync by itself. The passphrase is not kept."""
     private_folder(sync_folder_of(settings))
     write_private(_key_path(settings, name), key.hex().encode())
+
+
+def read_credential(settings: Settings, name: str) -> str | None:
+    """What a team server knows this machine by; None if it is not connected."""
+    try:
+        return _credential_path(settings, name).read_text(encoding="ascii").strip()
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeError) as error:
+        raise BackscrollError(
+            f"the credential of {name} cannot be read: {error}", "connect this machine again"
+        ) from error
+
+
+def write_credential(settings: Settings, name: str, credential: str) -> None:
+    """Keep the credential of this machine, for its owner only."""
+    private_folder(sync_folder_of(settings))
+    write_private(_credential_path(settings, name), credential.encode("ascii"))
+
+
+def _credential_path(settings: Settings, name: str) -> Path:
+    return sync_folder_of(settings) / f"{name}.credential"
 
 
 def _key_path(settings: Settings, name: str) -> Path:

@@ -19,6 +19,7 @@ from backscroll.library.syncing.projects import FileProjects
 from backscroll.library.syncing.remote_settings import (
     RemoteSettings,
     device_of,
+    read_credential,
     read_key,
     state_path,
     sync_folder_of,
@@ -32,7 +33,7 @@ from backscroll.sync.own_streams import new_segments, own_streams, unsent
 from backscroll.sync.policy import Policy, SyncMode
 from backscroll.sync.pull import Pulled, has_news, pull
 from backscroll.sync.push import Pushed, Sender, push
-from backscroll.sync.remotes import open_remote
+from backscroll.sync.remotes import Remote, open_remote
 from backscroll.sync.removal import merge_small
 from backscroll.sync.sealing import hidden_device, seal_with
 from backscroll.sync.state import SyncState
@@ -135,7 +136,7 @@ def sync(
 ) -> Synced:
     """Send what is new, then take what others sent. The index is brought up to date by the next update."""
     with _using(settings, remote) as (sender, state):
-        store = open_remote(remote.url)
+        store = _open(settings, remote)
         on_total(_unsent(sender, state))
         pushed = push(sender, store, state, on_bytes)
         if pushed.objects:
@@ -154,7 +155,7 @@ def sync(
 def verify_remote(settings: Settings, remote: RemoteSettings, *, deep: bool) -> Verified:
     """Compare the archive with a remote, and remember the result."""
     with _using(settings, remote) as (sender, state):
-        found = verify(sender, open_remote(remote.url), state, deep=deep)
+        found = verify(sender, _open(settings, remote), state, deep=deep)
     if found.is_whole:
         write_remote(settings, msgspec.structs.replace(remote, last_proof=_now()))
     return found
@@ -164,7 +165,7 @@ def status(settings: Settings, remote: RemoteSettings) -> RemoteStatus:
     """How far each device is on a remote, by one listing."""
     with _using(settings, remote) as (sender, state):
         devices = []
-        for device, listed in sorted(devices_in(open_remote(remote.url).list()).items()):
+        for device, listed in sorted(devices_in(_open(settings, remote).list()).items()):
             objects = current(in_log(listed, latest_log(listed)))
             last = max((one.last for one in objects), default=0)
             is_own = device == sender.device
@@ -173,6 +174,10 @@ def status(settings: Settings, remote: RemoteSettings) -> RemoteStatus:
             devices.append(DeviceStatus(device, is_own, last, abs(last - done), sum(one.size for one in objects)))
         waiting = _unsent(sender, state)
     return RemoteStatus(remote, devices, waiting)
+
+
+def _open(settings: Settings, remote: RemoteSettings) -> Remote:
+    return open_remote(remote.url, read_credential(settings, remote.name))
 
 
 def _unsent(sender: Sender, state: SyncState) -> int:
@@ -195,8 +200,9 @@ def _using(settings: Settings, remote: RemoteSettings) -> Iterator[tuple[Sender,
     with FileLock(lock, f"another process is syncing {remote.name}", "wait for it", wait=LOCK_SECONDS):
         state = SyncState(state_path(settings, remote.name))
         try:
+            named = remote.device or device.name
             sender = Sender(
-                hidden_device(key, device.name) if key else device.name, device.name, archive, machine.is_own,
+                hidden_device(key, named) if key else named, named, archive, machine.is_own,
                 lambda file: projects.mode_of(remote.policy, file), Outgoing(device.secret),
                 seal_with(key) if key else PLAIN,
             )  # fmt: skip

@@ -1,0 +1,152 @@
+"""A team server as a remote: the same objects, sent over HTTP with the credential of this device.
+
+The server lets a device see and write only the objects below its own name. A receipt names the hash of what is stored,
+and only a receipt counts as stored. While the server is busy or out of reach, requests are repeated: each of them may
+arrive twice without harm.
+"""
+
+import hashlib
+import json
+import random
+import time
+from collections.abc import Callable, Iterator
+from http import HTTPStatus
+from typing import Any, Final, NoReturn
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlsplit
+from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
+
+from backscroll.errors import BackscrollError, Busy, NothingFound, UsageError
+from backscroll.sync.remotes import RemoteObject
+
+OBJECTS: Final = "/sync/v1/objects"
+TRIES: Final = 8
+LONGEST_WAIT: Final = 120.0
+"""Seconds that one request waits for a busy server, in all."""
+TIMEOUT: Final = 120.0
+"""Seconds without an answer."""
+LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+AGAIN: Final = frozenset({429, 502, 503, 504})
+MOST_ANSWER: Final = 1 << 29
+
+
+class HttpRemote:
+    """The objects of one device on a team server."""
+
+    def __init__(self, url: str, credential: str | None, *, sleep: Callable[[float], object] = time.sleep) -> None:
+        check_address(url)
+        if not credential:
+            hint = f"run backscroll connect {url}"
+            raise UsageError(f"this machine is not connected to {url}", hint)
+        self._url = url.rstrip("/")
+        self._credential = credential
+        self._sleep = sleep
+        self._opener = _opener()
+
+    def list(self, prefix: str = "") -> Iterator[RemoteObject]:
+        """All objects of this device whose names begin like this."""
+        answer = self._ask("GET", f"{OBJECTS}?prefix={quote(prefix, safe='')}", f"list {self._url}")
+        for one in self._read_json(answer)["objects"]:
+            yield RemoteObject(str(one["name"]), int(one["size"]))
+
+    def get(self, name: str) -> bytes:
+        """An object."""
+        return self._ask("GET", _path(name), f"read {name}")
+
+    def put(self, name: str, data: bytes) -> bool:
+        """Store an object, unless other bytes have this name. True only with a receipt for these bytes."""
+        digest = hashlib.sha256(data).hexdigest()
+        try:
+            receipt = self._read_json(self._ask("PUT", _path(name), f"write {name}", data))
+        except _ConflictError:
+            return False
+        if receipt.get("sha256") != digest or receipt.get("name") != name:
+            raise BackscrollError(
+                f"{self._url} gave no valid receipt for {name}", "ask the administrator of the server"
+            )
+        return True
+
+    def delete(self, name: str) -> None:
+        """Remove an object."""
+        self._ask("DELETE", _path(name), f"remove {name}")
+
+    def _ask(self, method: str, path: str, doing: str, data: bytes | None = None) -> bytes:
+        waited, wait = 0.0, 1.0
+        for left in reversed(range(TRIES)):
+            headers = {"authorization": f"Bearer {self._credential}", "content-type": "application/octet-stream"}
+            request = Request(f"{self._url}{path}", data, headers, method=method)  # noqa: S310 - http(s) only, see above
+            try:
+                with self._opener.open(request, timeout=TIMEOUT) as answer:
+                    return bytes(answer.read(MOST_ANSWER))
+            except HTTPError as error:
+                if error.code not in AGAIN:
+                    self._refused(error, doing)
+                told = error.headers.get("retry-after", "")
+                seconds = float(told) if told.isdecimal() else wait
+                reason: str = _message(error) or f"{error.code} {error.reason}"
+            except (URLError, TimeoutError, ConnectionError) as error:
+                seconds, reason = wait, str(getattr(error, "reason", error))
+            seconds *= 1 + random.random() / 4  # noqa: S311 - so that a whole team does not come back at once
+            if not left or waited + seconds > LONGEST_WAIT:
+                break
+            self._sleep(seconds)
+            waited, wait = waited + seconds, wait * 2
+        raise Busy(f"cannot {doing}: {reason}", "nothing is lost: run backscroll sync again later")
+
+    def _refused(self, error: HTTPError, doing: str) -> NoReturn:
+        message = _message(error) or error.reason
+        if error.code == HTTPStatus.NOT_FOUND:
+            raise NothingFound(f"cannot {doing}: the remote does not have it", "run backscroll sync verify") from error
+        if error.code == HTTPStatus.CONFLICT:
+            raise _ConflictError from error
+        if error.code == HTTPStatus.UNAUTHORIZED:
+            hint = f"run backscroll connect {self._url} to connect this machine again"
+            raise UsageError(f"{self._url} does not accept this machine: {message}", hint) from error
+        raise BackscrollError(f"cannot {doing}: {message}", "ask the administrator of the server") from error
+
+    def _read_json(self, answer: bytes) -> dict[str, Any]:
+        try:
+            found = json.loads(answer)
+        except ValueError as error:
+            hint = "check the address: it is not that of a backscroll server"
+            raise BackscrollError(f"{self._url} gave an answer that is not JSON", hint) from error
+        return found if isinstance(found, dict) else {}
+
+
+class _ConflictError(Exception):
+    """Other bytes have this name."""
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """A redirect would hand the credential to another server."""
+
+    def redirect_request(self, *_: object, **__: object) -> None:
+        """None: the answer is an error."""
+
+
+def _opener() -> OpenerDirector:
+    return build_opener(_NoRedirects)
+
+
+def check_address(url: str) -> None:
+    """An error if a credential must not be sent to this address."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:
+        raise UsageError(f"{url} is not the address of a server", "give one like https://team.example.org")
+    if parts.scheme == "http" and parts.hostname not in LOOPBACK:
+        hint = "use https://: put a proxy with a certificate in front of the server"
+        raise UsageError(f"{url} would carry the credential of this machine in the clear", hint)
+
+
+def _path(name: str) -> str:
+    return f"{OBJECTS}/{quote(name, safe='/')}"
+
+
+def _message(error: HTTPError) -> str:
+    """What the server says, in one line."""
+    try:
+        told = json.loads(error.read(10_000))
+    except (ValueError, OSError):
+        return ""
+    said = told.get("error") if isinstance(told, dict) else None
+    return str(said.get("message", ""))[:300] if isinstance(said, dict) else ""

@@ -1,0 +1,179 @@
+"""What devices send to the server, over HTTP: `/sync/v1/objects`.
+
+The order makes a crash harmless: the object is durable, then the worker is told, then the device gets its receipt.
+A device without its receipt sends the same again, and gets the same receipt.
+"""
+
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from typing import Final
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from backscroll.errors import BackscrollError, Busy, DiskFull, NothingFound, UsageError
+from backscroll.sync.bundles import DamagedBundleError
+from backscroll.sync.remotes import Remote
+from backscroll.team.device_objects import ConflictError, DeviceObjects
+from backscroll.web.api.errors import problem_response
+
+LARGEST_OBJECT: Final = 256 << 20
+MOST_AT_ONCE: Final = 4
+"""Objects that are stored at the same time: each is in memory as a whole."""
+BYTES_PER_SECOND: Final = 8 << 20
+BURST: Final = 512 << 20
+"""Credit of a device: what it may send at once, and how fast the credit grows back."""
+MOST_REMEMBERED: Final = 10_000
+
+DeviceOf = Callable[[str], str | None]
+"""The device with this credential; None if there is none, or it was revoked."""
+Stored = Callable[[str], object]
+"""Called with the device when something of it is stored."""
+
+
+class UnknownDeviceError(UsageError):
+    """A request without a valid credential."""
+
+    def __init__(self) -> None:
+        super().__init__("the credential is unknown, or was revoked", "run backscroll connect on this machine")
+
+
+class ByteCredit:
+    """How much each device may still send, so that one cannot hold up all others."""
+
+    def __init__(self, per_second: float = BYTES_PER_SECOND, burst: float = BURST) -> None:
+        self._per_second, self._burst = per_second, burst
+        self._spent: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        """What was spent and when, by device."""
+
+    def wait_for(self, device: str, now: float) -> int:
+        """Seconds until the device may send again; 0 if it may."""
+        over = self._left_over(device, now) - self._burst
+        return 0 if over < 0 else max(1, round(over / self._per_second))
+
+    def spend(self, device: str, size: int, now: float) -> None:
+        """Note what a device sent."""
+        self._spent[device] = (self._left_over(device, now) + size, now)
+        self._spent.move_to_end(device)
+        while len(self._spent) > MOST_REMEMBERED:
+            self._spent.popitem(last=False)
+
+    def _left_over(self, device: str, now: float) -> float:
+        spent, at = self._spent.get(device, (0.0, now))
+        return max(0.0, spent - (now - at) * self._per_second)
+
+
+class DeviceRoutes:
+    """The routes for devices."""
+
+    def __init__(
+        self,
+        objects: Remote,
+        device_of: DeviceOf,
+        stored: Stored = lambda _: None,
+        credit: ByteCredit | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._objects, self._device_of, self._stored = objects, device_of, stored
+        self._credit = credit or ByteCredit()
+        self._clock = clock
+        self._running = 0
+        self.routes = [
+            Route("/objects", self._for_device(self._list)),
+            Route("/objects/{name:path}", self._for_device(self._get), methods=["GET"]),
+            Route("/objects/{name:path}", self._for_device(self._put), methods=["PUT"]),
+            Route("/objects/{name:path}", self._for_device(self._delete), methods=["DELETE"]),
+        ]
+
+    def _for_device(
+        self, answer: Callable[[Request, str, DeviceObjects], Awaitable[Response]]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """The endpoint that finds the device of a request, and turns errors into responses."""
+
+        async def endpoint(request: Request) -> Response:
+            try:
+                device = await run_in_threadpool(self._device_of, bearer_of(request))
+                if device is None:
+                    raise UnknownDeviceError
+                return await answer(request, device, DeviceObjects(self._objects, device))
+            except BackscrollError as error:
+                return problem_response(error, _status(error), _headers(error))
+
+        return endpoint
+
+    async def _list(self, request: Request, _: str, own: DeviceObjects) -> Response:
+        prefix = request.query_params.get("prefix", "")
+        found = await run_in_threadpool(lambda: [one._asdict() for one in own.list(prefix)])
+        return JSONResponse({"objects": found})
+
+    async def _get(self, request: Request, _: str, own: DeviceObjects) -> Response:
+        data = await run_in_threadpool(own.get, request.path_params["name"])
+        return Response(data, media_type="application/octet-stream")
+
+    async def _delete(self, request: Request, device: str, own: DeviceObjects) -> Response:
+        await run_in_threadpool(own.delete, request.path_params["name"])
+        await run_in_threadpool(self._stored, device)
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+
+    async def _put(self, request: Request, device: str, own: DeviceObjects) -> Response:
+        wait = self._credit.wait_for(device, self._clock())
+        if wait:
+            much = Busy("this device has sent much in a short time", f"wait {wait} seconds")
+            return problem_response(much, HTTPStatus.TOO_MANY_REQUESTS, {"retry-after": str(wait)})
+        if self._running >= MOST_AT_ONCE:
+            raise Busy("many devices are sending at this moment", "try again in a moment")
+        self._running += 1
+        try:
+            data = await _body(request)
+            if data is None:
+                error = UsageError("the object is too large", f"send at most {LARGEST_OBJECT:,} bytes")
+                return problem_response(error, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+            self._credit.spend(device, len(data), self._clock())
+            receipt = await run_in_threadpool(own.put, request.path_params["name"], data)
+            await run_in_threadpool(self._stored, device)
+        finally:
+            self._running -= 1
+        return JSONResponse(receipt._asdict(), HTTPStatus.CREATED)
+
+
+def bearer_of(request: Request) -> str:
+    """The credential in a request; empty if there is none."""
+    kind, _, value = request.headers.get("authorization", "").partition(" ")
+    return value.strip() if kind.lower() == "bearer" else ""
+
+
+async def _body(request: Request) -> bytes | None:
+    """The whole body; None if it is too large."""
+    parts, size = [], 0
+    async for part in request.stream():
+        size += len(part)
+        if size > LARGEST_OBJECT:
+            return None
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _status(error: BackscrollError) -> HTTPStatus:
+    for kind, status in STATUS.items():
+        if isinstance(error, kind):
+            return status
+    return HTTPStatus.INTERNAL_SERVER_ERROR
+
+
+def _headers(error: BackscrollError) -> dict[str, str]:
+    return {"retry-after": str(RETRY_SECONDS[type(error)])} if type(error) in RETRY_SECONDS else {}
+
+
+STATUS: Final[dict[type[BackscrollError], HTTPStatus]] = {
+    UnknownDeviceError: HTTPStatus.UNAUTHORIZED,
+    NothingFound: HTTPStatus.NOT_FOUND,
+    ConflictError: HTTPStatus.CONFLICT,
+    DamagedBundleError: HTTPStatus.UNPROCESSABLE_ENTITY,
+    Busy: HTTPStatus.SERVICE_UNAVAILABLE,
+    DiskFull: HTTPStatus.SERVICE_UNAVAILABLE,
+}
+RETRY_SECONDS: Final[dict[type[BackscrollError], int]] = {Busy: 1, DiskFull: 60}
