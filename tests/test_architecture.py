@@ -217,7 +217,7 @@ SYNC_STATE = "sync/state.py"
 """It is not an index: a small file that says what a remote has."""
 STATUS_LINE = "cli/status_line.py"
 """The documented exception: it has no time to open a store."""
-EARLY_CLIENTS = {"files/early_database.py", "files/early_sessions.py"}
+EARLY_CLIENTS = {"files/early_database.py", "files/early_tables.py"}
 """They read a database that is not ours."""
 
 

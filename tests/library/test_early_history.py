@@ -1,6 +1,7 @@
 """Conversations from before session files: the database `__store.db`, and the logs before it."""
 
 import json
+import os
 import shutil
 import sqlite3
 from collections import Counter
@@ -123,6 +124,31 @@ def test_only_sessions_that_changed_are_read_again(shelf: Shelf) -> None:
     assert shelf.update().work.records == len(LIONS) + 1
     assert shelf.found("tigers") == ["and tigers"]
     shelf.check_rebuilt(["they", "tigers"])
+
+
+@pytest.mark.parametrize(
+    ("statement", "word"),
+    [
+        ("UPDATE user_messages SET message = replace(message, 'okapis', 'ibexes')", "ibexes"),
+        ("UPDATE assistant_messages SET message = replace(message, 'striped', 'spotted')", "spotted"),
+        ("UPDATE base_messages SET cwd = '/home/bob/shop'", "project:/home/bob/shop"),
+    ],
+    ids=["prompt", "answer", "row"],
+)
+def test_a_row_that_changes_in_place_with_its_length_and_time_is_read_again(
+    shelf: Shelf, statement: str, word: str
+) -> None:
+    write_database(database(shelf), [*ZEBRAS, *LIONS])
+    shelf.update()
+    assert shelf.found(word) == []
+    status = database(shelf).stat()
+    with closing(sqlite3.connect(database(shelf))) as stored, stored:
+        stored.execute(f"{statement} WHERE uuid IN (?, ?, ?, ?)", [early_uuid(f"z {at}") for at in range(4)])
+    os.utime(database(shelf), ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert database(shelf).stat().st_size == status.st_size
+    assert shelf.update().work.records == len(ZEBRAS)
+    assert shelf.found(word)
+    shelf.check_rebuilt(["they", word])
 
 
 def test_a_session_whose_id_could_not_be_a_name_is_read(shelf: Shelf) -> None:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from backscroll.archive.archive import Archive, KeptFile, Version
 from backscroll.files.discovery import HomeFile
 from backscroll.files.early_database import OwnFolder, copy_database, copy_files
-from backscroll.files.early_sessions import CACHE, Contents, DatabaseContents, LogContents, remove_sessions
+from backscroll.files.early_logs import LogContents
+from backscroll.files.early_sessions import CACHE, Contents
+from backscroll.files.early_tables import DatabaseContents, remove_sessions
 from backscroll.files.inside import container_bookmark
 from backscroll.files.layout import FileKind
 from backscroll.files.reading import PIECE, Bookmark

@@ -1,4 +1,4 @@
-"""Find the files of a home. Lists folders and never opens a file."""
+"""Find the files of a home. Lists folders, and opens no file but a database, for its count of changes."""
 
 import contextlib
 import os
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from backscroll.files.database_stamp import BESIDE, change_sign
 from backscroll.files.homes import Home
 from backscroll.files.layout import FOLDERS, LOGS, FileKind, LeftOut, Place, container_of, place_of
 from backscroll.files.reading import Bookmark, Reading
@@ -249,6 +250,8 @@ def _file(home: Home, parts: tuple[str, ...], place: Place, status: os.stat_resu
         for beside in _beside_database(home.path.joinpath(*parts)):
             size += beside.st_size
             modified, changed = max(modified, beside.st_mtime_ns), max(changed, beside.st_ctime_ns)
+        # So that it is another after every change, even where the clock of the file system is too coarse to show it.
+        changed += change_sign(home.path.joinpath(*parts))
     return HomeFile(
         home=str(home.path),
         relative="/".join(parts),
@@ -263,6 +266,6 @@ def _file(home: Home, parts: tuple[str, ...], place: Place, status: os.stat_resu
 
 
 def _beside_database(path: Path) -> Iterator[os.stat_result]:
-    for suffix in ("-wal", "-journal"):
+    for suffix in BESIDE:
         with contextlib.suppress(OSError):
             yield path.with_name(path.name + suffix).lstat()

@@ -10,7 +10,6 @@ import errno
 import os
 import shutil
 import sqlite3
-import stat
 import tempfile
 import time
 import weakref
@@ -18,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from backscroll.files.database_stamp import BESIDE, stamp_of
 from backscroll.files.opening import open_regular
 
 MAGIC: Final = b"SQLite format 3\0"
@@ -29,12 +29,9 @@ PAGES_AT_ONCE: Final = 256
 ATTEMPTS: Final = 5
 TICK_NS: Final = 20_000_000
 LONGEST_VALUE: Final = 256 * 1024 * 1024
-BESIDE: Final = ("-wal", "-journal")
-"""What SQLite keeps beside a database, and is part of it."""
 
 DAMAGE: Final = (sqlite3.DatabaseError, UnicodeDecodeError)
 """What SQLite's module raises for a damaged page; the second, if its message has a damaged name in it."""
-Stamp = tuple[tuple[int, ...], ...]
 
 
 class DatabaseError(OSError):
@@ -42,11 +39,6 @@ class DatabaseError(OSError):
 
     def __init__(self, reason: str, number: int = errno.EIO) -> None:
         super().__init__(number, reason)
-
-
-def stamp_of(path: Path) -> Stamp:
-    """What the files of a database look like; another one means that it may have changed."""
-    return tuple(_status(path.with_name(path.name + suffix)) for suffix in ("", *BESIDE))
 
 
 @contextlib.contextmanager
@@ -78,7 +70,7 @@ def copy_files(path: Path, folder: Path) -> Path:
     for attempt in range(ATTEMPTS):
         time.sleep(attempt * 0.05)
         before = stamp_of(path)
-        newest = max((status[-1] for status in before if status), default=0)
+        newest = max((status[-1] for status in before[1:] if status), default=0)
         if 0 <= time.time_ns() - newest < TICK_NS:
             continue  # another write could leave it looking the same
         for suffix in ("", *BESIDE):
@@ -141,7 +133,7 @@ def needs_copy(path: Path) -> bool:
     with os.fdopen(open_regular(path), "rb") as file:
         head = file.read(20)
     is_wal = len(head) == 20 and WAL_MODE in head[18:20]
-    return is_wal or any(status and status[2] for status in stamp_of(path)[1:])
+    return is_wal or any(status and status[2] for status in stamp_of(path)[2:])
 
 
 @contextlib.contextmanager
@@ -164,13 +156,3 @@ def _as_error(error: sqlite3.Error) -> DatabaseError:
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return DatabaseError("it is damaged")
     return DatabaseError(str(error))
-
-
-def _status(path: Path) -> tuple[int, ...]:
-    try:
-        status = path.lstat()
-    except OSError:
-        return ()
-    if not stat.S_ISREG(status.st_mode):
-        return ()
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

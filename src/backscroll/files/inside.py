@@ -2,10 +2,15 @@
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
+from backscroll.files.database_stamp import stamp_of
 from backscroll.files.discovery import HomeFile, Unreadable
+from backscroll.files.early_database import OwnFolder, copy_files, needs_copy
+from backscroll.files.early_logs import LogContents
 from backscroll.files.early_reading import DEVICE, EarlyReading
-from backscroll.files.early_sessions import EarlySession, contents_of
+from backscroll.files.early_sessions import CACHE, Contents, EarlySession
+from backscroll.files.early_tables import DatabaseContents
 from backscroll.files.layout import FileKind, container_of
 from backscroll.files.reading import CLOCK_TICK_NS, UNSETTLED, Bookmark
 
@@ -13,7 +18,7 @@ from backscroll.files.reading import CLOCK_TICK_NS, UNSETTLED, Bookmark
 def find_inside(container: HomeFile) -> Iterator[HomeFile | Unreadable]:
     """The sessions in a database or log, and what of it cannot be read."""
     try:
-        contents = contents_of(container.path, container.kind)
+        contents = _contents_of(container.path, container.kind)
     except OSError as error:
         yield Unreadable(container.path, error.strerror or str(error))
         return
@@ -26,7 +31,7 @@ def find_inside(container: HomeFile) -> Iterator[HomeFile | Unreadable]:
 def look_inside(container: HomeFile, name: str) -> HomeFile | None:
     """One session by the name of its file; None if it is not there."""
     try:
-        session = contents_of(container.path, container.kind).sessions.get(name.removesuffix(".jsonl"))
+        session = _contents_of(container.path, container.kind).sessions.get(name.removesuffix(".jsonl"))
     except OSError:
         return None
     return _as_file(container, session) if session else None
@@ -38,7 +43,7 @@ def open_inside(file: HomeFile, bookmark: Bookmark | None) -> EarlyReading:
     assert holder is not None  # noqa: S101
     path = file.path.parent
     kind = FileKind.DATABASE if "/" not in holder else FileKind.MESSAGE_LOG
-    contents = contents_of(path, kind)
+    contents = _contents_of(path, kind)
     session = contents.sessions.get(file.path.stem)
     if session is None:
         raise FileNotFoundError(f"{path} has no session {file.path.stem}")
@@ -62,3 +67,16 @@ def _as_file(container: HomeFile, session: EarlySession) -> HomeFile:
         device=DEVICE,
         inode=session.mark,
     )
+
+
+def _contents_of(path: Path, kind: FileKind) -> Contents:
+    """The sessions in a live file."""
+    make = _database_at if kind is FileKind.DATABASE else LogContents
+    return CACHE.get((path, stamp_of(path)), lambda: make(path))
+
+
+def _database_at(path: Path) -> Contents:
+    if not path.is_file() or not needs_copy(path):
+        return DatabaseContents(path)
+    folder = OwnFolder()
+    return DatabaseContents(copy_files(path, folder.path), is_own=True, holds=folder)

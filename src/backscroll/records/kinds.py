@@ -65,7 +65,7 @@ class ChainRecord(Record, frozen=True, gc=False, kw_only=True):
     git_branch: str | None = None
     entrypoint: str | None = None
     forked_from: ForkedFrom | None = None
-    also: ClassVar[frozenset[str]] = frozenset({"userType", "slug", "sessionKind", "session_id"})
+    also: ClassVar[frozenset[str]] = frozenset({"originalCwd", "userType", "slug", "sessionKind", "session_id"})
 
 
 class Origin(RecordPart, frozen=True, gc=False, kw_only=True, rename="camel"):
@@ -91,8 +91,9 @@ class User(ChainRecord, frozen=True, gc=False, kw_only=True, tag="user"):
     interrupted_message_id: str | None = None
     tool_denial_kind: str | None = None
     also: ClassVar[frozenset[str]] = ChainRecord.also | {
-        "imagePasteIds", "mcpMeta", "permissionDecision", "planContent", "queueSkipAttachments", "sandboxed",
-        "summarizedTurnPromptUuids", "thinkingMetadata", "todos", "turnCompanion", "turnOrigin", "turnPosition",
+        "imagePasteIds", "isAtMentionRead", "mcpMeta", "permissionDecision", "planContent", "queueSkipAttachments",
+        "sandboxed", "summarizedTurnPromptUuids", "thinkingMetadata", "todos", "turnCompanion", "turnOrigin",
+        "turnPosition",
     }  # fmt: skip
 
 
@@ -108,7 +109,7 @@ class Assistant(ChainRecord, frozen=True, gc=False, kw_only=True, tag="assistant
     duration_ms: float | None = None
     also: ClassVar[frozenset[str]] = ChainRecord.also | {
         "apiBlockIndex", "apiError", "apiErrorStatus", "apiErrorType", "attributionAgent", "attributionSkill", "error",
-        "errorDetails", "failedResponseHadNoToolCall", "madeBy", "perTurnEffort", "promptCacheRequested",
+        "errorDetails", "failedResponseHadNoToolCall", "madeBy", "model", "perTurnEffort", "promptCacheRequested",
         "requestRef", "requestedModel", "serverClassifierRequest", "thinkingDisplay", "thinkingDurationMs",
         "toolInputStreamMs",
     }  # fmt: skip

@@ -1,0 +1,50 @@
+"""Tell cheaply whether a SQLite database changed: the times and sizes of its files, and SQLite's own counters.
+
+Times alone do not show every change: a file system may record them in steps of two seconds, and a copy may set them
+back. SQLite counts the transactions in the header of a database, and gives its log another header whenever it starts
+over, so both headers are part of the stamp.
+"""
+
+import os
+import stat
+import zlib
+from pathlib import Path
+from typing import Final
+
+from backscroll.files.opening import open_regular
+
+BESIDE: Final = ("-wal", "-journal")
+"""What SQLite keeps beside a database, and is part of it."""
+COUNTER: Final = slice(24, 28)
+"""Where the header of a database has the number of transactions that changed it."""
+LOG_HEADER: Final = 32
+Stamp = tuple[tuple[int, ...], ...]
+
+
+def stamp_of(path: Path) -> Stamp:
+    """What the files of a database look like; another one means that it may have changed."""
+    return ((change_sign(path),), *(_status(path.with_name(path.name + suffix)) for suffix in ("", *BESIDE)))
+
+
+def change_sign(path: Path) -> int:
+    """A number that becomes another with every change, whatever the clock says; 0 if there is no such database."""
+    counter = int.from_bytes(_head(path, COUNTER.stop)[COUNTER], "big")
+    return counter + zlib.crc32(_head(path.with_name(f"{path.name}-wal"), LOG_HEADER))
+
+
+def _head(path: Path, size: int) -> bytes:
+    try:
+        with os.fdopen(open_regular(path), "rb") as file:
+            return file.read(size)
+    except OSError:
+        return b""
+
+
+def _status(path: Path) -> tuple[int, ...]:
+    try:
+        status = path.lstat()
+    except OSError:
+        return ()
+    if not stat.S_ISREG(status.st_mode):
+        return ()
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
