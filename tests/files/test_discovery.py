@@ -175,11 +175,13 @@ def test_the_project_folder_is_the_one_under_projects(tmp_path: Path) -> None:
         assert file.place.project_folder == (inside[0] if top == "projects" else None)
 
 
-def test_finding_opens_no_file(tmp_path: Path, opened: list[str]) -> None:
+def test_finding_opens_no_file_but_the_database(tmp_path: Path, opened: list[str]) -> None:
     write_home(tmp_path, EVERYTHING)
     opened.clear()
     discover(Home(tmp_path))
-    assert opened == []
+    database = str(tmp_path / "__store.db")
+    assert {Path(path) for path in opened} <= {Path(database), Path(f"{database}-wal")}
+    opened.clear()
     (tmp_path / "history.jsonl").read_bytes()
     assert opened == [str(tmp_path / "history.jsonl")], "the ear is deaf"
 

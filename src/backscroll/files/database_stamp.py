@@ -34,10 +34,15 @@ def change_sign(path: Path) -> int:
 
 def _head(path: Path, size: int) -> bytes:
     try:
-        with os.fdopen(open_regular(path), "rb") as file:
-            return file.read(size)
+        descriptor = open_regular(path)
     except OSError:
         return b""
+    try:
+        return os.read(descriptor, size)
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)
 
 
 def _status(path: Path) -> tuple[int, ...]:
