@@ -209,7 +209,7 @@ def test_another_home_changes_no_answer(alone: Desk, shared: Desk, name: str) ->
 
 
 def test_every_question_is_asked_about_another_home() -> None:
-    assert members(StoreReader) | members(Reports) == {*QUESTIONS, "sql"}
+    assert members(StoreReader) | members(Reports) == {*QUESTIONS, "sql", "snapshot"}
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ Every command loads this module, so what only some of them need is imported wher
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -169,6 +169,10 @@ class Library:
         self.store.renew()
 
     # Queries
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Every query in it is answered from the same state of the index, whatever is written meanwhile."""
+        return self.reader.snapshot()
 
     def search(
         self,

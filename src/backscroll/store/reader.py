@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from backscroll.conversation.overview import Overview
@@ -229,6 +230,13 @@ class StoreReader(Protocol):
 
     The usage of an answer is counted once, for the file that has the answer first, and is visible with that file.
     """
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Every question in it is answered from the same state of the store, whatever is written meanwhile.
+
+        Each single answer is from one state anyway. Do not write to the store inside of it, and do not keep it open
+        longer than an answer takes.
+        """
 
     def pending(self) -> PendingCounts:
         """What is not searchable yet."""

@@ -107,16 +107,19 @@ def search(
     forbidden = [part.part for part in query.root.parts if isinstance(part, Not) and isinstance(part.part, Regex)]
     patterns = [_compile(part) for part in regexes]
     is_whole = True
-    if patterns or forbidden:
-        answer, is_whole = _by_regex(
-            reader, texts, query, patterns, [_compile(part) for part in forbidden],
-            sort=sort, limit=limit, offset=0 if after else offset, hits=hits, seconds=seconds,
-            seen=after.seen if after else frozenset(),
-        )  # fmt: skip
-    else:
-        answer = reader.search(query, sort=sort, limit=limit, offset=offset, hits=hits, after=after, project=project)
+    with reader.snapshot():  # what is found, and what is said to be missing, must not contradict each other
+        if patterns or forbidden:
+            answer, is_whole = _by_regex(
+                reader, texts, query, patterns, [_compile(part) for part in forbidden],
+                sort=sort, limit=limit, offset=0 if after else offset, hits=hits, seconds=seconds,
+                seen=after.seen if after else frozenset(),
+            )  # fmt: skip
+        else:
+            answer = reader.search(
+                query, sort=sort, limit=limit, offset=offset, hits=hits, after=after, project=project
+            )
+        pending = reader.pending()
     highlighter = Highlighter(with_corrections(query, answer.corrections), patterns)
-    pending = reader.pending()
     chats = [
         FoundChat(
             found.chat,

@@ -6,7 +6,6 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-import tantivy
 from tantivy import FieldType, Occur
 from tantivy import Query as Engine
 
@@ -18,6 +17,7 @@ from backscroll.store.batches import microseconds
 from backscroll.store.local.chats import ChatRows
 from backscroll.store.local.database import select
 from backscroll.store.local.forms import forms_of
+from backscroll.store.local.snapshot import Snapshot
 from backscroll.store.local.spelling import corrections
 from backscroll.store.local.text import SCHEMA, any_fact, fact, frequency, in_files, words_of
 from backscroll.store.local.visible import VisibleRows
@@ -88,9 +88,10 @@ class CompiledQuery(NamedTuple):
 class Compiler:
     """Compiles the queries of one moment."""
 
-    def __init__(self, rows: VisibleRows, searcher: tantivy.Searcher) -> None:
+    def __init__(self, rows: VisibleRows, state: Snapshot) -> None:
         self._visible = rows
-        self._searcher = searcher
+        self._state = state
+        self._searcher = state.searcher
         self._chats = ChatRows(rows)
         self._corrections: list[Correction] = []
         self._files: set[int] | None = None
@@ -100,7 +101,7 @@ class Compiler:
         """Words, phrases and groups at the top are terms, fields are conditions; regular expressions are left out."""
         terms: list[QueryTerm] = []
         must: list[Engine] = []
-        must_not: list[Engine] = []
+        must_not = list(self._state.must_not)
         files = self._chats.visible_files()
         self._files = set(files) if files is not None else None
         self._within = in_files(files) if files is not None else None

@@ -12,8 +12,8 @@ from backscroll.query.tree import Query
 from backscroll.store.batches import readable
 from backscroll.store.local.compile import Compiler
 from backscroll.store.local.database import array, select
-from backscroll.store.local.matches import ChatSizes
 from backscroll.store.local.search import matching_chats
+from backscroll.store.local.snapshot import Snapshot
 from backscroll.store.local.text import fact, in_files
 from backscroll.store.local.visible import VisibleRows
 from backscroll.store.reader import Facets
@@ -23,11 +23,10 @@ MOST_FACTS: Final = 1000
 MOST_TOOLS: Final = 10
 
 
-def count_facets(
-    rows: VisibleRows, searcher: tantivy.Searcher, shape: ChatSizes, query: Query, since: Mapping[str, int]
-) -> Facets:
+def count_facets(rows: VisibleRows, state: Snapshot, query: Query, since: Mapping[str, int]) -> Facets:
     """The matching passages by what they are and by the chats they are in; `since` are times in microseconds."""
-    compiled = Compiler(rows, searcher).compile(query)
+    compiled = Compiler(rows, state).compile(query)
+    searcher, shape = state.searcher, state.sizes
     matches = matching_chats(searcher, shape, compiled)
     whole = compiled.whole()
     if compiled.has_demands or compiled.files is not None:

@@ -1,11 +1,11 @@
 """Answers questions to a local store, within a scope."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 import apsw
-import tantivy
 
 from backscroll.errors import UsageError
 from backscroll.query.tree import Query
@@ -14,11 +14,11 @@ from backscroll.store.local.chats import ChatRows
 from backscroll.store.local.database import array, select
 from backscroll.store.local.facets import count_facets
 from backscroll.store.local.faults import translates_errors, translates_item_errors
-from backscroll.store.local.matches import ChatSizes
 from backscroll.store.local.search import Search
 from backscroll.store.local.shapes import ChatPieces
+from backscroll.store.local.snapshot import Snapshot
 from backscroll.store.local.spelling import corrections
-from backscroll.store.local.text import STAGES, TextIndex, frequency, in_files, quoted, words_of
+from backscroll.store.local.text import STAGES, frequency, in_files, quoted, words_of
 from backscroll.store.local.visible import VisibleRows
 from backscroll.store.reader import Facets, Hit, PagePosition, PendingCounts, Scope, SearchPage, StoredChat, Table
 
@@ -36,15 +36,8 @@ class OpenStore(Protocol):
     def connection(self) -> apsw.Connection:
         """The rows, opened."""
 
-    @property
-    def text(self) -> TextIndex:
-        """The words, opened."""
-
-    def chat_sizes(self, searcher: tantivy.Searcher) -> ChatSizes:
-        """How the store is divided into chats now."""
-
-    def stored_marks(self) -> list[int]:
-        """The last passage of each stage that is searchable."""
+    def snapshot(self) -> AbstractContextManager[Snapshot]:
+        """Rows and words of one moment, for as long as it is open."""
 
     def run(self, statement: str, limit: int, seconds: float) -> Table:
         """Run one statement that only reads, on all rows."""
@@ -62,19 +55,26 @@ class LocalReader(ChatPieces):
         """The rows that the asker may see."""
         return VisibleRows(self._store.connection, self._scope)
 
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Every question in it is answered from the same state of the store."""
+        with self._store.snapshot():
+            yield
+
     @translates_errors
     def pending(self) -> PendingCounts:
         """What is not searchable yet."""
         total = 0
         roles: list[str] = []
-        for stage, mark in zip(STAGES, self._store.stored_marks(), strict=True):
-            found = select(
-                self.rows,
-                f"select role, count(*) from blocks where id > ? and role in ({quoted(stage)}) group by role",  # noqa: S608
-                (mark,),
-            )
-            total += sum(count for _, count in found)
-            roles += [role for role in stage if any(role == name for name, _ in found)]
+        with self._store.snapshot() as state:
+            for stage, mark in zip(STAGES, state.marks, strict=True):
+                found = select(
+                    self.rows,
+                    f"select role, count(*) from blocks where id > ? and role in ({quoted(stage)}) group by role",  # noqa: S608
+                    (mark,),
+                )
+                total += sum(count for _, count in found)
+                roles += [role for role in stage if any(role == name for name, _ in found)]
         return PendingCounts(total, tuple(roles))
 
     @translates_errors
@@ -90,13 +90,16 @@ class LocalReader(ChatPieces):
         project: str = "",
     ) -> SearchPage:
         """The chats that match a query, with their best passages: after `offset` chats, or after a position."""
-        return self._search().run(query, sort=sort, limit=limit, offset=offset, hits=hits, after=after, project=project)
+        with self._store.snapshot() as state:
+            return Search(self.rows, state).run(
+                query, sort=sort, limit=limit, offset=offset, hits=hits, after=after, project=project
+            )
 
     @translates_errors
     def facets(self, query: Query, since: Mapping[str, int]) -> Facets:
         """What the matches of a query have in common."""
-        searcher = self._store.text.searcher()
-        return count_facets(self.rows, searcher, self._store.chat_sizes(searcher), query, since)
+        with self._store.snapshot() as state:
+            return count_facets(self.rows, state, query, since)
 
     @translates_errors
     def chats(self, query: Query | None, *, sort: str, limit: int | None, offset: int) -> list[StoredChat]:
@@ -111,7 +114,9 @@ class LocalReader(ChatPieces):
     @translates_item_errors
     def passages(self, query: Query, *, oldest_first: bool = False) -> Iterator[Hit]:
         """Every passage that may match a query, one by one; the caller checks regular expressions."""
-        return self._search().passages(query, oldest_first=oldest_first)
+        with self._store.snapshot() as state:
+            search = Search(self.rows, state)
+        return search.passages(query, oldest_first=oldest_first)
 
     @translates_errors
     def chats_by_key(self, chats: list[int]) -> dict[int, StoredChat]:
@@ -132,10 +137,11 @@ class LocalReader(ChatPieces):
     @translates_errors
     def similar(self, word: str) -> list[str]:
         """Words of visible passages that are similar to one which is in none of them, the most frequent first."""
-        searcher = self._store.text.searcher()
-        files = ChatRows(self.rows).visible_files()
-        count = partial(frequency, searcher, within=in_files(files) if files is not None else None)
-        return [found for one in words_of(word)[:MOST_CORRECTED] for found in corrections(searcher, one, count)]
+        with self._store.snapshot() as state:
+            files = ChatRows(self.rows).visible_files()
+            count = partial(frequency, state.searcher, within=in_files(files) if files is not None else None)
+            words = words_of(word)[:MOST_CORRECTED]
+            return [found for one in words for found in corrections(state.searcher, one, count)]
 
     @translates_errors
     def find(self, name: str) -> list[StoredChat]:
@@ -157,7 +163,3 @@ class LocalReader(ChatPieces):
                 "open all homes, or use search, list and stats",
             )
         return self._store.run(statement, limit, seconds)
-
-    def _search(self) -> Search:
-        searcher = self._store.text.searcher()
-        return Search(self.rows, searcher, self._store.chat_sizes(searcher))

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import tantivy
-from tantivy import FieldType
 from tantivy import Query as Engine
 
 from backscroll.conversation.passages import Role
@@ -18,7 +17,8 @@ from backscroll.store.local.compile import CompiledQuery, Compiler, literals
 from backscroll.store.local.database import array, select
 from backscroll.store.local.matches import ChatSizes, count_by_chat, times_by_chat
 from backscroll.store.local.ranking import Ranking, by_matches
-from backscroll.store.local.text import SCHEMA, in_files
+from backscroll.store.local.snapshot import Snapshot, up_to
+from backscroll.store.local.text import in_files
 from backscroll.store.local.visible import VisibleRows
 from backscroll.store.reader import ChatHits, Hit, PagePosition, SearchPage, chat_digest
 
@@ -36,10 +36,11 @@ SPARE: Final = 4
 class Search:
     """One query to a store."""
 
-    def __init__(self, rows: VisibleRows, searcher: tantivy.Searcher, shape: ChatSizes) -> None:
+    def __init__(self, rows: VisibleRows, state: Snapshot) -> None:
         self._visible = rows
-        self._searcher = searcher
-        self._shape = shape
+        self._state = state
+        self._searcher = state.searcher
+        self._shape = state.sizes
         self._rows = ChatRows(rows)
 
     def run(
@@ -54,11 +55,11 @@ class Search:
         project: str = "",
     ) -> SearchPage:
         """One page of results: after the first `offset` chats, or after a position."""
-        compiled = Compiler(self._visible, self._searcher).compile(query)
+        compiled = Compiler(self._visible, self._state).compile(query)
         newest = self._shape.newest
         if after is not None and after.newest < newest:
             newest = after.newest
-            compiled.must.append(_up_to(newest))
+            compiled.must.append(up_to(newest))
         order = sort if sort != "relevance" or compiled.terms else "newest"
         if order == "relevance":
             matches, scores, known = self._ranked(compiled, project)
@@ -87,7 +88,7 @@ class Search:
 
     def passages(self, query: Query, *, oldest_first: bool) -> Iterator[Hit]:
         """Every passage that may match a query, by time."""
-        compiled = Compiler(self._visible, self._searcher).compile(query)
+        compiled = Compiler(self._visible, self._state).compile(query)
         matches = self._matching(compiled)
         compiled.must.extend(literals(query))
         whole = compiled.whole()
@@ -265,12 +266,6 @@ def _once(blocks: Mapping[int, float], rows: Mapping[int, Hit], *, is_ranked: bo
         weighed = score * ABANDONED_WEIGHT if hit.is_abandoned else score
         once.setdefault((hit.uuid or hit.block, hit.number, hit.role), hit._replace(score=weighed))
     return sorted(once.values(), key=lambda hit: -hit.score)
-
-
-def _up_to(newest: int) -> Engine:
-    """The passages that existed when the first page was requested."""
-    older = Engine.range_query(SCHEMA, "block", FieldType.Unsigned, upper_bound=newest)
-    return Engine.const_score_query(older, 0.0)
 
 
 def _hit(row: tuple[Any, ...]) -> Hit:

@@ -1,11 +1,10 @@
 """The store of one machine: rows in a SQLite file, words in a text index next to it."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import tantivy
 
 from backscroll.conversation.passages import Role
 from backscroll.conversation.transcripts import Transcript
@@ -16,10 +15,10 @@ from backscroll.store.local.counting import Counting, unpriced
 from backscroll.store.local.database import array, select, transaction, views
 from backscroll.store.local.faults import translates_errors
 from backscroll.store.local.generations import has_any, size_of
-from backscroll.store.local.matches import ChatSizes
 from backscroll.store.local.opening import OpenIndex
 from backscroll.store.local.reader import LocalReader
 from backscroll.store.local.rows import WAITING, RowTables
+from backscroll.store.local.snapshot import Snapshot, Snapshots, marks_at, read_marks
 from backscroll.store.local.text import STAGES, quoted
 from backscroll.store.prices import AnswerPrice
 from backscroll.store.reader import IndexedFile, Scope, Table
@@ -36,7 +35,7 @@ class LocalStore(OpenIndex):
         self._price: AnswerPrice = unpriced
         self._marks: list[int] | None = None
         self._is_unflushed = False
-        self._shape: tuple[object, ChatSizes] | None = None
+        self._snapshots = Snapshots()
 
     def close(self) -> None:
         """Let go of everything."""
@@ -69,7 +68,8 @@ class LocalStore(OpenIndex):
         return problems_of(self)
 
     def _let_go(self) -> None:
-        self._marks = self._shape = None
+        self._marks = None
+        self._snapshots = Snapshots()
         self._is_unflushed = False
         super()._let_go()
 
@@ -223,23 +223,18 @@ class LocalStore(OpenIndex):
         """Run one statement that only reads, on all rows."""
         return self._statements.run(self.readable_file(), statement, limit, seconds)
 
-    def chat_sizes(self, searcher: tantivy.Searcher) -> ChatSizes:
-        """How the store is divided into chats now."""
-        version = (self.connection.pragma("data_version"), self.connection.total_changes(), self.text.opstamp)
-        if self._shape is None or self._shape[0] != version:
-            self._shape = (version, ChatSizes.of(self.connection, searcher))
-        return self._shape[1]
+    def snapshot(self) -> AbstractContextManager[Snapshot]:
+        """Rows and words of one moment, for as long as it is open. Inside of another it is the same one."""
+        text = self.text  # first: opening it may open the rows once more
+        return self._snapshots.open(self.connection, text)
 
     def _positions(self) -> list[int]:
         """How far each stage has come in this process."""
         if self._marks is None:
-            self._marks = self.stored_marks()
+            self._marks = self._stored_marks()
         return self._marks
 
-    def stored_marks(self) -> list[int]:
+    def _stored_marks(self) -> list[int]:
         """The same as the last commit left it: as noted with the rows, or if that is of another commit, by looking."""
-        text = self.text
-        noted = dict(select(self.connection, "select name, value from marks"))
-        if noted.get("stamp") == str(text.opstamp):
-            return [int(noted[f"stage {number}"]) for number in range(len(STAGES))]
-        return text.marks()
+        stamp, searcher = self.text.current()
+        return marks_at(stamp, read_marks(self.connection), searcher)

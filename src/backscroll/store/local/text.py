@@ -137,16 +137,19 @@ class TextIndex:
 
     def searcher(self) -> tantivy.Searcher:
         """The current state of the index for searching."""
-        stamp = self.opstamp
+        return self.current()[1]
+
+    def current(self) -> tuple[int, tantivy.Searcher]:
+        """The current state of the index for searching, and the number of its commit."""
         # Without a stamp the files were removed: a rebuild has replaced them, and those that are open stay readable.
-        if stamp != self._opstamp and (stamp >= 0 or self._opstamp < 0):
+        while (stamp := self.opstamp) != self._opstamp and (stamp >= 0 or self._opstamp < 0):
             if self._is_nowhere:  # it was created since
                 self._index = self._open(write=False)
             elif self._writer is None:
                 self.check()
             self._index.reload()
-            self._opstamp = stamp
-        return self._index.searcher()
+            self._opstamp = stamp  # unless there was another commit meanwhile
+        return self._opstamp, self._index.searcher()
 
     def add(self, documents: Sequence[PassageText]) -> None:
         """Add passages; they become visible with `commit`."""
@@ -193,13 +196,7 @@ class TextIndex:
 
     def marks(self) -> list[int]:
         """The highest passage id of each stage, from the index itself."""
-        searcher = self.searcher()
-        marks = []
-        for roles in STAGES:
-            query = any_fact(f"role:{role}" for role in roles)
-            found = searcher.search(query, limit=1, order_by_field="block").hits
-            marks.append(int(found[0][0]) if found else 0)
-        return marks
+        return last_of_stages(self.searcher())
 
     def close(self) -> None:
         """Close the writer; uncommitted passages are added again the next time."""
@@ -221,6 +218,16 @@ class TextIndex:
         if self._writer is None:
             self._writer = self._index.writer(HEAP, THREADS)
         return self._writer
+
+
+def last_of_stages(searcher: tantivy.Searcher) -> list[int]:
+    """The highest passage id of each stage."""
+    marks = []
+    for roles in STAGES:
+        query = any_fact(f"role:{role}" for role in roles)
+        found = searcher.search(query, limit=1, order_by_field="block").hits
+        marks.append(int(found[0][0]) if found else 0)
+    return marks
 
 
 def _prepared(index: tantivy.Index) -> tantivy.Index:

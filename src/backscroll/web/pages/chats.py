@@ -85,8 +85,9 @@ def show(request: PageRequest) -> Html | Response:
     if wanted.project:
         query = Query(query.text, All((Field("project", "==", wanted.project), *query.root.parts)))
     fill = _by_project if wanted.by == "project" else _all
-    found = el("div", fill(request.library, wanted, query), id="chats")
-    return _page(request.library, wanted, found, request.library.count_chats(query))
+    with request.library.snapshot():
+        found = el("div", fill(request.library, wanted, query), id="chats")
+        return _page(request.library, wanted, found, request.library.count_chats(query))
 
 
 def _page(library: Library, wanted: ChatFilter, found: Html, total: int | None = None) -> Html:

@@ -43,6 +43,11 @@ def show(request: PageRequest) -> Html | Response:
     if not text:
         return _page("", sort, _help(request.library))
     number = request.number("page", 1, least=1, most=1000)
+    with request.library.snapshot():  # the facets count what was found
+        return _search(request, text, sort, number)
+
+
+def _search(request: PageRequest, text: str, sort: str, number: int) -> Html | Response:
     try:
         started = time.perf_counter()
         query = request.library.parse(text)
