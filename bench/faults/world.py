@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
+from tests.support.early import early_uuid, talk, write_database
+
 from backscroll.archive.archive import Archive
 from backscroll.archive.verify import verify
 from backscroll.files.homes import Home
@@ -31,6 +33,9 @@ from bench.generate import Mix, generate
 
 SESSIONS: Final = 5
 LIVE_WORD: Final = unique_word(99)
+DATABASE: Final = "__store.db"
+"""What an early client left in the home: one session that stays, and one that a scenario forgets."""
+EARLY_STAYS, EARLY_FORGOTTEN, EARLY_NEW = (unique_word(number) for number in (50, 51, 52))
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,11 @@ class Scenario:
     """Whether it must be repeated after a fault; otherwise an update is enough."""
     follows: bool = False
     """Whether it runs until it is stopped."""
+
+    @property
+    def forgets(self) -> bool:
+        """Whether something must be gone afterwards."""
+        return self.name.startswith("forget")
 
 
 @dataclass
@@ -77,7 +87,7 @@ class World:
 
     def arguments(self, scenario: Scenario) -> list[str]:
         """The command of a scenario."""
-        names = {"BACKUP": str(self.backup), "FORGOTTEN": self.forgotten}
+        names = {"BACKUP": str(self.backup), "FORGOTTEN": self.forgotten, "INSIDE": early_uuid("goes")}
         return self.options(*(names.get(argument, argument) for argument in scenario.arguments))
 
     def options(self, *arguments: str) -> list[str]:
@@ -151,7 +161,7 @@ class World:
             return problem, Ended(0, "", "")
         if scenario.again:
             ended = self.start(self.arguments(scenario)).wait()
-            if problem := ended.problem(allowed=(0, 3) if scenario.name == "forget" else (0,)):
+            if problem := ended.problem(allowed=(0, 3) if scenario.forgets else (0,)):
                 return f"done again: {problem}", ended
         updated = self.run("update")
         if problem := updated.problem(allowed=(0,)):
@@ -166,7 +176,7 @@ class World:
             return problem, updated
         if scenario.name == "backup" and (problem := self._backup_problem(answers["kept"])):
             return problem, updated
-        if scenario.name == "forget" and (left := self._left_of_forgotten()):
+        if scenario.forgets and (left := self._left_of_forgotten(scenario)):
             return f"what was forgotten is still in {left}", updated
         return None, updated
 
@@ -184,12 +194,17 @@ class World:
         before = self.before.get(scenario.begins_with, {})
         if scenario.name == "forget":
             before = {name: versions for name, versions in before.items() if self.forgotten not in name}
+        if scenario.name == "forget-inside":
+            before = {name: versions for name, versions in before.items() if DATABASE not in name}
         if gone := lost(before, held):
             return f"the archive has lost {len(gone)} files, such as {gone[0]}"
         for path in self.home.rglob("*.jsonl"):
             versions = held.get(f"{self.home} {path.relative_to(self.home)}", [])
             if not versions or versions[-1] != path.read_bytes():
                 return f"{path.name} is not kept as it is"
+        versions = held.get(f"{self.home} {DATABASE}", [])
+        if not versions or any(word.encode() not in versions[-1] for word in (EARLY_STAYS, EARLY_NEW)):
+            return f"{DATABASE} is not kept as it is"
         return None
 
     def _backup_problem(self, expected: dict[str, list[bytes]]) -> str | None:
@@ -208,8 +223,10 @@ class World:
         gone = lost(expected, held)
         return f"the backup has lost {len(gone)} files, such as {gone[0]}" if gone else None
 
-    def _left_of_forgotten(self) -> str | None:
-        word = self.words[1].encode()
+    def _left_of_forgotten(self, scenario: Scenario) -> str | None:
+        word = (self.words[1] if scenario.name == "forget" else EARLY_FORGOTTEN).encode()
+        if any(word in data for versions in kept(self.library / "archive").values() for data in versions):
+            return "the archive"
         for path in (self.root / "run" / "library").rglob("*"):
             if path.is_file() and word in path.read_bytes():
                 return path.name
@@ -225,6 +242,7 @@ SCENARIOS: Final = {
         Scenario("watch", "behind", ("watch",), follows=True),
         Scenario("backup", "current", ("archive", "backup", "BACKUP"), again=True),
         Scenario("forget", "current", ("archive", "forget", "FORGOTTEN", "--yes"), again=True),
+        Scenario("forget-inside", "current", ("archive", "forget", "INSIDE", "--yes"), again=True),
         Scenario("rebuild", "current", ("update", "--rebuild")),
     )
 }
@@ -238,6 +256,8 @@ def make_world(root: Path, names: Iterable[str] = ()) -> World:
     tasks_module.BATCH_FILES = 2  # type: ignore[misc]
     words_module.PASSAGES_AT_ONCE = 40  # type: ignore[misc]
     words_module.TEXT_PER_COMMIT = 8_000  # type: ignore[misc]
+    (root / "tmp").mkdir()
+    tempfile.tempdir = str(root / "tmp")  # so that the calls on copies of the database fail, too
     world = World(root)
     generate(world.home, sessions=SESSIONS, total_bytes=40_000, seed=4, mix=Mix(problems=0.0))
     sessions = sorted(world.home.glob("projects/*/*.jsonl"), key=lambda path: path.name)
@@ -245,6 +265,9 @@ def make_world(root: Path, names: Iterable[str] = ()) -> World:
         world.words.append(unique_word(number))
         with path.open("ab") as file:
             file.write(row_after(path, f"now look at {world.words[number]} please"))
+    early = [("stays", EARLY_STAYS), ("goes", EARLY_FORGOTTEN)]
+    rows = [row for name, word in early for row in talk(name, f"look at {word}", f"there is {word}")]
+    write_database(world.home / DATABASE, rows)
     _settle(world.home)
     (root / "run").mkdir()
     _must(world.run("update"))
@@ -259,7 +282,7 @@ def make_world(root: Path, names: Iterable[str] = ()) -> World:
     shutil.copytree(root / "run", root / "current")
     for state in ("behind", "current"):
         world.before[state], _ = answer_of(partial(kept, root / state / "library" / "archive"), root)
-    world.words.append(LIVE_WORD)
+    world.words += [LIVE_WORD, EARLY_STAYS, EARLY_FORGOTTEN, EARLY_NEW]
     world.live_size = world.live_session.stat().st_size
     for name in names:
         world.golden[name] = _golden(world, SCENARIOS[name])
@@ -293,6 +316,7 @@ def _change(world: World, sessions: list[Path]) -> None:
     world.words.append(unique_word(SESSIONS + 2))
     with new.open("ab") as file:
         file.write(row_after(new, f"begun with {world.words[-1]}"))
+    write_database(world.home / DATABASE, talk("stays", f"and at {EARLY_NEW}"), begin=50)
 
 
 def _settle(home: Path) -> None:

@@ -1,5 +1,6 @@
 """What one sees of conversations from before session files, how they come back, and how they are forgotten."""
 
+import errno
 import json
 import os
 import sqlite3
@@ -10,6 +11,9 @@ from typing import Final
 import pytest
 
 from backscroll.archive.archive import Archive
+from backscroll.archive.merge import merge
+from backscroll.archive.rewriting import Writer
+from backscroll.archive.verify import verify
 from backscroll.errors import NothingFound
 from backscroll.files.homes import Home
 from backscroll.library.analytics.reports import ReportRequest
@@ -17,7 +21,7 @@ from backscroll.library.analytics.usage import usage
 from backscroll.library.archives import archive_folder
 from backscroll.library.chats.resume import resume_of
 from backscroll.library.homes import open_homes
-from backscroll.library.keeping.forget import forget_everywhere
+from backscroll.library.keeping.forget import forget, forget_everywhere
 from backscroll.library.keeping.kept_versions import find_kept
 from backscroll.library.keeping.restore import put_back
 from backscroll.library.opened_chat import holders_of
@@ -111,6 +115,48 @@ def test_a_forgotten_session_leaves_no_byte_and_does_not_come_back(shelf: Shelf)
     )
     assert b"zebras" not in kept
     assert b"tigers" in kept
+
+
+def test_a_backup_forgets_a_session_inside_a_database_too(shelf: Shelf, tmp_path: Path) -> None:
+    for forgets in (False, True):
+        with shelf.open() as library:
+            archive = Archive(archive_folder(shelf.settings))
+            if forgets:
+                forget_everywhere(library, find_kept(library, archive, early_uuid("z")))
+        with Writer(tmp_path / "backup") as backup:
+            merge(Archive(archive_folder(shelf.settings)), backup)
+        copy = Archive(tmp_path / "backup")
+        (file,) = copy.files.values()
+        kept = b"".join(data for version in file.versions for data in copy.content(version))
+        assert b"lions" in kept
+        assert (b"zebras" in kept) is not forgets
+
+
+def test_a_forgetting_that_is_cut_off_loses_nothing_and_can_be_repeated(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    with shelf.open() as library:
+        chat = find_kept(library, Archive(archive_folder(shelf.settings)), early_uuid("z"))
+        with monkeypatch.context() as broken:
+            broken.setattr("backscroll.archive.rewriting.append", full)
+            with pytest.raises(OSError, match="no space"):
+                forget(library.settings, chat)
+        archive = Archive(archive_folder(shelf.settings))
+        assert not verify(archive).damages
+        (file,) = archive.files.values()
+        kept = b"".join(data for version in file.versions for data in archive.content(version))
+        assert b"zebras" in kept
+        assert b"lions" in kept
+        chat = find_kept(library, archive, early_uuid("z"))
+        forget_everywhere(library, chat)
+    archive = Archive(archive_folder(shelf.settings))
+    (file,) = archive.files.values()
+    kept = b"".join(data for version in file.versions for data in archive.content(version))
+    assert b"zebras" not in kept
+    assert b"lions" in kept
 
 
 def test_a_setting_names_cache_folders(tmp_path: Path) -> None:

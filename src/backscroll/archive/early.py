@@ -3,10 +3,9 @@
 import os
 import tempfile
 import zlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from backscroll.archive.archive import Archive, KeptFile, Version
 from backscroll.files.discovery import HomeFile
@@ -17,9 +16,6 @@ from backscroll.files.early_tables import DatabaseContents, remove_sessions
 from backscroll.files.inside import container_bookmark
 from backscroll.files.layout import FileKind
 from backscroll.files.reading import PIECE, Bookmark
-
-if TYPE_CHECKING:
-    from backscroll.archive.rewriting import Writer
 
 
 class DatabaseCopy:
@@ -74,23 +70,26 @@ def database_copy(
         yield DatabaseCopy(path, source)
 
 
-def forget_inside(writer: "Writer", file: KeptFile, names: Collection[str]) -> None:
-    """Remove sessions from every kept version of a database."""
-    versions = []
+def without_forgotten(archive: Archive, file: KeptFile, folder: Path) -> list[Path] | None:
+    """Every kept version of a database without the sessions that are forgotten, in a folder; None if it has none."""
+    paths = []
+    found = False
     for version in file.versions:
-        folder = OwnFolder()
-        path = folder.path / "copy.db"
-        path.write_bytes(b"".join(writer.content(version)))
-        remove_sessions(path, names)
-        versions.append(path.read_bytes())
-    bookmark = file.bookmark
-    writer.forget([file], ())
-    again = writer.new_file(file.machine, file.home, file.path, file.type)
-    for data in versions:
-        mark = (bookmark or Bookmark(*[0] * len(Bookmark._fields)))._replace(offset=len(data), whole=zlib.crc32(data))
-        writer.add(again, [data], lambda mark=mark: mark, new_version=bool(again.versions))  # type: ignore[misc]
-        writer.settle()
-    writer.commit()
+        path = folder / f"{file.number}-{version.number}.db"
+        with path.open("wb") as copy:
+            for data in archive.content(version):
+                copy.write(data)
+        with suppress(OSError):  # what is no database is kept as it is
+            names = DatabaseContents(path, is_own=True).sessions
+            if forgotten := {name for name in names if _is_forgotten_inside(archive, file, name)}:
+                remove_sessions(path, forgotten)
+                found = True
+        paths.append(path)
+    return paths if found else None
+
+
+def _is_forgotten_inside(archive: Archive, file: KeptFile, name: str) -> bool:
+    return archive.is_forgotten(file.home, f"{file.path}/{name}.jsonl", file.machine)
 
 
 def kept_contents(archive: Archive, file: KeptFile, version: Version) -> Contents:

@@ -45,6 +45,8 @@ def merge(source: Archive, target: Writer) -> Merged:
         hint = "run backscroll archive repair first"
         raise BackscrollError(f"the end of the catalogue of {source.folder} is lost: {source.lost_end}", hint)
     done = Merged()
+    if target.is_complete:  # first, so that what remains of a database in both is the same
+        _forget(source, target, done)
     pairs = _Pairs(target, source)
     met: set[int] = set()
     for file in source.files.values():
@@ -63,14 +65,18 @@ def merge(source: Archive, target: Writer) -> Merged:
         if target.captured.get((machine, home), "") < at:
             target.captured_all(machine, home, at)
     target.commit()
-    forgotten = [file for file in target.files.values() if source.is_forgotten(file.home, file.path, file.machine)]
-    gone = {file.number for file in forgotten}
-    rest = (file for file in target.files.values() if file.number not in met | gone and file.versions)
+    _forget(source, target, done)
+    rest = (file for file in target.files.values() if file.number not in met and file.versions)
     done.only_in_target += [file for file in rest if file.machine in source.machines]
+    return done
+
+
+def _forget(source: Archive, target: Writer, done: Merged) -> None:
+    """Forget in the target what the source forgot."""
+    forgotten = [file for file in target.files.values() if source.is_forgotten(file.home, file.path, file.machine)]
     if forgotten or source.forgotten - target.forgotten:
         target.forget(forgotten, source.forgotten)
-        done.forgotten = len(forgotten)
-    return done
+        done.forgotten += len(forgotten)
 
 
 def mend(source: Archive, target: Writer) -> int:

@@ -4,30 +4,37 @@ New packs are written and flushed before a new catalogue replaces the old one; t
 """
 
 import os
-from collections.abc import Collection, Iterable
+import tempfile
+import zlib
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
 
 from backscroll.archive.archive import KeptFile
 from backscroll.archive.catalogue import BEGINNING, encode
-from backscroll.archive.packing import Packed
+from backscroll.archive.packing import Packed, in_chunks, pack
 from backscroll.archive.recovery import BEFORE_REPAIR
 from backscroll.archive.snapshot import entries_of
 from backscroll.archive.writer import Appender, now
 from backscroll.disk import append, sync_folder, write_private
 from backscroll.errors import BackscrollError
+from backscroll.files.layout import FileKind
 
 
 class Writer(Appender):
     """An archive that is open for writing; a context manager that holds the lock."""
 
     def forget(self, files: Iterable[KeptFile], keys: Iterable[str]) -> None:
-        """Remove these files for good: remove their own chunks from the packs, and never keep them again."""
+        """Remove these files for good: remove their own chunks from the packs, and never keep them again.
+
+        A kept database loses the sessions in it that have one of these keys.
+        """
         if not self.is_complete:
             hint = "see backscroll archive verify; take a backup with restore-backup, or keep it as it is"
             raise BackscrollError("the catalogue is damaged and cannot be rewritten until it is repaired", hint)
         self.commit()
+        self.forgotten.update(keys)
         removed = {file.number for file in files}
         remaining = [file for file in self.files.values() if file.number not in removed]
-        wanted = {chunk.id for file in remaining for version in file.versions for chunk in version.chunks}
         touched = {
             chunk.pack for number in removed for version in self.files[number].versions for chunk in version.chunks
         }
@@ -35,6 +42,8 @@ class Writer(Appender):
         touched |= self._packs_with_more_than_chunks()
         self._next_pack()
         self.first_pack = self._pack_number
+        touched |= self._rewrite_databases(remaining)
+        wanted = {chunk.id for file in remaining for version in file.versions for chunk in version.chunks}
         for chunk in [chunk for chunk in self.chunks.values() if chunk.pack in touched and chunk.id in wanted]:
             with self.pack(chunk.pack).open("rb") as pack:
                 packed = os.pread(pack.fileno(), chunk.length, chunk.offset)
@@ -44,7 +53,6 @@ class Writer(Appender):
             if self.sources.get(file.key) is file:
                 del self.sources[file.key]
         self.chunks = {name: chunk for name, chunk in self.chunks.items() if name in wanted}
-        self.forgotten.update(keys)
         for file in remaining:
             for version in file.versions:
                 version.chunks = [self.chunks[chunk.id] for chunk in version.chunks]
@@ -52,6 +60,29 @@ class Writer(Appender):
         for path in (self.folder / BEFORE_REPAIR, *map(self.pack, touched)):
             path.unlink(missing_ok=True)
         sync_folder(self.folder / "packs")
+
+    def _rewrite_databases(self, files: Iterable[KeptFile]) -> set[int]:
+        """Remove forgotten sessions from the databases among these files; return the packs that had them."""
+        databases = [file for file in files if file.type == FileKind.DATABASE and file.versions]
+        if not databases:
+            return set()
+        from backscroll.archive.early import without_forgotten
+
+        touched: set[int] = set()
+        with tempfile.TemporaryDirectory(prefix="backscroll-") as folder:
+            for file in databases:
+                paths = without_forgotten(self, file, Path(folder))
+                if paths is not None:
+                    touched |= {chunk.pack for version in file.versions for chunk in version.chunks}
+                    self._replace_versions(file, [path.read_bytes() for path in paths])
+        return touched
+
+    def _replace_versions(self, file: KeptFile, contents: Sequence[bytes]) -> None:
+        for version, data in zip(file.versions, contents, strict=True):
+            version.chunks = [self._put(pack(piece)) for piece in in_chunks([data])]
+            version.size = len(data)
+        if file.bookmark is not None:
+            file.bookmark = file.bookmark._replace(offset=len(contents[-1]), whole=zlib.crc32(contents[-1]))
 
     def replace_chunks(self, sound: Iterable[Packed], still_bad: Collection[str]) -> None:
         """Replace damaged chunks by these and rewrite the catalogue; the old one stays next to it."""

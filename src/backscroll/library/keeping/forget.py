@@ -3,12 +3,11 @@
 from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 
-from backscroll.archive.early import forget_inside
+from backscroll.archive.archive import KeptFile
 from backscroll.archive.forgetting import keys_to_forget
 from backscroll.archive.rewriting import Writer
 from backscroll.errors import Busy
 from backscroll.files.layout import FileKind, container_of
-from backscroll.files.source_key import SourceKey
 from backscroll.library.archives import open_writer
 from backscroll.library.indexing.progress import Progress
 from backscroll.library.keeping.kept_versions import KeptChat
@@ -80,24 +79,19 @@ def _rebuild_without(library: Library, progress: Progress | None = None) -> None
 
 
 def forget(settings: Settings, chat: KeptChat) -> int:
-    """Remove a chat from the archive for good; return the number of files."""
+    """Remove a chat from the archive for good; return the number of files, or of sessions inside them."""
     wanted = {(file.number, file.machine, file.home, file.path) for file in chat.files}
+    inside = [(key.home, key.path) for key in chat.inside]
     with open_writer(settings) as writer:
         files = [file for file in writer.files.values() if (file.number, file.machine, file.home, file.path) in wanted]
-        inside = [(key.home, key.path) for key in chat.inside]
-        writer.forget(files, keys_to_forget([*((file.home, file.path) for file in files), *inside]))
-        return len(files) + _forget_inside(writer, chat)
+        logs = _logs_of(writer, chat)
+        keys = keys_to_forget([*((file.home, file.path) for file in (*files, *logs)), *inside])
+        writer.forget([*files, *logs], keys)  # in one step: it is forgotten as a whole, or not at all
+    return len(files) + len(inside)
 
 
-def _forget_inside(writer: Writer, chat: KeptChat) -> int:
-    """Remove the sessions of a chat from the databases and logs that they are in; return how many these are."""
-    holders: dict[SourceKey, set[str]] = {}
-    for key in chat.inside:
-        holders.setdefault(key.beside(container_of(key.path) or ""), set()).add(PurePosixPath(key.path).stem)
-    for holder, names in holders.items():
-        file = writer.sources.get(holder)
-        if file is not None and file.kind is FileKind.DATABASE:
-            forget_inside(writer, file, names)
-        elif file is not None:  # a log is one session
-            writer.forget([file], keys_to_forget([(file.home, file.path)]))
-    return len(chat.inside)
+def _logs_of(writer: Writer, chat: KeptChat) -> list[KeptFile]:
+    """The message logs of a chat. Each is one session, so it is removed as a whole; a database is rewritten instead."""
+    holders = dict.fromkeys(key.beside(container_of(key.path) or "") for key in chat.inside)
+    found = (writer.sources.get(holder) for holder in holders)
+    return [file for file in found if file is not None and file.kind is FileKind.MESSAGE_LOG]
