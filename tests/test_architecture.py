@@ -69,6 +69,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "base": {"batches", "prices", "reader"},
         "columns": {"batches", "detail"},
         "local": {"base", "batches", "detail", "prices", "reader", "report_rows", "spend_rows", "tool_call_rows"},
+        "postgres": {"base", "batches", "detail", "prices", "reader", "report_rows", "spend_rows", "tool_call_rows"},
     },
     "web": {
         "addresses": set(),

@@ -42,6 +42,16 @@ class Account(Protocol):
     """A user of this machine."""
 
     @property
+    def pw_name(self) -> str:
+        """The name of the user."""
+        ...
+
+    @property
+    def pw_gid(self) -> int:
+        """The number of the user's group."""
+        ...
+
+    @property
     def pw_uid(self) -> int:
         """The number of the user."""
         ...
@@ -112,6 +122,24 @@ def process_exists(pid: int) -> bool:
     except (OSError, OverflowError):
         return False
     return True
+
+
+def user_name() -> str:
+    """The name of the user that we run as; empty if the system knows none."""
+    if sys.platform == "win32":
+        return os.environ.get("USERNAME", "")
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return ""
+
+
+def powerless_user() -> Account | None:
+    """A user that owns no files of people, for a program that refuses to run as root; None if there is none."""
+    if sys.platform == "win32":
+        return None
+    known = {one.pw_name: one for one in pwd.getpwall()}
+    return next((known[name] for name in ("postgres", "nobody") if name in known), None)
 
 
 def accounts() -> Iterable[Account]:

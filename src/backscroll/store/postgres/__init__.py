@@ -1,0 +1,1 @@
+"""The store of a team server: rows, chats and words in PostgreSQL."""

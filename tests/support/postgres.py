@@ -1,0 +1,80 @@
+"""A PostgreSQL for tests: one server for each process of pytest, and databases that cost little.
+
+Import the fixtures into a conftest: `from tests.support.postgres import database, postgres`.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+import psycopg
+import pytest
+from psycopg.sql import SQL, Identifier
+
+from backscroll.store.postgres.embedded import DATABASE, SUPERUSER, CannotRunPostgres, EmbeddedPostgres
+from backscroll.store.postgres.roles import OWNER
+
+HASTY: Final = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "shared_buffers": "32MB"}
+"""Settings that would lose data in a power cut. Tests of faults use none of them."""
+NUMBERS = count(1)
+
+
+@contextmanager
+def running_postgres(settings: dict[str, str] | None = None) -> Iterator[EmbeddedPostgres]:
+    """A server in a folder that any user can reach: as root, it runs as another one."""
+    folder = Path(tempfile.mkdtemp(prefix="backscroll-test-", dir="/tmp"))
+    folder.chmod(0o711)
+    try:
+        with EmbeddedPostgres(folder / "postgres", HASTY if settings is None else settings) as server:
+            yield server
+    except CannotRunPostgres as error:
+        pytest.skip(f"{error.message}; {error.hint}")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[EmbeddedPostgres]:
+    """The server of this process; `postgres.url()` is a database in which every test may open organisations."""
+    with running_postgres() as server:
+        yield server
+
+
+@pytest.fixture
+def database(postgres: EmbeddedPostgres) -> Iterator[str]:
+    """The address of a database of one test, with roles and extensions but without tables."""
+    name = f"test{next(NUMBERS)}"
+    with psycopg.connect(postgres.url(SUPERUSER, "postgres"), autocommit=True) as connection:
+        template = _template(postgres)
+        connection.execute(
+            SQL("create database {} template {} owner {} strategy file_copy").format(
+                Identifier(name), Identifier(template), Identifier(OWNER)
+            )
+        )
+        try:
+            yield postgres.url(database=name)
+        finally:
+            connection.execute(SQL("drop database {} with (force)").format(Identifier(name)))
+
+
+@cache
+def _template(postgres: EmbeddedPostgres) -> str:
+    """A database that stays as it was made; nothing connects to it."""
+    from backscroll.store.postgres.roles import prepare_database
+
+    with psycopg.connect(postgres.url(SUPERUSER, "postgres"), autocommit=True) as connection:
+        prepare_database(connection, "empty")
+    return "empty"
+
+
+def new_organisation() -> int:
+    """The number of an organisation that no test of this process has."""
+    return next(NUMBERS)
+
+
+__all__ = ["DATABASE", "database", "new_organisation", "postgres", "running_postgres"]
