@@ -20,9 +20,10 @@ from backscroll.library.library import Library
 from backscroll.library.local import local_library
 from backscroll.library.machine import Machine, read_machine
 from backscroll.settings import Settings
-from backscroll.store.local.database import connect, select
+from backscroll.store.local.database import connect
 from backscroll.store.local.faults import translate_errors
 from backscroll.store.local.store import LocalStore
+from backscroll.store.sql.statements import select
 from tests.support.homes import session_path, write_home
 
 VIEWS: Final = {

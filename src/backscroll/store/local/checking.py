@@ -10,11 +10,11 @@ from tantivy import Query
 
 from backscroll.store.base import DamagedStoreError
 from backscroll.store.local.checked import check_sum
-from backscroll.store.local.database import select
 from backscroll.store.local.faults import translates_errors
 from backscroll.store.local.generations import TEXT
 from backscroll.store.local.text import SCHEMA, TextIndex
 from backscroll.store.reader import EVERYTHING
+from backscroll.store.sql.statements import select
 
 if TYPE_CHECKING:
     from backscroll.store.local.store import LocalStore

@@ -1,36 +1,27 @@
 """The SQLite file of rows: making it, opening it, and what its head says it is."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import Enum, auto
-from functools import partial
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar, get_type_hints
+from typing import Final
 
 import apsw
 import msgspec
 
 from backscroll.errors import storage_error
 from backscroll.store.base import DamagedStoreError, SqlView
-from backscroll.store.batches import storable
 from backscroll.store.local.checksums import SUM_BYTES, load_checksums
 from backscroll.store.local.faults import fault_of, why_not_opened
 from backscroll.store.local.schema import APPLICATION, TABLES, VERSION, VIEWS
 from backscroll.store.local.truncated import HEAD, is_truncated
+from backscroll.store.sql.statements import select
 
-Row = TypeVar("Row", bound=tuple[Any, ...])
 PATIENCE_MS: Final = 5_000
 SUM_BYTES_AT: Final = 20
 PRAGMAS: Final = ("cache_size = -8192", "temp_store = memory")
 MAGIC: Final = b"SQLite format 3\0"
-
-
-class RowReader(Protocol):
-    """Runs statements: a connection, or the part of it that a scope lets see."""
-
-    def execute(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = (), /) -> apsw.Cursor:
-        """The rows that a statement gives."""
 
 
 class RowsFileState(Enum):
@@ -119,23 +110,6 @@ def check_pages(connection: apsw.Connection, *, deep: bool = False) -> None:
         raise DamagedStoreError(str(found[0][0]))
 
 
-def select(rows: RowReader, statement: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
-    """All rows that a statement gives."""
-    return rows.execute(statement, values).fetchall()
-
-
-def typed(kind: type[Row], rows: list[Any]) -> list[Row]:
-    """Rows of the engine as named tuples; it has no truth values, so those are made of its numbers."""
-    hints = get_type_hints(kind)
-    flags = [at for at, name in enumerate(kind._fields) if hints[name] is bool]  # type: ignore[attr-defined]
-    if flags and rows:
-        columns = list(zip(*rows, strict=True))
-        for at in flags:
-            columns[at] = tuple(map(bool, columns[at]))
-        rows = list(zip(*columns, strict=True))
-    return list(map(partial(tuple.__new__, kind), rows))
-
-
 def views(connection: apsw.Connection) -> list[SqlView]:
     """The views, by name."""
     statement = (
@@ -181,23 +155,3 @@ def limited(connection: apsw.Connection, is_over: Callable[[], bool]) -> Iterato
         yield
     finally:
         connection.set_progress_handler(None)
-
-
-def array(values: Iterable[Any]) -> str:
-    """Values to be bound as one, for `json_each`."""
-    listed = list(values)
-    try:
-        return msgspec.json.encode(listed).decode()
-    except UnicodeEncodeError:
-        return msgspec.json.encode([plainly(value) for value in listed]).decode()
-
-
-def plainly(value: Any) -> Any:  # noqa: ANN401
-    """The value with every text in it as the engine takes it."""
-    if isinstance(value, str):
-        return storable(value)
-    if isinstance(value, list):
-        return [plainly(part) for part in value]
-    if isinstance(value, dict):
-        return {plainly(name): plainly(part) for name, part in value.items()}
-    return value

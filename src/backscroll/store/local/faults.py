@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
+from inspect import isfunction, isgeneratorfunction
 from pathlib import Path
 from typing import Final, ParamSpec, TypeVar
 
@@ -72,6 +73,16 @@ def translates_item_errors(method: Callable[Parameters, Iterator[Item]]) -> Call
             yield from method(*arguments, **named)
 
     return run
+
+
+def translates_all_errors(kind: type[Returned]) -> type[Returned]:
+    """Have every public method of a class raise what an engine's error means, also those that it inherits."""
+    for name in dir(kind):
+        method = getattr(kind, name)
+        if isfunction(method) and not name.startswith("_") and method.__module__.startswith("backscroll"):
+            wrap = translates_item_errors if isgeneratorfunction(method) else translates_errors
+            setattr(kind, name, wrap(method))
+    return kind
 
 
 def why_not_opened(path: Path) -> StorageError | None:

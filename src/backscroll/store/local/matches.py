@@ -1,6 +1,6 @@
 """How the matches of a query are spread over the chats: counted by the engine, over all of them."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple
 
 import apsw
@@ -8,8 +8,8 @@ import tantivy
 from tantivy import FieldType, Occur
 from tantivy import Query as Engine
 
-from backscroll.store.local.database import select
 from backscroll.store.local.text import SCHEMA
+from backscroll.store.sql.statements import select
 
 MOST_FILES: Final = 60_000
 """How many files the engine counts at once."""
@@ -41,7 +41,7 @@ class ChatSizes(NamedTuple):
 
 
 def count_by_chat(
-    searcher: tantivy.Searcher, query: Engine, chat_of: Mapping[int, int], allowed: set[int] | None = None
+    searcher: tantivy.Searcher, query: Engine, chat_of: Mapping[int, int], allowed: Collection[int] | None = None
 ) -> dict[int, int]:
     """The number of matching passages by chat, only in the allowed files."""
     counts: dict[int, int] = {}
@@ -54,7 +54,12 @@ def count_by_chat(
 
 
 def times_by_chat(
-    searcher: tantivy.Searcher, query: Engine, chat_of: Mapping[int, int], allowed: set[int] | None, *, oldest: bool
+    searcher: tantivy.Searcher,
+    query: Engine,
+    chat_of: Mapping[int, int],
+    allowed: Collection[int] | None,
+    *,
+    oldest: bool,
 ) -> dict[int, float]:
     """The time of the newest matching passage by chat, or of the oldest."""
     times: dict[int, float] = {}

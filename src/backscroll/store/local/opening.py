@@ -12,7 +12,7 @@ from backscroll.disk import FileLock
 from backscroll.errors import BackscrollError, NewerVersion, NothingFound, storage_error
 from backscroll.store.base import DamagedStoreError
 from backscroll.store.local.checked import VerifiedFiles
-from backscroll.store.local.database import RowsFileState, check_pages, connect, create, examine, select
+from backscroll.store.local.database import RowsFileState, check_pages, connect, create, examine
 from backscroll.store.local.faults import translate_errors
 from backscroll.store.local.generations import (
     ROWS,
@@ -26,6 +26,7 @@ from backscroll.store.local.generations import (
     write_lock,
 )
 from backscroll.store.local.text import TextIndex
+from backscroll.store.sql.statements import select
 
 ATTEMPTS: Final = 20
 """How often a reader retries because the index was replaced while opening it."""

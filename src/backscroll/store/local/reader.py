@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 import apsw
@@ -10,17 +9,18 @@ import apsw
 from backscroll.errors import UsageError
 from backscroll.query.tree import Query
 from backscroll.store.batches import readable
-from backscroll.store.local.chats import ChatRows
-from backscroll.store.local.database import array, select
-from backscroll.store.local.facets import count_facets
-from backscroll.store.local.faults import translates_errors, translates_item_errors
-from backscroll.store.local.search import Search
-from backscroll.store.local.shapes import ChatPieces
+from backscroll.store.local.faults import translates_all_errors
 from backscroll.store.local.snapshot import Snapshot
-from backscroll.store.local.spelling import corrections
-from backscroll.store.local.text import STAGES, frequency, in_files, quoted, words_of
 from backscroll.store.local.visible import VisibleRows
+from backscroll.store.local.words import TantivyWords
 from backscroll.store.reader import Facets, Hit, PagePosition, PendingCounts, Scope, SearchPage, StoredChat, Table
+from backscroll.store.search.facets import count_facets
+from backscroll.store.search.search import Search
+from backscroll.store.search.spelling import corrections
+from backscroll.store.search.words import STAGES, quoted, words_of
+from backscroll.store.sql.chats import ChatRows
+from backscroll.store.sql.pieces import ChatPieces
+from backscroll.store.sql.statements import array, select
 
 if TYPE_CHECKING:
     from backscroll.store.local.reports import LocalReports
@@ -43,6 +43,7 @@ class OpenStore(Protocol):
         """Run one statement that only reads, on all rows."""
 
 
+@translates_all_errors
 class LocalReader(ChatPieces):
     """The questions of one asker."""
 
@@ -61,7 +62,6 @@ class LocalReader(ChatPieces):
         with self._store.snapshot():
             yield
 
-    @translates_errors
     def pending(self) -> PendingCounts:
         """What is not searchable yet."""
         total = 0
@@ -77,7 +77,6 @@ class LocalReader(ChatPieces):
                 roles += [role for role in stage if any(role == name for name, _ in found)]
         return PendingCounts(total, tuple(roles))
 
-    @translates_errors
     def search(
         self,
         query: Query,
@@ -91,39 +90,33 @@ class LocalReader(ChatPieces):
     ) -> SearchPage:
         """The chats that match a query, with their best passages: after `offset` chats, or after a position."""
         with self._store.snapshot() as state:
-            return Search(self.rows, state).run(
+            return Search(self.rows, TantivyWords(self.rows, state)).run(
                 query, sort=sort, limit=limit, offset=offset, hits=hits, after=after, project=project
             )
 
-    @translates_errors
     def facets(self, query: Query, since: Mapping[str, int]) -> Facets:
         """What the matches of a query have in common."""
         with self._store.snapshot() as state:
-            return count_facets(self.rows, state, query, since)
+            return count_facets(self.rows, TantivyWords(self.rows, state), query, since)
 
-    @translates_errors
     def chats(self, query: Query | None, *, sort: str, limit: int | None, offset: int) -> list[StoredChat]:
         """The chats that match the fields of a query and have its words in their titles."""
         return ChatRows(self.rows).chats(query, sort=sort, limit=limit, offset=offset)
 
-    @translates_errors
     def count_chats(self, query: Query | None) -> int:
         """How many chats `chats` would give without a limit."""
         return ChatRows(self.rows).count(query)
 
-    @translates_item_errors
     def passages(self, query: Query, *, oldest_first: bool = False) -> Iterator[Hit]:
         """Every passage that may match a query, one by one; the caller checks regular expressions."""
         with self._store.snapshot() as state:
-            search = Search(self.rows, state)
-        return search.passages(query, oldest_first=oldest_first)
+            search = Search(self.rows, TantivyWords(self.rows, state))
+        yield from search.passages(query, oldest_first=oldest_first)
 
-    @translates_errors
     def chats_by_key(self, chats: list[int]) -> dict[int, StoredChat]:
         """The chats with these ids."""
         return ChatRows(self.rows).of(chats)
 
-    @translates_errors
     def reports(self, query: Query | None, *, since: int | None = None, until: int | None = None) -> "LocalReports":
         """The data for reports, for the chats that match a query and a period in microseconds."""
         rows = self.rows
@@ -134,27 +127,21 @@ class LocalReader(ChatPieces):
 
         return LocalReports(rows, array(files) if files is not None else None, since, until)
 
-    @translates_errors
     def similar(self, word: str) -> list[str]:
         """Words of visible passages that are similar to one which is in none of them, the most frequent first."""
         with self._store.snapshot() as state:
-            files = ChatRows(self.rows).visible_files()
-            count = partial(frequency, state.searcher, within=in_files(files) if files is not None else None)
-            words = words_of(word)[:MOST_CORRECTED]
-            return [found for one in words for found in corrections(state.searcher, one, count)]
+            engine = TantivyWords(self.rows, state)
+            return [found for one in words_of(word)[:MOST_CORRECTED] for found in corrections(engine, one)]
 
-    @translates_errors
     def find(self, name: str) -> list[StoredChat]:
         """Chats whose id (or a session, message or agent id in them) starts with `name`."""
         return ChatRows(self.rows).find(name)
 
-    @translates_errors
     def homes(self) -> set[tuple[str, str]]:
         """The visible homes that the store has files of, each with its machine."""
         found = select(self.rows, "select distinct machine, home from files")
         return {(readable(machine), readable(home)) for machine, home in found}
 
-    @translates_errors
     def sql(self, statement: str, limit: int, seconds: float) -> Table:
         """Run a read-only statement about the whole store."""
         if self._scope.homes is not None:

@@ -11,13 +11,14 @@ from typing import NamedTuple
 
 import apsw
 import tantivy
-from tantivy import FieldType
-from tantivy import Query as Engine
 
-from backscroll.store.local.database import select, snapshot
+from backscroll.store.local.database import snapshot
 from backscroll.store.local.faults import translate_errors
 from backscroll.store.local.matches import ChatSizes
-from backscroll.store.local.text import SCHEMA, STAGES, TextIndex, last_of_stages
+from backscroll.store.local.text import TextIndex, last_of_stages
+from backscroll.store.search.nodes import IsOneOf, Node
+from backscroll.store.search.words import STAGES
+from backscroll.store.sql.statements import select
 
 
 class Snapshot(NamedTuple):
@@ -27,7 +28,7 @@ class Snapshot(NamedTuple):
     sizes: ChatSizes
     marks: list[int]
     """The last passage of each stage that is searchable."""
-    must_not: tuple[Engine, ...]
+    hidden: tuple[Node, ...]
     """The passages that are in the words only."""
 
 
@@ -71,7 +72,7 @@ class Snapshots:
             searcher,
             self._sizes[1],
             marks_at(stamp, noted, searcher),
-            (Engine.term_set_query(SCHEMA, "block", deleted),) if deleted else (),
+            (IsOneOf(tuple(deleted)),) if deleted else (),
         )
 
 
@@ -85,9 +86,3 @@ def marks_at(stamp: int, noted: dict[str, str], searcher: tantivy.Searcher) -> l
     if noted.get("stamp") == str(stamp):
         return [int(noted[f"stage {number}"]) for number in range(len(STAGES))]
     return last_of_stages(searcher)
-
-
-def up_to(newest: int) -> Engine:
-    """The passages that existed when this one was the newest."""
-    older = Engine.range_query(SCHEMA, "block", FieldType.Unsigned, upper_bound=newest)
-    return Engine.const_score_query(older, 0.0)

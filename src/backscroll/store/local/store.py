@@ -11,17 +11,19 @@ from backscroll.conversation.transcripts import Transcript
 from backscroll.errors import NothingFound
 from backscroll.store.base import PassageText, PendingPassage, SqlView
 from backscroll.store.batches import Batch, ChatKeys, readable
-from backscroll.store.local.counting import Counting, unpriced
-from backscroll.store.local.database import array, select, transaction, views
+from backscroll.store.local.database import transaction, views
 from backscroll.store.local.faults import translates_errors
 from backscroll.store.local.generations import has_any, size_of
 from backscroll.store.local.opening import OpenIndex
 from backscroll.store.local.reader import LocalReader
-from backscroll.store.local.rows import WAITING, RowTables
+from backscroll.store.local.rows import LocalTables
 from backscroll.store.local.snapshot import Snapshot, Snapshots, marks_at, read_marks
-from backscroll.store.local.text import STAGES, quoted
 from backscroll.store.prices import AnswerPrice
 from backscroll.store.reader import IndexedFile, Scope, Table
+from backscroll.store.search.words import STAGES, quoted
+from backscroll.store.sql.counting import Counting, unpriced
+from backscroll.store.sql.row_tables import NOTE, WAITING
+from backscroll.store.sql.statements import array, select
 
 if TYPE_CHECKING:
     from backscroll.store.local.sql import StatementRunner
@@ -78,42 +80,42 @@ class LocalStore(OpenIndex):
     @translates_errors
     def indexed_files(self, sources: Iterable[str] | None = None) -> dict[str, IndexedFile]:
         """The files that were read, by id."""
-        return RowTables(self.connection).known(sources)
+        return LocalTables(self.connection).known(sources)
 
     @translates_errors
     def write(self, batch: Batch) -> dict[int, int]:
         """Write the whole batch, or nothing. Returns the ids of its new files."""
-        return RowTables(self.connection, self._price).write(batch)
+        return LocalTables(self.connection, self._price).write(batch)
 
     @translates_errors
     def related_chats(self, keys: ChatKeys) -> set[int]:
         """The chats that share something with these keys."""
-        return RowTables(self.connection).related(keys)
+        return LocalTables(self.connection).related(keys)
 
     @translates_errors
     def chats_of(self, files: Iterable[int]) -> set[int]:
         """The chats that these files are part of."""
-        return RowTables(self.connection).chats_of(files)
+        return LocalTables(self.connection).chats_of(files)
 
     @translates_errors
     def load_transcripts(self, chats: Iterable[int]) -> list[tuple[int, Transcript]]:
         """The transcripts of these chats as they were saved, by file."""
-        return list(RowTables(self.connection).load(chats))
+        return list(LocalTables(self.connection).load(chats))
 
     @translates_errors
     def titles_of(self, rows: Iterable[str]) -> dict[str, dict[str, str]]:
         """The titles that these rows were given, by row and by the file that gives it."""
-        return RowTables(self.connection).titles_of(rows)
+        return LocalTables(self.connection).titles_of(rows)
 
     @translates_errors
     def chats_titled_by(self, file: int) -> set[int]:
         """The chats of rows that a file gives titles to."""
-        return RowTables(self.connection).titled_by(file)
+        return LocalTables(self.connection).titled_by(file)
 
     @translates_errors
     def titles(self, files: Iterable[int]) -> dict[str, dict[str, str]]:
         """The titles that rows of these files were given, by row and by the file that gives it."""
-        return RowTables(self.connection).titles(files)
+        return LocalTables(self.connection).titles(files)
 
     # Words
 
@@ -186,7 +188,7 @@ class LocalStore(OpenIndex):
     @translates_errors
     def note(self, name: str, value: str) -> None:
         """Remember something about what was read."""
-        self.connection.execute("insert or replace into marks values (?, ?)", (f"note {name}", value))
+        self.connection.execute(NOTE, (f"note {name}", value))
 
     @translates_errors
     def noted(self, name: str) -> str | None:

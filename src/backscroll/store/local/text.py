@@ -4,38 +4,21 @@ Passages are added in the order of their ids, first the most useful ones (prompt
 highest id in each stage shows how far the index has come, whatever happened to the process that wrote it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import msgspec
 import tantivy
-from tantivy import Filter, Occur, Query, TextAnalyzerBuilder, Tokenizer
+from tantivy import Occur, Query
 
-from backscroll.conversation.passages import Role
 from backscroll.disk import private_folder
-from backscroll.query.words import LONGEST_WORD, Preparation, normal
+from backscroll.query.words import Preparation
 from backscroll.store.base import DamagedStoreError, PassageText
 from backscroll.store.local.checked import VerifiedFiles, check_sum
+from backscroll.store.search.words import ROLE_FACTS, STAGES, WORDS, facts_of, is_searched_by_tool, weight_of
 
-STAGES: Final = (
-    (Role.TITLE, Role.PROMPT, Role.ANSWER, Role.THINKING),
-    (Role.INPUT, Role.OUTPUT, Role.OTHER),
-)
-"""The stages of indexing, in order."""
-WEIGHTS: Final = {
-    Role.TITLE: 2.6,
-    Role.PROMPT: 2.2,
-    Role.ANSWER: 1.9,
-    Role.THINKING: 1.5,
-    Role.INPUT: 1.3,
-    Role.OUTPUT: 1.15,
-    Role.OTHER: 1.05,
-}
-"""The weight of a match by role: text from the client itself (reminders, lists of skills, hooks) counts least."""
-ROLE_FACTS: Final = {role: f"role:{role}" for role in Role}
-AGENT_WEIGHT: Final = 0.9
 SEGMENT_FILES: Final = ("fast", "fieldnorm", "idx", "pos", "store", "term")
 HEAP: Final = 48_000_000
 
@@ -165,21 +148,15 @@ class TextIndex:
                 document.add_text("text", words.encode("utf-8", "replace").decode())
             if parts:
                 document.add_text("text", parts)  # as a separate value: no phrase matches across both
-            document.add_text("facts", ROLE_FACTS[spot.role])
-            if spot.tool:
-                document.add_text("facts", f"tool:{spot.tool.lower()}")
-                if "__" in spot.tool and spot.role is Role.INPUT:
-                    document.add_text("text", spot.tool)  # such a name is one that people look for
-            if spot.is_error:
-                document.add_text("facts", "error")
-            if spot.is_agent:
-                document.add_text("facts", "agent")
-            if spot.has_image:
-                document.add_text("facts", "image")
+            for fact in facts_of(spot):
+                document.add_text("facts", fact)
+            if is_searched_by_tool(spot):
+                document.add_text("text", spot.tool or "")
             document.add_unsigned("block", spot.block)
             document.add_unsigned("file", spot.file)
             document.add_integer("time", (spot.time or 0) // 1000)
-            document.add_float("weight", weight_of(spot.role, is_agent=spot.is_agent))
+            # The engine multiplies a score by log2(2 + value), which is the weight again.
+            document.add_float("weight", 2.0 ** weight_of(spot.role, is_agent=spot.is_agent) - 2.0)
             writer.add_document(document)
 
     def delete(self, blocks: Sequence[int]) -> None:
@@ -224,7 +201,8 @@ def last_of_stages(searcher: tantivy.Searcher) -> list[int]:
     """The highest passage id of each stage."""
     marks = []
     for roles in STAGES:
-        query = any_fact(f"role:{role}" for role in roles)
+        facts = [Query.term_query(SCHEMA, "facts", ROLE_FACTS[role], "basic") for role in roles]
+        query = Query.boolean_query([(Occur.Should, fact) for fact in facts])
         found = searcher.search(query, limit=1, order_by_field="block").hits
         marks.append(int(found[0][0]) if found else 0)
     return marks
@@ -234,51 +212,6 @@ def _prepared(index: tantivy.Index) -> tantivy.Index:
     index.register_tokenizer("words", WORDS)
     index.config_reader("manual")
     return index
-
-
-def weight_of(role: Role, *, is_agent: bool) -> float:
-    """The value of the field `weight`. The engine multiplies a score by log2(2 + value), which is the weight again."""
-    weight = max(1.0, WEIGHTS[role] * (AGENT_WEIGHT if is_agent else 1.0))
-    return float(2.0**weight - 2.0)
-
-
-def any_fact(facts: Iterable[str]) -> Query:
-    """Passages that match any of these."""
-    clauses = [(Occur.Should, fact(name)) for name in facts]
-    return Query.boolean_query(clauses)
-
-
-def fact(name: str) -> Query:
-    """Passages that match this."""
-    return Query.const_score_query(Query.term_query(SCHEMA, "facts", name, "basic"), 0.0)
-
-
-def in_files(files: Sequence[int]) -> Query:
-    """Passages of these files."""
-    if not files:
-        return Query.empty_query()
-    return Query.const_score_query(Query.term_set_query(SCHEMA, "file", files), 0.0)
-
-
-def frequency(searcher: tantivy.Searcher, word: str, within: Query | None = None) -> int:
-    """The number of passages with a word, of those that another query matches, or of all.
-
-    The engine's own frequency includes deleted passages until segments are merged.
-    """
-    query = Query.term_query(SCHEMA, "text", word)
-    if within is not None:
-        query = Query.boolean_query([(Occur.Must, query), (Occur.Must, within)])
-    return searcher.search(query, limit=1).count or 0  # type: ignore[attr-defined]  # not in its stub
-
-
-def quoted(roles: Iterable[Role]) -> str:
-    """Roles as SQL lists them."""
-    return ", ".join(f"'{role}'" for role in roles)
-
-
-def words_of(text: str) -> list[str]:
-    """The words of a text, as the engine tokenises it."""
-    return list(WORDS.analyze(normal(text)))
 
 
 def _schema() -> tantivy.Schema:
@@ -292,11 +225,5 @@ def _schema() -> tantivy.Schema:
     return builder.build()
 
 
-def _analyzer() -> tantivy.TextAnalyzer:
-    builder = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(LONGEST_WORD * 4 + 1))
-    return builder.filter(Filter.lowercase()).filter(Filter.ascii_fold()).build()
-
-
 SCHEMA: Final = _schema()
-WORDS: Final = _analyzer()
 THREADS: Final = 1

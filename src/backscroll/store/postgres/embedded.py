@@ -186,10 +186,10 @@ class EmbeddedPostgres:
         settings = {**self._settings, "unix_socket_directories": str(self._sockets)}
         words = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
         with (self._folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(  # noqa: S603
+            self._process = system.start_detached(
                 ["/bin/sh", "-c", SUPERVISE, "sh", str(self._programs / "postgres"), "-D", str(data), *words],
-                stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True, **self._as_user(),
-            )  # fmt: skip
+                **{"stdin": subprocess.PIPE, "stdout": log, "stderr": log, **self._as_user()},
+            )
 
     def _server_id(self) -> int | None:
         try:

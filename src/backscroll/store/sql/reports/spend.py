@@ -10,21 +10,22 @@ select message, time, model, input, output, cache_write, cache_read, cache_write
 from (
   select u.message, u.time, u.model, u.input, u.output, u.cache_write, u.cache_read, u.cache_write_5m, u.cache_write_1h,
     u.web_searches, u.speed, u.cost, c.name as chat, f.project,
-    coalesce(f.agent, case when u.agent then 'inline' end) as agent,
+    coalesce(f.agent, case when u.agent = 1 then 'inline' end) as agent,
     u.time - lag(u.time) over conversation as gap,
     lag(u.model) over conversation as model_before,
     lag(u.input + u.cache_read + u.cache_write) over conversation as context_before
   from counted u join files f on f.id = u.file left join chats c on c.id = f.chat
-  where (:until is null or u.time < :until) and u.model is not '<synthetic>'
+  where (:until is null or u.time < :until) and u.model is distinct from '<synthetic>'
     and (:files is null or u.file in (select value from json_each(:files)))
   window conversation as (
-    partition by coalesce(f.chat, -f.id), coalesce(f.agent, u.agent) order by u.time, u.message)
-)
+    partition by coalesce(f.chat, -f.id), coalesce(f.agent, cast(u.agent as text))
+    order by u.time nulls first, u.message)
+) as spent_answers
 where (:since is null or time >= :since)
-order by time, message
+order by time nulls first, message
 """,
     "answer tools": """
-select u.message, b.tool, count(distinct coalesce(b.call, b.id))
+select u.message, b.tool, count(distinct coalesce(b.call, cast(b.id as text)))
 from counted u join records r on r.message = u.message join blocks b on b.record = r.id
 where b.role = 'input' and (:since is null or u.time >= :since) and (:until is null or u.time < :until)
   and (:files is null or u.file in (select value from json_each(:files)))

@@ -3,47 +3,46 @@
 from datetime import datetime
 from typing import Any, Final
 
-import msgspec
-
 from backscroll.query.tree import All, Either, Field, Not, Part, Phrase, Query, Word
 from backscroll.store.batches import microseconds, readable
-from backscroll.store.local.saved_files import decode_overview
-from backscroll.store.local.visible import VisibleRows
 from backscroll.store.reader import StoredChat
+from backscroll.store.sql.saved_files import decode_overview
+from backscroll.store.sql.statements import ScopedRows, array
 
 Condition = tuple[str, list[Any]]
 """A condition on `chats c`, and the values bound in it."""
 COLUMNS: Final = "c.id, c.overview, c.archived, c.tokens, c.cost, c.machines"
+ALL: Final = 1 << 62
 ORDERS: Final = {
-    "newest": "c.last_active desc, c.name desc",
-    "oldest": "coalesce(c.started, c.last_active), c.name",
-    "title": "c.title collate nocase, c.name",
-    "messages": "json_extract(c.overview, '$.messages') desc, c.name",
-    "cost": "c.cost desc, c.name",
-    "active": "json_extract(c.overview, '$.active_seconds') desc, c.name",
-    "relevance": "c.last_active desc, c.name desc",
+    "newest": "c.last_active desc nulls last, c.name desc",
+    "oldest": "coalesce(c.started, c.last_active) nulls first, c.name",
+    "title": "lower(c.title), c.name",
+    "messages": "json_extract(c.overview, '$.messages') desc nulls last, c.name",
+    "cost": "c.cost desc nulls last, c.name",
+    "active": "json_extract(c.overview, '$.active_seconds') desc nulls last, c.name",
+    "relevance": "c.last_active desc nulls last, c.name desc",
 }
 
 
 class ChatRows:
     """The chats of a store, for one query."""
 
-    def __init__(self, rows: VisibleRows) -> None:
+    def __init__(self, rows: ScopedRows) -> None:
         self._visible = rows
         self._scope = rows.scope
 
     def chats(self, query: Query | None, *, sort: str, limit: int | None, offset: int) -> list[StoredChat]:
         """The chats that match the fields of a query and have its words in their titles."""
-        where, values = self.condition(query.root) if query else ("1", [])
+        where, values = self.condition(query.root) if query else ("true", [])
         return self._read(
             f"select {COLUMNS} from chats c where not c.silent and {where}"  # noqa: S608
             f" order by {ORDERS[sort]} limit ? offset ?",
-            [*values, -1 if limit is None else limit, offset],
+            [*values, ALL if limit is None else limit, offset],
         )
 
     def count(self, query: Query | None) -> int:
         """How many chats match."""
-        where, values = self.condition(query.root) if query else ("1", [])
+        where, values = self.condition(query.root) if query else ("true", [])
         statement = f"select count(*) from chats c where not c.silent and {where}"  # noqa: S608
         return int(next(iter(self._visible.execute(statement, values)))[0])
 
@@ -51,7 +50,7 @@ class ChatRows:
         """These chats."""
         found = self._read(
             f"select {COLUMNS} from chats c where c.id in (select value from json_each(?))",  # noqa: S608
-            [msgspec.json.encode(chats).decode()],
+            [array(chats)],
         )
         return {chat.key: chat for chat in found}
 
@@ -83,16 +82,16 @@ class ChatRows:
         if isinstance(part, (All, Either)):
             conditions = [self.condition(inner) for inner in part.parts]
             word = " and " if isinstance(part, All) else " or "
-            text = f"({word.join(text for text, _ in conditions)})" if conditions else "1"
+            text = f"({word.join(text for text, _ in conditions)})" if conditions else "true"
             return text, [value for _, values in conditions for value in values]
         if isinstance(part, Not):
             text, values = self.condition(part.part)
-            return f"not coalesce({text}, 0)", values
+            return f"not coalesce({text}, false)", values
         if isinstance(part, (Word, Phrase)):
             return "c.title like ? escape '\\'", [_like(part.text)]
         if isinstance(part, Field):
             return self._field(part)
-        return "1", []
+        return "true", []
 
     def _field(self, field: Field) -> Condition:
         value = field.value
@@ -107,7 +106,7 @@ class ChatRows:
             return self._state(text)
         if field.name == "tag":
             sessions = self._scope.tagged.get(text.lower(), frozenset())
-            return f"({IN_LINES.format('tags')} or {HAS_SESSION})", [f"%\n{_exactly(text)}\n%", _array(sessions)]
+            return f"({IN_LINES.format('tags')} or {HAS_SESSION})", [f"%\n{_exactly(text)}\n%", array(sorted(sessions))]
         if field.name in ("branch", "model", "file", "machine"):
             columns = {"branch": "git_branches", "model": "models", "file": "files_touched", "machine": "machines"}
             name = columns[field.name]
@@ -124,11 +123,11 @@ class ChatRows:
             return PROJECT, [_like(text)] * 2
         if field.name == "title":
             return "c.title like ? escape '\\'", [_like(text)]
-        return "1", []  # a message field does not filter a list of chats
+        return "true", []  # a message field does not filter a list of chats
 
     def _state(self, name: str) -> Condition:
         if name in ("live", "pinned"):
-            return HAS_SESSION, [_array(self._scope.live if name == "live" else self._scope.pinned)]
+            return HAS_SESSION, [array(sorted(self._scope.live if name == "live" else self._scope.pinned))]
         if name == "archived":
             return "c.archived", []
         if name in ("image", "thinking", "diff"):
@@ -161,10 +160,6 @@ def _like(text: str) -> str:
 
 def _exactly(text: str) -> str:
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-
-
-def _array(values: Any) -> str:  # noqa: ANN401
-    return msgspec.json.encode(sorted(values)).decode()
 
 
 IN_LINES: Final = "c.{} like ? escape '\\'"

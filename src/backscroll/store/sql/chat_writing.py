@@ -3,18 +3,17 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-import apsw
 import msgspec
 
 from backscroll.store.batches import Batch, ChatChange, microseconds
-from backscroll.store.local.database import array, select
-from backscroll.store.local.new_ids import NewIds
+from backscroll.store.sql.new_ids import NewIds
+from backscroll.store.sql.statements import RowWriter, array, select
 
 Entitled = tuple[str, int | None, int | None]
 """What identifies the passage of a title: title, time, file."""
 
 
-def write_chats(connection: apsw.Connection, batch: Batch, ids: NewIds) -> None:
+def write_chats(connection: RowWriter, batch: Batch, ids: NewIds) -> None:
     """Write every chat of a batch, and delete those that are gone."""
     ChatWriter(connection, batch, ids).write()
 
@@ -22,7 +21,7 @@ def write_chats(connection: apsw.Connection, batch: Batch, ids: NewIds) -> None:
 class ChatWriter:
     """Writes chats inside an open transaction."""
 
-    def __init__(self, connection: apsw.Connection, batch: Batch, ids: NewIds) -> None:
+    def __init__(self, connection: RowWriter, batch: Batch, ids: NewIds) -> None:
         self._connection = connection
         self._batch = batch
         self._ids = ids
@@ -71,25 +70,24 @@ class ChatWriter:
             msgspec.json.encode(overview).decode(),
         )
         if number is None:
-            self._connection.execute(INSERT_CHAT, values)
-            number = self._connection.last_insert_rowid()
+            number = self._ids.new_chat()
+            self._connection.execute(INSERT_CHAT, (number, *values))
         else:
             self._connection.execute(UPDATE_CHAT, (*values, number))
         numbers = [self._ids.file(file) for file in change.files]
         files = array(numbers)
         self._connection.execute(
-            "update files set chat = ?1 where chat is not ?1 and id in (select value from json_each(?2))",
-            (number, files),
+            "update files set chat = :chat where chat is distinct from :chat"
+            " and id in (select value from json_each(:files))",
+            {"chat": number, "files": files},
         )
         self._connection.execute(
-            "update files set chat = ?1 where kind = 'tool-result' and chat is not ?1 and session in"
-            " (select session from files where chat = ?1 and kind = 'session')",
-            (number,),
+            "update files set chat = :chat where kind = 'tool-result' and chat is distinct from :chat and session in"
+            " (select session from files where chat = :chat and kind = 'session')",
+            {"chat": number},
         )
-        self._connection.execute(
-            SUM_UP,
-            (number,),
-        )
+        machines = self._all("select distinct machine from files where chat = ? order by machine", number)
+        self._connection.execute(SUM_UP, {"chat": number, "machines": _lines(machine for (machine,) in machines)})
         entitles = (overview.title, microseconds(overview.started), min(numbers))
         if block is None or entitled != entitles:
             # The identity of its passage has changed.
@@ -107,7 +105,7 @@ class ChatWriter:
 
     def _delete_title(self, block: int | None) -> None:
         if block is not None:
-            self._connection.execute("insert or ignore into deleted values (?)", (block,))
+            self._connection.execute(DELETE_WORDS, (block,))
             self._connection.execute("delete from blocks where id = ?", (block,))
 
     def _mark_abandoned(self, files: str, abandoned: set[tuple[int, int]]) -> None:
@@ -118,7 +116,7 @@ class ChatWriter:
                 files,
             )
         )
-        for value, changed in ((1, abandoned - before), (0, before - abandoned)):
+        for value, changed in (("true", abandoned - before), ("false", before - abandoned)):
             self._many(
                 f"update records set abandoned = {value} where file = ? and number = ? and kind <> 'outside'",  # noqa: S608
                 changed,
@@ -152,20 +150,21 @@ def _lines(values: Iterable[str]) -> str:
 
 
 INSERT_CHAT: Final = """
-insert into chats (name, title, project, started, last_active, silent, models, git_branches, files_touched, tags,
-  branches, overview) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+insert into chats (id, name, title, project, started, last_active, silent, models, git_branches, files_touched, tags,
+  branches, overview) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 UPDATE_CHAT: Final = """
 update chats set name = ?, title = ?, project = ?, started = ?, last_active = ?, silent = ?, models = ?,
   git_branches = ?, files_touched = ?, tags = ?, branches = ?, overview = ? where id = ?
 """
 SUM_UP: Final = """
-update chats set
-  machines = coalesce((select group_concat(m, '') from (select distinct char(10) || machine as m from files
-    where chat = ?1 order by 1)), '') || char(10),
-  archived = (select count(*) > 0 and min(archived) from files where chat = ?1 and kind = 'session'),
+update chats set machines = :machines,
+  archived = exists (select 1 from files where chat = :chat and kind = 'session')
+    and not exists (select 1 from files where chat = :chat and kind = 'session' and not archived),
   tokens = (select coalesce(sum(s.input + s.output + s.cache_write + s.cache_read), 0)
-    from files f join spent s on s.file = f.id where f.chat = ?1),
-  cost = (select sum(s.cost) from files f join spent s on s.file = f.id where f.chat = ?1 and s.messages > s.unpriced)
-where id = ?1
+    from files f join spent s on s.file = f.id where f.chat = :chat),
+  cost = (select sum(s.cost) from files f join spent s on s.file = f.id
+    where f.chat = :chat and s.messages > s.unpriced)
+where id = :chat
 """
+DELETE_WORDS: Final = "insert into deleted (block) values (?) on conflict do nothing"

@@ -18,14 +18,21 @@ from collections.abc import Collection, Mapping
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-import tantivy
-from tantivy import Occur
-from tantivy import Query as Engine
-
 from backscroll.conversation.passages import Role
-from backscroll.store.local.compile import CompiledQuery, QueryTerm, either, term_query
-from backscroll.store.local.matches import ChatSizes, count_by_chat
-from backscroll.store.local.text import SCHEMA, any_fact
+from backscroll.store.search.compile import CompiledQuery, QueryTerm
+from backscroll.store.search.engine import WordEngine
+from backscroll.store.search.nodes import (
+    EachOf,
+    HasPhrase,
+    HasWord,
+    IsFact,
+    IsOneOf,
+    Node,
+    SomeOf,
+    Weighed,
+    Worth,
+    either,
+)
 
 CANDIDATES: Final = 500
 """How many passages compete for the best."""
@@ -81,46 +88,41 @@ class _Weighed(NamedTuple):
 class Ranking:
     """Ranks the chats of one query."""
 
-    def __init__(self, searcher: tantivy.Searcher, shape: ChatSizes, compiled: CompiledQuery) -> None:
-        self._searcher = searcher
-        self._shape = shape
+    def __init__(self, engine: WordEngine, compiled: CompiledQuery) -> None:
+        self._engine = engine
         self._compiled = compiled
         self._weighed = [self._weigh(term) for term in compiled.terms]
 
     def candidates(self) -> Candidates:
         """The best passages, by chat."""
-        query = self._passages()
-        found = self._searcher.search(query, limit=CANDIDATES, count=False, weight_by_field="weight").hits
-        addresses = [address for _, address in found]
-        if not addresses:
+        found = self._engine.best(self._passages(), CANDIDATES, self._compiled.files)
+        if not found:
             return Candidates({}, 0.0, are_all=True)
-        files = self._searcher.fast_field_values("file", addresses)
-        blocks = [int(block or 0) for block in self._searcher.fast_field_values("block", addresses)]
-        near = self._nearness(blocks[:NEAR_CANDIDATES])
+        near = self._nearness([match.block for match in found[:NEAR_CANDIDATES]])
         best: dict[int, dict[int, float]] = defaultdict(dict)
-        chat_of, allowed = self._shape.chat_of, self._compiled.files
-        for (score, _), file, block in zip(found, files, blocks, strict=True):
-            if isinstance(file, int) and file in chat_of and (allowed is None or file in allowed):
-                best[chat_of[file]][block] = score + near.get(block, 0.0)
-        are_all = len(addresses) < CANDIDATES
-        return Candidates(best, 0.0 if are_all else found[-1][0], are_all)
+        for score, chat, block in found:
+            if chat:
+                best[chat][block] = score + near.get(block, 0.0)
+        are_all = len(found) < CANDIDATES
+        return Candidates(best, 0.0 if are_all else found[-1].score, are_all)
 
     def rank(self, matches: Mapping[int, int], candidates: Candidates, preferred: Collection[int]) -> dict[int, float]:
         """The chats with candidates, in order of their scores; `matches` are all matching chats."""
         scores = {}
-        for chat in candidates.best.keys() & matches.keys():
+        chats = candidates.best.keys() & matches.keys()
+        sizes, usual = self._engine.sizes(chats), self._engine.usual_size
+        for chat in chats:
             best = sorted(candidates.best[chat].values(), reverse=True)[:BEST]
             # The matches of a chat that are not among the candidates are no better than the last of them.
             best += [candidates.floor] * (min(BEST, matches[chat]) - len(best))
-            whole, share = self._as_a_whole(chat)
+            whole, share = self._as_a_whole(chat, sizes.get(chat, 1) / usual)
             score = share**COVERAGE * (whole + best[0] + FURTHER_WEIGHT * sum(best[1:]))
             scores[chat] = round(score * (PREFERRED if chat in preferred else 1.0), 6)
-        ages = self._shape.ages
+        ages = self._engine.ages(scores)
         return {chat: scores[chat] for chat in sorted(scores, key=lambda chat: (-scores[chat], ages[chat]))}
 
-    def _as_a_whole(self, chat: int) -> tuple[float, float]:
+    def _as_a_whole(self, chat: int, length: float) -> tuple[float, float]:
         """bm25 of a chat, and the share of the words that it has, by their weight; frequent words do not count."""
-        length = self._shape.sizes.get(chat, 1) / self._shape.usual_size
         score = has = asked = 0.0
         for _, weight, counts in self._weighed:
             if counts:
@@ -138,50 +140,43 @@ class Ranking:
         counts: dict[int, float] = defaultdict(float)
         self._add(counts, term.query, 1.0)
         if term.forms:
-            self._add(counts, either([term_query(form) for form, _ in term.forms]), FORM_WEIGHT)
+            self._add(counts, either([HasWord(form) for form, _ in term.forms]), FORM_WEIGHT)
         return _Weighed(term, weight, counts)
 
-    def _add(self, counts: dict[int, float], query: Engine, worth: float) -> None:
+    def _add(self, counts: dict[int, float], query: Node, worth: float) -> None:
         """Add how much a chat has of this: what was said counts more."""
-        said = Engine.boolean_query([(Occur.Must, query), (Occur.Must, WAS_SAID)])
+        said = EachOf((query, WAS_SAID))
         for asked, weight in ((query, NOT_SAID), (said, SAID - NOT_SAID)):
-            for chat, count in count_by_chat(self._searcher, asked, self._shape.chat_of).items():
+            for chat, count in self._engine.count_by_chat(asked).items():
                 counts[chat] += worth * weight * count
 
-    def _passages(self) -> Engine:
+    def _passages(self) -> Node:
         """The matching passages, those with the rarer words first."""
-        terms, forms = [], []
+        terms: list[Node] = []
+        forms: list[Node] = []
         for term, weight, _ in self._weighed:
             if not term.forms:
                 terms.append(term.query)
                 continue
             # The engine knows how rare one form is; the word is as rare as all of them together.
-            terms.append(Engine.boost_query(term.query, weight / self._rarity(term.frequency)))
-            forms += [
-                Engine.boost_query(term_query(form), FORM_WEIGHT * weight / self._rarity(count))
-                for form, count in term.forms
-            ]
+            terms.append(Weighed(term.query, weight / self._rarity(term.frequency)))
+            forms += [Weighed(HasWord(form), FORM_WEIGHT * weight / self._rarity(count)) for form, count in term.forms]
         matching = self._compiled.among(terms)
         if not forms:
             return matching
-        return Engine.boolean_query([(Occur.Must, matching), *((Occur.Should, form) for form in forms)])
+        return EachOf((matching,), also=tuple(forms))
 
     def _nearness(self, blocks: list[int]) -> dict[int, float]:
         """What passages gain by words that stand as they do in the query."""
         gains: dict[int, float] = defaultdict(float)
-        among = Engine.const_score_query(Engine.term_set_query(SCHEMA, "block", blocks), 0.0)
+        among = IsOneOf(tuple(blocks))
         for worth, pair in self._pairs()[:MOST_PAIRS]:
-            near, beside = (Engine.phrase_query(SCHEMA, "text", list(pair), slop=slop) for slop in (NEAR_WORDS, 0))
-            clauses = [
-                (Occur.Must, among),
-                (Occur.Must, Engine.const_score_query(near, NEAR * worth)),
-                (Occur.Should, Engine.const_score_query(beside, SIDE_BY_SIDE * worth)),
-            ]
-            query = Engine.boolean_query(clauses)
-            found = self._searcher.search(query, limit=len(blocks), count=False, weight_by_field="weight").hits
-            kept = self._searcher.fast_field_values("block", [address for _, address in found]) if found else []
-            for (score, _), block in zip(found, kept, strict=True):
-                gains[int(block or 0)] += score
+            query = EachOf(
+                (among, Worth(HasPhrase(pair, NEAR_WORDS), NEAR * worth)),
+                also=(Worth(HasPhrase(pair), SIDE_BY_SIDE * worth),),
+            )
+            for score, _, block in self._engine.best(query, len(blocks)):
+                gains[block] += score
         return gains
 
     def _pairs(self) -> list[tuple[float, tuple[str, str]]]:
@@ -192,21 +187,20 @@ class Ranking:
             is_worth = len(self._compiled.terms) == 2 or not (one.is_frequent and other.is_frequent)
             if is_worth and one.words and other.words and one.words[-1] != other.words[0]:
                 pair = (one.words[-1], other.words[0])
-                pairs[pair] = min(self._rarity(self._searcher.doc_freq("text", word)) for word in pair)
+                pairs[pair] = min(self._rarity(self._engine.frequency(word)) for word in pair)
         return sorted(((weight, pair) for pair, weight in pairs.items()), reverse=True)
 
     def _rarity(self, frequency: int) -> float:
         """The weight of a word: the rarer, the higher."""
-        documents = self._searcher.num_docs
+        documents = self._engine.total
         return math.log(1 + (max(0, documents - frequency) + 0.5) / (frequency + 0.5))
 
 
-def by_matches(shape: ChatSizes, matches: Mapping[int, int], ranked: Mapping[int, float]) -> list[int]:
+def by_matches(engine: WordEngine, matches: Mapping[int, int], ranked: Mapping[int, float]) -> list[int]:
     """The chats that are not ranked, because none of their passages is a candidate: by their number of matches."""
-    rest = sorted((-count, shape.ages[chat], chat) for chat, count in matches.items() if chat not in ranked)
+    ages = engine.ages(matches)
+    rest = sorted((-count, ages[chat], chat) for chat, count in matches.items() if chat not in ranked)
     return [chat for _, _, chat in rest]
 
 
-WAS_SAID: Final = Engine.const_score_query(
-    any_fact(f"role:{role}" for role in (Role.TITLE, Role.PROMPT, Role.ANSWER)), 0.0
-)
+WAS_SAID: Final = SomeOf(tuple(IsFact(f"role:{role}") for role in (Role.TITLE, Role.PROMPT, Role.ANSWER)))

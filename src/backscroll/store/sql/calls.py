@@ -9,13 +9,10 @@ what changed.
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-import apsw
-
 from backscroll.conversation.passages import Role
 from backscroll.store.batches import Batch
-from backscroll.store.local.database import select
-from backscroll.store.local.new_ids import NewIds
-from backscroll.store.local.saved_files import parts
+from backscroll.store.sql.new_ids import NewIds
+from backscroll.store.sql.statements import RowWriter, parts, select
 
 
 class CallPassage(NamedTuple):
@@ -37,7 +34,7 @@ class CallPassage(NamedTuple):
 class CallPairs:
     """Brings `calls` and `shared_calls` up to date inside a transaction that is open."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: RowWriter) -> None:
         self._connection = connection
         self._changed: set[str] = set()
 
@@ -114,7 +111,7 @@ INSERT: Final = """
 insert into calls (id, file, sidechain, time, tool, size, took, result, state, result_size)
 values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-INSERT_SHARED: Final = "insert into shared_calls values (?)"
+INSERT_SHARED: Final = "insert into shared_calls (call) values (?)"
 # A call without an id has no result that could be found.
 INSERT_NAMELESS: Final = """
 insert into calls (id, file, sidechain, time, tool, size)

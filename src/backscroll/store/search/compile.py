@@ -3,25 +3,39 @@
 import re
 from collections.abc import Sequence
 from datetime import datetime
-from functools import partial
-from typing import Any, Final, NamedTuple
-
-from tantivy import FieldType, Occur
-from tantivy import Query as Engine
+from typing import Final, NamedTuple
 
 from backscroll.query.fields import BY_NAME
 from backscroll.query.signs import signed_word
 from backscroll.query.tree import All, Either, Field, Not, Part, Phrase, Query, Regex, Word, leaves
 from backscroll.query.words import normal, pairs_of, split_scripts, unspaced_words
 from backscroll.store.batches import microseconds
-from backscroll.store.local.chats import ChatRows
-from backscroll.store.local.database import select
-from backscroll.store.local.forms import forms_of
-from backscroll.store.local.snapshot import Snapshot
-from backscroll.store.local.spelling import corrections
-from backscroll.store.local.text import SCHEMA, any_fact, fact, frequency, in_files, words_of
-from backscroll.store.local.visible import VisibleRows
 from backscroll.store.reader import Correction
+from backscroll.store.search.engine import WordEngine
+from backscroll.store.search.forms import forms_of
+from backscroll.store.search.nodes import (
+    EachOf,
+    Everything,
+    HasBeginning,
+    HasPart,
+    HasPhrase,
+    HasWord,
+    InFiles,
+    IsBefore,
+    IsFact,
+    IsFrom,
+    IsOneOf,
+    Node,
+    Nothing,
+    SomeOf,
+    Weighed,
+    either,
+    together,
+)
+from backscroll.store.search.spelling import corrections
+from backscroll.store.search.words import words_of
+from backscroll.store.sql.chats import ChatRows
+from backscroll.store.sql.statements import ScopedRows, select
 
 PLAIN: Final = re.compile(r"(?:\(\?i\))?(?:[\w\s/:.'\"=,;<>@#%&~`!+*?-]|\\[dDwWsSbB.()*+?$^/{}|\[\]-])+", re.ASCII)
 RUN: Final = re.compile("[A-Za-z0-9]+")
@@ -41,7 +55,7 @@ FEW: Final = 100
 class QueryTerm(NamedTuple):
     """A word, a phrase or a group that is looked for."""
 
-    query: Engine
+    query: Node
     """The passages that have it."""
     words: tuple[str, ...] = ()
     """Its words in order; empty for a prefix or a group."""
@@ -60,8 +74,8 @@ class CompiledQuery(NamedTuple):
 
     terms: list[QueryTerm]
     """A passage must have one of these, and its chat every one that is required."""
-    must: list[Engine]
-    must_not: list[Engine]
+    must: list[Node]
+    must_not: list[Node]
     files: set[int] | None
     """The files to search, if they are too many to name in the engine's query; None for all."""
     corrections: tuple[Correction, ...] = ()
@@ -71,41 +85,32 @@ class CompiledQuery(NamedTuple):
         """Whether a chat with a matching passage may lack a term that it must have."""
         return len(self.terms) > 1 and any(term.is_required for term in self.terms)
 
-    def whole(self) -> Engine:
+    def whole(self) -> Node:
         """The passages that match."""
         return self.among([term.query for term in self.terms])
 
-    def among(self, any_of: Sequence[Engine]) -> Engine:
+    def among(self, any_of: Sequence[Node]) -> Node:
         """The passages with one of these that are not excluded by the rest of the query."""
-        clauses = [(Occur.Must, part) for part in self.must] + [(Occur.MustNot, part) for part in self.must_not]
-        if any_of:
-            clauses.append((Occur.Must, either(any_of)))
-        elif not self.must:
-            clauses.append((Occur.Must, Engine.all_query()))
-        return clauses[0][1] if len(clauses) == 1 else Engine.boolean_query(clauses)
+        parts = [*self.must, *([either(list(any_of))] if any_of else [])] or [Everything()]
+        return EachOf(tuple(parts), tuple(self.must_not)) if self.must_not else together(parts)
 
 
 class Compiler:
     """Compiles the queries of one moment."""
 
-    def __init__(self, rows: VisibleRows, state: Snapshot) -> None:
+    def __init__(self, rows: ScopedRows, words: WordEngine) -> None:
         self._visible = rows
-        self._state = state
-        self._searcher = state.searcher
+        self._engine = words
         self._chats = ChatRows(rows)
         self._corrections: list[Correction] = []
-        self._files: set[int] | None = None
-        self._within: Engine | None = None
 
     def compile(self, query: Query) -> CompiledQuery:
         """Words, phrases and groups at the top are terms, fields are conditions; regular expressions are left out."""
         terms: list[QueryTerm] = []
-        must: list[Engine] = []
-        must_not = list(self._state.must_not)
-        files = self._chats.visible_files()
-        self._files = set(files) if files is not None else None
-        self._within = in_files(files) if files is not None else None
-        accepted = [self._files] if self._files is not None else []
+        must: list[Node] = []
+        must_not = list(self._engine.hidden)
+        files = self._engine.visible_files()
+        accepted = [set(files)] if files is not None else []
         for part in query.root.parts:
             if isinstance(part, Word):
                 terms += self._words(part)
@@ -119,16 +124,16 @@ class Compiler:
                 terms.append(self._required(part))
             else:
                 must.append(self._part(part))
-        together = set.intersection(*accepted) if accepted else None
-        if together is not None and len(together) <= FEW_FILES:
-            must.append(in_files(sorted(together)))
-            together = None
-        return CompiledQuery(terms, must, must_not, together, tuple(self._corrections))
+        wanted = set.intersection(*accepted) if accepted else None
+        if wanted is not None and len(wanted) <= FEW_FILES:
+            must.append(InFiles(tuple(sorted(wanted))))
+            wanted = None
+        return CompiledQuery(terms, must, must_not, wanted, tuple(self._corrections))
 
     def _required(self, part: Part) -> QueryTerm:
         """A phrase or a group: a chat must have it."""
         words = tuple(words_of(part.text)) if isinstance(part, Phrase) else ()
-        frequency = min((self._searcher.doc_freq("text", word) for word in words), default=self._searcher.num_docs)
+        frequency = min((self._engine.frequency(word) for word in words), default=self._engine.total)
         return self._weighed(QueryTerm(self._part(part), words, is_required=True, frequency=frequency))
 
     def _words(self, word: Word) -> list[QueryTerm]:
@@ -145,31 +150,29 @@ class Compiler:
         """With the words that were probably meant, if it is misspelt: instead of a word that is in no passage, and
         beside one that is in very few.
         """
-        also = (
-            corrections(self._searcher, term.words[0], partial(frequency, self._searcher, within=self._within))
-            if len(term.words) == 1
-            else []
-        )
+        also = corrections(self._engine, term.words[0]) if len(term.words) == 1 else []
         if not also:
             return [term]
         self._corrections.append(Correction(typed, tuple(also)))
-        found = sum(self._searcher.doc_freq("text", word) for word in also)
-        meant = either([term_query(word) for word in also])
+        found = sum(self._engine.frequency(word) for word in also)
+        meant = either([HasWord(word) for word in also])
         if not term.frequency:
-            return [QueryTerm(Engine.boost_query(meant, CORRECTED_WEIGHT), (also[0],), frequency=found)]
-        return [term, QueryTerm(Engine.boost_query(meant, BESIDE_WEIGHT), frequency=found, is_frequent=True)]
+            return [QueryTerm(Weighed(meant, CORRECTED_WEIGHT), (also[0],), frequency=found)]
+        return [term, QueryTerm(Weighed(meant, BESIDE_WEIGHT), frequency=found, is_frequent=True)]
 
     def _weighed(self, term: QueryTerm) -> QueryTerm:
         """With the other forms of the word. A frequent word tells so little that they are not worth their time."""
-        most = max(FEW, self._searcher.num_docs // FREQUENT)
+        most = max(FEW, self._engine.total // FREQUENT)
         if term.frequency > most:
             return term._replace(is_frequent=True)
         if len(term.words) != 1:
             return term
-        found = ((form, self._searcher.doc_freq("text", form)) for form in forms_of(term.words[0]))
+        forms = forms_of(term.words[0])
+        known = self._engine.known(forms)
+        found = ((form, self._engine.frequency(form)) for form in forms if form in known)
         return term._replace(forms=tuple((form, count) for form, count in found if 0 < count <= most))
 
-    def _part(self, part: Part) -> Engine:
+    def _part(self, part: Part) -> Node:
         if isinstance(part, Word):
             return self._word(part).query
         if isinstance(part, Phrase):
@@ -177,10 +180,10 @@ class Compiler:
         if isinstance(part, Field):
             return self._field(part)
         if isinstance(part, Not):
-            return Engine.boolean_query([(Occur.Must, Engine.all_query()), (Occur.MustNot, self._part(part.part))])
+            return EachOf((Everything(),), (self._part(part.part),))
         if isinstance(part, (All, Either)):
-            occur = Occur.Must if isinstance(part, All) else Occur.Should
-            return Engine.boolean_query([(occur, self._part(inner)) for inner in part.parts])
+            parts = tuple(self._part(inner) for inner in part.parts)
+            return EachOf(parts) if isinstance(part, All) else SomeOf(parts)
         raise TypeError(part)  # the parser lets a regular expression stand at the top only
 
     def _word(self, word: Word) -> QueryTerm:
@@ -194,82 +197,73 @@ class Compiler:
         ]
         if len(terms) == 1:
             return terms[0]
-        return QueryTerm(_all([term.query for term in terms]), frequency=min(term.frequency for term in terms))
+        return QueryTerm(together([term.query for term in terms]), frequency=min(term.frequency for term in terms))
 
     def _spaced(self, text: str, *, prefix: bool = False) -> QueryTerm:
         signed = None if prefix else signed_word(text)
-        if signed is not None and (name := words_of(signed)) and self._searcher.doc_freq("text", name[0]):
+        if signed is not None and (name := words_of(signed)) and self._engine.frequency(name[0]):
             return self._in_order(name)
         words = words_of(text)
         if not words:
-            return QueryTerm(Engine.empty_query())
+            return QueryTerm(Nothing())
         if prefix:
             return self._prefix(words)
         return self._in_order(words)
 
     def _in_order(self, words: list[str]) -> QueryTerm:
-        frequency = min(self._searcher.doc_freq("text", word) for word in words)
-        query = term_query(words[0]) if len(words) == 1 else Engine.phrase_query(SCHEMA, "text", list(words))
+        frequency = min(self._engine.frequency(word) for word in words)
+        query: Node = HasWord(words[0]) if len(words) == 1 else HasPhrase(tuple(words))
         return QueryTerm(query, tuple(words), frequency=frequency)
 
     def _prefix(self, words: list[str]) -> QueryTerm:
         if len(words) > 1:
-            frequency = min(self._searcher.doc_freq("text", word) for word in words[:-1])
-            return QueryTerm(Engine.phrase_prefix_query(SCHEMA, "text", list(words)), frequency=frequency)
+            frequency = min(self._engine.frequency(word) for word in words[:-1])
+            return QueryTerm(HasBeginning(tuple(words)), frequency=frequency)
         prefix = words[0]
-        endings = self._searcher.terms_with_prefix("text", prefix, limit=MOST_ENDINGS)
+        endings = self._engine.endings(prefix, MOST_ENDINGS)
         frequency = sum(count for _, count in endings)
         if not endings:
-            return QueryTerm(Engine.empty_query())
+            return QueryTerm(Nothing())
         if len(endings) < MOST_ENDINGS:
-            return QueryTerm(either([term_query(word) for word, _ in endings]), frequency=frequency)
-        everything = Engine.fuzzy_term_query(SCHEMA, "text", prefix, distance=0, prefix=True)
-        return QueryTerm(Engine.const_score_query(everything, 1.0), frequency=frequency)
+            return QueryTerm(either([HasWord(word) for word, _ in endings]), frequency=frequency)
+        return QueryTerm(HasBeginning((prefix,)), frequency=frequency)
 
     def _unspaced(self, run: str) -> QueryTerm:
         """A run of characters written without spaces: its pairs, one after the other."""
         pairs = [word for pair in pairs_of(run) for word in words_of(pair)]
-        return self._in_order(pairs) if pairs else QueryTerm(Engine.empty_query())
+        return self._in_order(pairs) if pairs else QueryTerm(Nothing())
 
-    def _phrase(self, text: str) -> Engine:
+    def _phrase(self, text: str) -> Node:
         text = normal(text)
         pieces = [piece for piece in split_scripts(text) if piece[0].strip()]
         if any(is_unspaced for _, is_unspaced in pieces):
-            return _all([
+            return together([
                 self._unspaced(piece).query if is_unspaced else self._spaced(piece).query
                 for piece, is_unspaced in pieces
             ])  # fmt: skip
         return self._spaced(text).query
 
-    def _field(self, field: Field) -> Engine:
+    def _field(self, field: Field) -> Node:
         value = field.value
         if field.name in ("after", "before") and isinstance(value, datetime):
             moment = (microseconds(value) or 0) // 1000
-            after = field.name == "after"
-            bounds: dict[str, Any] = (
-                {"lower_bound": moment} if after else {"upper_bound": moment, "include_upper": False}
-            )
-            found = Engine.range_query(SCHEMA, "time", FieldType.Integer, **bounds)
-            return Engine.const_score_query(found, 0.0)
+            return IsFrom(moment) if field.name == "after" else IsBefore(moment)
         text = str(value)
         if field.name == "role":
-            return fact(f"role:{text}")
+            return IsFact(f"role:{text}")
         if field.name == "tool":
-            names = (name for name, _ in self._searcher.terms_with_prefix("facts", "tool:"))
-            return any_fact([name for name in names if text.lower() in name.removeprefix("tool:")])
+            return SomeOf(tuple(IsFact(f"tool:{name}") for name in self._engine.tools() if text.lower() in name))
         if field.name == "is" and text in ("error", "agent"):
-            return fact(text)
+            return IsFact(text)
         if field.name == "has" and text == "image":
-            return fact(text)
+            return IsFact(text)
         if field.name == "is" and text == "abandoned":
             return self._abandoned()
-        return in_files(self._chats.files(field))
+        return InFiles(tuple(self._chats.files(field)))
 
-    def _abandoned(self) -> Engine:
+    def _abandoned(self) -> Node:
         blocks = [number for (number,) in select(self._visible, ABANDONED)]
-        if not blocks:
-            return Engine.empty_query()
-        return Engine.const_score_query(Engine.term_set_query(SCHEMA, "block", blocks), 0.0)
+        return IsOneOf(tuple(blocks))
 
 
 ABANDONED: Final = """
@@ -281,13 +275,13 @@ def _is_about_chats(field: Field) -> bool:
     return BY_NAME[field.name].about_of(str(field.value)) == "chat"
 
 
-def literals(query: Query) -> list[Engine]:
+def literals(query: Query) -> list[Node]:
     """Literals that a text must contain for the regular expressions of a query to match; other texts are skipped."""
-    found = []
+    found: list[Node] = []
     for part in query.root.parts:
         if isinstance(part, Regex):
-            found += [Engine.regex_query(SCHEMA, "text", f".*{word}.*") for word in required_words(part.pattern)]
-    return [Engine.const_score_query(part, 0.0) for part in found]
+            found += [HasPart(word) for word in required_words(part.pattern)]
+    return found
 
 
 def required_words(pattern: str) -> list[str]:
@@ -304,17 +298,3 @@ def required_words(pattern: str) -> list[str]:
         if len(word) >= 3:
             words.append(word.lower())
     return words
-
-
-def term_query(word: str) -> Engine:
-    """The passages with this word."""
-    return Engine.term_query(SCHEMA, "text", word)
-
-
-def either(parts: Sequence[Engine]) -> Engine:
-    """The passages that any of these finds."""
-    return parts[0] if len(parts) == 1 else Engine.boolean_query([(Occur.Should, part) for part in parts])
-
-
-def _all(parts: Sequence[Engine]) -> Engine:
-    return parts[0] if len(parts) == 1 else Engine.boolean_query([(Occur.Must, part) for part in parts])

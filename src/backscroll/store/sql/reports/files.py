@@ -4,10 +4,10 @@ from typing import Final
 
 # A call that was copied into another file counts where it first was, and its first result with it.
 CALLS: Final = """
-with {given} copies as (
+with copies as (
   select b.call, b.tool, b.file as touched, b.number as block, r.uuid, r.time, r.number, r.start, r.length, r.abandoned,
     r.sidechain, r.file, row_number() over (partition by coalesce(b.call, r.uuid || ' ' || b.number)
-      order by r.time, f.agent is not null, f.source, r.number) as place
+      order by r.time nulls first, f.agent is not null, f.source, r.number) as place
   from {blocks} join records r on r.id = b.record join files f on f.id = r.file
   where b.file is not null and b.role = 'input'
     and (:files is null or r.file in (select value from json_each(:files)))
@@ -19,23 +19,23 @@ from copies i join files f on f.id = i.file left join chats c on c.id = f.chat
 left join blocks o on o.id = (
   select x.id from blocks x join records y on y.id = x.record join files z on z.id = y.file
   where x.call = i.call and x.role = 'output' and y.uuid is not null
-  order by y.time, z.agent is not null, z.source, y.number limit 1)
+  order by y.time nulls first, z.agent is not null, z.source, y.number limit 1)
 left join records ro on ro.id = o.record
 left join files fo on fo.id = ro.file
 where i.place = 1 {wanted} and (:since is null or coalesce(ro.time, i.time) >= :since)
   and (:until is null or coalesce(ro.time, i.time) < :until)
-order by coalesce(ro.time, i.time), f.source, i.number, i.block
+order by coalesce(ro.time, i.time) nulls first, f.source, i.number, i.block
 """
 # Of some paths only. The first copy of a call may name another path than a later one does, so all copies are compared.
-PATHS: Final = "paths as (select value as path from json_each(:paths)),"
 COPIES: Final = """(
-  select * from blocks where call in (select call from blocks where file in paths and role = 'input')
+  select * from blocks where call in (
+    select call from blocks where file in (select value from json_each(:paths)) and role = 'input')
   union all
-  select * from blocks where file in paths and call is null
+  select * from blocks where file in (select value from json_each(:paths)) and call is null
 ) b"""
 STATEMENTS: Final = {
-    "file calls": CALLS.format(given="", blocks="blocks b indexed by blocks_file", wanted=""),
-    "calls of paths": CALLS.format(given=PATHS, blocks=COPIES, wanted="and i.touched in paths"),
+    "file calls": CALLS.format(blocks="blocks b indexed by blocks_file", wanted=""),
+    "calls of paths": CALLS.format(blocks=COPIES, wanted="and i.touched in (select value from json_each(:paths))"),
     # Reads each path once, whatever number of calls has it.
     "paths": """
 with recursive paths (path) as (
@@ -50,7 +50,7 @@ select f.source, r.number, r.time, r.uuid, coalesce(r.text, ''), f.agent is not 
 from records r join files f on f.id = r.file left join chats c on c.id = f.chat
 where r.kind in ('prompt', 'command', 'shell', 'queued')
   and (:files is null or r.file in (select value from json_each(:files)))
-order by r.time, f.source, r.number
+order by r.time nulls first, f.source, r.number
 """,
     "file moments": """
 select r.uuid, coalesce(r.original, r.uuid), r.message, r.time from records r

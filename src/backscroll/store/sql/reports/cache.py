@@ -8,9 +8,10 @@ STATEMENTS: Final = {
 select u.time, u.model, u.input, u.output, u.cache_write, u.cache_read, u.cache_write_5m, u.cache_write_1h,
   u.web_searches, u.tier, u.speed, u.geo, u.cost, c.name, f.project,
   u.time - lag(u.time) over (
-    partition by coalesce(f.chat, -f.id), coalesce(f.agent, u.agent) order by u.time, u.message)
+    partition by coalesce(f.chat, -f.id), coalesce(f.agent, cast(u.agent as text))
+    order by u.time nulls first, u.message)
 from counted u join files f on f.id = u.file left join chats c on c.id = f.chat
-where (:until is null or u.time < :until) and (:since is null or 1)
-  and (:files is null or u.file in (select value from json_each(:files))) and u.model is not '<synthetic>'
+where (:until is null or u.time < :until) and (:since is null or true)
+  and (:files is null or u.file in (select value from json_each(:files))) and u.model is distinct from '<synthetic>'
 """,
 }

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from backscroll.conversation.kinds import TURNS
-from backscroll.store.local.database import RowReader, array, select, typed
 from backscroll.store.report_rows import FollowingStep, TurnPassage
+from backscroll.store.sql.statements import RowReader, array, select, typed
 
 
 def turn_passages(rows: RowReader, blocks: Iterable[int]) -> list[TurnPassage]:

@@ -6,21 +6,16 @@ Which chats match, and how they are ranked, is decided over all matches: a limit
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-import tantivy
-from tantivy import Query as Engine
-
 from backscroll.conversation.passages import Role
 from backscroll.query.tree import Query
 from backscroll.store.batches import readable
-from backscroll.store.local.chats import ChatRows
-from backscroll.store.local.compile import CompiledQuery, Compiler, literals
-from backscroll.store.local.database import array, select
-from backscroll.store.local.matches import ChatSizes, count_by_chat, times_by_chat
-from backscroll.store.local.ranking import Ranking, by_matches
-from backscroll.store.local.snapshot import Snapshot, up_to
-from backscroll.store.local.text import in_files
-from backscroll.store.local.visible import VisibleRows
 from backscroll.store.reader import ChatHits, Hit, PagePosition, SearchPage, chat_digest
+from backscroll.store.search.compile import CompiledQuery, Compiler, literals
+from backscroll.store.search.engine import WordEngine
+from backscroll.store.search.nodes import InFiles, IsUpTo, Node
+from backscroll.store.search.ranking import Ranking, by_matches
+from backscroll.store.sql.chats import ChatRows
+from backscroll.store.sql.statements import ScopedRows, array, select
 
 ABANDONED_WEIGHT: Final = 0.7
 PAGE: Final = 500
@@ -36,11 +31,9 @@ SPARE: Final = 4
 class Search:
     """One query to a store."""
 
-    def __init__(self, rows: VisibleRows, state: Snapshot) -> None:
+    def __init__(self, rows: ScopedRows, engine: WordEngine) -> None:
         self._visible = rows
-        self._state = state
-        self._searcher = state.searcher
-        self._shape = state.sizes
+        self._engine = engine
         self._rows = ChatRows(rows)
 
     def run(
@@ -55,11 +48,11 @@ class Search:
         project: str = "",
     ) -> SearchPage:
         """One page of results: after the first `offset` chats, or after a position."""
-        compiled = Compiler(self._visible, self._state).compile(query)
-        newest = self._shape.newest
+        compiled = Compiler(self._visible, self._engine).compile(query)
+        newest = self._engine.newest
         if after is not None and after.newest < newest:
             newest = after.newest
-            compiled.must.append(up_to(newest))
+            compiled.must.append(IsUpTo(newest))
         order = sort if sort != "relevance" or compiled.terms else "newest"
         if order == "relevance":
             matches, scores, known = self._ranked(compiled, project)
@@ -71,7 +64,7 @@ class Search:
             known = self._by_time(compiled, matches, order, wanted)
         ordered = list(scores if order == "relevance" else known)
         if order == "relevance" and len(ordered) < wanted:
-            ordered += by_matches(self._shape, matches, scores)
+            ordered += by_matches(self._engine, matches, scores)
         left = [chat for chat in ordered if chat not in seen][0 if after is not None else offset :]
         page = left[:limit]
         rows = self._rows.of(page)
@@ -88,26 +81,25 @@ class Search:
 
     def passages(self, query: Query, *, oldest_first: bool) -> Iterator[Hit]:
         """Every passage that may match a query, by time."""
-        compiled = Compiler(self._visible, self._state).compile(query)
+        compiled = Compiler(self._visible, self._engine).compile(query)
         matches = self._matching(compiled)
         compiled.must.extend(literals(query))
         whole = compiled.whole()
-        order = tantivy.Order.Asc if oldest_first else tantivy.Order.Desc
         offset = 0
         while True:
-            found = self._searcher.search(whole, limit=PAGE, offset=offset, order_by_field="time", order=order)
-            blocks = [block for chat, block in self._placed(found, compiled) if chat in matches]
+            found = self._engine.by_time(whole, PAGE, offset, compiled.files, oldest=oldest_first)
+            blocks = [match.block for match in found if match.chat in matches]
             rows = self._hits(blocks)
             yield from (rows[block] for block in blocks if block in rows)
             offset += PAGE
-            if len(found.hits) < PAGE:
+            if len(found) < PAGE:
                 return
 
     def _ranked(
         self, compiled: CompiledQuery, project: str
     ) -> tuple[Mapping[int, int], Mapping[int, float], Mapping[int, Mapping[int, float]]]:
         """The matching chats; the best of them in order, with their scores; and their best passages."""
-        ranking = Ranking(self._searcher, self._shape, compiled)
+        ranking = Ranking(self._engine, compiled)
         candidates = ranking.candidates()
         is_known = candidates.are_all and not (
             len(compiled.terms) > 1 and any(term.is_required for term in compiled.terms)
@@ -120,11 +112,12 @@ class Search:
         """The chats of a project, or of a folder in it."""
         if not project:
             return set()
-        found = select(self._visible, AT_PROJECT, (project, project.rstrip("/\\") + "/"))
+        inside = project.rstrip("/\\") + "/"
+        found = select(self._visible, AT_PROJECT, (project, inside, inside))
         return {chat for (chat,) in found}
 
     def _matching(self, compiled: CompiledQuery) -> dict[int, int]:
-        return matching_chats(self._searcher, self._shape, compiled)
+        return matching_chats(self._engine, compiled)
 
     def _by_time(
         self, compiled: CompiledQuery, matches: Mapping[int, int], order: str, wanted: int
@@ -132,27 +125,25 @@ class Search:
         """The chats by their newest match, or by their oldest: at least so many, if there are as many. Each with its
         first passages, as far as they are known.
         """
-        whole, sign = compiled.whole(), 1 if order == "oldest" else -1
-        direction = tantivy.Order.Asc if order == "oldest" else tantivy.Order.Desc
-        ages = self._shape.ages
+        whole, is_oldest = compiled.whole(), order == "oldest"
+        sign = 1 if is_oldest else -1
         for most in MOST_BY_TIME:
-            found = self._searcher.search(whole, limit=most, count=False, order_by_field="time", order=direction)
-            is_all = len(found.hits) < most
-            last = found.hits[-1][0] if found.hits else 0
+            found = self._engine.by_time(whole, most, 0, compiled.files, oldest=is_oldest)
+            is_all = len(found) < most
+            last = found[-1].score if found else 0
             best: dict[int, dict[int, float]] = {}
-            for (time, _), (chat, block) in zip(found.hits, self._placed(found, compiled), strict=True):
+            for time, chat, block in found:
                 # A match that was cut off may have the time of the last one.
                 if chat in matches and (is_all or time != last):
                     best.setdefault(chat, {})[block] = -sign * time
             if is_all or len(best) >= wanted:
                 times = {chat: -max(blocks.values()) for chat, blocks in best.items()}
+                ages = self._engine.ages(best)
                 return {chat: best[chat] for chat in sorted(best, key=lambda chat: (times[chat], ages[chat]))}
-        chat_of, files = self._shape.chat_of, compiled.files
-        times = times_by_chat(self._searcher, whole, chat_of, files, oldest=order == "oldest")
-        return {
-            chat: {}
-            for chat in sorted(times.keys() & matches.keys(), key=lambda chat: (sign * times[chat], ages[chat]))
-        }
+        times = self._engine.times_by_chat(whole, compiled.files, oldest=is_oldest)
+        known = times.keys() & matches.keys()
+        ages = self._engine.ages(known)
+        return {chat: {} for chat in sorted(known, key=lambda chat: (sign * times[chat], ages[chat]))}
 
     def _seen(self, matches: Mapping[int, int], after: PagePosition | None) -> set[int]:
         """The chats of the pages before."""
@@ -166,22 +157,6 @@ class Search:
     def _files_of(self, chats: list[int]) -> list[int]:
         statement = "select id from files where chat in (select value from json_each(?))"
         return [number for (number,) in select(self._visible, statement, (array(chats),))]
-
-    def _placed(self, found: Any, compiled: CompiledQuery) -> list[tuple[int, int]]:  # noqa: ANN401
-        """The chat and passage of every match; chat 0 for what is excluded."""
-        addresses = [address for _, address in found.hits]
-        if not addresses:
-            return []
-        files = self._searcher.fast_field_values("file", addresses)
-        blocks = self._searcher.fast_field_values("block", addresses)
-        chat_of, allowed = self._shape.chat_of, compiled.files
-        return [
-            (
-                chat_of.get(file, 0) if isinstance(file, int) and (allowed is None or file in allowed) else 0,
-                int(block or 0),
-            )
-            for file, block in zip(files, blocks, strict=True)
-        ]
 
     def _shown(
         self,
@@ -223,14 +198,13 @@ class Search:
         """Add the best passages of these chats, or the newest or oldest."""
         if not chats:
             return
-        inside = compiled._replace(must=[*compiled.must, in_files(self._files_of(chats))]).whole()
+        inside = compiled._replace(must=[*compiled.must, InFiles(tuple(self._files_of(chats)))]).whole()
         if order == "relevance":
-            found = self._searcher.search(inside, limit=most, count=False, weight_by_field="weight")
+            found = self._engine.best(inside, most, compiled.files)
         else:
-            direction = tantivy.Order.Asc if order == "oldest" else tantivy.Order.Desc
-            found = self._searcher.search(inside, limit=most, count=False, order_by_field="time", order=direction)
+            found = self._engine.by_time(inside, most, 0, compiled.files, oldest=order == "oldest")
         sign = -1 if order == "oldest" else 1
-        for (score, _), (chat, block) in zip(found.hits, self._placed(found, compiled), strict=True):
+        for score, chat, block in found:
             if chat in known:
                 known[chat].setdefault(block, sign * score)
 
@@ -239,11 +213,11 @@ class Search:
         return {row[0]: _hit(row) for row in found}
 
 
-def matching_chats(searcher: tantivy.Searcher, shape: ChatSizes, compiled: CompiledQuery) -> dict[int, int]:
+def matching_chats(engine: WordEngine, compiled: CompiledQuery) -> dict[int, int]:
     """The chats that match, with their number of matches: they have every term that is required."""
 
-    def counted(query: Engine) -> dict[int, int]:
-        return count_by_chat(searcher, query, shape.chat_of, compiled.files)
+    def counted(query: Node) -> dict[int, int]:
+        return engine.count_by_chat(query, compiled.files)
 
     matches = counted(compiled.whole())
     for term in compiled.terms if compiled.has_demands else ():
@@ -283,12 +257,12 @@ select b.id, coalesce(f.chat, b.chat), f.source, f.path, f.machine, f.session, f
   coalesce(r.original, r.uuid), r.message, b.number, b.role, r.kind,
   coalesce(r.time, c.started),
   coalesce(b.tool, (select tool from blocks i where i.call = b.call and i.role = 'input' limit 1)), b.state = 'error',
-  coalesce(r.abandoned, 0), r.start, r.length, c.title
+  coalesce(r.abandoned, false), r.start, r.length, c.title
 from blocks b
 left join records r on r.id = b.record
 left join files f on f.id = r.file
 left join chats c on c.id = b.chat
 where b.id in (select value from json_each(?))
 """
-AT_PROJECT: Final = "select id from chats where project = ? or instr(project, ?) = 1"
+AT_PROJECT: Final = "select id from chats where project = ? or substr(project, 1, length(?)) = ?"
 NAMES: Final = "select id, name from chats where id in (select value from json_each(?))"

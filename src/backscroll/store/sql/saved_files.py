@@ -15,12 +15,10 @@ from backscroll.conversation.transcripts import Transcript, TranscriptPlace
 from backscroll.records.tools import FILE_TOOLS
 from backscroll.store.batches import EPOCH, ROW_BEFORE, readable
 from backscroll.store.detail import CallDetail, decode_detail
-from backscroll.store.local.database import RowReader, array
 from backscroll.store.reader import IndexedFile
+from backscroll.store.sql.statements import RowReader, array, parts
 
 PLAIN: Final = CallDetail()
-AT_ONCE: Final = 10_000
-"""How many keys are looked up in one statement."""
 
 
 class SavedFiles:
@@ -126,13 +124,6 @@ class SavedFiles:
 def decode_overview(text: str) -> Overview:
     """A chat's overview, as it was written."""
     return OVERVIEW.decode(text)
-
-
-def parts(keys: Iterable[Any]) -> Iterator[str]:
-    """The keys as JSON arrays, none too long."""
-    ordered = list(keys)
-    for at in range(0, len(ordered), AT_ONCE):
-        yield array(ordered[at : at + AT_ONCE])
 
 
 def _indexed(row: tuple[Any, ...]) -> IndexedFile:

@@ -22,22 +22,23 @@ select f.chat, coalesce(r.original, r.uuid), r.time, r.kind, r.model, f.project,
       select i.call from blocks i where i.role = 'input' and i.tool in ('AskUserQuestion', 'ExitPlanMode')))),
   null, null
 {ROWS} and r.kind not in ('progress', 'outside', 'queued', 'attachment')
-order by f.chat, r.time, r.file, r.number
+order by f.chat, r.time nulls first, r.file, r.number
 """,  # noqa: S608 - no values in it
     "prompts": f"""
-select f.chat, coalesce(r.original, r.uuid), r.time, r.kind, r.model, f.project, r.abandoned, c.name, 0, r.text,
+select f.chat, coalesce(r.original, r.uuid), r.time, r.kind, r.model, f.project, r.abandoned, c.name, false, r.text,
   (select sum(b.size) from blocks b where b.record = r.id and b.role = 'prompt')
 {ROWS} and (r.kind in ('prompt', 'queued', 'interruption') or r.kind = 'tool-result' and r.text is not null)
-order by f.chat, r.time, r.file, r.number
+order by f.chat, r.time nulls first, r.file, r.number
 """,  # noqa: S608 - no values in it
     "calls by tool": """
 select tool, count(*), sum(failed) from (
-  select i.call, min(i.tool) as tool, min(r.time) as time, i.call in (
-    select o.call from blocks o where o.role = 'output' and o.state = 'error' and o.call is not null) as failed
+  select i.call, min(i.tool) as tool, min(r.time) as time, case when i.call in (
+    select o.call from blocks o where o.role = 'output' and o.state = 'error' and o.call is not null)
+    then 1 else 0 end as failed
   from blocks i join records r on r.id = i.record
   where i.role = 'input' and i.call is not null
     and (:files is null or r.file in (select value from json_each(:files)))
-  group by i.call)
+  group by i.call) as once
 where (:since is null or time >= :since) and (:until is null or time < :until)
 group by tool
 """,

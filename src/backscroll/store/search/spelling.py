@@ -1,13 +1,12 @@
 """Correct misspelt words: find words of the index that are one or two typing errors away."""
 
 import string
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-import tantivy
-
 from backscroll.query.fields import distance
-from backscroll.store.local.forms import forms_of
+from backscroll.store.search.engine import WordEngine
+from backscroll.store.search.forms import forms_of
 
 SHORTEST: Final = 4
 """Shorter words have too many neighbours."""
@@ -27,20 +26,21 @@ MOST_TERMS: Final = 20_000
 """How many words of the index are compared for two slips."""
 
 
-def corrections(searcher: tantivy.Searcher, word: str, frequency: Callable[[str], int]) -> list[str]:
+def corrections(words: WordEngine, word: str) -> list[str]:
     """The words that were probably meant; none if the word is known, or nothing is near it.
 
-    `frequency` is in how many passages a word is that the asker may see.
+    Only what the asker may see decides: in how many visible passages a word is.
     """
+    frequency = words.visible_frequency
     if len(word) < SHORTEST or not (word.isascii() and word.isalpha()):
         return []
-    known = frequency(word) if searcher.doc_freq("text", word) else 0
+    known = frequency(word) if words.known([word]) else 0
     if known > NEARLY_UNKNOWN or (known and len(word) < SHORTEST_KNOWN):
         return []
     least = known * MORE_FREQUENT or 1
 
-    def most_frequent(words: Iterable[str]) -> list[str]:
-        found = sorted((-frequency(one), one) for one in set(words) if searcher.doc_freq("text", one))
+    def most_frequent(others: Iterable[str]) -> list[str]:
+        found = sorted((-frequency(one), one) for one in words.known(others))
         return [one for count, one in found[:MOST] if -count >= least]
 
     near = most_frequent(_one_slip(word))
@@ -49,7 +49,7 @@ def corrections(searcher: tantivy.Searcher, word: str, frequency: Callable[[str]
     if also := most_frequent(forms_of(word)):
         return also
     # The engine still knows the words of deleted passages: only what is there may decide.
-    likely = sorted((slips, -frequency(one), one) for slips, one in _two_slips(searcher, word)[:MOST_NEAR])
+    likely = sorted((slips, -frequency(one), one) for slips, one in _two_slips(words, word)[:MOST_NEAR])
     return [one for _, count, one in likely if count][:MOST]
 
 
@@ -65,14 +65,14 @@ def _one_slip(word: str) -> Iterator[str]:
         yield from (before + letter + after for letter in string.ascii_lowercase)
 
 
-def _two_slips(searcher: tantivy.Searcher, word: str) -> list[tuple[int, str]]:
+def _two_slips(words: WordEngine, word: str) -> list[tuple[int, str]]:
     """The words that begin alike, with the number of slips, the nearest first."""
     if len(word) < SHORTEST_FAR:
         return []
     letters = set(word)
     near = [
         other
-        for other, _ in searcher.terms_with_prefix("text", word[:2], limit=MOST_TERMS)
+        for other, _ in words.endings(word[:2], MOST_TERMS)
         if abs(len(other) - len(word)) <= 2 and len(letters ^ set(other)) <= 4 and other.isalpha()
     ]
     return [found for found in sorted((distance(word, other), other) for other in near) if found[0] <= 2]

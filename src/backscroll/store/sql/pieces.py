@@ -3,29 +3,25 @@
 from collections.abc import Iterable
 
 from backscroll.store.batches import readable, storable
-from backscroll.store.local.around import following_steps, turn_passages
-from backscroll.store.local.database import array, select
-from backscroll.store.local.faults import translates_errors
-from backscroll.store.local.saved_files import SavedFiles
-from backscroll.store.local.visible import VisibleRows
 from backscroll.store.reader import AnswerCost, ChatShape, IndexedFile, StoredMessage, Totals
 from backscroll.store.report_rows import FollowingStep, TurnPassage
+from backscroll.store.sql.around import following_steps, turn_passages
+from backscroll.store.sql.saved_files import SavedFiles
+from backscroll.store.sql.statements import ScopedRows, array, select
 
 
 class ChatPieces:
     """The part of a reader that reads chats piece by piece."""
 
     @property
-    def rows(self) -> VisibleRows:
+    def rows(self) -> ScopedRows:
         """The rows that it may see."""
         raise NotImplementedError
 
-    @translates_errors
     def files_of(self, chat: int) -> list[IndexedFile]:
         """The files of a chat."""
         return SavedFiles(self.rows).of_chat(chat)
 
-    @translates_errors
     def chat_shape(self, chat: int) -> ChatShape | None:
         """Everything, read in one transaction."""
         rows = self.rows
@@ -38,7 +34,6 @@ class ChatPieces:
             return None
         return ChatShape([(known[transcript.place.file], transcript) for _, transcript in files], titles)
 
-    @translates_errors
     def record_positions(self, source: str, numbers: Iterable[int]) -> dict[int, tuple[int, int]]:
         """The positions of records of a file, by their numbers."""
         found = select(
@@ -49,20 +44,20 @@ class ChatPieces:
         )
         return {number: (start, length) for number, start, length in found}
 
-    @translates_errors
     def messages_named(self, chat: int, name: str) -> list[StoredMessage]:
         """The messages of a chat with this id, otherwise those whose id starts with it; at most two."""
         found = select(
             self.rows,
-            "select r.uuid, r.kind, min(r.time), f.agent from files f join records r on r.file = f.id"
-            " where f.chat = :chat and lower(substr(r.uuid, 1, length(:name))) = lower(:name)"
-            " group by r.uuid order by lower(r.uuid) = lower(:name) desc, min(r.time) limit 2",
+            "select uuid, kind, time, agent from (select r.uuid, r.kind, r.time, f.agent, row_number() over ("
+            "partition by r.uuid order by r.time is null, r.time, r.file, r.number) as place"
+            " from files f join records r on r.file = f.id"
+            " where f.chat = :chat and lower(substr(r.uuid, 1, length(:name))) = lower(:name)) as named"
+            " where place = 1 order by lower(uuid) = lower(:name) desc, time nulls first limit 2",
             {"chat": chat, "name": storable(name)},
         )
         messages = [StoredMessage(readable(uuid), kind, time, agent) for uuid, kind, time, agent in found]
         return messages[:1] if messages and messages[0].uuid.lower() == name.lower() else messages
 
-    @translates_errors
     def totals(self) -> Totals:
         """The number of chats and messages."""
         ((chats, messages),) = select(
@@ -70,7 +65,6 @@ class ChatPieces:
         )
         return Totals(chats, messages or 0)
 
-    @translates_errors
     def outside_positions(self, source: str, number: int) -> list[tuple[int, int]]:
         """The positions of records that are not rows, before a number in the same file, the nearest first."""
         return select(
@@ -80,7 +74,6 @@ class ChatPieces:
             (storable(source), number),
         )
 
-    @translates_errors
     def chat_ids(self, sources: Iterable[str]) -> dict[str, str]:
         """The ids of the chats that these files are part of, by file."""
         found = select(
@@ -91,7 +84,6 @@ class ChatPieces:
         )
         return {readable(source): name for source, name in found}
 
-    @translates_errors
     def answer_costs(self, messages: Iterable[str]) -> dict[str, AnswerCost]:
         """The usage of these answers; unknown ones are left out."""
         found = select(
@@ -102,7 +94,6 @@ class ChatPieces:
         )
         return {message: AnswerCost(context, output, cost) for message, context, output, cost in found}
 
-    @translates_errors
     def failed_calls(self, chat: int) -> set[str]:
         """The calls of a chat that ended in an error."""
         found = select(
@@ -113,12 +104,10 @@ class ChatPieces:
         )
         return {call for (call,) in found}
 
-    @translates_errors
     def turn_passages(self, blocks: Iterable[int]) -> list[TurnPassage]:
         """The prompt and the last answer of the turns that contain these passages."""
         return turn_passages(self.rows, blocks)
 
-    @translates_errors
     def following_steps(self, block: int, ahead: int, limit: int) -> list[FollowingStep]:
         """The call of a result, and what followed it."""
         return following_steps(self.rows, block, ahead, limit)

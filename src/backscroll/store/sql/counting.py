@@ -10,12 +10,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-import apsw
-
 from backscroll.store.batches import Batch, UsageColumns
-from backscroll.store.local.database import array, select
-from backscroll.store.local.new_ids import NewIds
 from backscroll.store.prices import AnswerPrice, CountedAnswer
+from backscroll.store.sql.new_ids import NewIds
+from backscroll.store.sql.statements import RowWriter, array, select
 
 Answers = dict[str, dict[int, CountedAnswer]]
 """Answers by message and file."""
@@ -37,7 +35,7 @@ def unpriced(_: CountedAnswer) -> int | None:
 class Counting:
     """Brings the counts up to date inside a transaction that is open."""
 
-    def __init__(self, connection: apsw.Connection, price: AnswerPrice) -> None:
+    def __init__(self, connection: RowWriter, price: AnswerPrice) -> None:
         self._connection = connection
         self._price = price
         self._dropped: set[int] = set()
@@ -90,7 +88,7 @@ class Counting:
         """Count everything again, for example after a change of prices."""
         self._connection.execute("delete from spent")
         deltas: Deltas = defaultdict(lambda: [0] * SUMS)
-        rows = [self._priced(CountedAnswer(*row)) for row in select(self._connection, "select * from counted")]
+        rows = [self._priced(CountedAnswer(*row)) for row in select(self._connection, ALL_COUNTED)]
         self._connection.executemany(
             "update counted set cost = ? where message = ?", [(row.cost, row.message) for row in rows]
         )
@@ -103,7 +101,7 @@ class Counting:
         keys = array(messages)
         answers: Answers = {}
         shared = []
-        for row in select(self._connection, f"select * from counted where message in ({LISTED})", (keys,)):  # noqa: S608
+        for row in select(self._connection, COUNTED, (keys,)):
             counted = CountedAnswer(*row)
             _add(deltas, counted, -1)
             answers[counted.message] = {counted.file: counted} if counted.files == 1 else {}
@@ -113,7 +111,7 @@ class Counting:
             self._connection.execute(f"delete from counted where message in ({LISTED})", (keys,))  # noqa: S608
         if shared:
             keys = array(shared)
-            for row in select(self._connection, f"select * from shared_answers where message in ({LISTED})", (keys,)):  # noqa: S608
+            for row in select(self._connection, SHARED, (keys,)):
                 answers[row[0]][row[1]] = CountedAnswer(*row)
             self._connection.execute(f"delete from shared_answers where message in ({LISTED})", (keys,))  # noqa: S608
         for files in answers.values():
@@ -191,7 +189,7 @@ def _add(deltas: Deltas, row: CountedAnswer, sign: int) -> None:
     sums = deltas[key]
     values = (
         1, row.input, row.output, row.cache_write, row.cache_read, row.cache_write_5m, row.cache_write_1h,
-        row.web_searches, row.web_fetches, 1 - row.final, row.cost or 0, row.cost is None, row.reported_cost or 0,
+        row.web_searches, row.web_fetches, 1 - row.final, row.cost or 0, int(row.cost is None), row.reported_cost or 0,
         row.records, row.files - 1,
     )  # fmt: skip
     for number, value in enumerate(values):
@@ -201,13 +199,21 @@ def _add(deltas: Deltas, row: CountedAnswer, sign: int) -> None:
 SUMS: Final = 15
 LISTED: Final = "select value from json_each(?)"
 MESSAGES: Final = "select message from counted where file = ? union select message from shared_answers where file = ?"
-VALUES: Final = f"values ({', '.join('?' * len(CountedAnswer._fields))})"
+COLUMNS: Final = ", ".join(CountedAnswer._fields)
+ALL_COUNTED: Final = f"select {COLUMNS} from counted"  # noqa: S608 - no values in it
+COUNTED: Final = f"{ALL_COUNTED} where message in ({LISTED})"
+SHARED: Final = f"select {COLUMNS} from shared_answers where message in ({LISTED})"  # noqa: S608
+VALUES: Final = f"({COLUMNS}) values ({', '.join('?' * len(CountedAnswer._fields))})"
 INSERT: Final = f"insert into counted {VALUES}"
 INSERT_SHARED: Final = f"insert into shared_answers {VALUES}"
 SUM_COLUMNS: Final = (
     "messages", "input", "output", "cache_write", "cache_read", "cache_write_5m", "cache_write_1h", "web_searches",
     "web_fetches", "placeholders", "cost", "unpriced", "reported_cost", "records", "copies",
 )  # fmt: skip
-SETTING: Final = ", ".join(f"{name} = {name} + excluded.{name}" for name in SUM_COLUMNS)
+SETTING: Final = ", ".join(f"{name} = spent.{name} + excluded.{name}" for name in SUM_COLUMNS)
+KEYS: Final = "quarter, file, agent, model, speed, version, git_branch"
 PLACES: Final = ", ".join("?" * (7 + SUMS))
-ADD: Final = f"insert into spent values ({PLACES}) on conflict do update set {SETTING}"  # noqa: S608
+ADD: Final = (
+    f"insert into spent ({KEYS}, {', '.join(SUM_COLUMNS)}) values ({PLACES})"  # noqa: S608
+    f" on conflict ({KEYS}) do update set {SETTING}"
+)

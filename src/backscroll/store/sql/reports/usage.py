@@ -29,14 +29,15 @@ STATEMENTS: Final = {
     "usage by model": _by("s.model, s.model"),
     "usage by project": _by("f.project, s.model", FILES),
     "usage by chat": _by("c.name, s.model", CHATS),
-    "usage by agent": _by("coalesce(f.agent, case when s.agent then 'inline' end), s.model", FILES),
+    "usage by agent": _by("coalesce(f.agent, case when s.agent = 1 then 'inline' end), s.model", FILES),
     "usage by git-branch": _by("s.git_branch, s.model"),
     "usage by version": _by("s.version, s.model"),
     "usage by machine": _by("f.machine, s.model", FILES),
     "reported costs": """
-select count(*), coalesce(sum(u.reported_cost), 0), coalesce(sum(u.cost), 0), coalesce(sum(u.cost is null), 0)
+select count(*), coalesce(sum(u.reported_cost), 0), coalesce(sum(u.cost), 0),
+  count(*) filter (where u.cost is null)
 from counted u
-where u.reported_cost is not null and u.model is not '<synthetic>'
+where u.reported_cost is not null and u.model is distinct from '<synthetic>'
   and (:since is null or u.time >= :since) and (:until is null or u.time < :until)
   and (:files is null or u.file in (select value from json_each(:files)))
 """,
@@ -50,6 +51,6 @@ select u.message, u.time, u.model, c.name, f.session, f.agent, u.input, u.output
 from counted u join files f on f.id = u.file left join chats c on c.id = f.chat
 where (:since is null or u.time >= :since) and (:until is null or u.time < :until)
   and (:files is null or u.file in (select value from json_each(:files)))
-order by u.time, u.message
+order by u.time nulls first, u.message
 """,
 }

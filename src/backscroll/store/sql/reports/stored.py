@@ -14,10 +14,8 @@ from typing import Any, Final
 import msgspec
 
 from backscroll.store import report_rows, spend_rows, tool_call_rows
-from backscroll.store.local.database import Row, array, select, typed
-from backscroll.store.local.faults import translates_errors, translates_item_errors
-from backscroll.store.local.reports import cache, context, files, spend, time, tools, usage
-from backscroll.store.local.visible import VisibleRows
+from backscroll.store.sql.reports import cache, context, files, spend, time, tools, usage
+from backscroll.store.sql.statements import Row, ScopedRows, array, select, typed
 
 STATEMENTS: Final[dict[str, str]] = {
     **usage.STATEMENTS,
@@ -35,10 +33,10 @@ NESTED: Final = functools.reduce(lambda inner, _: rf"(?:[^()]|\({inner}\))*", ra
 CONDITION: Final = re.compile(rf"\(:(?P<value>\w+) is null or (?P<condition>{NESTED})\)")
 
 
-class LocalReports:
+class StoredReports:
     """Runs the statements about some files and a time."""
 
-    def __init__(self, rows: VisibleRows, files: str | None, since: int | None, until: int | None) -> None:
+    def __init__(self, rows: ScopedRows, files: str | None, since: int | None, until: int | None) -> None:
         self._visible = rows
         self._files, self._since, self._until = files, since, until
         self._values = {"files": files, "since": since, "until": until}
@@ -197,14 +195,12 @@ class LocalReports:
     def _rows(self, name: str, kind: type[Row]) -> list[Row]:
         return typed(kind, self._select(name))
 
-    @translates_item_errors
     def _each(self, name: str, kind: type[Row]) -> Iterator[Row]:
         """Rows one after another: there may be too many of them for memory."""
-        cursor = self._visible.execute(self._statement(name, self._values), self._values)
+        cursor = iter(self._visible.execute(self._statement(name, self._values), self._values))
         while rows := list(islice(cursor, ROWS_AT_ONCE)):
             yield from typed(kind, rows)
 
-    @translates_errors
     def _select(self, name: str, **values: int | str) -> list[Any]:
         given = {**self._values, **values}
         return select(self._visible, self._statement(name, given), given)

@@ -1,0 +1,1 @@
+"""Searching: a query compiled, its matches ranked and shown, whatever engine knows the words."""

@@ -1,0 +1,1 @@
+"""The statements of reports, by subject."""
