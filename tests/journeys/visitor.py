@@ -34,6 +34,16 @@ class Site(str):
         return site
 
 
+def slow_down(page: Page) -> None:
+    """Let every request take half a second: a journey that does not wait for what it needs then fails each time."""
+    session = page.context.new_cdp_session(page)
+    session.send("Network.enable")
+    session.send(
+        "Network.emulateNetworkConditions",
+        {"offline": False, "latency": 500, "downloadThroughput": -1, "uploadThroughput": -1},
+    )
+
+
 def enter(context: BrowserContext, site: Site) -> None:
     """Open the printed link, as a user does; its cookie then opens everything, in later contexts too."""
     if not site.cookies:
@@ -62,6 +72,8 @@ class Visitor:
         context.on("weberror", lambda error: self._note(f"{error.error}"))
         context.on("request", lambda request: self._asked(site, request.url))
         context.on("dialog", self._asked_with_a_dialog)
+        if os.environ.get("BACKSCROLL_SLOW_NETWORK"):
+            context.on("page", slow_down)
         if isinstance(site, Site):
             enter(context, site)
         return context
