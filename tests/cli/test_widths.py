@@ -2,10 +2,13 @@
 
 import os
 import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from backscroll.demo.sandbox import open_sandbox
 from backscroll.render.cells import cells
 from tests.support.command import run_command
 from tests.support.drawings import draw, jsonl
@@ -31,6 +34,18 @@ a <- - user: 買い物かごの合計が正しく計算されない問題を調�
 b <- a assistant: はい、まず買い物かごの実装とテストを読みます。それから失敗するテストを書いて、計算を直します。
 ai-title: 買い物かごの合計が正しく計算されない問題を調べてテストを書いてから直す作業の記録です
 """
+
+
+Options = tuple[object, ...]
+
+
+@pytest.fixture(scope="module")
+def sample() -> Iterator[Options]:
+    """The sample, unpacked once: with --demo each command would do so."""
+    with open_sandbox(datetime.now(UTC)) as room:
+        options = ("--home", room.home, "--library", room.folder / "library")
+        run_command(*options, "update")
+        yield options
 
 
 def table_of(lines: list[str]) -> list[str]:
@@ -59,8 +74,8 @@ def first_id(*options: object) -> str:
     return run_command(*options, "list").stdout.splitlines()[1].split()[0]
 
 
-def test_no_listing_of_the_sample_is_wider_than_the_terminal() -> None:
-    check("--demo", name=first_id("--demo"))
+def test_no_listing_of_the_sample_is_wider_than_the_terminal(sample: Options) -> None:
+    check(*sample, name=first_id(*sample))
 
 
 def test_no_listing_with_wide_characters_is_wider_than_the_terminal(tmp_path: Path) -> None:
@@ -75,32 +90,32 @@ def test_no_listing_of_real_sessions_is_wider_than_the_terminal(corpus: Path, tm
     check(*options, name=first_id(*options))
 
 
-def test_dates_and_ids_are_whole_and_the_zone_is_named_once() -> None:
-    head, *rows = table_of(seen("--demo", "list"))
+def test_dates_and_ids_are_whole_and_the_zone_is_named_once(sample: Options) -> None:
+    head, *rows = table_of(seen(*sample, "list"))
     assert "LAST ACTIVE C" in head
     for row in rows:
         assert re.match(r"[0-9a-f]{8}  \d{4}-\d\d-\d\d \d\d:\d\d +\S", row), row
-    blocks = seen("--demo", "stats", "blocks")
+    blocks = seen(*sample, "stats", "blocks")
     assert any(line.startswith("START CE") for line in blocks)
     assert not any(re.match(r"\d{4}-\d\d…", line) for line in blocks)
 
 
 @pytest.mark.parametrize("report", ["usage", "usage --by chat", "usage --by model", "blocks", "time", "cache", "tools"])
-def test_a_report_ends_with_its_total(report: str) -> None:
-    found = run_command("--demo", "stats", *report.split()).stdout.splitlines()
+def test_a_report_ends_with_its_total(report: str, sample: Options) -> None:
+    found = run_command(*sample, "stats", *report.split()).stdout.splitlines()
     assert found[-1].startswith("total ")
 
 
-def test_what_programs_read_is_complete() -> None:
-    piped = run_command("--demo", "list").stdout.splitlines()
+def test_what_programs_read_is_complete(sample: Options) -> None:
+    piped = run_command(*sample, "list").stdout.splitlines()
     assert piped[0].split() == ["ID", "LAST", "ACTIVE", piped[0].split()[3], "PROJECT", "MESSAGES", "TITLE"]
     assert not any("…" in line for line in piped)
-    assert not any("…" in line for line in run_command("--demo", "stats", "tools").stdout.splitlines())
+    assert not any("…" in line for line in run_command(*sample, "stats", "tools").stdout.splitlines())
 
 
-def test_a_list_is_sorted_by_cost_messages_or_active_time() -> None:
+def test_a_list_is_sorted_by_cost_messages_or_active_time(sample: Options) -> None:
     def column(sort: str, name: str) -> list[str]:
-        head, *rows = table_of(seen("--demo", "list", "--sort", sort, columns=200))
+        head, *rows = table_of(seen(*sample, "list", "--sort", sort, columns=200))
         end = head.index(name) + len(name)
         return [row[:end].split()[-1] for row in rows if row]
 

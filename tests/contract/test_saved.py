@@ -38,7 +38,7 @@ def taken_up(store: Store, given: World | None = None) -> ChatBuilder:
 
 
 @pytest.mark.slow
-@settings(max_examples=300 if TRY_ALL else 100, suppress_health_check=list(HealthCheck))
+@settings(max_examples=300 if TRY_ALL else 40, suppress_health_check=list(HealthCheck))
 @given(world=worlds(), data=st.data())
 def test_a_restored_transcript_continues_as_if_it_had_never_been_saved(
     long_store: Store, world: dict[TranscriptPlace, list[Record]], data: st.DataObject
@@ -57,7 +57,7 @@ def test_a_restored_transcript_continues_as_if_it_had_never_been_saved(
     assert [overview_of(chat) for chat in chats.chats()] == [overview_of(chat) for chat in whole.chats()]
 
 
-@settings(max_examples=200 if TRY_ALL else 60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200 if TRY_ALL else 30, suppress_health_check=list(HealthCheck))
 @given(world=worlds(), data=st.data())
 def test_a_transcript_saved_many_times_continues_too(
     long_store: Store, world: dict[TranscriptPlace, list[Record]], data: st.DataObject

@@ -334,7 +334,7 @@ SLOW: Final = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.lar
 
 
 @pytest.mark.slow
-@settings(max_examples=2000 if TRY_ALL else 300, suppress_health_check=SLOW)
+@settings(max_examples=2000 if TRY_ALL else 80, suppress_health_check=SLOW)
 @given(world=worlds(), seed=st.integers(0, 2**32))
 def test_any_split_of_any_files_gives_the_chats_that_are_built_at_once(
     world: dict[TranscriptPlace, list[Record]], seed: int
@@ -355,7 +355,7 @@ def test_any_split_of_any_files_gives_the_chats_that_are_built_at_once(
 
 
 @pytest.mark.slow
-@settings(max_examples=500 if TRY_ALL else 60, suppress_health_check=SLOW)
+@settings(max_examples=500 if TRY_ALL else 25, suppress_health_check=SLOW)
 @given(world=worlds(), data=st.data())
 def test_a_file_may_go_and_come_back_at_any_time(
     world: dict[TranscriptPlace, list[Record]], data: st.DataObject

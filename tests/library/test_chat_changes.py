@@ -154,7 +154,7 @@ def grown(tmp_path: Path, drawing: str, first: int, steps: list[int]) -> Iterato
 
 
 @given(first=st.integers(1, 10), steps=st.lists(st.integers(1, 4), min_size=1, max_size=11))
-@examples(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_page_that_applies_every_change_shows_what_a_new_page_would(
     tmp_path_factory: pytest.TempPathFactory, first: int, steps: list[int]
 ) -> None:

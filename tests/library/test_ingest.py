@@ -191,7 +191,7 @@ def worlds(draw_: st.DrawFn) -> dict[TranscriptPlace, list[dict[str, object]]]:
 
 @pytest.mark.slow
 @settings(
-    max_examples=500 if TRY_ALL else 25,
+    max_examples=500 if TRY_ALL else 12,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
 )
 @given(data=st.data())

@@ -277,7 +277,7 @@ LONG: Final = [
 ]
 
 
-@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 4000), st.sampled_from(["parser", "parser 日本語 quote", "which x parser?"]))
 def test_an_answer_never_exceeds_its_budget(hostile: Library, tokens: int, question: str) -> None:
     found = recall(hostile, question, max_tokens=tokens)

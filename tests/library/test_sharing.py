@@ -116,7 +116,7 @@ PLACES = [
 
 @pytest.mark.slow
 @given(plant=planted(), place=st.sampled_from(PLACES))
-@settings(max_examples=80 if TRY_ALL else 40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=80 if TRY_ALL else 20, suppress_health_check=[HealthCheck.too_slow])
 def test_a_secret_in_any_field_of_a_transcript_is_in_nothing_that_is_given_away(
     plant: Planted, place: tuple[int, int, tuple[Any, ...]]
 ) -> None:

@@ -52,7 +52,7 @@ def test_the_longest_answer_that_fits_is_made(texts: list[str], max_tokens: int)
         assert len(made.texts) >= whole - 1
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_no_tool_ever_answers_with_more(data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:

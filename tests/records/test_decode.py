@@ -17,6 +17,7 @@ from backscroll.records.kinds import Assistant, UnknownRecord, User, type_of
 from backscroll.records.outside import Tag
 from backscroll.records.record import Record
 from backscroll.records.salvage import RECORD_TYPES
+from tests.support.samples import TRY_ALL
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 USER = b'{"type":"user","uuid":"a","message":{"role":"user","content":"hi"}}'
@@ -232,13 +233,13 @@ def test_any_bytes_decode_without_raising(line: bytes) -> None:
     check_any(line)
 
 
-@settings(max_examples=400)
+@settings(max_examples=400 if TRY_ALL else 100)
 @given(st.lists(lines | junk, max_size=4).map(b"".join))
 def test_any_mixture_of_rows_and_junk_decodes_without_raising(line: bytes) -> None:
     check_any(line)
 
 
-@settings(max_examples=300)
+@settings(max_examples=300 if TRY_ALL else 80)
 @given(rows)
 def test_a_row_is_one_record_for_any_field_values(row: dict[str, Any]) -> None:
     line = json.dumps(row).encode()

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 Place = TypeVar("Place")
 
 TRY_ALL: Final = bool(os.environ.get("BACKSCROLL_TRY_ALL"))
-SHARE: Final = 1 if TRY_ALL else 5
+SHARE: Final = 1 if TRY_ALL else 8
 """One place in so many is tried."""
 
 

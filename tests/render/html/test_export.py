@@ -113,7 +113,7 @@ def worlds(draw_: st.DrawFn) -> list[Chat]:
 
 
 @given(worlds())
-@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_a_branch_reads_in_the_file_as_it_does_in_the_chat(chats: list[Chat]) -> None:
     for chat in chats:
         check_branches(chat)
