@@ -264,6 +264,28 @@ def test_other_forms_of_a_word_count_for_the_order_but_are_no_match(desk: Desk) 
     assert "S3" not in found
 
 
+def test_a_query_that_was_said_word_for_word_comes_first(desk: Desk) -> None:
+    price = "price list of apples"
+    desk.draw({
+        "S1": f"a <- - user: {price}\nb <- a assistant: the {price}, follow it\nc <- b user: {price}, {price}",
+        "S2": "d <- - user: a\ne <- d assistant: to see more, we follow the price list of what grows, all day long",
+    })  # fmt: skip
+    assert desk.ranks("follow the price list").startswith("S2: ")
+
+
+def test_a_title_from_the_first_prompt_is_found_by_how_the_prompt_begins(desk: Desk) -> None:
+    desk.draw({
+        "S1": "a <- - user: Do this plan: # Plan: Tidy the shelf ## Context The mangoes are old.",
+        "S2": "b <- - user: Where are the mangoes?\ncustom-title: Fruit",
+    })  # fmt: skip
+    assert desk.lists("shelf") == "S1"
+    assert desk.lists("mangoes") == ""
+    found = desk.ask("role:title mangoes").chats
+    assert [(chat.chat.overview.title, *(hit.title for hit in chat.hits)) for chat in found] == [
+        ("Tidy the shelf", "Do this plan: # Plan: Tidy the shelf ## Context The mangoes are old.")
+    ]
+
+
 def test_what_the_client_wrote_counts_least(desk: Desk) -> None:
     desk.draw({
         "S1": "a <- - user: hello\nb <- a meta: skill deploy, which can deploy everything",

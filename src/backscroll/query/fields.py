@@ -39,7 +39,7 @@ class FieldInfo(NamedTuple):
 
 
 ROLES: Final = (
-    FieldChoice("title", "the title of the chat"),
+    FieldChoice("title", "the title of the chat, or how its first prompt begins"),
     FieldChoice("prompt", "what you typed", aliases=("user", "human")),
     FieldChoice("answer", "what Claude answered", aliases=("assistant",)),
     FieldChoice("thinking", "what Claude thought"),

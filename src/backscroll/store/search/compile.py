@@ -79,6 +79,8 @@ class CompiledQuery(NamedTuple):
     files: set[int] | None
     """The files to search, if they are too many to name in the engine's query; None for all."""
     corrections: tuple[Correction, ...] = ()
+    typed: tuple[str, ...] = ()
+    """All words in the order they were typed, if nothing but fields stands between them."""
 
     @property
     def has_demands(self) -> bool:
@@ -128,7 +130,7 @@ class Compiler:
         if wanted is not None and len(wanted) <= FEW_FILES:
             must.append(InFiles(tuple(sorted(wanted))))
             wanted = None
-        return CompiledQuery(terms, must, must_not, wanted, tuple(self._corrections))
+        return CompiledQuery(terms, must, must_not, wanted, tuple(self._corrections), _typed(query))
 
     def _required(self, part: Part) -> QueryTerm:
         """A phrase or a group: a chat must have it."""
@@ -269,6 +271,12 @@ class Compiler:
 ABANDONED: Final = """
 select b.id from records r indexed by records_abandoned join blocks b on b.record = r.id where r.abandoned
 """
+
+
+def _typed(query: Query) -> tuple[str, ...]:
+    parts = [part for part in query.root.parts if not isinstance(part, Field)]
+    words = [part for part in parts if isinstance(part, Word) and not part.prefix]
+    return tuple(word for part in words for word in words_of(part.text)) if len(words) == len(parts) else ()
 
 
 def _is_about_chats(field: Field) -> bool:

@@ -50,6 +50,9 @@ NEAR: Final = 0.3
 """What two words of the query add if they are adjacent, and if they are near, relative to the rarer one."""
 NEAR_WORDS: Final = 5
 """How many words may be between words that are near each other."""
+VERBATIM: Final = 0.5
+LEAST_VERBATIM: Final = 3
+"""What the whole query adds where it stands as it was typed, relative to all its words; and from how many words on."""
 SAID: Final = 2.0
 NOT_SAID: Final = 0.2
 """How much a passage counts in its chat: title, prompt and answer, and the rest."""
@@ -176,6 +179,11 @@ class Ranking:
                 also=(Worth(HasPhrase(pair), SIDE_BY_SIDE * worth),),
             )
             for score, _, block in self._engine.best(query, len(blocks)):
+                gains[block] += score
+        typed = self._compiled.typed
+        if len(typed) >= LEAST_VERBATIM:
+            worth = VERBATIM * sum(self._rarity(self._engine.frequency(word)) for word in typed)
+            for score, _, block in self._engine.best(EachOf((among, Worth(HasPhrase(typed), worth))), len(blocks)):
                 gains[block] += score
         return gains
 

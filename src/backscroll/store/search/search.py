@@ -14,7 +14,7 @@ from backscroll.store.search.compile import CompiledQuery, Compiler, literals
 from backscroll.store.search.engine import WordEngine
 from backscroll.store.search.nodes import InFiles, IsUpTo, Node
 from backscroll.store.search.ranking import Ranking, by_matches
-from backscroll.store.sql.chats import ChatRows
+from backscroll.store.sql.chats import TITLE_TEXT, ChatRows
 from backscroll.store.sql.statements import ScopedRows, array, select
 
 ABANDONED_WEIGHT: Final = 0.7
@@ -252,17 +252,17 @@ def _hit(row: tuple[Any, ...]) -> Hit:
     )  # fmt: skip
 
 
-HITS: Final = """
+HITS: Final = f"""
 select b.id, coalesce(f.chat, b.chat), f.source, f.path, f.machine, f.session, f.agent,
   coalesce(r.original, r.uuid), r.message, b.number, b.role, r.kind,
   coalesce(r.time, c.started),
   coalesce(b.tool, (select tool from blocks i where i.call = b.call and i.role = 'input' limit 1)), b.state = 'error',
-  coalesce(r.abandoned, false), r.start, r.length, c.title
+  coalesce(r.abandoned, false), r.start, r.length, {TITLE_TEXT}
 from blocks b
 left join records r on r.id = b.record
 left join files f on f.id = r.file
 left join chats c on c.id = b.chat
 where b.id in (select value from json_each(?))
-"""
+"""  # noqa: S608 - no values in it
 AT_PROJECT: Final = "select id from chats where project = ? or substr(project, 1, length(?)) = ?"
 NAMES: Final = "select id, name from chats where id in (select value from json_each(?))"

@@ -178,3 +178,8 @@ union select chat from files where agent between ? and ?
 union select f.chat from records r join files f on f.id = r.file where r.uuid between ? and ?
 union select f.chat from records r join files f on f.id = r.file where r.message between ? and ?
 """
+TITLE_TEXT: Final = """
+coalesce((select case when replace(p.text, rtrim(c.title, '…'), '') <> p.text then p.text end from records p
+  where p.file = c.title_file and p.text is not null order by p.number limit 1), c.title)
+"""
+"""What is searched as the title of chat `c`: where its title is taken from how its first prompt begins, all of that."""

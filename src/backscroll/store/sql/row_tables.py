@@ -13,6 +13,7 @@ from backscroll.store.batches import Batch, ChatKeys
 from backscroll.store.prices import AnswerPrice
 from backscroll.store.sql.calls import CallPairs
 from backscroll.store.sql.chat_writing import DELETE_WORDS, write_chats
+from backscroll.store.sql.chats import TITLE_TEXT
 from backscroll.store.sql.counting import Counting, unpriced
 from backscroll.store.sql.new_ids import NewIds
 from backscroll.store.sql.saved_files import SavedFiles
@@ -202,16 +203,16 @@ INSERT_TITLE: Final = """
 insert into titles (row, file, title) values (?, ?, ?) on conflict (row, file) do update set title = excluded.title
 """
 NOTE: Final = "insert into marks (name, value) values (?, ?) on conflict (name) do update set value = excluded.value"
-WAITING: Final = """
+WAITING: Final = f"""
 select b.id, b.role, f.source, r.start, r.length, b.number,
   coalesce(f.id, c.title_file),
   coalesce(r.time, c.started),
   coalesce(b.tool, (select tool from blocks i where i.call = b.call and i.role = 'input' limit 1)), b.state = 'error',
-  f.agent is not null or coalesce(r.sidechain, false), b.has_image, c.title
+  f.agent is not null or coalesce(r.sidechain, false), b.has_image, {TITLE_TEXT}
 from blocks b
 left join records r on r.id = b.record
 left join files f on f.id = r.file
 left join chats c on c.id = b.chat
-where b.id > ? and b.role in ({roles})
+where b.id > ? and b.role in ({{roles}})
 order by b.id limit ?
-"""
+"""  # noqa: S608 - no values in it
