@@ -8,12 +8,27 @@ import pytest
 
 from backscroll.store.base import Store
 from backscroll.store.local.store import LocalStore
+from backscroll.store.postgres.store import PgStore
 from tests.contract.coverage import CALLED, CALLED_WITHIN, recorded
 from tests.contract.support import Desk
+from tests.support.postgres import migrated, new_organisation, postgres
+
+__all__ = ["migrated", "postgres"]
 
 NewStore = Callable[[], Store]
-STORES: Final[dict[str, Callable[[Path], Store]]] = {
-    "local": LocalStore,
+
+
+def _local(_: pytest.FixtureRequest, folder: Path) -> Store:
+    return LocalStore(folder)
+
+
+def _postgres(request: pytest.FixtureRequest, _: Path) -> Store:
+    return PgStore(request.getfixturevalue("migrated"), new_organisation())
+
+
+STORES: Final[dict[str, Callable[[pytest.FixtureRequest, Path], Store]]] = {
+    "local": _local,
+    "postgres": _postgres,
 }
 """How to open each kind of store, where there is none yet; the folder is for it alone."""
 
@@ -30,7 +45,7 @@ def _covers_what_it_says(request: pytest.FixtureRequest) -> Iterator[None]:
 @pytest.fixture(params=STORES)
 def closed_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """A store in which nothing was ever written."""
-    store = recorded(STORES[request.param](tmp_path / "store"))
+    store = recorded(STORES[request.param](request, tmp_path / "store"))
     yield store
     store.close()
 
@@ -48,7 +63,7 @@ def new_store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     opened: list[Store] = []
 
     def open_store() -> Store:
-        opened.append(recorded(STORES[request.param](tmp_path_factory.mktemp("store"))))
+        opened.append(recorded(STORES[request.param](request, tmp_path_factory.mktemp("store"))))
         opened[-1].start_writing()
         return opened[-1]
 

@@ -14,7 +14,7 @@ from backscroll.store.batches import Batch, ChatKeys
 from backscroll.store.columns import FileFlags, add_record, title_of
 from backscroll.store.reader import EVERYTHING, StoredChat
 from tests.contract.coverage import covers
-from tests.contract.support import Desk, World, add_chats, file_columns, withdrawn
+from tests.contract.support import Desk, World, add_chats, file_columns, is_tried, withdrawn
 from tests.conversation.support import records_of
 from tests.conversation.test_incremental import built_at_once, describe, differences, worlds
 from tests.support.drawings import session_uuid
@@ -43,6 +43,8 @@ def taken_up(store: Store, given: World | None = None) -> ChatBuilder:
 def test_a_restored_transcript_continues_as_if_it_had_never_been_saved(
     long_store: Store, world: dict[TranscriptPlace, list[Record]], data: st.DataObject
 ) -> None:
+    if not is_tried(long_store, world):
+        return
     desk = Desk(long_store)
     desk.clear()
     cuts = {place: data.draw(st.integers(0, len(records)), label=place.file) for place, records in world.items()}
@@ -62,6 +64,8 @@ def test_a_restored_transcript_continues_as_if_it_had_never_been_saved(
 def test_a_transcript_saved_many_times_continues_too(
     long_store: Store, world: dict[TranscriptPlace, list[Record]], data: st.DataObject
 ) -> None:
+    if not is_tried(long_store, world):
+        return
     desk = Desk(long_store)
     desk.clear()
     done = {place: data.draw(st.integers(0, len(records))) for place, records in world.items()}

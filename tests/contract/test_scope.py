@@ -24,6 +24,8 @@ from tests.support.drawings import session_uuid
 
 OTHER: Final = ("bob", "/home/bob/.claude")
 SEEN: Final = Scope(frozenset({HOME}))
+NAMED: Final = Scope(frozenset(), sources=frozenset({"S1", "S2"}))
+"""The same files, each by its name: what others shared with the asker."""
 VISIBLE: Final = {
     "S1": """
         @ cwd=/home/ada/shop branch=main time=2026-02-01T10:00
@@ -203,7 +205,8 @@ QUESTIONS: Final[Mapping[str, Question]] = {
 @covers("within")
 def test_another_home_changes_no_answer(alone: Desk, shared: Desk, name: str) -> None:
     ask = QUESTIONS[name]
-    assert ask(shared.store.within(SEEN)) == ask(alone.reader)
+    for scope in (SEEN, NAMED):
+        assert ask(shared.store.within(scope)) == ask(alone.reader)
     assert name in CALLED_WITHIN
     assert ask(shared.reader) != ask(alone.reader), "this question cannot tell whether another home is seen"
 
@@ -223,9 +226,15 @@ def test_a_home_is_a_folder_of_a_machine(shared: Desk, homes: frozenset[tuple[st
 
 
 @covers("sql")
-def test_a_statement_cannot_be_limited_so_it_is_refused(shared: Desk) -> None:
-    with pytest.raises(UsageError, match="whole"):
-        shared.store.within(SEEN).sql("select 1", 1, 10.0)
+def test_a_statement_is_limited_like_every_question_or_refused(shared: Desk) -> None:
+    for scope in (SEEN, NAMED):
+        try:
+            found = shared.store.within(scope).sql("select count(*) from v_chats", 1, 10.0).rows
+        except UsageError as refused:
+            assert "whole" in refused.message
+        else:
+            assert found == [(2,)]
+    assert shared.store.within(EVERYTHING).sql("select count(*) from v_chats", 1, 10.0).rows == [(5,)]
     assert shared.store.within(EVERYTHING).sql("select 1", 1, 10.0).rows == [(1,)]
 
 
@@ -278,6 +287,17 @@ def test_of_a_chat_in_two_homes_only_the_visible_files_are_read(resumed: Desk) -
     assert (reader.failed_calls(chat.key), resumed.reader.failed_calls(chat.key)) == (set(), {"t1"})
     assert [reader.find(name) != [] for name in ("b", "e", "m3", session_uuid("S2"))] == [True, False, False, False]
     assert reader.similar("zerba") == []
+
+
+def test_a_file_that_is_shared_is_seen_with_those_of_the_home(resumed: Desk) -> None:
+    shared = Scope(frozenset({HOME}), sources=frozenset({"S2"}))
+    assert resumed.finds("looking zebra rule", shared) == resumed.finds("looking zebra rule") == "S1: b d e"
+    alone = resumed.store.within(Scope(frozenset(), sources=frozenset({"S2"})))
+    (chat,) = alone.chats(None, sort="newest", limit=None, offset=0)
+    assert [file.source for file in alone.files_of(chat.key)] == ["S2"]
+    assert resumed.finds("zebra", Scope(frozenset(), sources=frozenset({"S1"}))) == ""
+    assert resumed.finds("zebra", Scope(frozenset(), sources=frozenset({"S2"}))) == "S1: e"
+    assert alone.similar("zerba") == ["zebra"]
 
 
 def test_reports_of_a_chat_in_two_homes_take_nothing_from_hidden_files(resumed: Desk) -> None:

@@ -1,6 +1,6 @@
 """A PostgreSQL for tests: one server for each process of pytest, and databases that cost little.
 
-Import the fixtures into a conftest: `from tests.support.postgres import database, postgres`.
+Import the fixtures into a conftest: `from tests.support.postgres import database, migrated, postgres`.
 """
 
 import shutil
@@ -17,7 +17,8 @@ import pytest
 from psycopg.sql import SQL, Identifier
 
 from backscroll.store.postgres.embedded import DATABASE, SUPERUSER, CannotRunPostgres, EmbeddedPostgres
-from backscroll.store.postgres.roles import OWNER
+from backscroll.store.postgres.migrate import migrate
+from backscroll.store.postgres.roles import OWNER, prepare_database
 
 HASTY: Final = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "shared_buffers": "32MB"}
 """Settings that would lose data in a power cut. Tests of faults use none of them."""
@@ -45,6 +46,13 @@ def postgres() -> Iterator[EmbeddedPostgres]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def migrated(postgres: EmbeddedPostgres) -> str:
+    """The address of a database with the tables of a store, for every test of this process: `new_organisation`."""
+    migrate(postgres.url())
+    return postgres.url()
+
+
 @pytest.fixture
 def database(postgres: EmbeddedPostgres) -> Iterator[str]:
     """The address of a database of one test, with roles and extensions but without tables."""
@@ -65,8 +73,6 @@ def database(postgres: EmbeddedPostgres) -> Iterator[str]:
 @cache
 def _template(postgres: EmbeddedPostgres) -> str:
     """A database that stays as it was made; nothing connects to it."""
-    from backscroll.store.postgres.roles import prepare_database
-
     with psycopg.connect(postgres.url(SUPERUSER, "postgres"), autocommit=True) as connection:
         prepare_database(connection, "empty")
     return "empty"
@@ -77,4 +83,4 @@ def new_organisation() -> int:
     return next(NUMBERS)
 
 
-__all__ = ["DATABASE", "database", "new_organisation", "postgres", "running_postgres"]
+__all__ = ["DATABASE", "database", "migrated", "new_organisation", "postgres", "running_postgres"]

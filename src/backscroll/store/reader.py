@@ -33,6 +33,8 @@ class Scope(NamedTuple):
     pinned: frozenset[str] = frozenset()
     tagged: Mapping[str, frozenset[str]] = {}
     """Sessions by the tags that the user gave their chats."""
+    sources: frozenset[str] = frozenset()
+    """Files that are visible besides those of the homes, by their ids: what others shared with the asker."""
 
 
 EVERYTHING: Final = Scope(homes=None)
@@ -219,9 +221,9 @@ class Table(NamedTuple):
 class StoreReader(Protocol):
     """Answers questions about what a scope lets the asker see, as if the store held nothing else.
 
-    A file is visible if its home is in the scope. Its records, passages, calls and titles are visible with it; those of
-    other files do not exist for this reader: no answer has them or counts them. Only the order of ranked results may
-    depend on them: how rare a word is, is known for the whole store.
+    A file is visible if its home is in the scope, or if it is one of the sources. Its records, passages, calls and
+    titles are visible with it; those of other files do not exist for this reader: no answer has them or counts them.
+    Only the order of ranked results may depend on them: how rare a word is, is known for the whole store.
 
     A chat is visible if at least one of its files is. Of a chat that also has hidden files:
     - its shape, its messages, its passages and its matches are those of the visible files;
@@ -320,6 +322,6 @@ class StoreReader(Protocol):
         """The call of a result, and all calls, results and answers after it, up to the next prompt."""
 
     def sql(self, statement: str, limit: int, seconds: float) -> Table:
-        """Run a read-only statement about the whole store. UsageError if the scope is less than everything: a statement
-        cannot be limited to it.
+        """Run a read-only statement about what the scope lets the asker see. UsageError if the engine cannot limit a
+        statement, and the scope is less than everything.
         """

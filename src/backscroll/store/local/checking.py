@@ -14,6 +14,7 @@ from backscroll.store.local.faults import translates_errors
 from backscroll.store.local.generations import TEXT
 from backscroll.store.local.text import SCHEMA, TextIndex
 from backscroll.store.reader import EVERYTHING
+from backscroll.store.sql.orphans import orphans
 from backscroll.store.sql.statements import select
 
 if TYPE_CHECKING:
@@ -23,16 +24,6 @@ AT_ONCE: Final = 100_000
 """How many passages are compared at once: memory stays small however many there are."""
 MOST_TOLD: Final = 20
 ATTEMPTS: Final = 5
-
-ORPHANS: Final = {
-    "records without their file": "select count(*) from records where file not in (select id from files)",
-    "passages without their record": "select count(*) from blocks"
-    " where record is not null and record not in (select id from records)",
-    "tool calls without their passage": "select count(*) from calls where id not in (select id from blocks)"
-    " or result is not null and result not in (select id from blocks)",
-    "files without their chat": "select count(*) from files"
-    " where chat is not null and chat not in (select id from chats)",
-}
 
 
 def problems_of(store: "LocalStore") -> list[str]:
@@ -72,11 +63,7 @@ def _rows(store: "LocalStore") -> list[str]:
     connection = store.connection
     said = [str(row[0]) for row in select(connection, f"pragma integrity_check({MOST_TOLD})")]
     found = [] if said == ["ok"] else [f"the rows are damaged: {line}" for line in said]
-    for what, statement in ORPHANS.items():
-        count = select(connection, statement)[0][0]
-        if count:
-            found.append(f"{count:,} {what}")
-    return found
+    return found + orphans(connection)
 
 
 def _settled_words(store: "LocalStore") -> list[str]:

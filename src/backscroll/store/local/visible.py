@@ -11,11 +11,11 @@ from contextlib import AbstractContextManager
 from typing import Any, Final
 
 import apsw
-import msgspec
 
 from backscroll.store.batches import storable
 from backscroll.store.local.database import snapshot
 from backscroll.store.reader import Scope
+from backscroll.store.sql.statements import array
 
 
 class VisibleRows:
@@ -25,9 +25,9 @@ class VisibleRows:
         self.scope = scope
         self._connection = connection
         self._homes: str | None = None
+        self._sources = array(sorted(map(storable, scope.sources)))
         if scope.homes is not None:
-            homes = [[storable(machine), storable(home)] for machine, home in sorted(scope.homes)]
-            self._homes = msgspec.json.encode(homes).decode()
+            self._homes = array([[storable(machine), storable(home)] for machine, home in sorted(scope.homes)])
 
     @property
     def is_everything(self) -> bool:
@@ -43,19 +43,20 @@ class VisibleRows:
         if self._homes is None:
             return self._connection.execute(statement, values)
         if isinstance(values, Mapping):
-            return self._connection.execute(limited(statement, ":homes"), {**values, "homes": self._homes})
-        return self._connection.execute(limited(statement, "?"), (self._homes, *values))
+            rights = {"homes": self._homes, "sources": self._sources}
+            return self._connection.execute(limited(statement, ":homes", ":sources"), {**values, **rights})
+        return self._connection.execute(limited(statement, "?", "?"), (self._homes, self._sources, *values))
 
 
-def limited(statement: str, homes: str) -> str:
-    """The statement, with every table limited to the files of the homes that are bound to a parameter."""
+def limited(statement: str, homes: str, sources: str) -> str:
+    """The statement, with every table limited to the files of the homes and sources that are bound to parameters."""
     if NOT_LIMITED.search(statement):
         raise ValueError(f"this statement reads around the scope: {statement}")
     statement = INDEX_HINT.sub("", statement.strip())
     own = WITH.match(statement)
     rest = f", {statement[own.end() :]}" if own else f" {statement}"
     tables = ", ".join(f"{name} as not materialized ({rows})" for name, rows in SHADOWS.items())
-    return f"with recursive {tables.format(homes=homes)}{rest}"
+    return f"with recursive {tables.format(homes=homes, sources=sources)}{rest}"
 
 
 # With `+`, no index is used for the scope: the plan of a statement is the one that it has without, and an id is looked
@@ -66,7 +67,8 @@ IS_TITLE: Final = """t.record is null and exists (
   select 1 from main.chats c where c.id = t.chat and c.title_file in (select id from files))"""
 SHADOWS: Final = {
     "files": "select * from main.files where (machine, home) in"
-    " (select json_extract(value, '$[0]'), json_extract(value, '$[1]') from json_each({homes}))",
+    " (select json_extract(value, '$[0]'), json_extract(value, '$[1]') from json_each({homes}))"
+    " or source in (select value from json_each({sources}))",
     "chats": "select * from main.chats where +id in (select chat from files)",
     "blocks": f"select * from main.blocks t where {WITH_RECORD} or {IS_TITLE}",  # noqa: S608 - no values in it
     **{

@@ -4,13 +4,17 @@
 is who asks: row-level security lets it see what the settings of the transaction allow. Neither is a superuser.
 """
 
-from typing import Final
+from typing import Any, Final
 
 import psycopg
 from psycopg.sql import SQL, Identifier
 
+from backscroll.errors import NoPermission
+
 OWNER: Final = "backscroll"
 READER: Final = "backscroll_reader"
+EXTENSIONS: Final = ("btree_gin", "pg_trgm")
+"""Parts of PostgreSQL itself that every provider has."""
 FORBIDDEN: Final = (
     "set_config(text, text, boolean)",
     "pg_notify(text, text)",
@@ -54,10 +58,41 @@ def prepare_database(connection: psycopg.Connection[tuple[object, ...]], databas
         connection.execute(SQL("create database {} owner {}").format(Identifier(database), Identifier(OWNER)))
     address = psycopg.conninfo.make_conninfo(connection.info.dsn, dbname=database)
     with psycopg.connect(address, autocommit=True) as inside:
-        inside.execute("create extension if not exists pg_trgm")
+        for extension in EXTENSIONS:
+            inside.execute(SQL("create extension if not exists {}").format(Identifier(extension)))
         for function in FORBIDDEN:
             inside.execute(f"revoke execute on function pg_catalog.{function} from public")
             inside.execute(SQL(f"grant execute on function pg_catalog.{function} to {{}}").format(Identifier(OWNER)))
+
+
+def refuse_unsafe_roles(connection: psycopg.Connection[Any]) -> None:
+    """Raise NoPermission if row-level security would be void: for a superuser, or where a table does not enforce it."""
+    row = connection.execute(
+        "select current_user, rolsuper or rolbypassrls, coalesce((select not rolsuper and not rolbypassrls"
+        " from pg_roles where rolname = %s), false) from pg_roles where rolname = current_user",
+        (READER,),
+    ).fetchone()
+    name, is_above, has_reader = row or ("", True, False)
+    if is_above:
+        raise NoPermission(
+            f"the role {name} is a superuser or bypasses row-level security, so it would see everything",
+            "connect as a role that is neither",
+        )
+    if not has_reader:
+        raise NoPermission(
+            f"the role {READER} is missing, or stands above row-level security",
+            f"create role {READER} nologin nosuperuser nobypassrls, and grant it to {name}",
+        )
+    found = connection.execute(NOT_FORCED).fetchall()
+    if found:
+        raise NoPermission(f"the table {found[0][0]} does not enforce row-level security", "run the migrations again")
+
+
+NOT_FORCED: Final = """
+select c.relname from pg_class c where c.relkind = 'r' and c.relnamespace = to_regnamespace('backscroll')
+  and not c.relforcerowsecurity and has_table_privilege('backscroll_reader', c.oid, 'select') and c.relname <> 'builds'
+"""
+"""What the reader may read, but for the list of builds, of which it sees its own."""
 
 
 def _exists(connection: psycopg.Connection[tuple[object, ...]], table: str, column: str, name: str) -> bool:

@@ -9,7 +9,7 @@ import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 
@@ -35,6 +35,9 @@ CONDITION: Final = re.compile(rf"\(:(?P<value>\w+) is null or (?P<condition>{NES
 
 class StoredReports:
     """Runs the statements about some files and a time."""
+
+    statements: ClassVar[Mapping[str, str]] = STATEMENTS
+    """By name; an engine may have its own for some."""
 
     def __init__(self, rows: ScopedRows, files: str | None, since: int | None, until: int | None) -> None:
         self._visible = rows
@@ -206,7 +209,7 @@ class StoredReports:
         return select(self._visible, self._statement(name, given), given)
 
     def _statement(self, name: str, given: Mapping[str, Any]) -> str:
-        return _decided(STATEMENTS[name], frozenset(name for name, value in given.items() if value is None))
+        return _decided(self.statements[name], frozenset(name for name, value in given.items() if value is None))
 
 
 @functools.cache

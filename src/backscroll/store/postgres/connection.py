@@ -1,0 +1,187 @@
+"""A connection to PostgreSQL: which build of the index it is about, and as whom it asks.
+
+A connection writes as the owner of the tables. Before a question of a reader it becomes the reader's role, with the
+rights of the scope in its settings; only the owner can set them.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Final, TypeVar
+
+import msgspec
+import psycopg
+from psycopg import sql
+from psycopg.abc import Buffer
+from psycopg.adapt import Dumper, Loader
+
+from backscroll.store.postgres.dialect import translate
+from backscroll.store.postgres.faults import translate_errors
+from backscroll.store.postgres.roles import READER
+from backscroll.store.postgres.texts import from_stored, to_stored
+from backscroll.store.reader import Scope
+from backscroll.store.sql.statements import Rows
+
+Result = TypeVar("Result")
+SCHEMA: Final = "backscroll"
+ALL: Final = "all"
+SETTINGS: Final = sql.SQL(
+    "reset role; set backscroll.build = {build}; set backscroll.homes = {homes}; set backscroll.sources = {sources};"
+    " {role}"
+)
+OPTIONS: Final = {"options": f"-c search_path={SCHEMA},public -c jit=off", "application_name": "backscroll"}
+
+
+class PgConnection:
+    """Runs the statements of one thread. It connects when it is first used."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
+        self._settings: tuple[object, ...] | None = None
+        self._depth = 0
+        self.build: int | None = None
+
+    @property
+    def raw(self) -> psycopg.Connection[tuple[Any, ...]]:
+        """The connection itself, as whom it was last."""
+        if self._connection is None or self._connection.closed:
+            with translate_errors():
+                self._connection = connect(self.address)
+            self._settings, self._depth = None, 0
+        return self._connection
+
+    def close(self) -> None:
+        """Close it; it connects again when it is next used."""
+        if self._connection is not None:
+            self._connection.close()
+        self._connection, self._settings, self._depth = None, None, 0
+
+    def as_owner(self) -> psycopg.Connection[tuple[Any, ...]]:
+        """The connection, to write."""
+        connection = self.raw
+        self._become(connection, (self.build, None), ALL, "[]", role=None)
+        return connection
+
+    def as_reader(self, scope: Scope) -> psycopg.Connection[tuple[Any, ...]]:
+        """The connection, to read what a scope lets see."""
+        connection = self.raw
+        homes = scope.homes and sorted([to_stored(machine), to_stored(home)] for machine, home in scope.homes)
+        given = ALL if scope.homes is None else msgspec.json.encode(homes or []).decode()
+        sources = msgspec.json.encode(sorted(map(to_stored, scope.sources))).decode()
+        self._become(connection, (self.build, given, sources), given, sources, role=READER)
+        return connection
+
+    def _become(
+        self,
+        connection: psycopg.Connection[Any],
+        wanted: tuple[object, ...],
+        homes: str,
+        sources: str,
+        role: str | None,
+    ) -> None:
+        if self._settings == wanted and not connection.closed:
+            return
+        self._settings = None
+        with translate_errors():
+            connection.execute(
+                SETTINGS.format(
+                    build=sql.Literal(str(self.build or 0)),
+                    homes=sql.Literal(homes),
+                    sources=sql.Literal(sources),
+                    role=sql.SQL("set role {}").format(sql.Identifier(role)) if role else sql.SQL(""),
+                ),
+                prepare=False,
+            )
+        self._settings = wanted
+
+    @contextmanager
+    def transaction(self, kind: str = "read write") -> Iterator[None]:
+        """All or nothing, and one state for all that is read. Inside of another it is part of that."""
+        connection = self.raw
+        if self._depth:
+            yield
+            return
+        with translate_errors():
+            connection.execute(f"begin transaction {kind}")
+        self._depth += 1
+        try:
+            yield
+            with translate_errors():
+                connection.execute("commit")
+        except BaseException:
+            if not connection.closed:
+                connection.execute("rollback")
+            self._settings = None  # those that were made inside are undone
+            raise
+        finally:
+            self._depth = 0
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """All statements in it read the same state."""
+        return self.transaction("isolation level repeatable read read only")
+
+
+class OwnerRows:
+    """Runs shared statements as the owner of the tables, about one build."""
+
+    def __init__(self, connection: PgConnection) -> None:
+        self._connection = connection
+
+    def execute(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = (), /) -> Rows:
+        """Run a statement."""
+        return run(self._connection.as_owner(), statement, values)
+
+    def executemany(self, statement: str, rows: Iterable[Any], /) -> None:
+        """Run a statement once for each row."""
+        given = list(rows)
+        if given:
+            translated = translate(statement)
+            values = [dict(zip(translated.names, row, strict=True)) for row in given]
+            with translate_errors():
+                self._connection.as_owner().cursor().executemany(translated.text, values)
+
+
+def run(
+    connection: psycopg.Connection[Any],
+    statement: str,
+    values: Sequence[Any] | Mapping[str, Any],
+    change: Callable[[str], str] = str,
+    more: Mapping[str, Any] | None = None,
+) -> psycopg.Cursor[Any]:
+    """Run a shared statement; `change` is applied to its text, and `more` are the values that this adds."""
+    translated = translate(statement)
+    named = dict(values) if isinstance(values, Mapping) else dict(zip(translated.names, values, strict=True))
+    for name in translated.arrays:
+        named[name] = [] if named[name] is None else msgspec.json.decode(named[name])
+    with translate_errors():
+        return connection.execute(change(translated.text), {**named, **(more or {})})
+
+
+def connect(address: str) -> psycopg.Connection[tuple[Any, ...]]:
+    """Connect, with texts and numbers as the shared statements expect them."""
+    connection = psycopg.connect(address, autocommit=True, **OPTIONS)  # type: ignore[arg-type]
+    connection.adapters.register_dumper(str, _TextDumper)
+    for name in ("text", "varchar", "name"):
+        connection.adapters.register_loader(name, _TextLoader)
+    connection.adapters.register_loader("numeric", _NumberLoader)
+    return connection
+
+
+class _TextDumper(Dumper):
+    """Texts as PostgreSQL takes them: it has no character 0, and no lone surrogates."""
+
+    def dump(self, obj: str) -> Buffer:
+        return to_stored(obj).encode()
+
+
+class _TextLoader(Loader):
+    def load(self, data: Buffer) -> str:
+        return from_stored(bytes(data).decode())
+
+
+class _NumberLoader(Loader):
+    """Sums of whole numbers are whole numbers."""
+
+    def load(self, data: Buffer) -> int | float:
+        text = bytes(data).decode()
+        return float(text) if "." in text else int(text)

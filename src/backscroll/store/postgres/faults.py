@@ -1,0 +1,40 @@
+"""Map the errors of PostgreSQL to our own."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+from psycopg import errors
+
+from backscroll.errors import BackscrollError, Busy, DiskFull, NoPermission, OutOfMemory, StorageError
+from backscroll.store.base import DamagedStoreError
+
+
+def fault_of(error: psycopg.Error) -> BackscrollError | None:
+    """Our error for one of PostgreSQL; None for a mistake in a statement."""
+    message = str(error).strip().split("\n")[0]
+    if isinstance(error, errors.DiskFull):
+        return DiskFull("no room left for the database", "free some space on the database's disk, and try again")
+    if isinstance(error, (errors.OutOfMemory, errors.TooManyConnections)):
+        return OutOfMemory(f"the database has no room for this: {message}", "try again in a moment")
+    if isinstance(error, (errors.DataCorrupted, errors.IndexCorrupted)):
+        return DamagedStoreError(message)
+    if isinstance(error, errors.InsufficientPrivilege):
+        return NoPermission(f"the database does not allow this: {message}", "check the roles: backscroll server check")
+    if isinstance(error, (errors.LockNotAvailable, errors.DeadlockDetected, errors.SerializationFailure)):
+        return Busy("another process is using the database", "try again in a moment")
+    if isinstance(error, psycopg.OperationalError) and not isinstance(error, errors.QueryCanceled):
+        return StorageError(f"cannot reach the database: {message}", "check that PostgreSQL runs, and try again")
+    return None
+
+
+@contextmanager
+def translate_errors() -> Iterator[None]:
+    """Raise what an error of PostgreSQL means instead of the error itself."""
+    try:
+        yield
+    except psycopg.Error as error:
+        fault = fault_of(error)
+        if fault is None:
+            raise
+        raise fault from error

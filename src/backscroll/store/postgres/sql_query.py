@@ -1,0 +1,195 @@
+"""What is looked for, as SQL: a tsquery that finds the passages, conditions on them, and what they are worth."""
+
+from collections.abc import Collection
+from itertools import count
+from typing import Any, Final, NamedTuple, Protocol
+
+from backscroll.store.postgres.indexing import quoted
+from backscroll.store.search import nodes
+
+K1: Final = 1.2
+"""The usual constant of bm25: how soon more of the same adds no more."""
+NOWHERE: Final = quoted("#nowhere")
+"""What no passage has."""
+MOST_NAMED: Final = 200
+"""Up to this many words that contain something are looked for one by one."""
+
+
+class KnownWords(Protocol):
+    """What is known of the words."""
+
+    @property
+    def sees_everything(self) -> bool:
+        """Whether nothing is hidden from the asker."""
+        ...
+
+    def rarity(self, word: str) -> float:
+        """The weight of a word: the rarer, the higher."""
+        ...
+
+    def words_with(self, letters: str) -> list[str]:
+        """The words that contain something."""
+        ...
+
+
+class _Leaf(NamedTuple):
+    """What counts for the rank: how much it is worth, and whether how often it occurs does."""
+
+    query: str
+    """The name of the parameter with its tsquery."""
+    worth: float
+    is_word: bool
+
+
+class SqlQuery:
+    """A query as SQL."""
+
+    def __init__(self, words: KnownWords, query: nodes.Node, files: Collection[int] | None) -> None:
+        self._words = words
+        self._query = query
+        self._numbers = count()
+        self.values: dict[str, Any] = {}
+        self.factors: dict[str, Any] = {}
+        exact = self._lexemes(query)
+        needed = self._needed(query) if exact is None else exact
+        condition = self._condition(query) if exact is None else "true"
+        source = "found()" if needed is None else f"found(cast({self._named(needed)} as tsquery))"
+        # PostgreSQL finds only what the asker may see; the list of visible files is the second wall.
+        scope = "" if words.sees_everything else " and w.file in (select id from files)"
+        self.matching = f"from {source} w where {condition}{scope}"
+        if files is not None:
+            self.matching += f" and w.file = any({self._named(sorted(files))}::bigint[])"
+
+    def scores(self, words: KnownWords) -> tuple[str, str]:
+        """The score of a passage in SQL, with one occurrence of each word and with all of them."""
+        first, second = ["0.0"], ["0.0"]
+        for leaf in self._leaves(self._query, 1.0, words):
+            worth = f"factor{next(self._numbers)}"
+            self.factors[worth] = leaf.worth
+            has = f"case when tsv @@ cast(:{leaf.query} as tsquery) then cast(:{worth} as float8)"
+            if leaf.is_word:
+                first.append(f"{has} * {K1 + 1} / (1 + norm) else 0 end")
+                rank = f"ts_rank('{{1,1,1,1}}', tsv, cast(:{leaf.query} as tsquery))"
+                often = f"greatest(1, .65 * {rank} / (1.0001 - {rank}))"
+                second.append(f"{has} * {often} * {K1 + 1} / ({often} + norm) else 0 end")
+            else:
+                for parts in (first, second):
+                    parts.append(f"{has} else 0 end")
+        return " + ".join(first), " + ".join(second)
+
+    def _named(self, value: Any) -> str:  # noqa: ANN401
+        name = f"value{next(self._numbers)}"
+        self.values[name] = value
+        return f":{name}"
+
+    def _leaves(self, node: nodes.Node, factor: float, words: KnownWords) -> list[_Leaf]:
+        match node:
+            case nodes.HasWord(word):
+                return [_Leaf(self._named(quoted(word))[1:], factor * words.rarity(word), is_word=True)]
+            case nodes.HasPhrase(given, gap):
+                worth = factor * sum(words.rarity(word) for word in given)
+                return [_Leaf(self._named(phrase(given, gap))[1:], worth, is_word=False)]
+            case nodes.HasBeginning(given):
+                return [_Leaf(self._named(beginning(given))[1:], factor, is_word=False)]
+            case nodes.SomeOf(parts):
+                return [leaf for part in parts for leaf in self._leaves(part, factor, words)]
+            case nodes.EachOf(parts, _, also):
+                return [leaf for part in (*parts, *also) for leaf in self._leaves(part, factor, words)]
+            case nodes.Weighed(part, more):
+                return self._leaves(part, factor * more, words)
+            case nodes.Worth(part, score):
+                lexemes = self._lexemes(part)
+                return [_Leaf(self._named(lexemes)[1:], factor * score, is_word=False)] if lexemes else []
+            case _:
+                return []
+
+    def _lexemes(self, node: nodes.Node) -> str | None:
+        """What a passage must have, as a tsquery; None if words alone do not tell."""
+        match node:
+            case nodes.HasWord(word):
+                return quoted(word)
+            case nodes.HasPhrase(given, gap):
+                return phrase(given, gap)
+            case nodes.HasBeginning(given):
+                return beginning(given)
+            case nodes.IsFact(name):
+                return quoted(f"#{name}")
+            case nodes.HasPart(letters):
+                found = self._words.words_with(letters)
+                return " | ".join(map(quoted, found)) if 0 < len(found) <= MOST_NAMED else None
+            case nodes.Weighed(part, _) | nodes.Worth(part, _):
+                return self._lexemes(part)
+            case nodes.Nothing() | nodes.SomeOf(()) | nodes.InFiles(()) | nodes.IsOneOf(()):
+                return NOWHERE
+            case nodes.SomeOf(parts):
+                each = [self._lexemes(part) for part in parts]
+                return None if None in each else " | ".join(f"({one})" for one in each)
+            case nodes.EachOf(parts, but_not, _) if parts:
+                each = [self._lexemes(part) for part in parts]
+                never = [self._lexemes(part) for part in but_not]
+                if None in each or None in never:
+                    return None
+                return " & ".join([*(f"({one})" for one in each), *(f"!({one})" for one in never)])
+            case _:
+                return None
+
+    def _needed(self, node: nodes.Node) -> str | None:
+        """A tsquery that every match fulfils; None if there is none."""
+        match node:
+            case nodes.EachOf(parts, _, _):
+                some = [found for part in parts if (found := self._needed(part)) is not None]
+                return " & ".join(f"({one})" for one in some) if some else None
+            case nodes.SomeOf(parts) if parts:
+                each = [self._needed(part) for part in parts]
+                return None if None in each else " | ".join(f"({one})" for one in each)
+            case nodes.Weighed(part, _) | nodes.Worth(part, _):
+                return self._needed(part)
+            case _:
+                return self._lexemes(node)
+
+    def _condition(self, node: nodes.Node) -> str:
+        match node:
+            case nodes.Everything():
+                return "true"
+            case nodes.Nothing():
+                return "false"
+            case nodes.InFiles(files):
+                return f"w.file = any({self._named(list(files))}::bigint[])"
+            case nodes.IsOneOf(blocks):
+                return f"w.block = any({self._named(list(blocks))}::bigint[])"
+            case nodes.IsUpTo(block):
+                return f"w.block <= {self._named(block)}"
+            case nodes.IsFrom(time):
+                return f"w.time >= {self._named(time)}"
+            case nodes.IsBefore(time):
+                return f"w.time < {self._named(time)}"
+            case nodes.Weighed(part, _) | nodes.Worth(part, _):
+                return self._condition(part)
+            case nodes.SomeOf(parts):
+                return f"({' or '.join(map(self._condition, parts))})" if parts else "false"
+            case nodes.EachOf(parts, but_not, _):
+                never = [f"not {self._condition(part)}" for part in but_not]
+                return f"({' and '.join([*map(self._condition, parts), *never])})"
+            case nodes.HasPart(letters):
+                return self._has_part(letters)
+            case _:
+                return f"w.tsv @@ cast({self._named(self._lexemes(node))} as tsquery)"
+
+    def _has_part(self, letters: str) -> str:
+        found = self._words.words_with(letters)
+        return f"tsvector_to_array(w.tsv) && {self._named(found)}::text[]"
+
+
+def phrase(words: tuple[str, ...], gap: int = 0) -> str:
+    """Words one after the other; two of them in either order, if others may stand between them."""
+    if not gap:
+        return " <-> ".join(map(quoted, words))
+    one, other = map(quoted, words)
+    return " | ".join(
+        f"({first} <{far}> {second})" for first, second in ((one, other), (other, one)) for far in range(1, gap + 2)
+    )
+
+
+def beginning(words: tuple[str, ...]) -> str:
+    """Words one after the other, the last of which is only begun."""
+    return " <-> ".join([*map(quoted, words[:-1]), f"{quoted(words[-1])}:*"])

@@ -1,0 +1,299 @@
+"""The store of a team server: the rows and words of one organisation, in PostgreSQL."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final, Self
+
+from backscroll.conversation.passages import Role
+from backscroll.conversation.transcripts import Transcript
+from backscroll.errors import Busy, NothingFound
+from backscroll.store.base import PassageText, PendingPassage, SqlView
+from backscroll.store.batches import Batch, ChatKeys
+from backscroll.store.postgres.checking import problems_of
+from backscroll.store.postgres.connection import OwnerRows, PgConnection
+from backscroll.store.postgres.faults import translate_errors
+from backscroll.store.postgres.indexing import WordWriter
+from backscroll.store.postgres.migrate import is_current
+from backscroll.store.postgres.reader import PgReader, marks_of
+from backscroll.store.postgres.roles import refuse_unsafe_roles
+from backscroll.store.postgres.tables import PgTables, forget_words
+from backscroll.store.postgres.user_sql import views_of
+from backscroll.store.postgres.visible import PgRows
+from backscroll.store.prices import AnswerPrice
+from backscroll.store.reader import EVERYTHING, IndexedFile, Scope
+from backscroll.store.search.words import STAGES, quoted
+from backscroll.store.sql.counting import Counting, unpriced
+from backscroll.store.sql.row_tables import NOTE, WAITING
+from backscroll.store.sql.statements import array, select
+
+WRITERS: Final = 0x6273
+"""The class of the locks of writers; each has the number of its organisation."""
+TABLES: Final = (
+    "files", "chats", "records", "blocks", "calls", "shared_calls", "counted", "shared_answers", "spent", "problems",
+    "links", "titles", "deleted", "marks", "words", "lexicon",
+)  # fmt: skip
+
+
+class PgStore:
+    """What is derived from the transcripts of one organisation. `migrate` creates the tables beforehand."""
+
+    def __init__(self, address: str, org: int) -> None:
+        self.address = address
+        self.org = org
+        self._price: AnswerPrice = unpriced
+        self._connection = PgConnection(address)
+        self._is_writing = False
+        self._writer: WordWriter | None = None
+
+    # Opening and closing
+
+    @property
+    def exists(self) -> bool:
+        """Whether the organisation has an index."""
+        return self._current() is not None
+
+    def _current(self) -> int | None:
+        """The build that is in use now."""
+        raw = self._connection.raw
+        with translate_errors():
+            if raw.execute("select to_regclass('backscroll.builds')").fetchone() == (None,):
+                return None
+            self._connection.as_owner()
+            found = raw.execute("select id from builds where org = %s and is_current", (self.org,)).fetchone()
+        return int(found[0]) if found else None
+
+    def _open(self) -> PgConnection:
+        """The connection, about the build that was in use when it was opened."""
+        if self._connection.build is None:
+            build = self._current()
+            if build is None:
+                raise NothingFound("there is no index yet", "run backscroll update")
+            with translate_errors():
+                refuse_unsafe_roles(self._connection.raw)
+            self._connection.build = build
+        return self._connection
+
+    def start_writing(self) -> Self:
+        """Start writing; Busy if another process writes. Creates the index if there is none."""
+        if not self._is_writing:
+            self._take_lock()
+            build = self._current()
+            if build is None:
+                build = self._new_build(is_current=True)
+            self._connection.build = build
+        return self
+
+    def _take_lock(self) -> None:
+        raw = self._connection.as_owner()
+        with translate_errors():
+            if not is_current(raw):
+                raise NothingFound("the database has no tables of this version", "run backscroll server migrate")
+            refuse_unsafe_roles(raw)
+            found = raw.execute("select pg_try_advisory_lock(%s, %s)", (WRITERS, self.org)).fetchone()
+        if found != (True,):
+            self.close()
+            raise Busy("another process writes the index of this organisation", "wait for it, or stop it")
+        self._is_writing = True
+
+    @contextmanager
+    def rebuilding(self) -> Iterator[None]:
+        """Write a new build in this context; readers use the old one until it is complete."""
+        if not self._is_writing:
+            self._take_lock()
+        before = self._current()
+        fresh = self._new_build(is_current=False)
+        self._use(fresh)
+        try:
+            yield
+        except BaseException:
+            self._use(before)
+            self._remove(fresh)
+            raise
+        raw = self._connection.as_owner()
+        with self._connection.transaction(), translate_errors():
+            raw.execute("update builds set is_current = false where org = %s and is_current", (self.org,))
+            raw.execute("update builds set is_current = true where id = %s", (fresh,))
+
+    def remove_superseded(self) -> None:
+        """Remove builds that were replaced; a reader that has not renewed since no longer finds anything."""
+        if self._is_writing:
+            raw = self._connection.as_owner()
+            for (build,) in raw.execute(
+                "select id from builds where org = %s and not is_current and id is distinct from %s",
+                (self.org, self._connection.build),
+            ).fetchall():
+                self._remove(int(str(build)))
+
+    def renew(self) -> None:
+        """Switch to a build that replaced this one since it was opened."""
+        if not self._is_writing and self._connection.build is not None:
+            self._use(self._current())
+
+    def clone(self) -> "PgStore":
+        """The same store opened once more, for another thread."""
+        return PgStore(self.address, self.org)
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self._connection.close()
+        self._connection.build = None
+        self._is_writing = False
+        self._writer = None
+
+    def discard(self) -> None:
+        """Close it and delete everything of the organisation."""
+        raw = self._connection.as_owner()
+        for (build,) in raw.execute("select id from builds where org = %s", (self.org,)).fetchall():
+            self._remove(int(str(build)))
+        self.close()
+
+    def take_notices(self) -> list[str]:
+        """There are none: tables of another version are migrated, not made anew."""
+        return []
+
+    def problems(self) -> list[str]:
+        """Its problems; empty if it is sound."""
+        return problems_of(self._open())
+
+    def size(self) -> int:
+        """About how many bytes it takes up: its part of the tables, by the number of records."""
+        if self._current() is None:
+            return 0
+        found = self._connection.as_owner().execute(SIZE, {"org": self.org}).fetchone()
+        return int(float(str(found[0]))) if found else 0
+
+    def _new_build(self, *, is_current: bool) -> int:
+        raw = self._connection.as_owner()
+        with translate_errors():
+            found = raw.execute(
+                "insert into builds (org, is_current) values (%s, %s) returning id", (self.org, is_current)
+            ).fetchone()
+        assert found is not None  # noqa: S101 - it returns what it inserted
+        return int(found[0])
+
+    def _use(self, build: int | None) -> None:
+        self._connection.build = build
+        self._writer = None
+
+    def _remove(self, build: int) -> None:
+        before = self._connection.build
+        self._connection.build = build
+        try:
+            with self._connection.transaction(), translate_errors():
+                raw = self._connection.as_owner()
+                for table in TABLES:
+                    raw.execute(f"delete from {table} where build = %s", (build,))  # noqa: S608 - a name of ours
+                raw.execute("delete from builds where id = %s", (build,))
+        finally:
+            self._connection.build = before
+
+    # Rows
+
+    def _tables(self) -> PgTables:
+        return PgTables(self._open(), self._price)
+
+    def indexed_files(self, sources: Iterable[str] | None = None) -> dict[str, IndexedFile]:
+        """The files that were read, by id."""
+        return self._tables().known(sources)
+
+    def write(self, batch: Batch) -> dict[int, int]:
+        """Write the whole batch, or nothing. Returns the ids of its new files."""
+        return self._tables().write(batch)
+
+    def related_chats(self, keys: ChatKeys) -> set[int]:
+        """The chats that share something with these keys."""
+        return self._tables().related(keys)
+
+    def chats_of(self, files: Iterable[int]) -> set[int]:
+        """The chats that these files are part of."""
+        return self._tables().chats_of(files)
+
+    def load_transcripts(self, chats: Iterable[int]) -> list[tuple[int, Transcript]]:
+        """The transcripts of these chats as they were saved, by file."""
+        return list(self._tables().load(chats))
+
+    def titles_of(self, rows: Iterable[str]) -> dict[str, dict[str, str]]:
+        """The titles that these rows were given, by row and by the file that gives it."""
+        return self._tables().titles_of(rows)
+
+    def chats_titled_by(self, file: int) -> set[int]:
+        """The chats of rows that a file gives titles to."""
+        return self._tables().titled_by(file)
+
+    def titles(self, files: Iterable[int]) -> dict[str, dict[str, str]]:
+        """The titles that rows of these files were given, by row and by the file that gives it."""
+        return self._tables().titles(files)
+
+    # Words
+
+    def next_passages(self, limit: int) -> list[PendingPassage]:
+        """The passages that are to be made findable next, the worthiest first."""
+        rows = OwnerRows(self._open())
+        for stage, mark in zip(STAGES, marks_of(PgRows(self._open(), EVERYTHING)), strict=True):
+            found = select(rows, WAITING.format(roles=quoted(stage)), (mark, limit))
+            if found:
+                return [
+                    PendingPassage(block, Role(role), source or "", start or 0, length or 0, number, file or 0, at,
+                                   tool, bool(is_error), bool(is_agent), bool(has_image), title)
+                    for block, role, source, start, length, number, file, at, tool, is_error, is_agent, has_image, title
+                    in found
+                ]  # fmt: skip
+        return []
+
+    def index(self, documents: Sequence[PassageText]) -> None:
+        """Make passages findable, in the order of `next_passages`."""
+        if documents:
+            if self._writer is None:
+                self._writer = WordWriter(self._open())
+            self._writer.add(documents)
+
+    def flush(self) -> None:
+        """Nothing waits: words follow their rows in the same transaction, and new ones are findable at once."""
+        with self._open().transaction():
+            forget_words(self._connection)
+
+    def read_again(self, sources: Iterable[str]) -> None:
+        """Have these files read from their beginning by the next update."""
+        OwnerRows(self._open()).execute(
+            "update files set bookmark = null, modified = -1 where source in (select value from json_each(?))",
+            (array(sources),),
+        )
+
+    def note(self, name: str, value: str) -> None:
+        """Remember something about what was read."""
+        OwnerRows(self._open()).execute(NOTE, (f"note {name}", value))
+
+    def noted(self, name: str) -> str | None:
+        """What was remembered."""
+        found = select(OwnerRows(self._open()), "select value from marks where name = ?", (f"note {name}",))
+        return found[0][0] if found else None
+
+    def use_prices(self, price: AnswerPrice, fingerprint: str) -> None:
+        """Count costs with these prices; what was counted with others is counted again."""
+        self._price = price
+        if self.noted("prices") != fingerprint:
+            with self._connection.transaction():
+                Counting(OwnerRows(self._connection), price).recount()
+                self.note("prices", fingerprint)
+
+    # Questions
+
+    def within(self, scope: Scope) -> PgReader:
+        """Answers questions about what a scope lets the asker see."""
+        return PgReader(self._open(), scope)
+
+    @property
+    def dialect(self) -> str:
+        """The SQL that `sql` understands."""
+        return "PostgreSQL"
+
+    def views(self) -> list[SqlView]:
+        """The documented views."""
+        return views_of(self._connection)
+
+
+SIZE: Final = """
+select (select coalesce(sum(pg_total_relation_size(c.oid)), 0) from pg_class c
+  where c.relkind = 'r' and c.relnamespace = 'backscroll'::regnamespace)
+  * (select sum(last_record + 1) from builds where org = %(org)s) / (select sum(last_record + 1) from builds)
+"""

@@ -1,0 +1,113 @@
+"""Write batches of rows into PostgreSQL."""
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from typing import Any, Final
+
+from psycopg import sql
+
+from backscroll.store.batches import Batch, BlockColumns, FileColumns, RecordColumns
+from backscroll.store.postgres.connection import OwnerRows, PgConnection
+from backscroll.store.postgres.faults import translate_errors
+from backscroll.store.prices import AnswerPrice
+from backscroll.store.sql.counting import unpriced
+from backscroll.store.sql.new_ids import NewIds
+from backscroll.store.sql.row_tables import RowTables
+
+
+class PgTables(RowTables):
+    """The tables of one build."""
+
+    def __init__(self, connection: PgConnection, price: AnswerPrice = unpriced) -> None:
+        super().__init__(OwnerRows(connection), price)
+        self._postgres = connection
+
+    def _transaction(self) -> AbstractContextManager[object]:
+        return self._postgres.transaction()
+
+    def _new_ids(self, batch: Batch) -> NewIds:
+        ((file, record, block, chat),) = self._all(LAST_IDS, self._postgres.build)
+        return NewIds(batch, last_file=file, last_record=record, last_block=block, last_chat=chat)
+
+    def _insert(self, batch: Batch, ids: NewIds) -> None:
+        known = [row for row in batch.files if row.id >= 0]
+        self._insert_all("files", FILE_COLUMNS, ((ids.file(row.id), *row[1:]) for row in batch.files if row.id < 0))
+        self._many(UPDATE_FILE, [(*(getattr(row, name) for name in UPDATED), row.id) for row in known])
+        first = ids.first_record
+        self._insert_all(
+            "records", RECORD_COLUMNS, ((row.id + first, ids.file(row.file), *row[2:]) for row in batch.records)
+        )
+        self._insert_all(
+            "blocks",
+            BLOCK_COLUMNS,
+            (
+                (row.id + ids.first_block, row.record + first, *row[2:], ids.file(batch.records[row.record].file))
+                for row in batch.blocks
+            ),
+        )
+
+    def _keep(self, ids: NewIds) -> None:
+        self._connection.execute(
+            KEEP_IDS, (ids.last_file, ids.last_record, ids.last_block, ids.last_chat, self._postgres.build)
+        )
+        forget_words(self._postgres)
+
+    def _insert_all(self, table: str, columns: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> None:
+        """Insert many rows at once, column by column: COPY does not work with row-level security."""
+        given = list(zip(*rows, strict=True))
+        if not given:
+            return
+        kinds = TYPES | SPECIAL.get(table, {})
+        arrays = (sql.SQL(f"%s::{kinds.get(name, 'bigint')}[]") for name in columns)
+        statement = sql.SQL("insert into {} ({}) select * from unnest({})").format(
+            sql.Identifier(table), sql.SQL(", ").join(map(sql.Identifier, columns)), sql.SQL(", ").join(arrays)
+        )
+        with translate_errors():
+            self._postgres.as_owner().execute(statement, list(map(list, given)))
+
+
+def forget_words(connection: PgConnection) -> None:
+    """Remove the words of passages that were deleted, in the transaction that deleted them."""
+    with translate_errors():
+        connection.as_owner().execute(FORGET, {"build": connection.build})
+
+
+TYPES: Final = {
+    **dict.fromkeys(
+        ("source", "machine", "home", "path", "kind", "session", "agent", "project", "first_typed", "bookmark", "uuid",
+         "parent", "message", "model", "text", "forked_session", "forked_uuid", "role", "call", "tool", "detail",
+         "state"),
+        "text",
+    ),
+    **dict.fromkeys(("archived", "has_image", "has_thinking", "has_diff", "sidechain"), "boolean"),
+}  # fmt: skip
+"""The types of columns that are not numbers."""
+SPECIAL: Final = {"files": {"state": "bytea"}, "blocks": {"file": "text"}}
+"""The same for names that mean something else in another table."""
+FILE_COLUMNS: Final = FileColumns._fields
+RECORD_COLUMNS: Final = tuple({"is_sidechain": "sidechain"}.get(name, name) for name in RecordColumns._fields)
+BLOCK_COLUMNS: Final = (*BlockColumns._fields, "source_file")
+UPDATED: Final = (
+    "session", "lines", "modified", "project", "first_typed", "started", "last_active", "size", "archived", "bookmark",
+    "state", "has_image", "has_thinking", "has_diff",
+)  # fmt: skip
+UPDATE_FILE: Final = (
+    "update files set "  # noqa: S608 - names of ours
+    + ", ".join(f"{name} = {name} or ?" if name.startswith("has_") else f"{name} = ?" for name in UPDATED)
+    + " where id = ?"
+)
+LAST_IDS: Final = "select last_file, last_record, last_block, last_chat from builds where id = ? for update"
+KEEP_IDS: Final = """
+update builds set last_file = ?, last_record = ?, last_block = ?, last_chat = ?, changes = changes + 1 where id = ?
+"""
+FORGET: Final = """
+with gone as (delete from deleted returning block),
+lost as (
+  delete from words w using gone where w.build = %(build)s and w.block = gone.block returning w.file, w.part, w.length),
+by_file as (select file, count(*) filter (where part = 0) as passages, sum(length) as words from lost group by file),
+counted_files as (
+  update files f set passages = f.passages - by_file.passages from by_file where f.id = by_file.file returning 1)
+update builds set passages = passages - coalesce((select sum(passages) from by_file), 0),
+  words = words - coalesce((select sum(words) from by_file), 0)
+where id = %(build)s and exists (select 1 from by_file)
+"""
