@@ -53,8 +53,8 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "keeping": {"archives", "homes", "indexing", "library", "machine", "marks", "memory", "opened_chat"},
         "setup": {"archives", "homes", "local", "marks", "memory"},
         "sharing": {"indexing", "library", "marked_chats", "opened_chat"},
-        "syncing": {"archives", "keeping", "machine"},
-        "analytics": {"archives", "indexing", "keeping", "library"},
+        "syncing": {"archives", "indexing", "machine"},
+        "analytics": {"archives", "indexing", "keeping", "library", "syncing"},
         "chats": {"analytics", "indexing", "library", "machine", "opened_chat"},
     },
     "store": {

@@ -19,7 +19,7 @@ HINT: Final = (
 
 
 def run_hook(arguments: Sequence[str]) -> None:
-    """`keep OPTIONS` archives in the background; `plugin OPTIONS` too, unless the hooks in settings.json do; `hint`."""
+    """`keep OPTIONS` archives and syncs in the background; `plugin OPTIONS` too, unless settings.json has our hooks."""
     what, *options = arguments or [""]
     try:
         if what == "hint":
@@ -27,7 +27,7 @@ def run_hook(arguments: Sequence[str]) -> None:
             sys.stdout.flush()
         elif what == "keep" or (what == "plugin" and not has_own_hooks(os.environ)):
             # -P: import nothing from the current folder, which may be any project.
-            detach([sys.executable, "-P", "-m", "backscroll", "keep", "--quiet", *options])
+            detach([sys.executable, "-P", "-m", "backscroll", "keep", "--quiet", "--sync", *options])
         read_input_in_background()
     except OSError:
         pass  # no process to be had: the next hook or the timer archives what this one could not

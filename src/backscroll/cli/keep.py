@@ -10,8 +10,9 @@ from backscroll.render.terminal import clean_line, plural, size
 
 @click.command("keep")
 @click.option("--watch", "watching", is_flag=True, help="Keep running, and archive changes as they happen.")
+@click.option("--sync", "syncs", is_flag=True, help="Then sync with every remote; what fails is told by sync status.")
 @global_options
-def command(watching: bool) -> None:
+def command(watching: bool, syncs: bool) -> None:
     """Keep a verbatim copy of everything in your Claude Code homes.
 
     Reads only what is new since the last run. What Claude Code deletes stays in the archive. Other commands do this
@@ -21,6 +22,7 @@ def command(watching: bool) -> None:
     Examples:
       backscroll keep
       backscroll keep --watch
+      backscroll keep --sync
       backscroll keep --home ~/.claude --home /mnt/old-laptop/.claude
     """
     from backscroll.library.homes import no_history, open_homes
@@ -45,6 +47,10 @@ def command(watching: bool) -> None:
         write_note(_keep_summary(done.files, done.size, done.gone))
     for item in done.unreadable:
         write_note(f"cannot be read: {clean_line(str(item.path))}: {clean_line(item.reason)}")
+    if syncs:
+        from backscroll.library.syncing.automatic import sync_quietly
+
+        sync_quietly(settings)
     if watching:
         for more in keep_watching(settings, homes):
             if not request.quiet:

@@ -46,6 +46,7 @@ def _lines(found: Mapping[str, Any], now: datetime) -> Iterator[str]:
     yield from _today(found["today"], found["window"])
     yield from _expiring(found["deletion"])
     yield from _archive(found["archive"], now)
+    yield from _sync(found["sync"], now)
 
 
 def _running(running: list[dict[str, Any]], now: datetime) -> Iterator[str]:
@@ -100,6 +101,17 @@ def _archive(archive: Mapping[str, Any] | None, now: datetime) -> Iterator[str]:
     if archive["damaged_lines"]:
         count = plural(archive["damaged_lines"], "damaged line")
         yield warning(f"          {count} in its catalogue: run backscroll archive verify")
+
+
+def _sync(remotes: list[dict[str, Any]], now: datetime) -> Iterator[str]:
+    for number, one in enumerate(remotes):
+        start = "          " if number else "Sync      "
+        if one["problem"]:
+            yield warning(f"{start}{one['remote']}: {clean_line(one['problem'])}")
+        elif one["is_paused"]:
+            yield f"{start}{one['remote']}: paused"
+        else:
+            yield f"{start}{one['remote']}: {_ago(one['last_sync'], now) if one['last_sync'] else 'never synced'}"
 
 
 def _ago(written: str, now: datetime) -> str:

@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import sys
-import threading
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,8 +24,9 @@ from backscroll.cli.sync_output import (
 from backscroll.errors import BackscrollError, Busy, UsageError
 
 if TYPE_CHECKING:
+    from backscroll.library.syncing.preview import ProjectPreview
     from backscroll.library.syncing.remote_settings import RemoteSettings
-    from backscroll.library.syncing.sync import ProjectPreview
+    from backscroll.library.syncing.sync import Synced
     from backscroll.settings import Settings
     from backscroll.sync.policy import Policy
 
@@ -158,7 +158,7 @@ def sync_status() -> None:
       backscroll sync status
       backscroll sync status --json
     """
-    from backscroll.library.syncing.sync import status
+    from backscroll.library.syncing.status import status
 
     request = current_request()
     settings = request.settings()
@@ -289,7 +289,7 @@ def _policy(mode: str, paths: tuple[Any, ...], gits: tuple[Any, ...]) -> "Policy
 def _preview(settings: "Settings", policy: "Policy") -> list["ProjectPreview"]:
     from backscroll.library.homes import open_homes
     from backscroll.library.keeping.keep import keep
-    from backscroll.library.syncing.sync import preview
+    from backscroll.library.syncing.preview import preview
 
     request = current_request()
     with contextlib.suppress(Busy):
@@ -302,7 +302,8 @@ def _sync_all(settings: "Settings", remotes: list["RemoteSettings"]) -> None:
     from backscroll.library.homes import open_homes
     from backscroll.library.keeping.keep import keep
     from backscroll.library.local import local_library
-    from backscroll.library.syncing.sync import sync
+    from backscroll.library.syncing.automatic import syncs_by_itself
+    from backscroll.library.syncing.sync import BUSY, sync
 
     request = current_request()
     homes = open_homes(settings)
@@ -312,7 +313,7 @@ def _sync_all(settings: "Settings", remotes: list["RemoteSettings"]) -> None:
     for remote in remotes:
         with ProgressLine(f"syncing {remote.name}", quiet=request.quiet) as progress:
             done.append(sync(settings, remote, progress.set_total, progress.add))
-    if any(one.pulled.size or one.pulled.forgotten for one in done):
+    if any(one.has_taken for one in done):
         with local_library(settings, homes) as library:
             library.update()
     if request.json:
@@ -320,7 +321,11 @@ def _sync_all(settings: "Settings", remotes: list["RemoteSettings"]) -> None:
     else:
         for one in done:
             write_synced(one)
-    if any(one.pulled.problems for one in done):
+    problems = [problem for one in done for problem in one.pulled.problems]
+    if problems and all(problem == BUSY for problem in problems) and syncs_by_itself(settings):
+        write_note("a backscroll that runs (open, watch or sync --watch) takes it within a minute")
+        return
+    if problems:
         raise BackscrollError(
             "not everything could be taken from other machines", "run backscroll sync on them, then here"
         )
@@ -328,30 +333,36 @@ def _sync_all(settings: "Settings", remotes: list["RemoteSettings"]) -> None:
 
 def _watch(settings: "Settings") -> None:
     from backscroll.library.homes import open_homes
+    from backscroll.library.indexing.follow import follow
     from backscroll.library.local import local_library
-    from backscroll.library.syncing.watching import keep_in_sync
+    from backscroll.library.syncing.automatic import AutomaticSync, syncs_by_itself
 
     request = current_request()
-    homes = open_homes(settings)
-    if not request.quiet:
-        write_note("syncing whenever something changes; Ctrl-C to stop")
-    for done in keep_in_sync(settings, homes, threading.Event()):
-        if not done.pushed.objects and not done.pulled.size and not done.pulled.problems:
-            continue
-        if done.pulled.size or done.pulled.forgotten:
-            with local_library(settings, homes) as library:
-                library.update()
+
+    def show(done: "Synced") -> None:
+        if done.is_nothing:
+            return
         if request.json:
             write(json.dumps(synced_as_json(done)))  # one object per line: it is a stream
         else:
             write_synced(done)
 
+    library = local_library(settings, open_homes(settings))
+    if not request.quiet:
+        write_note("syncing whenever something changes; Ctrl-C to stop")
+    try:
+        for _ in follow(library, companion=AutomaticSync(settings, show)):
+            pass
+    except Busy as busy:
+        if syncs_by_itself(settings):
+            raise Busy("a backscroll that runs (open or watch) syncs by itself", "there is nothing to do") from busy
+        raise
+
 
 def _set_paused(name: str, *, is_paused: bool) -> None:
-    import msgspec
-
-    from backscroll.library.syncing.remote_settings import find_remote, write_remote
+    from backscroll.library.syncing.remote_settings import find_remote, note_remote
 
     settings = current_request().settings()
-    write_remote(settings, msgspec.structs.replace(find_remote(settings, name), is_paused=is_paused))
+    find_remote(settings, name)
+    note_remote(settings, name, is_paused=is_paused)
     write(f"{name} is paused." if is_paused else f"{name} syncs again.")

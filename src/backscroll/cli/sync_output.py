@@ -6,7 +6,9 @@ from backscroll.cli.output import heading, warning, write
 from backscroll.render.terminal import clean_line, plural, size
 
 if TYPE_CHECKING:
-    from backscroll.library.syncing.sync import ProjectPreview, RemoteStatus, Synced
+    from backscroll.library.syncing.preview import ProjectPreview
+    from backscroll.library.syncing.status import RemoteStatus
+    from backscroll.library.syncing.sync import Synced
     from backscroll.sync.verify import Verified
 
 
@@ -42,12 +44,15 @@ def write_status(one: "RemoteStatus") -> None:
     paused = " (paused)" if one.remote.is_paused else ""
     write(heading(f"{one.remote.name}{paused}: {clean_line(one.remote.url)}"))
     write(f"  last sync {one.remote.last_sync or 'never'}, last proof {one.remote.last_proof or 'never'}")
+    if one.problem:
+        write(warning(f"  {clean_line(one.problem)}"))
     write(f"  {size(one.waiting)} wait to be sent" if one.waiting else "  nothing waits to be sent")
     for device in one.devices:
         lag = "" if not device.behind else f", {plural(device.behind, 'bundle')} not here yet"
         if device.is_own:
             lag = " (this machine)"
-        write(f"  {clean_line(device.device)}: {size(device.size)} in {plural(device.bundles, 'bundle')}{lag}")
+        name = clean_line(device.machine or device.device)
+        write(f"  {name}: {size(device.size)} in {plural(device.bundles, 'bundle')}{lag}")
 
 
 def write_verified(name: str, one: "Verified") -> None:
@@ -82,7 +87,7 @@ def status_as_json(one: "RemoteStatus") -> dict[str, Any]:
     import msgspec
 
     return {
-        **msgspec.to_builtins(one.remote), "waiting_bytes": one.waiting,
+        **msgspec.to_builtins(one.remote), "problem": one.problem, "waiting_bytes": one.waiting,
         "devices": [msgspec.to_builtins(device) for device in one.devices],
     }  # fmt: skip
 

@@ -24,7 +24,8 @@ def command() -> None:
     """Follow your Claude Code homes: archive and index whatever is written there, as it is written.
 
     First brings the library up to date, then prints a line for each change, until you stop it. Meanwhile other commands
-    only read, and see what it has indexed. To read a session as it is written, use `backscroll follow`.
+    only read, and see what it has indexed. It also syncs with the remotes that `backscroll sync add` has set. To read a
+    session as it is written, use `backscroll follow`.
 
     \b
     Examples:
@@ -34,13 +35,14 @@ def command() -> None:
     from backscroll.library.homes import open_homes
     from backscroll.library.indexing.follow import follow
     from backscroll.library.local import local_library
+    from backscroll.library.syncing.automatic import AutomaticSync
 
     request = current_request()
     settings = request.settings()
     write_no_history(request)
     library = local_library(settings, open_homes(settings))
     progress = WatchProgress(library, quiet=request.quiet or request.json)
-    for round_ in follow(library, progress=progress):
+    for round_ in follow(library, progress=progress, companion=AutomaticSync(settings)):
         if request.json:
             # One object per line: it is a stream.
             write(

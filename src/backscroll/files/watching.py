@@ -35,8 +35,9 @@ def watch(
     polling: bool = False,
     sweep_seconds: float = SWEEP_SECONDS,
     poll_seconds: float = POLL_SECONDS,
+    tells_idle: bool = False,
 ) -> Iterator[list[ChangedFile]]:
-    """Yield the files that changed, in batches, until `stop` is set.
+    """Yield the files that changed, in batches, until `stop` is set. With `tells_idle`, an empty one now and then.
 
     The first batch is every file that there is: a caller who takes each batch the same way misses nothing between
     looking and watching. Where the system cannot report changes (no inotify left, a network disk) we look every
@@ -47,7 +48,8 @@ def watch(
     while not stop.is_set():
         roots = _roots(homes)
         if polling or not roots:
-            if batch := seen.sweep():
+            batch = seen.sweep()
+            if batch or tells_idle:
                 yield batch
             stop.wait(poll_seconds)
             continue
@@ -58,7 +60,7 @@ def watch(
             if swept is None or time.monotonic() >= swept + sweep_seconds:
                 batch += seen.sweep()
                 swept = time.monotonic()
-            if batch:
+            if batch or tells_idle:
                 # A sweep may repeat a file that an event has just named: the later one counts.
                 yield list({changed.file.path: changed for changed in batch}.values())
             # A root that was removed is no longer watched, even if there is one of its name again.

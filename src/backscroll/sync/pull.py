@@ -4,7 +4,8 @@ First the archive, then the state. A bundle that is in the archive and not in th
 its bytes are there, and are not added again.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from backscroll.archive.archive import KeptFile, Version
@@ -19,7 +20,8 @@ from backscroll.files.reading import Bookmark
 from backscroll.files.source_key import SourceKey, owner_of
 from backscroll.sync.bundles import PLAIN, Bundle, DamagedBundleError, Entry, Seal, file_key, read_bundles
 from backscroll.sync.objects import BundleObject, current, devices_in, in_log, latest_log
-from backscroll.sync.remotes import Remote
+from backscroll.sync.remotes import Remote, RemoteObject
+from backscroll.sync.removal import objects_of
 from backscroll.sync.state import ReceivedStream, SyncState
 from backscroll.sync.streams import StreamKey, first_head
 
@@ -35,11 +37,17 @@ class Pulled:
     forgotten: int = 0
     problems: list[str] = field(default_factory=list)
     """What could not be taken, and why."""
+    sources: set[str] = field(default_factory=set)
+    """The ids of the files that have more in them than before."""
 
 
-def has_news(remote: Remote, state: SyncState, own: str) -> bool:
-    """Whether another device has sent something that is not here yet, by one listing."""
-    for device, objects in devices_in(remote.list()).items():
+Writing = Callable[[], AbstractContextManager[Writer]]
+"""Gives the archive to be written to. It is held for one bundle, and never while the remote is asked for something."""
+
+
+def has_news(listing: Iterable[RemoteObject], state: SyncState, own: str) -> bool:
+    """Whether another device has sent something that is not here yet."""
+    for device, objects in devices_in(listing).items():
         log = latest_log(objects)
         known, number, _ = state.pulled(device)
         if device != own and (log != known or any(one.last > number for one in in_log(objects, log))):
@@ -48,24 +56,25 @@ def has_news(remote: Remote, state: SyncState, own: str) -> bool:
 
 
 def pull(
-    writer: Writer,
+    writing: Writing,
     remote: Remote,
     state: SyncState,
     own: str,
     seal: Seal = PLAIN,
     on_bytes: Callable[[int], object] = lambda _: None,
+    listing: Sequence[RemoteObject] | None = None,
 ) -> Pulled:
     """Take everything that is new from other devices. A device whose objects are damaged holds up no other."""
     done = Pulled()
-    for device, objects in sorted(devices_in(remote.list()).items()):
+    for device, objects in sorted(devices_in(remote.list() if listing is None else listing).items()):
         if device == own:
             continue
         try:
-            log = latest_log(objects)
-            if log is not None and log != state.pulled(device)[0]:
-                with state.saving():
-                    state.begin_pulling(device, log)
-            _pull_device(writer, remote, state, device, current(in_log(objects, log)), seal, done, on_bytes)
+            try:
+                _pull_device(writing, remote, state, device, objects, seal, done, on_bytes)
+            except NothingFound:  # it was merged since we looked
+                again = objects_of(remote, device)
+                _pull_device(writing, remote, state, device, again, seal, done, on_bytes)
         except (DamagedBundleError, NothingFound) as error:
             done.problems.append(f"{device}: {error}")
         done.devices[device] = state.pulled(device)[1]
@@ -73,16 +82,20 @@ def pull(
 
 
 def _pull_device(
-    writer: Writer,
+    writing: Writing,
     remote: Remote,
     state: SyncState,
     device: str,
-    objects: Iterable[BundleObject],
+    objects: Sequence[BundleObject],
     seal: Seal,
     done: Pulled,
     on_bytes: Callable[[int], object],
 ) -> None:
-    for one in objects:
+    log = latest_log(objects)
+    if log is not None and log != state.pulled(device)[0]:
+        with state.saving():
+            state.begin_pulling(device, log)
+    for one in current(in_log(objects, log)):
         if one.last <= state.pulled(device)[1]:
             continue
         for bundle in read_bundles(remote.get(one.name), seal):
@@ -94,7 +107,8 @@ def _pull_device(
             if bundle.index.device != device or bundle.index.previous != before:
                 hint = "it was set back or copied: run backscroll sync verify on that machine"
                 raise DamagedBundleError(f"bundle {number + 1} does not follow the one before; {hint}")
-            Receiver(writer, state, device, bundle, done).take()
+            with writing() as writer:
+                Receiver(writer, state, device, bundle, done).take()
             on_bytes(sum(entry.length for entry in bundle.index.entries))
 
 
@@ -113,6 +127,7 @@ class Receiver:
                 if entry.file is not None:
                     self._take_entry(entry)
             self._state.note_pulled(self._device, index.number, index.hash)
+            self._state.note_machine(self._device, self._machine)
             self._writer.commit()  # before the state is: what the state says is there must be there
         self._forget(index.forgotten)
 
@@ -183,6 +198,7 @@ class Receiver:
         )
         self._done.files += start == 0
         self._done.size += len(data)
+        self._done.sources.add(file.key.id)
 
     def _forget(self, keys: list[str]) -> None:
         owner = owner_of(self._machine)

@@ -5,7 +5,7 @@ is on the remote and not in the state was written just before a crash, or before
 state: its index says what it holds, and it is taken over if its segments are ours.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
@@ -25,7 +25,7 @@ from backscroll.sync.bundles import (
 from backscroll.sync.objects import BundleObject, current, in_log, latest_log, missing, next_log
 from backscroll.sync.outgoing import Outgoing
 from backscroll.sync.own_streams import ModeOf, OwnStream, new_segments, own_streams, same_segment
-from backscroll.sync.remotes import Remote
+from backscroll.sync.remotes import Remote, RemoteObject
 from backscroll.sync.removal import objects_of, remove_content
 from backscroll.sync.state import SentSegmentRow, SentStream, SyncState
 from backscroll.sync.streams import StreamKey, first_head
@@ -81,10 +81,14 @@ class CopiedLibraryError(BackscrollError):
 
 
 def push(
-    sender: Sender, remote: Remote, state: SyncState, on_bytes: Callable[[int], object] = lambda _: None
+    sender: Sender,
+    remote: Remote,
+    state: SyncState,
+    on_bytes: Callable[[int], object] = lambda _: None,
+    listing: Sequence[RemoteObject] | None = None,
 ) -> Pushed:
-    """Send everything that is new, and write again what the remote has lost."""
-    return _Push(sender, remote, state, on_bytes).run()
+    """Send everything that is new, and write again what the remote has lost. `listing` is a fresh one, if there is."""
+    return _Push(sender, remote, state, on_bytes).run(listing)
 
 
 class _Push:
@@ -96,10 +100,10 @@ class _Push:
         self._streams = {stream.base: stream for stream in leaving}
         self._done = Pushed()
 
-    def run(self) -> Pushed:
+    def run(self, listing: Sequence[RemoteObject] | None = None) -> Pushed:
         """Compare, mend, remove and send, in this order."""
         state = self._state
-        listed = objects_of(self._remote, self._sender.device)
+        listed = objects_of(self._remote, self._sender.device, listing)
         log = latest_log(listed)
         if state.log is None or state.log != log:
             with state.saving():

@@ -8,7 +8,7 @@ from typing import Final
 
 from backscroll.sync.bundles import Seal, read_bundles, without
 from backscroll.sync.objects import BundleObject, current, devices_in, folder_of, in_log, latest_log, superseded
-from backscroll.sync.remotes import Remote
+from backscroll.sync.remotes import Remote, RemoteObject
 from backscroll.sync.state import SyncState
 
 SMALL: Final = 4 << 20
@@ -58,9 +58,10 @@ def _rows_of_small(objects: list[BundleObject], most: int) -> list[list[BundleOb
     return [row for row in rows if len(row) > most]
 
 
-def objects_of(remote: Remote, device: str) -> list[BundleObject]:
-    """All objects of a device."""
-    return devices_in(remote.list(folder_of(device))).get(device, [])
+def objects_of(remote: Remote, device: str, listing: Iterable[RemoteObject] | None = None) -> list[BundleObject]:
+    """All objects of a device, as a listing has them that was made just before; else as a new one has them."""
+    found = remote.list(folder_of(device)) if listing is None else listing
+    return devices_in(found).get(device, [])
 
 
 def _replace(remote: Remote, old: list[BundleObject], new: BundleObject, data: bytes) -> None:

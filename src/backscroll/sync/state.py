@@ -48,6 +48,18 @@ class ReceivedStream(NamedTuple):
     head: Head
 
 
+class SeenDevice(NamedTuple):
+    """A device as the last listing had it."""
+
+    device: str
+    machine: str
+    """What its machine is called; empty until something of it was taken."""
+    log: str
+    bundles: int
+    """The number of its last bundle."""
+    size: int
+
+
 class SyncState:
     """The state for one remote. `with state.saving():` makes changes durable together, or not at all."""
 
@@ -60,6 +72,7 @@ class SyncState:
             self._db.execute("pragma synchronous=full")
             if self._db.execute("pragma user_version").fetchone()[0] != SCHEMA:
                 self._make()
+            self._db.execute(f"create table if not exists seen ({SEEN}) strict, without rowid")
         except sqlite3.DatabaseError as error:
             hint = f"remove {path}: it is made anew from the remote"
             raise BackscrollError(f"the state of the sync cannot be read: {error}", hint) from error
@@ -192,6 +205,23 @@ class SyncState:
         """A bundle of another device is in the archive."""
         self._db.execute("update pulled set number = ?, hash = ? where device = ?", (number, bundle_hash, device))
 
+    def note_seen(self, devices: Iterable[SeenDevice]) -> None:
+        """What the remote has now, so that it can be shown without asking it again."""
+        known = {one.device: one.machine for one in self.seen()}
+        self._db.execute("delete from seen")
+        for one in devices:
+            row = one._replace(machine=one.machine or known.get(one.device, ""))
+            self._db.execute("insert into seen values (?, ?, ?, ?, ?)", row)
+
+    def note_machine(self, device: str, machine: str) -> None:
+        """What the machine of a device is called."""
+        self._db.execute("update seen set machine = ? where device = ? and machine <> ?", (machine, device, machine))
+
+    def seen(self) -> list[SeenDevice]:
+        """The devices that the last listing had."""
+        rows = self._db.execute("select device, machine, log, bundles, size from seen order by device")
+        return [SeenDevice(*row) for row in rows]
+
     def received(self, device: str, stream: str) -> ReceivedStream | None:
         """How much of a stream was taken."""
         query = "select version, segments, size, head from received where device = ? and stream = ?"
@@ -222,6 +252,7 @@ class SyncState:
         """)
 
 
+SEEN: Final = "device text primary key, machine text, log text, bundles integer, size integer"
 TABLES: Final = {
     "bundle": "number integer primary key, hash text not null",
     "sent": "base text primary key, generation integer, stream text, segments integer, size integer, head text, "

@@ -13,6 +13,7 @@ from typing import Final
 from backscroll.errors import BackscrollError, Busy
 from backscroll.httpd.connections import Connections
 from backscroll.library.indexing.follow import WATCHING, follow, observe
+from backscroll.library.syncing.automatic import AutomaticSync
 from backscroll.web.events import ChangeFeed, FollowFailure
 from backscroll.web.state import ViewerState
 
@@ -35,6 +36,7 @@ class LiveUpdates:
         self._stop = threading.Event()
         self._pause = threading.Event()
         self._thread: threading.Thread | None = None
+        self._sync: AutomaticSync | None = None
 
     def start(self) -> None:
         """Start; call it in the server's event loop."""
@@ -49,6 +51,12 @@ class LiveUpdates:
         self.feed.end()
         if self._thread is not None:
             self._thread.join(timeout=10)
+
+    def sync_now(self) -> bool:
+        """Sync soon; False if another process follows the homes."""
+        if self._sync is not None:
+            self._sync.sync_now()
+        return self._sync is not None
 
     def _run(self) -> None:
         wait = FIRST_WAIT
@@ -66,9 +74,12 @@ class LiveUpdates:
     def _follow_or_observe(self) -> None:
         try:
             with self._state.open() as library:
-                for followed in follow(library, self._stop, _ProgressEvents(self.feed, self._catch_up)):
+                progress = _ProgressEvents(self.feed, self._catch_up)
+                self._sync = AutomaticSync(self._state.settings)
+                for followed in follow(library, self._stop, progress, self._sync):
                     self._tell(followed.sources)
         except Busy:  # another process updates the library: only watch
+            self._sync = None
             self._observe()
 
     def _observe(self) -> None:

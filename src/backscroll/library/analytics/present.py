@@ -1,4 +1,4 @@
-"""What is now: the sessions that run, today's cost, the open window, what will be deleted, and the archive."""
+"""What is now: sessions that run, today's cost, the open window, what will be deleted, the archive, the remotes."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +11,7 @@ from backscroll.library.analytics.reports import ReportRequest
 from backscroll.library.analytics.usage import usage
 from backscroll.library.keeping.keep import status
 from backscroll.library.library import Library
+from backscroll.library.syncing.remote_settings import read_remotes
 
 EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
 
@@ -26,6 +27,7 @@ def present(library: Library, now: datetime) -> dict[str, Any]:
         "window": window,
         "deletion": deletion(library, now),
         "archive": _archive(library, now),
+        "sync": _sync(library),
     }
 
 
@@ -49,6 +51,14 @@ def running(library: Library) -> list[dict[str, Any]]:
             "cost_microdollars": round(chat.cost / 1000) if chat and chat.cost is not None else None,
         })  # fmt: skip
     return sorted(found, key=lambda one: one["last_active"] or EARLIEST, reverse=True)
+
+
+def _sync(library: Library) -> list[dict[str, Any]]:
+    """The remotes, as the last sync left them."""
+    return [
+        {"remote": one.name, "last_sync": one.last_sync, "is_paused": one.is_paused, "problem": one.problem}
+        for one in read_remotes(library.settings).values()
+    ]
 
 
 def _archive(library: Library, now: datetime) -> dict[str, Any] | None:

@@ -2,9 +2,9 @@
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from backscroll.archive.archive import Archive
 from backscroll.archive.capture import capture_changed
@@ -20,6 +20,7 @@ from backscroll.library.indexing.ingest import Ingest
 from backscroll.library.indexing.plan import is_tracked, plan, tasks_for, transcript_of
 from backscroll.library.indexing.prices import load_prices
 from backscroll.library.indexing.progress import NoProgress, Progress
+from backscroll.library.indexing.shared_writer import SharedWriter
 from backscroll.library.indexing.sources import Sources, beside_keys, earlier_versions
 from backscroll.library.indexing.words import index_texts
 from backscroll.store.reader import IndexedFile
@@ -73,43 +74,114 @@ class PresentFiles:
         return list(found.values())
 
 
+@dataclass(frozen=True)
+class News:
+    """What came into the archive from elsewhere."""
+
+    sources: tuple[str, ...] = ()
+    """The files that have more in them."""
+    has_forgotten: bool = False
+    """Whether files were removed from it."""
+
+
+class Companion(Protocol):
+    """Works beside a `follow`, in a thread of its own, with the same archive: it syncs."""
+
+    def begin(self, shared: SharedWriter) -> None:
+        """The archive is open for writing."""
+        ...
+
+    def changed(self) -> None:
+        """Something was kept."""
+        ...
+
+    def news(self) -> News | None:
+        """What it has added to the archive since it was last asked."""
+        ...
+
+    def end(self) -> None:
+        """There is nothing to follow any more. Must not wait for a remote."""
+        ...
+
+
 def follow(
-    library: "Library", stop: threading.Event | None = None, progress: Progress | None = None
+    library: "Library",
+    stop: threading.Event | None = None,
+    progress: Progress | None = None,
+    companion: Companion | None = None,
 ) -> Iterator[Followed]:
     """Update a library and keep it up to date until `stop` is set; yield every round with something new.
 
     Keeps the archive and the index open: opening them for each change would cost more the larger they are.
     """
+    try:
+        while (yield from _follow(library, stop, progress, companion)):
+            pass  # an index that has rows of forgotten files is made anew by the update
+    finally:
+        if companion is not None:
+            companion.end()
+
+
+def _follow(
+    library: "Library", stop: threading.Event | None, progress: Progress | None, companion: Companion | None
+) -> Generator[Followed, None, bool]:
+    """Follow; return whether to begin again with an update."""
     library.update(progress)
     settings, homes = library.settings, library.homes
     (progress or NoProgress()).begin(WATCHING, 0)
     store = library.store.start_writing()
     try:
-        with Writer(archive_folder(settings)) as writer:
+        with Writer(archive_folder(settings)) as writer, SharedWriter(writer) as shared:
             prices = load_prices(settings)
             store.use_prices(cost_with(prices), prices.fingerprint)
             ingest = Ingest(store)
             present = PresentFiles(homes)
-            for batch in watch(homes, stop=stop):
-                present.take(batch)
-                for home in homes:
-                    mine = [changed for changed in batch if changed.file.path.is_relative_to(home.path)]
-                    if mine:
-                        capture_changed(writer, home, home.machine, mine)
-                work = ingest.work
-                before = (work.files, work.records, work.lines, work.size)
-                _take(ingest, library, present, batch, writer)
-                store.note("catalogue", catalogue_stamp(settings))
-                passages = index_texts(store, Sources(homes, writer), ingest.recent)
-                ingest.finish()
-                files, records, lines, size = (
-                    now - then
-                    for now, then in zip((work.files, work.records, work.lines, work.size), before, strict=True)
-                )
-                if files or passages:
-                    yield Followed(files, records, passages, lines, size, tuple(one.file.id for one in batch))
+            if companion is not None:
+                companion.begin(shared)
+            for batch in watch(homes, stop=stop, tells_idle=companion is not None):
+                news = companion.news() if companion is not None else None
+                if news is not None and news.has_forgotten:
+                    return True
+                if not batch and news is None:
+                    continue
+                with shared.using():
+                    followed = _round(library, ingest, present, batch, writer, news)
+                if companion is not None and batch:
+                    companion.changed()
+                if followed.files or followed.passages:
+                    yield followed
     finally:
         store.close()
+    return False
+
+
+def _round(
+    library: "Library",
+    ingest: Ingest,
+    present: PresentFiles,
+    batch: Sequence[ChangedFile],
+    writer: Writer,
+    news: News | None,
+) -> Followed:
+    """Keep, read and index what changed in the homes, and what came into the archive from elsewhere."""
+    homes, store, work = library.homes, library.store, ingest.work
+    present.take(batch)
+    for home in homes:
+        mine = [changed for changed in batch if changed.file.path.is_relative_to(home.path)]
+        if mine:
+            capture_changed(writer, home, home.machine, mine)
+    before = (work.files, work.records, work.lines, work.size)
+    if news is not None:
+        _settle(ingest, library, present, writer)
+    else:
+        _take(ingest, library, present, batch, writer)
+    store.note("catalogue", catalogue_stamp(library.settings))
+    passages = index_texts(store, Sources(homes, writer), ingest.recent)
+    ingest.finish()
+    after = (work.files, work.records, work.lines, work.size)
+    files, records, lines, size = (now - then for now, then in zip(after, before, strict=True))
+    sources = (*(one.file.id for one in batch), *(news.sources if news else ()))
+    return Followed(files, records, passages, lines, size, sources)
 
 
 def observe(library: "Library", stop: threading.Event) -> Iterator[Followed]:

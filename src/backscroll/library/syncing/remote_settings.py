@@ -35,7 +35,9 @@ class RemoteSettings(Struct, frozen=True, kw_only=True):
     last_sync: str | None = None
     """When everything was last sent and taken, in UTC."""
     last_proof: str | None = None
-    """When the remote was last verified, and what that said."""
+    """When the remote was last found to have everything."""
+    problem: str | None = None
+    """Why the last sync did not get to its end; None if it did."""
 
 
 class Device(Struct, frozen=True):
@@ -84,6 +86,17 @@ def write_remote(settings: Settings, remote: RemoteSettings) -> None:
     if not NAME.fullmatch(remote.name):
         raise UsageError(f"{remote.name} is not a name for a remote", "use letters, digits, - and _")
     _change(settings, lambda remotes: {**remotes, remote.name: remote})
+
+
+def note_remote(settings: Settings, name: str, **changes: object) -> None:
+    """Change these fields of a remote and leave the others, which another process may have changed meanwhile."""
+
+    def change(remotes: dict[str, RemoteSettings]) -> dict[str, RemoteSettings]:
+        if name not in remotes:  # removed meanwhile
+            return remotes
+        return {**remotes, name: msgspec.structs.replace(remotes[name], **changes)}
+
+    _change(settings, change)
 
 
 def remove_remote(settings: Settings, name: str) -> None:

@@ -1,62 +1,41 @@
-"""Preview, sync and verify the remotes of a library."""
+"""Sync the remotes of a library, and prove that they have everything."""
 
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-import msgspec
-
-from backscroll.archive.archive import KeptFile
+from backscroll.archive.archive import Archive
 from backscroll.disk import FileLock
-from backscroll.errors import Busy
-from backscroll.files.layout import FileKind
+from backscroll.errors import BackscrollError, Busy, StorageError
 from backscroll.library.archives import open_archive, open_writer
 from backscroll.library.machine import ensure_machine
 from backscroll.library.syncing.projects import FileProjects
 from backscroll.library.syncing.remote_settings import (
     RemoteSettings,
     device_of,
+    note_remote,
     read_credential,
     read_key,
     state_path,
     sync_folder_of,
-    write_remote,
 )
 from backscroll.settings import Settings
 from backscroll.sync.bundles import PLAIN
 from backscroll.sync.objects import current, devices_in, in_log, latest_log
 from backscroll.sync.outgoing import Outgoing
-from backscroll.sync.own_streams import new_segments, own_streams, unsent
-from backscroll.sync.policy import Policy, SyncMode
-from backscroll.sync.pull import Pulled, has_news, pull
+from backscroll.sync.own_streams import own_streams, unsent
+from backscroll.sync.pull import Pulled, Writing, has_news, pull
 from backscroll.sync.push import Pushed, Sender, push
-from backscroll.sync.remotes import Remote, open_remote
-from backscroll.sync.removal import merge_small
+from backscroll.sync.remotes import Folder, Remote, RemoteObject, open_remote
+from backscroll.sync.removal import MOST_SMALL, merge_small
 from backscroll.sync.sealing import hidden_device, seal_with
-from backscroll.sync.state import SyncState
-from backscroll.sync.streams import first_head
+from backscroll.sync.state import SeenDevice, SyncState
 from backscroll.sync.verify import Verified, verify
 
 LOCK_SECONDS: Final = 1.0
 BUSY: Final = "another process writes to the archive right now; what other machines sent is taken later"
-NO_PROJECT: Final = "(no project)"
-
-
-@dataclass
-class ProjectPreview:
-    """What of a project would leave."""
-
-    project: str
-    mode: SyncMode
-    sessions: int = 0
-    files: int = 0
-    size: int = 0
-    """Bytes of its files."""
-    masked: Counter[str] = field(default_factory=Counter)
-    """Places that would be masked, by rule."""
 
 
 @dataclass
@@ -67,65 +46,23 @@ class Synced:
     pushed: Pushed
     pulled: Pulled
 
+    @property
+    def has_taken(self) -> bool:
+        """Whether the archive is another than before."""
+        return bool(self.pulled.size or self.pulled.forgotten)
 
-@dataclass
-class DeviceStatus:
-    """How far a device is on a remote."""
-
-    device: str
-    is_own: bool
-    bundles: int
-    """On the remote."""
-    behind: int
-    """Those that are not here yet; of this device, those that the remote has lost."""
-    size: int
-    """Bytes on the remote."""
+    @property
+    def is_nothing(self) -> bool:
+        """Whether there was nothing to do."""
+        return not (self.pushed.objects or self.pushed.removed or self.has_taken or self.pulled.problems)
 
 
-@dataclass
-class RemoteStatus:
-    """The state of a remote."""
+class EmptyRemoteError(BackscrollError):
+    """A remote that had something is empty."""
 
-    remote: RemoteSettings
-    devices: list[DeviceStatus]
-    waiting: int
-    """Bytes of this machine that are kept and not sent."""
-
-
-def preview(
-    settings: Settings,
-    policy: Policy,
-    on_total: Callable[[int], object] = lambda _: None,
-    on_bytes: Callable[[int], object] = lambda _: None,
-) -> list[ProjectPreview]:
-    """What would leave, by project; the largest first. Masks everything once, as a first push would."""
-    archive = open_archive(settings)
-    projects = FileProjects(archive)
-    machine = ensure_machine(settings.library)
-    outgoing = Outgoing(b"preview")
-    found: dict[str, ProjectPreview] = {}
-
-    def row_of(file: KeptFile) -> ProjectPreview:
-        project = projects.project_of(file)
-        name = NO_PROJECT if project is None else project.path or projects.folder_of(file) or NO_PROJECT
-        return found.setdefault(name, ProjectPreview(name, policy.mode_of(project)))
-
-    for file in archive.files.values():
-        if machine.is_own(file.machine) and file.versions:
-            row = row_of(file)
-            row.files += 1
-            row.sessions += file.kind is FileKind.SESSION
-            row.size += sum(version.size for version in file.versions)
-    streams = own_streams(archive, machine.is_own, lambda file: projects.mode_of(policy, file), outgoing)
-    on_total(sum(stream.version.size for stream in streams))
-    for stream in streams:
-        if stream.mode is SyncMode.REDACTED:
-            before = Counter(outgoing.masked)
-            for _ in new_segments(archive, stream, outgoing, 0, first_head(stream.key(0)), 0):
-                pass
-            row_of(stream.file).masked += outgoing.masked - before
-        on_bytes(stream.version.size)
-    return sorted(found.values(), key=lambda row: (-row.size, row.project))
+    def __init__(self, name: str) -> None:
+        hint = f"if it should be empty, run backscroll sync, which fills it again; else look what became of {name}"
+        super().__init__(f"{name} is empty, and this machine has sent to it before", hint)
 
 
 def sync(
@@ -133,54 +70,97 @@ def sync(
     remote: RemoteSettings,
     on_total: Callable[[int], object] = lambda _: None,
     on_bytes: Callable[[int], object] = lambda _: None,
+    *,
+    archive: Archive | None = None,
+    writing: Writing | None = None,
+    fills_empty: bool = True,
 ) -> Synced:
-    """Send what is new, then take what others sent. The index is brought up to date by the next update."""
-    with _using(settings, remote) as (sender, state):
-        store = _open(settings, remote)
-        on_total(_unsent(sender, state))
-        pushed = push(sender, store, state, on_bytes)
-        if pushed.objects:
-            merge_small(store, sender.device)
-        pulled = Pulled()
-        if has_news(store, state, sender.device):
+    """Send what is new, then take what others sent. The index is brought up to date by the next update.
+
+    Where the archive is open already, `archive` reads it and `writing` writes to it. Without `fills_empty`, a remote
+    that lost everything is told and not filled again: a disk may not be mounted.
+    """
+    try:
+        with _using(settings, remote, archive) as (sender, state):
             try:
-                with open_writer(settings) as writer:
-                    pulled = pull(writer, store, state, sender.device, sender.seal, on_bytes)
-            except Busy:
-                pulled.problems.append(BUSY)
-    write_remote(settings, msgspec.structs.replace(remote, last_sync=_now()))
+                done = _sync(settings, remote, on_total, on_bytes, sender, state, writing, fills_empty=fills_empty)
+            except Busy as busy:  # the remote is: only the lock of another sync is passed on as such
+                raise BackscrollError(busy.message, busy.hint) from busy
+    except Busy:
+        raise
+    except BackscrollError as error:
+        note_remote(settings, remote.name, problem=error.message)
+        raise
+    note_remote(settings, remote.name, last_sync=_now(), problem=next(iter(done.pulled.problems), None))
+    return done
+
+
+def _sync(
+    settings: Settings,
+    remote: RemoteSettings,
+    on_total: Callable[[int], object],
+    on_bytes: Callable[[int], object],
+    sender: Sender,
+    state: SyncState,
+    writing: Writing | None,
+    *,
+    fills_empty: bool,
+) -> Synced:
+    store = open_remote_of(settings, remote)
+    if state.last_bundle[0]:
+        _demand_there(store)
+    listing = list(store.list())
+    if not listing and state.last_bundle[0] and not fills_empty:
+        raise EmptyRemoteError(remote.name)
+    on_total(waiting_bytes(sender, state))
+    pushed = push(sender, store, state, on_bytes, listing)
+    if pushed.objects and len(devices_in(listing).get(sender.device, ())) >= MOST_SMALL:
+        merge_small(store, sender.device)
+    pulled = Pulled()
+    has_sent = bool(pushed.objects or pushed.mended or pushed.removed)
+    is_new = has_news(listing, state, sender.device)
+    if has_sent and is_new:
+        listing = list(store.list())
+        note_listing(state, listing)
+    else:
+        note_listing(state, listing, sender.device if has_sent else "")
+    if is_new:
+        try:
+            with nullcontext(writing) if writing else _one_writer(settings) as one:
+                pulled = pull(one, store, state, sender.device, sender.seal, on_bytes, listing)
+        except Busy:
+            pulled.problems.append(BUSY)
     return Synced(remote.name, pushed, pulled)
+
+
+@contextmanager
+def _one_writer(settings: Settings) -> Iterator[Writing]:
+    with open_writer(settings) as writer:
+        yield lambda: nullcontext(writer)
+
+
+def _demand_there(store: Remote) -> None:
+    """A folder that this machine has written to must be there; one that is not may lie on a disk that is away."""
+    if isinstance(store, Folder) and not store.root.is_dir():
+        hint = "mount it; or make the folder, if it should begin anew"
+        raise StorageError(f"{store.root} is not there", hint)
 
 
 def verify_remote(settings: Settings, remote: RemoteSettings, *, deep: bool) -> Verified:
     """Compare the archive with a remote, and remember the result."""
     with _using(settings, remote) as (sender, state):
-        found = verify(sender, _open(settings, remote), state, deep=deep)
+        found = verify(sender, open_remote_of(settings, remote), state, deep=deep)
     if found.is_whole:
-        write_remote(settings, msgspec.structs.replace(remote, last_proof=_now()))
+        note_remote(settings, remote.name, last_proof=_now())
     return found
 
 
-def status(settings: Settings, remote: RemoteSettings) -> RemoteStatus:
-    """How far each device is on a remote, by one listing."""
-    with _using(settings, remote) as (sender, state):
-        devices = []
-        for device, listed in sorted(devices_in(_open(settings, remote).list()).items()):
-            objects = current(in_log(listed, latest_log(listed)))
-            last = max((one.last for one in objects), default=0)
-            is_own = device == sender.device
-            log, number, _ = state.pulled(device)
-            done = state.last_bundle[0] if is_own else number if log == latest_log(listed) else 0
-            devices.append(DeviceStatus(device, is_own, last, abs(last - done), sum(one.size for one in objects)))
-        waiting = _unsent(sender, state)
-    return RemoteStatus(remote, devices, waiting)
-
-
-def _open(settings: Settings, remote: RemoteSettings) -> Remote:
+def open_remote_of(settings: Settings, remote: RemoteSettings) -> Remote:
+    """The remote itself, with what it knows this machine by."""
     return open_remote(remote.url, read_credential(settings, remote.name))
 
 
-def _unsent(sender: Sender, state: SyncState) -> int:
+def waiting_bytes(sender: Sender, state: SyncState) -> int:
     """Bytes of this machine that are kept and not sent."""
     sent = state.sent()
     streams = own_streams(sender.archive, sender.is_own, sender.mode_of, sender.outgoing)
@@ -188,24 +168,43 @@ def _unsent(sender: Sender, state: SyncState) -> int:
     return sum(unsent(sender.archive, stream, one.source if one else 0) for stream, one in known)
 
 
-@contextmanager
-def _using(settings: Settings, remote: RemoteSettings) -> Iterator[tuple[Sender, SyncState]]:
-    """This machine as a sender, and the state for a remote, which one process uses at a time."""
+def note_listing(state: SyncState, listing: Sequence[RemoteObject], sent_by: str = "") -> None:
+    """Remember what the remote has, so that it can be shown without asking it. `sent_by` has sent more since then."""
+    seen = []
+    for device, objects in devices_in(listing).items():
+        log = latest_log(objects) or ""
+        counting = current(in_log(objects, log))
+        last = state.last_bundle[0] if device == sent_by else max((one.last for one in counting), default=0)
+        seen.append(SeenDevice(device, "", log, last, sum(one.size for one in counting)))
+    with state.saving():
+        state.note_seen(seen)
+
+
+def sender_of(settings: Settings, remote: RemoteSettings, archive: Archive | None = None) -> Sender:
+    """This machine, as it writes to a remote."""
     device = device_of(settings)
     machine = ensure_machine(settings.library)
-    archive = open_archive(settings)
+    archive = archive or open_archive(settings)
     projects = FileProjects(archive)
     key = read_key(settings, remote)
+    named = remote.device or device.name
+    return Sender(
+        hidden_device(key, named) if key else named, named, archive, machine.is_own,
+        lambda file: projects.mode_of(remote.policy, file), Outgoing(device.secret),
+        seal_with(key) if key else PLAIN,
+    )  # fmt: skip
+
+
+@contextmanager
+def _using(
+    settings: Settings, remote: RemoteSettings, archive: Archive | None = None
+) -> Iterator[tuple[Sender, SyncState]]:
+    """This machine as a sender, and the state for a remote, which one process uses at a time."""
+    sender = sender_of(settings, remote, archive)
     lock = sync_folder_of(settings) / f"{remote.name}.lock"
     with FileLock(lock, f"another process is syncing {remote.name}", "wait for it", wait=LOCK_SECONDS):
         state = SyncState(state_path(settings, remote.name))
         try:
-            named = remote.device or device.name
-            sender = Sender(
-                hidden_device(key, named) if key else named, named, archive, machine.is_own,
-                lambda file: projects.mode_of(remote.policy, file), Outgoing(device.secret),
-                seal_with(key) if key else PLAIN,
-            )  # fmt: skip
             yield sender, state
         finally:
             state.close()

@@ -1,0 +1,32 @@
+"""An archive that is open for writing, shared by the thread that follows the homes and the one that syncs."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Self
+
+from backscroll.archive.rewriting import Writer
+from backscroll.errors import Busy
+
+
+class SharedWriter:
+    """One thread uses it at a time. Once it is closed, there is nothing to use."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer: Writer | None = writer
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def using(self) -> Iterator[Writer]:
+        """The archive, for as short a time as possible: the other thread waits."""
+        with self._lock:
+            if self._writer is None:
+                raise Busy("the archive is not open for writing any more", "try again later")
+            yield self._writer
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._writer = None

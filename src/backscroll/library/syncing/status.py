@@ -1,0 +1,69 @@
+"""How far each machine is on a remote, and what waits to be sent."""
+
+from dataclasses import dataclass
+
+from backscroll.archive.archive import Archive
+from backscroll.errors import BackscrollError
+from backscroll.library.syncing.remote_settings import RemoteSettings, state_path
+from backscroll.library.syncing.sync import note_listing, open_remote_of, sender_of, waiting_bytes
+from backscroll.settings import Settings
+from backscroll.sync.push import Sender
+from backscroll.sync.state import SeenDevice, SyncState
+
+
+@dataclass
+class DeviceStatus:
+    """How far a device is on a remote."""
+
+    device: str
+    machine: str
+    """What its machine is called; empty if that is not known yet."""
+    is_own: bool
+    bundles: int
+    """On the remote."""
+    behind: int
+    """Those that are not here yet; of this device, those that the remote has lost."""
+    size: int
+    """Bytes on the remote."""
+
+
+@dataclass
+class RemoteStatus:
+    """The state of a remote."""
+
+    remote: RemoteSettings
+    devices: list[DeviceStatus]
+    waiting: int
+    """Bytes of this machine that are kept and not sent."""
+    problem: str | None = None
+    """Why the last sync did not get to its end, or why the remote cannot be asked now."""
+
+
+def status(
+    settings: Settings, remote: RemoteSettings, *, asks: bool = True, archive: Archive | None = None
+) -> RemoteStatus:
+    """How far each device is on a remote: by one listing, or without `asks` as the last sync has seen it.
+
+    A remote that cannot be asked is shown as it was last seen.
+    """
+    sender = sender_of(settings, remote, archive)
+    state = SyncState(state_path(settings, remote.name))
+    problem = remote.problem
+    try:
+        if asks:
+            try:
+                note_listing(state, list(open_remote_of(settings, remote).list()))
+            except BackscrollError as error:
+                problem = error.message
+        devices = [_device(one, sender, state) for one in state.seen()]
+        return RemoteStatus(remote, devices, waiting_bytes(sender, state), problem)
+    finally:
+        state.close()
+
+
+def _device(seen: SeenDevice, sender: Sender, state: SyncState) -> DeviceStatus:
+    is_own = seen.device == sender.device
+    log, number, _ = state.pulled(seen.device)
+    done = state.last_bundle[0] if is_own else number if log == seen.log else 0
+    machine = sender.machine if is_own else seen.machine
+    return DeviceStatus(seen.device, machine, is_own, seen.bundles, abs(seen.bundles - done), seen.size)
