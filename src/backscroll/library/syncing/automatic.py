@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from backscroll.disk import FileLock, private_folder
 from backscroll.errors import BackscrollError, Busy
@@ -20,8 +20,10 @@ from backscroll.library.archives import find_archive
 from backscroll.library.indexing.follow import News
 from backscroll.library.indexing.shared_writer import SharedWriter
 from backscroll.library.syncing.remote_settings import RemoteSettings, note_remote, read_remotes, sync_folder_of
-from backscroll.library.syncing.sync import Synced, sync
 from backscroll.settings import Settings
+
+if TYPE_CHECKING:
+    from backscroll.library.syncing.sync import Synced
 
 QUIET_SECONDS: Final = 0.2
 """How long after a change a sync begins: what is written in one go leaves in one object."""
@@ -39,7 +41,7 @@ log = logging.getLogger(__name__)
 class AutomaticSync:
     """The thread that syncs beside a `follow`."""
 
-    def __init__(self, settings: Settings, on_synced: Callable[[Synced], object] = lambda _: None) -> None:
+    def __init__(self, settings: Settings, on_synced: Callable[["Synced"], object] = lambda _: None) -> None:
         self._settings = settings
         self._on_synced = on_synced
         self._shared: SharedWriter | None = None
@@ -120,6 +122,8 @@ class AutomaticSync:
                 self._sync(remote)
 
     def _sync(self, remote: RemoteSettings) -> None:
+        from backscroll.library.syncing.sync import sync  # most libraries have no remote
+
         shared = self._shared
         if shared is None:
             return
@@ -165,8 +169,10 @@ def syncs_by_itself(settings: Settings) -> bool:
     return False
 
 
-def sync_quietly(settings: Settings) -> list[Synced]:
+def sync_quietly(settings: Settings) -> list["Synced"]:
     """Sync every remote that is not paused, unless a process does so by itself. What fails is noted, not raised."""
+    from backscroll.library.syncing.sync import sync
+
     done: list[Synced] = []
     if syncs_by_itself(settings):
         return done
