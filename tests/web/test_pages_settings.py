@@ -5,10 +5,13 @@ import time
 from pathlib import Path
 
 from backscroll import __version__
+from backscroll.library.syncing.remote_settings import RemoteSettings, find_remote, write_remote
+from backscroll.library.syncing.sync import sync
 from tests.library.support import Shelf
 from tests.support.homes import EVERYTHING, FAMILIES, session_file, session_path
 from tests.web.shown import Viewer
 
+PATIENCE = 120.0
 CHAT = "a <- - user: hello\nb <- a assistant(m): hello"
 
 
@@ -52,3 +55,57 @@ def test_what_will_be_deleted_is_listed(tmp_path: Path) -> None:
     page = Viewer(shelf).get("/settings?check=1")
     assert "1 session expiring within 7 days" in page.text
     assert "10 days after its last change (cleanupPeriodDays in settings.json)" in page.text
+
+
+def synced(tmp_path: Path) -> Shelf:
+    """A shelf with a remote to which it has sent everything."""
+    shelf = Shelf(tmp_path).write(session_file("one", CHAT))
+    shelf.update()
+    write_remote(shelf.settings, RemoteSettings(name="nas", url=str(tmp_path / "nas")))
+    sync(shelf.settings, find_remote(shelf.settings, "nas"))
+    return shelf
+
+
+def test_without_a_remote_the_page_says_how_to_add_one(tmp_path: Path) -> None:
+    assert "backscroll sync add nas" in Viewer(Shelf(tmp_path)).get("/settings").text
+
+
+def test_remotes_machines_and_what_waits_are_shown(tmp_path: Path) -> None:
+    shelf = synced(tmp_path)
+    viewer = Viewer(shelf)
+    text = viewer.get("/settings").text
+    for told in (str(tmp_path / "nas"), shelf.machine.id, "this machine", "Waiting nothing", "sync verify nas"):
+        assert told in text, told
+    shelf.write(session_file("two", CHAT))
+    shelf.update()
+    assert "to be sent" in viewer.get("/settings/sync").text
+
+
+def test_a_remote_is_paused_and_resumed(tmp_path: Path) -> None:
+    shelf = synced(tmp_path)
+    viewer = Viewer(shelf)
+    viewer.post("/settings/sync", 303, action="pause", remote="nas")
+    assert find_remote(shelf.settings, "nas").is_paused
+    page = viewer.get("/settings/sync")
+    assert "paused" in page.text
+    assert "Sync now" not in page.text
+    viewer.post("/settings/sync", 303, action="resume", remote="nas")
+    assert not find_remote(shelf.settings, "nas").is_paused
+    viewer.post("/settings/sync", 404, action="pause", remote="other")
+    viewer.post("/settings/sync", 400, action="explode")
+
+
+def test_a_sync_is_started_and_its_problem_is_shown(tmp_path: Path) -> None:
+    shelf = synced(tmp_path)
+    viewer = Viewer(shelf)
+    (tmp_path / "nas").rename(tmp_path / "away")
+    assert viewer.post("/settings/sync", 303, action="sync") == "/settings?started=1#sync"
+    ends = time.monotonic() + PATIENCE
+    while "is not there" not in viewer.get("/settings/sync").text:
+        assert time.monotonic() < ends
+        time.sleep(0.02)
+    (tmp_path / "away").rename(tmp_path / "nas")
+    while "is not there" in viewer.get("/settings/sync").text:
+        assert time.monotonic() < ends
+        viewer.post("/settings/sync", 303, action="sync")
+        time.sleep(0.02)

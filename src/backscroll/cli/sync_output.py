@@ -43,6 +43,8 @@ def write_synced(one: "Synced") -> None:
 def write_status(one: "RemoteStatus") -> None:
     paused = " (paused)" if one.remote.is_paused else ""
     write(heading(f"{one.remote.name}{paused}: {clean_line(one.remote.url)}"))
+    if one.is_syncing:
+        write("  a process is syncing it right now")
     write(f"  last sync {one.remote.last_sync or 'never'}, last proof {one.remote.last_proof or 'never'}")
     if one.problem:
         write(warning(f"  {clean_line(one.problem)}"))
@@ -87,7 +89,8 @@ def status_as_json(one: "RemoteStatus") -> dict[str, Any]:
     import msgspec
 
     return {
-        **msgspec.to_builtins(one.remote), "problem": one.problem, "waiting_bytes": one.waiting,
+        **msgspec.to_builtins(one.remote), "problem": one.problem, "is_syncing": one.is_syncing,
+        "waiting_bytes": one.waiting,
         "devices": [msgspec.to_builtins(device) for device in one.devices],
     }  # fmt: skip
 

@@ -25,6 +25,7 @@ from backscroll.web.pages import (
     resume,
     search,
     settings,
+    settings_sync,
     share,
     spend,
     stats,
@@ -80,6 +81,8 @@ ROUTES: list[BaseRoute] = [
     Route("/stats/{report}", page(stats.report)),
     Route("/files", page(file_pages.show)),
     Route("/settings", page(settings.show)),
+    Route("/settings/sync", page(settings_sync.show)),
+    Route("/settings/sync", page(settings_sync.act), methods=["POST"]),
     Route("/favicon.ico", lambda _: RedirectResponse("/static/icon.svg")),  # browsers ask for it regardless
     Mount("/api/v1", routes=API),
     Mount("/static", KnownFiles(Path(str(files("backscroll.web") / "static")))),

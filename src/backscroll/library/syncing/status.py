@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from backscroll.archive.archive import Archive
 from backscroll.errors import BackscrollError
 from backscroll.library.syncing.remote_settings import RemoteSettings, state_path
-from backscroll.library.syncing.sync import note_listing, open_remote_of, sender_of, waiting_bytes
+from backscroll.library.syncing.sync import is_syncing, note_listing, open_remote_of, sender_of, waiting_bytes
 from backscroll.settings import Settings
 from backscroll.sync.push import Sender
 from backscroll.sync.state import SeenDevice, SyncState
@@ -37,6 +37,8 @@ class RemoteStatus:
     """Bytes of this machine that are kept and not sent."""
     problem: str | None = None
     """Why the last sync did not get to its end, or why the remote cannot be asked now."""
+    is_syncing: bool = False
+    """Whether a process syncs it right now."""
 
 
 def status(
@@ -56,7 +58,7 @@ def status(
             except BackscrollError as error:
                 problem = error.message
         devices = [_device(one, sender, state) for one in state.seen()]
-        return RemoteStatus(remote, devices, waiting_bytes(sender, state), problem)
+        return RemoteStatus(remote, devices, waiting_bytes(sender, state), problem, is_syncing(settings, remote.name))
     finally:
         state.close()
 

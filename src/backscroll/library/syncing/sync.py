@@ -91,7 +91,8 @@ def sync(
     except BackscrollError as error:
         note_remote(settings, remote.name, problem=error.message)
         raise
-    note_remote(settings, remote.name, last_sync=_now(), problem=next(iter(done.pulled.problems), None))
+    told = (problem for problem in done.pulled.problems if problem != BUSY)
+    note_remote(settings, remote.name, last_sync=_now(), problem=next(told, None))
     return done
 
 
@@ -123,7 +124,7 @@ def _sync(
         listing = list(store.list())
         note_listing(state, listing)
     else:
-        note_listing(state, listing, sender.device if has_sent else "")
+        note_listing(state, listing, sender.device if has_sent else "", pushed.stored)
     if is_new:
         try:
             with nullcontext(writing) if writing else _one_writer(settings) as one:
@@ -168,16 +169,23 @@ def waiting_bytes(sender: Sender, state: SyncState) -> int:
     return sum(unsent(sender.archive, stream, one.source if one else 0) for stream, one in known)
 
 
-def note_listing(state: SyncState, listing: Sequence[RemoteObject], sent_by: str = "") -> None:
-    """Remember what the remote has, so that it can be shown without asking it. `sent_by` has sent more since then."""
-    seen = []
+def note_listing(state: SyncState, listing: Sequence[RemoteObject], own: str = "", stored: int = 0) -> None:
+    """Remember what the remote has, so that it can be shown without asking it. `own` has stored so much more since."""
+    seen = {}
     for device, objects in devices_in(listing).items():
         log = latest_log(objects) or ""
         counting = current(in_log(objects, log))
-        last = state.last_bundle[0] if device == sent_by else max((one.last for one in counting), default=0)
-        seen.append(SeenDevice(device, "", log, last, sum(one.size for one in counting)))
+        last = max((one.last for one in counting), default=0)
+        seen[device] = SeenDevice(device, "", log, last, sum(one.size for one in counting))
+    if own:
+        known = seen.get(own, SeenDevice(own, "", "", 0, 0))
+        seen[own] = known._replace(
+            log=state.log or "",
+            bundles=state.last_bundle[0],
+            size=stored + (known.size if known.log == state.log else 0),
+        )
     with state.saving():
-        state.note_seen(seen)
+        state.note_seen(seen.values())
 
 
 def sender_of(settings: Settings, remote: RemoteSettings, archive: Archive | None = None) -> Sender:
@@ -195,14 +203,27 @@ def sender_of(settings: Settings, remote: RemoteSettings, archive: Archive | Non
     )  # fmt: skip
 
 
+def is_syncing(settings: Settings, name: str) -> bool:
+    """Whether a process syncs this remote right now."""
+    try:
+        _lock(settings, name, wait=0.0).release()
+    except Busy:
+        return True
+    return False
+
+
+def _lock(settings: Settings, name: str, wait: float = LOCK_SECONDS) -> FileLock:
+    path = sync_folder_of(settings) / f"{name}.lock"
+    return FileLock(path, f"another process is syncing {name}", "wait for it", wait=wait)
+
+
 @contextmanager
 def _using(
     settings: Settings, remote: RemoteSettings, archive: Archive | None = None
 ) -> Iterator[tuple[Sender, SyncState]]:
     """This machine as a sender, and the state for a remote, which one process uses at a time."""
     sender = sender_of(settings, remote, archive)
-    lock = sync_folder_of(settings) / f"{remote.name}.lock"
-    with FileLock(lock, f"another process is syncing {remote.name}", "wait for it", wait=LOCK_SECONDS):
+    with _lock(settings, remote.name):
         state = SyncState(state_path(settings, remote.name))
         try:
             yield sender, state

@@ -1,4 +1,4 @@
-"""Settings and health: homes, library, archive, prices, and a check of every session. Read-only but for the theme."""
+"""Settings and health: homes, library, archive, remotes, prices, and a check of every session."""
 
 import platform
 from collections import Counter
@@ -17,6 +17,7 @@ from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.terminal import clean_line, moment, plural, size
 from backscroll.web.layout import document
 from backscroll.web.pages.chat_rows import when
+from backscroll.web.pages.settings_sync import sync_state
 from backscroll.web.requests import PageRequest
 
 SHOWN: Final = 50
@@ -34,6 +35,7 @@ def show(request: PageRequest) -> Html:
         _section("Homes", _homes(library)),
         _section("Library", _library(library)),
         _section("Archive", _archive(library)),
+        _section("Sync", sync_state(library, is_started=request.get("started") == "1")),
         _section("Health", _health(library) if is_checked else _offer(), name="health"),
         _section("Prices", _prices(library)),
         _section("About", _about(library)),
