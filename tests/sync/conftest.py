@@ -39,7 +39,7 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     try:
         yield address
     finally:
-        server.terminate()
+        server.kill()  # it takes half a minute to end well, and nothing of it is needed any more
         server.wait(PATIENCE)
 
 

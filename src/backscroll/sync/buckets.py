@@ -10,6 +10,7 @@ from backscroll.errors import BackscrollError, NothingFound
 from backscroll.sync.remotes import RemoteObject
 
 TRIES: Final = 8
+FIRST_WAIT: Final = timedelta(milliseconds=200)
 LONGEST_WAIT: Final = timedelta(minutes=2)
 """How long a request is tried again while the service is busy or out of reach."""
 
@@ -25,7 +26,9 @@ class Bucket:
             raise BackscrollError("buckets need the obstore package", hint) from error
         endpoint = os.environ.get("AWS_ENDPOINT_URL") or os.environ.get("AWS_ENDPOINT") or ""
         options: dict[str, Any] = {"client_options": {"allow_http": True}} if endpoint.startswith("http://") else {}
-        options["retry_config"] = {"max_retries": TRIES, "retry_timeout": LONGEST_WAIT}
+        # With jitter, each wait up to twice as long as the last. obstore shows no `Retry-After`.
+        waits = {"init_backoff": FIRST_WAIT, "max_backoff": LONGEST_WAIT / 4, "base": 2}
+        options["retry_config"] = {"max_retries": TRIES, "retry_timeout": LONGEST_WAIT, "backoff": waits}
         try:
             self._store: Any = from_url(url, **options)
         except Exception as error:
