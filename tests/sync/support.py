@@ -84,7 +84,10 @@ class Device:
         state = SyncState(self.state_path)
         try:
             with self.writer() as writer:
-                return pull(lambda: contextlib.nullcontext(writer), remote, state, self.device, self.seal)
+                return pull(
+                    lambda: contextlib.nullcontext(writer), remote, state, self.device, self.seal,
+                    is_own=lambda machine: machine == self.name,
+                )  # fmt: skip
         finally:
             state.close()
 

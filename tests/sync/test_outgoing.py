@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backscroll.redaction import redactor
 from backscroll.redaction.redactor import redact
 from backscroll.sync.bundles import read_bundles
 from backscroll.sync.outgoing import WITHHELD, Outgoing
@@ -40,6 +41,13 @@ def test_no_planted_secret_is_on_the_wire(tmp_path: Path) -> None:
     leaks = [case.title for case, text in zip(cases, texts, strict=True) if case.leaks(text)]
     assert leaks == [case.title for case in cases if case.leaks(redact(case.text)[0])]  # none that exports would mask
     assert len(cases) - len(leaks) >= 0.95 * len(cases)
+
+
+def test_one_look_for_all_patterns_of_a_rule_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [json.dumps({"text": case.text, "more": [case.text[:40]]}).encode() for case in planted_set()]
+    looked = [Outgoing(KEY).line(SyncMode.REDACTED, line, is_json=True) for line in lines]
+    monkeypatch.setattr(redactor, "_any_pattern", lambda _: "")  # which matches everywhere
+    assert [Outgoing(KEY).line(SyncMode.REDACTED, line, is_json=True) for line in lines] == looked
 
 
 def test_masks_are_the_same_each_time_and_differ_by_device() -> None:

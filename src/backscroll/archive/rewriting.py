@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
-from backscroll.archive.archive import KeptFile
+from backscroll.archive.archive import KeptFile, Version
 from backscroll.archive.catalogue import BEGINNING, encode
 from backscroll.archive.packing import Packed, in_chunks, pack
 from backscroll.archive.recovery import BEFORE_REPAIR
@@ -23,10 +23,11 @@ from backscroll.files.layout import FileKind
 class Writer(Appender):
     """An archive that is open for writing; a context manager that holds the lock."""
 
-    def forget(self, files: Iterable[KeptFile], keys: Iterable[str]) -> None:
+    def forget(self, files: Iterable[KeptFile], keys: Iterable[str], emptied: Sequence[Version] = ()) -> None:
         """Remove these files for good: remove their own chunks from the packs, and never keep them again.
 
-        A kept database loses the sessions in it that have one of these keys.
+        A kept database loses the sessions in it that have one of these keys. Of the versions `emptied` only the number
+        remains.
         """
         if not self.is_complete:
             hint = "see backscroll archive verify; take a backup with restore-backup, or keep it as it is"
@@ -35,9 +36,10 @@ class Writer(Appender):
         self.forgotten.update(keys)
         removed = {file.number for file in files}
         remaining = [file for file in self.files.values() if file.number not in removed]
-        touched = {
-            chunk.pack for number in removed for version in self.files[number].versions for chunk in version.chunks
-        }
+        versions = [*emptied, *(version for number in removed for version in self.files[number].versions)]
+        touched = {chunk.pack for version in versions for chunk in version.chunks}
+        for version in emptied:
+            version.chunks, version.size = [], 0
         # Copies of lines name these files, and an interrupted writer may have left bytes of them too.
         touched |= self._packs_with_more_than_chunks()
         self._next_pack()

@@ -315,7 +315,10 @@ def _sync_all(settings: "Settings", remotes: list["RemoteSettings"]) -> None:
             done.append(sync(settings, remote, progress.set_total, progress.add))
     if any(one.has_taken for one in done):
         with local_library(settings, homes) as library:
-            library.update()
+            if any(one.must_rebuild for one in done):
+                library.rebuild()
+            else:
+                library.update()
     if request.json:
         write_json({"remotes": [synced_as_json(one) for one in done]})
     else:

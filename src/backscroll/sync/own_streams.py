@@ -71,6 +71,20 @@ def own_streams(
     return sorted(found, key=lambda one: (-one.file.versions[-1].modified_ns, one.file.number, one.version.number))
 
 
+def withheld_bases(archive: Archive, is_own: Callable[[str], bool], mode_of: ModeOf, outgoing: Outgoing) -> set[str]:
+    """The ids of streams that are kept and may not leave, or not under that name: their project has another mode."""
+    found = set()
+    for file in archive.files.values():
+        if is_own(file.machine):
+            mode = mode_of(file)
+            leaves = mode is not SyncMode.OFF and (mode is not SyncMode.METRICS or file.path.endswith(".jsonl"))
+            for other in (SyncMode.FULL, SyncMode.METRICS):
+                names = _names(file, other, outgoing)
+                if not leaves or names != _names(file, mode, outgoing):
+                    found |= {StreamKey(*names, version.number).id for version in file.versions}
+    return found
+
+
 def new_segments(
     archive: Archive, stream: OwnStream, outgoing: Outgoing, generation: int, head: Head, source: int
 ) -> Iterator[SentSegment]:

@@ -35,6 +35,8 @@ class Pulled:
     files: int = 0
     size: int = 0
     forgotten: int = 0
+    replaced: int = 0
+    """Versions that came again under other rules, and whose older bytes were removed."""
     problems: list[str] = field(default_factory=list)
     """What could not be taken, and why."""
     sources: set[str] = field(default_factory=set)
@@ -63,18 +65,23 @@ def pull(
     seal: Seal = PLAIN,
     on_bytes: Callable[[int], object] = lambda _: None,
     listing: Sequence[RemoteObject] | None = None,
+    is_own: Callable[[str], bool] = lambda _: False,
 ) -> Pulled:
-    """Take everything that is new from other devices. A device whose objects are damaged holds up no other."""
+    """Take everything that is new from other devices. A device whose objects are damaged holds up no other.
+
+    `is_own` says of a machine of the archive whether it is this one.
+    """
     done = Pulled()
     for device, objects in sorted(devices_in(remote.list() if listing is None else listing).items()):
         if device == own:
             continue
         try:
             try:
-                _pull_device(writing, remote, state, device, objects, seal, done, on_bytes)
+                _pull_device(writing, remote, state, device, objects, seal, done, on_bytes, is_own)
             except NothingFound:  # it was merged since we looked
                 again = objects_of(remote, device)
-                _pull_device(writing, remote, state, device, again, seal, done, on_bytes)
+                _pull_device(writing, remote, state, device, again, seal, done, on_bytes, is_own)
+            done.replaced += _remove_replaced(writing, state, device)
         except (DamagedBundleError, NothingFound) as error:
             done.problems.append(f"{device}: {error}")
         done.devices[device] = state.pulled(device)[1]
@@ -90,6 +97,7 @@ def _pull_device(
     seal: Seal,
     done: Pulled,
     on_bytes: Callable[[int], object],
+    is_own: Callable[[str], bool],
 ) -> None:
     log = latest_log(objects)
     if log is not None and log != state.pulled(device)[0]:
@@ -108,16 +116,47 @@ def _pull_device(
                 hint = "it was set back or copied: run backscroll sync verify on that machine"
                 raise DamagedBundleError(f"bundle {number + 1} does not follow the one before; {hint}")
             with writing() as writer:
-                Receiver(writer, state, device, bundle, done).take()
+                Receiver(writer, state, device, bundle, done, is_own).take()
             on_bytes(sum(entry.length for entry in bundle.index.entries))
+
+
+def _remove_replaced(writing: Writing, state: SyncState, device: str) -> int:
+    """Remove what came again under other rules: it may have a secret in it that is masked now; return how many."""
+    replaced = {(one.machine, one.base, one.version): one for one in state.replaced(device)}
+    if not replaced:
+        return 0
+    with writing() as writer:
+        emptied = []
+        for file in writer.files.values():
+            base = StreamKey(file.home, file.path, 0).id
+            for version in file.versions:
+                one = replaced.get((file.machine, base, version.number))
+                if one is not None and version.size == one.size:
+                    emptied.append(version)
+        if emptied:
+            writer.forget((), (), emptied)
+        with state.saving():
+            for one in replaced.values():
+                state.forget_received(device, one.stream)
+    return len(emptied)
 
 
 class Receiver:
     """Takes one bundle."""
 
-    def __init__(self, writer: Writer, state: SyncState, device: str, bundle: Bundle, done: Pulled) -> None:
+    def __init__(
+        self,
+        writer: Writer,
+        state: SyncState,
+        device: str,
+        bundle: Bundle,
+        done: Pulled,
+        is_own: Callable[[str], bool],
+    ) -> None:
         self._writer, self._state, self._device, self._bundle, self._done = writer, state, device, bundle, done
-        self._machine = bundle.index.machine
+        machine = bundle.index.machine
+        # This machine under a name that it had before, or one with a copy of its library: its files are not ours.
+        self._machine = f"{machine}-copy" if is_own(machine) else machine
 
     def take(self) -> None:
         """Add its segments to the archive, and forget what its device forgot."""
@@ -148,7 +187,9 @@ class Receiver:
         base = key._replace(version=0, generation=0).id
         number = known.version if known else self._version_for(file, base, segment.data)
         number = self._put(file, number, segment.start, segment.data, facts.modified_ns)
-        self._state.note_received(self._device, base, entry.stream, ReceivedStream(number, segment.head))
+        first = key._replace(generation=0).id
+        taken = ReceivedStream(number, segment.head, self._machine, first, key.generation, entry.source, facts.rules)
+        self._state.note_received(self._device, base, entry.stream, taken)
 
     def _file(self, key: StreamKey, kind: str) -> KeptFile:
         source = SourceKey(self._machine, key.home, key.path)
@@ -158,7 +199,8 @@ class Receiver:
         """The number of the version that a stream goes into: a new one, or one that was added just before a crash."""
         taken = self._state.received_versions(self._device, base)
         for version in file.versions:
-            if version.number not in taken and self._writer.read(version, 0, len(data)) == data[: version.size]:
+            is_free = version.size and version.number not in taken
+            if is_free and self._writer.read(version, 0, len(data)) == data[: version.size]:
                 return version.number
         return len(file.versions) + 1
 

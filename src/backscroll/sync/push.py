@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from backscroll.archive.archive import Archive
+from backscroll.archive.forgetting import keys_to_forget
 from backscroll.errors import BackscrollError
 from backscroll.sync.bundles import (
     PLAIN,
@@ -22,12 +23,12 @@ from backscroll.sync.bundles import (
     file_key,
     read_bundles,
 )
-from backscroll.sync.objects import BundleObject, current, in_log, latest_log, missing, next_log
+from backscroll.sync.objects import BundleObject, current, in_log, latest_log, missing, next_log, superseded
 from backscroll.sync.outgoing import Outgoing
-from backscroll.sync.own_streams import ModeOf, OwnStream, new_segments, own_streams, same_segment
+from backscroll.sync.own_streams import ModeOf, OwnStream, new_segments, own_streams, same_segment, withheld_bases
 from backscroll.sync.remotes import Remote, RemoteObject
 from backscroll.sync.removal import objects_of, remove_content
-from backscroll.sync.state import SentSegmentRow, SentStream, SyncState
+from backscroll.sync.state import UNCHECKED, SentSegmentRow, SentStream, SentStreamName, SyncState
 from backscroll.sync.streams import StreamKey, first_head
 
 BUNDLE_BYTES: Final = 16 << 20
@@ -70,6 +71,8 @@ class Pushed:
     """Bundles that were on the remote already."""
     removed: int = 0
     """Streams whose content was removed from the remote."""
+    unknown: int = 0
+    """Sessions on the remote under this name that the archive does not have, and that were not forgotten."""
 
 
 class CopiedLibraryError(BackscrollError):
@@ -113,15 +116,35 @@ class _Push:
             with state.saving():
                 state.begin_log(next_log(listed))  # the remote has lost more than can be made again
         with state.saving():
-            for base in state.sent().keys() - self._streams.keys():
-                state.drop_stream(base)  # forgotten, or its project was switched off
+            self._drop()
         self._remove_unwanted()
         self._send()
         self._remove_unwanted()  # what newer generations replace
-        for one in listed:
-            if one.log != state.log:
-                self._remote.delete(one.name)
+        left = (one for one in listed if one.log != state.log)
+        for one in (*superseded(objects), *left):  # of a process that did not get to delete them
+            self._remote.delete(one.name)
         return self._done
+
+    def _drop(self) -> None:
+        """Content leaves the remote if it was forgotten, or if its project was switched off, and for no other reason.
+
+        What the archive merely does not have may be nowhere else: the archive was set back to an older state, or lost.
+        """
+        sent = self._state.sent()
+        gone = sent.keys() - self._streams.keys()
+        if not gone:
+            return
+        sender = self._sender
+        archive = sender.archive
+        withheld = withheld_bases(archive, sender.is_own, sender.mode_of, sender.outgoing)
+        own = (file for file in archive.files.values() if sender.is_own(file.machine))
+        known = keys_to_forget((file.home, file.path) for file in own)
+        for base in gone:
+            keys = sent[base].keys
+            if base in withheld or not keys.isdisjoint(archive.forgotten):
+                self._state.drop_stream(base)
+            elif len(keys) > 1 and keys.isdisjoint(known):  # of a session; one that moved is still known
+                self._done.unknown += 1
 
     # What is there already
 
@@ -138,22 +161,30 @@ class _Push:
                     return False
                 if bundle.index.previous != before or bundle.index.device != self._sender.device:
                     raise CopiedLibraryError(self._sender.device)
-                bases = [_base_of(entry) for entry in bundle.index.entries]
-                for entry, base in zip(bundle.index.entries, bases, strict=True):
-                    self._demand_ours(self._streams.get(base), entry)
+                streams = [self._adopted(entry) for entry in bundle.index.entries]
                 with self._state.saving():
-                    self._state.note_bundle(bundle.index, bases)
+                    self._state.note_bundle(bundle.index, streams)
                 self._done.adopted += 1
         return True
 
-    def _demand_ours(self, stream: OwnStream | None, entry: Entry) -> None:
-        """A segment of a file that we have must be what we would have sent. Other files tell nothing."""
-        if stream is None or entry.file is None or entry.file.rules != stream.rules:
-            return
-        if entry.source <= stream.version.size:
-            key = file_key(entry)
-            if self._make_again(stream, key, entry.number, entry.source).segment.head != entry.after:
-                raise CopiedLibraryError(self._sender.device)
+    def _adopted(self, entry: Entry) -> SentStreamName:
+        """The stream of a segment that is on the remote already.
+
+        A segment of a file that we have must be what we would have sent. Where we have less of the file, that is found
+        out once we have as much. Other files tell nothing.
+        """
+        if entry.file is None:
+            return SentStreamName(entry.stream, ())
+        key = file_key(entry)
+        base = key._replace(generation=0).id
+        stream = self._streams.get(base)
+        if stream is None:
+            return SentStreamName(base, keys_to_forget([(key.home, key.path)]))
+        is_checked = entry.source <= stream.version.size
+        is_comparable = is_checked and entry.file.rules == stream.rules
+        if is_comparable and self._make_again(stream, key, entry.number, entry.source).segment.head != entry.after:
+            raise CopiedLibraryError(self._sender.device)
+        return SentStreamName(base, _keys_of(stream), is_checked)
 
     def _mend(self, objects: list[BundleObject]) -> bool:
         """Write again the bundles that the remote has lost; False if one cannot be made again.
@@ -231,8 +262,15 @@ class _Push:
         if stream.version.size > known.source and (known.is_end or not stream.key(0).is_lines):
             return True
         if stream.rules == known.rules:
+            if stream.version.size < known.source:  # the archive was set back
+                with self._state.saving():
+                    self._state.note_rules(stream.base, UNCHECKED)
             return False
+        if known.rules == UNCHECKED and stream.version.size < known.source:
+            return False  # the remote has more of it, and keeps it
         if any(self._same(stream, known, row) is None for row in self._state.segments_of(known.stream)):
+            if known.rules == UNCHECKED:
+                raise CopiedLibraryError(self._sender.device)
             return True
         with self._state.saving():
             self._state.note_rules(stream.base, stream.rules)
@@ -245,7 +283,8 @@ class _Push:
         if not self._remote.put(self._object(number + 1).name, data):
             raise CopiedLibraryError(self._sender.device)  # it was not there when we looked
         with self._state.saving():
-            self._state.note_bundle(index, [base for base, _ in parts])
+            names = [SentStreamName(base, _keys_of(self._streams[base])) for base, _ in parts]
+            self._state.note_bundle(index, names)
         size = sum(len(part.segment.data) for _, part in parts)
         done = self._done
         done.streams += len({base for base, _ in parts})
@@ -275,8 +314,8 @@ class _Push:
         )  # fmt: skip
 
 
-def _base_of(entry: Entry) -> str:
-    return file_key(entry)._replace(generation=0).id if entry.file else entry.stream
+def _keys_of(stream: OwnStream) -> set[str]:
+    return keys_to_forget([(stream.file.home, stream.file.path)])
 
 
 def _without_content(row: SentSegmentRow) -> Entry:

@@ -15,7 +15,9 @@ from backscroll.errors import BackscrollError
 from backscroll.sync.bundles import NO_BUNDLE, Entry, Index
 from backscroll.sync.streams import Head
 
-SCHEMA: Final = 2
+SCHEMA: Final = 3
+UNCHECKED: Final = "unchecked"
+"""Instead of the rules of a stream: the remote had more of it than the archive, when this was looked at."""
 
 
 class SentStream(NamedTuple):
@@ -28,6 +30,18 @@ class SentStream(NamedTuple):
     """How many bytes of the file it covers."""
     is_end: bool
     rules: str
+    keys: frozenset[str]
+    """By which of these hashes the archive would know that the user forgot the file."""
+
+
+class SentStreamName(NamedTuple):
+    """Which stream a segment belongs to, whatever its generation."""
+
+    base: str
+    """The id of the stream in its first generation."""
+    keys: Iterable[str]
+    is_checked: bool = True
+    """Whether it is known that its bytes are those of the archive."""
 
 
 class SentSegmentRow(NamedTuple):
@@ -46,6 +60,25 @@ class ReceivedStream(NamedTuple):
 
     version: int
     head: Head
+    machine: str = ""
+    """The machine under whose name it is kept."""
+    first: str = ""
+    """The id of the stream in its first generation."""
+    generation: int = 0
+    source: int = 0
+    """How many bytes of the original file it covers."""
+    rules: str = ""
+
+
+class ReplacedStream(NamedTuple):
+    """A stream that came again under other rules."""
+
+    stream: str
+    base: str
+    """The id of the file."""
+    machine: str
+    version: int
+    size: int
 
 
 class SeenDevice(NamedTuple):
@@ -120,20 +153,23 @@ class SyncState:
     def sent(self) -> dict[str, SentStream]:
         """Every stream that was sent, in its latest generation, by its id in the first."""
         rows = self._db.execute(
-            "select base, generation, stream, segments, size, head, source, is_end, rules from sent"
+            "select base, generation, stream, segments, size, head, source, is_end, rules, keys from sent"
         )
-        return {row[0]: SentStream(row[1], row[2], Head(*row[3:6]), row[6], bool(row[7]), row[8]) for row in rows}
+        return {
+            row[0]: SentStream(row[1], row[2], Head(*row[3:6]), row[6], bool(row[7]), row[8], frozenset(row[9].split()))
+            for row in rows
+        }
 
-    def note_bundle(self, index: Index, bases: Iterable[str]) -> None:
-        """A bundle is on the remote. `bases` are the ids of its streams in their first generation, entry by entry."""
+    def note_bundle(self, index: Index, streams: Iterable[SentStreamName]) -> None:
+        """A bundle is on the remote. `streams` says of each entry which stream it belongs to."""
         self._db.execute("insert or replace into bundle values (?, ?)", (index.number, index.hash))
-        for order, (entry, base) in enumerate(zip(index.entries, bases, strict=True)):
-            self._note_entry(index.number, order, entry, base)
+        for order, (entry, stream) in enumerate(zip(index.entries, streams, strict=True)):
+            self._note_entry(index.number, order, entry, stream)
         told = [(key, index.number) for key in index.forgotten]
         self._db.executemany("insert or ignore into suppressed values (?, ?)", told)
 
-    def _note_entry(self, bundle: int, order: int, entry: Entry, base: str) -> None:
-        head = entry.after
+    def _note_entry(self, bundle: int, order: int, entry: Entry, stream: SentStreamName) -> None:
+        head, base = entry.after, stream.base
         self._db.execute(
             "insert or replace into segment values (?, ?, ?, ?, ?, ?, ?, ?)",
             (entry.stream, entry.number, bundle, order, *entry.after[1:], entry.source, entry.is_end),
@@ -142,8 +178,10 @@ class SyncState:
             replaced = self._db.execute("select stream from sent where base = ?", (base,)).fetchone()
             if replaced and replaced[0] != entry.stream:
                 self._db.execute("insert or ignore into unwanted values (?)", replaced)
-            row = (base, entry.file.generation, entry.stream, *head, entry.source, entry.is_end, entry.file.rules)
-            self._db.execute("insert or replace into sent values (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+            rules = entry.file.rules if stream.is_checked else UNCHECKED
+            keys = " ".join(sorted(stream.keys))
+            row = (base, entry.file.generation, entry.stream, *head, entry.source, entry.is_end, rules, keys)
+            self._db.execute("insert or replace into sent values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def note_rules(self, base: str, rules: str) -> None:
         """The new rules change nothing in what was sent of this stream."""
@@ -224,9 +262,12 @@ class SyncState:
 
     def received(self, device: str, stream: str) -> ReceivedStream | None:
         """How much of a stream was taken."""
-        query = "select version, segments, size, head from received where device = ? and stream = ?"
+        query = (
+            "select version, segments, size, head, machine, first, generation, source, rules from received"
+            " where device = ? and stream = ?"
+        )
         row = self._db.execute(query, (device, stream)).fetchone()
-        return ReceivedStream(row[0], Head(*row[1:])) if row else None
+        return ReceivedStream(row[0], Head(*row[1:4]), *row[4:]) if row else None
 
     def received_versions(self, device: str, base: str) -> set[int]:
         """The versions of a file in the archive that streams were taken into; `base` names the file."""
@@ -236,9 +277,24 @@ class SyncState:
     def note_received(self, device: str, base: str, stream: str, taken: ReceivedStream) -> None:
         """A segment is in the archive."""
         self._db.execute(
-            "insert or replace into received values (?, ?, ?, ?, ?, ?, ?)",
-            (device, stream, base, taken.version, *taken.head),
+            "insert or replace into received values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (device, stream, base, taken.version, *taken.head, *taken[2:]),
         )
+
+    def replaced(self, device: str) -> list[ReplacedStream]:
+        """The streams that are here in a newer generation, under other rules, and as far as they went."""
+        rows = self._db.execute(
+            "select old.stream, old.base, old.machine, old.version, old.size from received old join received new"
+            " on new.device = old.device and new.first = old.first and new.generation > old.generation"
+            " where old.device = ? and new.rules <> old.rules and new.source >= old.source"
+            " and new.version <> old.version",
+            (device,),
+        )
+        return [ReplacedStream(*row) for row in rows]
+
+    def forget_received(self, device: str, stream: str) -> None:
+        """A stream was replaced, and its bytes are gone."""
+        self._db.execute("delete from received where device = ? and stream = ?", (device, stream))
 
     def _make(self) -> None:
         self._db.executescript(f"""
@@ -247,6 +303,7 @@ class SyncState:
             {"".join(f"create table {name} ({columns}) strict, without rowid;" for name, columns in TABLES.items())}
             create index segment_bundle on segment (bundle);
             create index received_base on received (device, base);
+            create index received_first on received (device, first);
             pragma user_version = {SCHEMA};
             commit;
         """)
@@ -256,7 +313,7 @@ SEEN: Final = "device text primary key, machine text, log text, bundles integer,
 TABLES: Final = {
     "bundle": "number integer primary key, hash text not null",
     "sent": "base text primary key, generation integer, stream text, segments integer, size integer, head text, "
-    "source integer, is_end integer, rules text",
+    "source integer, is_end integer, rules text, keys text",
     "segment": "stream text, number integer, bundle integer, place integer, size integer, head text, "
     "source integer, is_end integer, primary key (stream, number)",
     "suppressed": "key text primary key, bundle integer",
@@ -264,5 +321,6 @@ TABLES: Final = {
     "unwanted": "stream text primary key",
     "pulled": "device text primary key, log text, number integer, hash text",
     "received": "device text, stream text, base text, version integer, segments integer, size integer, head text, "
+    "machine text, first text, generation integer, source integer, rules text, "
     "primary key (device, stream)",
 }

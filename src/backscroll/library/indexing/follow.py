@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, Protocol
 
 from backscroll.archive.archive import Archive
@@ -82,6 +83,16 @@ class News:
     """The files that have more in them."""
     has_forgotten: bool = False
     """Whether files were removed from it."""
+    has_replaced: bool = False
+    """Whether bytes were removed from it that the index may still have."""
+
+
+class NextStep(Enum):
+    """How to go on after a round of following."""
+
+    END = auto()
+    UPDATE = auto()
+    REBUILD = auto()
 
 
 class Companion(Protocol):
@@ -115,8 +126,9 @@ def follow(
     Keeps the archive and the index open: opening them for each change would cost more the larger they are.
     """
     try:
-        while (yield from _follow(library, stop, progress, companion)):
-            pass  # an index that has rows of forgotten files is made anew by the update
+        while (next_step := (yield from _follow(library, stop, progress, companion))) is not NextStep.END:
+            if next_step is NextStep.REBUILD:
+                library.rebuild(progress)
     finally:
         if companion is not None:
             companion.end()
@@ -124,8 +136,8 @@ def follow(
 
 def _follow(
     library: "Library", stop: threading.Event | None, progress: Progress | None, companion: Companion | None
-) -> Generator[Followed, None, bool]:
-    """Follow; return whether to begin again with an update."""
+) -> Generator[Followed, None, NextStep]:
+    """Follow; return how to go on."""
     library.update(progress)
     settings, homes = library.settings, library.homes
     (progress or NoProgress()).begin(WATCHING, 0)
@@ -140,8 +152,11 @@ def _follow(
                 companion.begin(shared)
             for batch in watch(homes, stop=stop, tells_idle=companion is not None):
                 news = companion.news() if companion is not None else None
-                if news is not None and news.has_forgotten:
-                    return True
+                if shared.has_failed:
+                    raise _CutOffError
+                if news is not None and (news.has_forgotten or news.has_replaced):
+                    # An index with rows of forgotten files is made anew by the update.
+                    return NextStep.REBUILD if news.has_replaced else NextStep.UPDATE
                 if not batch and news is None:
                     continue
                 with shared.using():
@@ -150,9 +165,15 @@ def _follow(
                     companion.changed()
                 if followed.files or followed.passages:
                     yield followed
+    except _CutOffError:
+        return NextStep.UPDATE
     finally:
         store.close()
-    return False
+    return NextStep.END
+
+
+class _CutOffError(Exception):
+    """The companion failed to write to the archive: what was not committed is dropped, and it is opened anew."""
 
 
 def _round(

@@ -15,6 +15,8 @@ class SharedWriter:
     def __init__(self, writer: Writer) -> None:
         self._writer: Writer | None = writer
         self._lock = threading.Lock()
+        self.has_failed = False
+        """Whether a change was cut off: then it is to be opened anew."""
 
     @contextmanager
     def using(self) -> Iterator[Writer]:
@@ -22,7 +24,11 @@ class SharedWriter:
         with self._lock:
             if self._writer is None:
                 raise Busy("the archive is not open for writing any more", "try again later")
-            yield self._writer
+            try:
+                yield self._writer
+            except BaseException:
+                self.has_failed, self._writer = True, None
+                raise
 
     def __enter__(self) -> Self:
         return self

@@ -49,7 +49,7 @@ class AutomaticSync:
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._sources: set[str] = set()
-        self._has_news = self._has_forgotten = False
+        self._has_news = self._has_forgotten = self._has_replaced = False
         self._thread: threading.Thread | None = None
         self._own_lock: FileLock | None = None
         self._tries: dict[str, tuple[float, float]] = {}
@@ -76,9 +76,9 @@ class AutomaticSync:
         with self._lock:
             if not self._has_news:
                 return None
-            found = News(tuple(sorted(self._sources)), self._has_forgotten)
+            found = News(tuple(sorted(self._sources)), self._has_forgotten, self._has_replaced)
             self._sources = set()
-            self._has_news = self._has_forgotten = False
+            self._has_news = self._has_forgotten = self._has_replaced = False
             return found
 
     def end(self) -> None:
@@ -142,6 +142,7 @@ class AutomaticSync:
             with self._lock:
                 self._has_news = True
                 self._has_forgotten |= bool(done.pulled.forgotten)
+                self._has_replaced |= done.must_rebuild
                 self._sources |= done.pulled.sources
         if not self._stop.is_set():
             self._on_synced(done)
@@ -171,6 +172,8 @@ def syncs_by_itself(settings: Settings) -> bool:
 
 def sync_quietly(settings: Settings) -> list["Synced"]:
     """Sync every remote that is not paused, unless a process does so by itself. What fails is noted, not raised."""
+    from backscroll.library.homes import open_homes
+    from backscroll.library.local import local_library
     from backscroll.library.syncing.sync import sync
 
     done: list[Synced] = []
@@ -180,6 +183,9 @@ def sync_quietly(settings: Settings) -> list["Synced"]:
         if not remote.is_paused:
             with suppress(BackscrollError):
                 done.append(sync(settings, remote, fills_empty=False))
+    if any(one.must_rebuild for one in done):
+        with suppress(BackscrollError), local_library(settings, open_homes(settings)) as library:
+            library.rebuild()
     return done
 
 

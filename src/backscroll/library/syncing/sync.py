@@ -35,6 +35,10 @@ from backscroll.sync.state import SeenDevice, SyncState
 from backscroll.sync.verify import Verified, verify
 
 LOCK_SECONDS: Final = 1.0
+UNKNOWN: Final = (
+    "the remote has {} files of sessions from {}, which is this machine, and its archive does not have them: it was "
+    "set back, or another machine has a copy of this library. Run backscroll sync enroll, which brings them here"
+)
 BUSY: Final = "another process writes to the archive right now; what other machines sent is taken later"
 
 
@@ -49,7 +53,12 @@ class Synced:
     @property
     def has_taken(self) -> bool:
         """Whether the archive is another than before."""
-        return bool(self.pulled.size or self.pulled.forgotten)
+        return bool(self.pulled.size or self.must_rebuild or self.pulled.forgotten)
+
+    @property
+    def must_rebuild(self) -> bool:
+        """Whether the index may have bytes that the archive has no more."""
+        return bool(self.pulled.replaced)
 
     @property
     def is_nothing(self) -> bool:
@@ -128,9 +137,11 @@ def _sync(
     if is_new:
         try:
             with nullcontext(writing) if writing else _one_writer(settings) as one:
-                pulled = pull(one, store, state, sender.device, sender.seal, on_bytes, listing)
+                pulled = pull(one, store, state, sender.device, sender.seal, on_bytes, listing, sender.is_own)
         except Busy:
             pulled.problems.append(BUSY)
+    if pushed.unknown:
+        pulled.problems.append(UNKNOWN.format(pushed.unknown, sender.machine))
     return Synced(remote.name, pushed, pulled)
 
 

@@ -123,6 +123,8 @@ class OpenIndex:
     def _readable(self) -> Path:
         generation = in_use(self.folder)
         state = examine(generation / ROWS) if generation else RowsFileState.MISSING
+        if state is not RowsFileState.OURS and in_use(self.folder) != generation:
+            return self._readable()  # another process has just replaced it
         if state is RowsFileState.NEWER:
             raise _newer(self.folder)
         if state is RowsFileState.DAMAGED:

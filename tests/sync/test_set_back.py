@@ -1,0 +1,112 @@
+"""A machine that was set back, lost its archive, or has a twin: nothing leaves the remote, and the user is told."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from backscroll.sync.push import CopiedLibraryError
+from backscroll.sync.remotes import Remote
+from tests.sync.support import SESSION, Device
+
+ONE, TWO, THREE = (SESSION.format(number) for number in (1, 2, 3))
+LINE = b'{"type":"user","uuid":"u%d","message":{"role":"user","content":"hello"}}\n'
+
+
+def send(remote: Remote, device: Device) -> int:
+    """Keep and push; how many files on the remote this machine does not know."""
+    device.keep()
+    return device.push(remote).unknown
+
+
+def taken(remote: Remote, root: Path, device: str = "laptop") -> dict[str, list[bytes]]:
+    """What a machine gets that comes new to the remote."""
+    fresh = Device(root / str(len(list(root.iterdir()))), "fresh")
+    assert fresh.pull(remote).problems == []
+    return fresh.contents(device)
+
+
+@pytest.fixture
+def laptop(tmp_path: Path) -> Device:
+    return Device(tmp_path, "laptop")
+
+
+def set_back(remote: Remote, laptop: Device) -> None:
+    """The laptop sends more, and is then as it was before."""
+    laptop.write(ONE, LINE % 1)
+    laptop.write(TWO, LINE % 2)
+    send(remote, laptop)
+    backup = laptop.root.with_name("backup")
+    shutil.copytree(laptop.root, backup)
+    laptop.append(ONE, LINE % 3)
+    laptop.write(THREE, LINE % 4)
+    send(remote, laptop)
+    shutil.rmtree(laptop.root)
+    backup.rename(laptop.root)
+
+
+def test_what_a_machine_that_was_set_back_does_not_have_stays_on_the_remote(
+    remote: Remote, laptop: Device, tmp_path: Path
+) -> None:
+    set_back(remote, laptop)
+    for _ in range(2):
+        assert send(remote, laptop) == 1
+        assert taken(remote, tmp_path) == {ONE: [LINE % 1 + LINE % 3], TWO: [LINE % 2], THREE: [LINE % 4]}
+    laptop.append(TWO, LINE % 5)
+    assert send(remote, laptop) == 1
+    assert taken(remote, tmp_path)[TWO] == [LINE % 2 + LINE % 5]
+
+
+def test_a_file_that_grows_as_before_goes_on(remote: Remote, laptop: Device, tmp_path: Path) -> None:
+    set_back(remote, laptop)
+    send(remote, laptop)
+    laptop.append(ONE, LINE % 3 + LINE % 6)
+    send(remote, laptop)
+    assert taken(remote, tmp_path)[ONE] == [LINE % 1 + LINE % 3 + LINE % 6]
+    assert laptop.push(remote).objects == 0
+
+
+def test_a_file_that_grows_otherwise_is_told_and_nothing_is_lost_under_a_new_name(
+    remote: Remote, laptop: Device, tmp_path: Path
+) -> None:
+    set_back(remote, laptop)
+    send(remote, laptop)
+    laptop.append(ONE, LINE % 7 * 2)
+    laptop.keep()
+    with pytest.raises(CopiedLibraryError, match="sync enroll"):
+        laptop.push(remote)
+    assert taken(remote, tmp_path)[ONE] == [LINE % 1 + LINE % 3]
+    shutil.rmtree(laptop.state_path.parent)  # as `sync enroll` does
+    laptop.device = "laptop-2"
+    assert send(remote, laptop) == 0
+    assert laptop.pull(remote).problems == []
+    assert laptop.contents("laptop-copy") == {ONE: [LINE % 1 + LINE % 3], TWO: [LINE % 2], THREE: [LINE % 4]}
+    assert laptop.contents("laptop") == {ONE: [LINE % 1 + LINE % 7 * 2], TWO: [LINE % 2]}
+
+
+def test_an_archive_that_is_lost_empties_no_remote(remote: Remote, laptop: Device, tmp_path: Path) -> None:
+    laptop.write(ONE, LINE % 1)
+    laptop.write(TWO, LINE % 2)
+    send(remote, laptop)
+    shutil.rmtree(laptop.root / "archive")
+    laptop.delete(TWO)
+    assert send(remote, laptop) == 1
+    assert taken(remote, tmp_path) == {ONE: [LINE % 1], TWO: [LINE % 2]}
+    laptop.forget(TWO)
+    assert send(remote, laptop) == 0
+    assert taken(remote, tmp_path) == {ONE: [LINE % 1]}
+
+
+def test_two_machines_of_one_name_take_nothing_from_each_other_and_are_told(
+    remote: Remote, laptop: Device, tmp_path: Path
+) -> None:
+    twin = Device(tmp_path / "elsewhere", "laptop")
+    laptop.write(ONE, LINE % 1)
+    twin.write(TWO, LINE % 2)
+    send(remote, laptop)
+    assert send(remote, twin) == 1
+    assert send(remote, laptop) == 1
+    laptop.append(ONE, LINE % 3)
+    assert send(remote, laptop) == 1
+    assert send(remote, twin) == 1
+    assert taken(remote, tmp_path) == {ONE: [LINE % 1 + LINE % 3], TWO: [LINE % 2]}
