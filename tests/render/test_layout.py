@@ -7,7 +7,7 @@ from backscroll.render.cells import cells, cut_start, wrap
 from backscroll.render.folding import fold
 from backscroll.render.layout import Column
 from backscroll.render.reports import report_table, short_id
-from backscroll.render.tables import TableBar, fit
+from backscroll.render.tables import TableBar, fit, has_room, records
 
 COLUMNS = [
     Column("ID", shrinks="never"),
@@ -99,3 +99,41 @@ def test_long_lines_are_folded_with_their_colours() -> None:
     assert fold("\x1b[1mone two\x1b[0m three", 8) == "\x1b[1mone two\x1b[0m\n  three"
     assert fold("  one two three", 11) == "  one two\n    three"
     assert fold("short", 8) == "short"
+
+
+def test_a_narrow_terminal_keeps_the_first_column_and_the_text() -> None:
+    narrow = fit(COLUMNS, ROWS, 22)
+    assert narrow.lines == ["ID        TITLE", "4f8c1176  Implement t…", "e8811ad6  日本語のタ…"]
+    assert narrow.left_out == ["TOKENS", "COST"]
+
+
+@given(st.integers(min_value=18, max_value=120))
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    assert all(cells(line) <= width for line in lines(width))
+
+
+def test_what_a_label_says_goes_on_below_itself() -> None:
+    assert fold("Expiring  one two three", 20).split("\n") == ["Expiring  one two", "          three"]
+    assert fold("  indented text goes on", 15).split("\n") == ["  indented text", "    goes on"]
+
+
+def test_tabs_are_as_wide_as_a_terminal_shows_them() -> None:
+    assert fold("a\tbc\td", 80) == "a       bc      d"
+    assert fold("\x1b[1ma\tb\x1b[0m\tc", 80) == "\x1b[1ma       b\x1b[0m       c"
+    assert fold("1\tone two three", 16).split("\n") == ["1       one two", "  three"]
+
+
+def test_rows_with_too_many_columns_are_shown_one_below_the_other() -> None:
+    names, rows = [f"column_{number}" for number in range(9)], [["a longer value", *range(8)], [None, *range(8)]]
+    assert has_room(names, rows, None)
+    assert has_room(names, rows, 88)
+    assert not has_room(names, rows, 87)
+    made = list(records(names[:2], [row[:2] for row in rows]))
+    assert made == [
+        "── 1 ─────",
+        "column_0  a longer value",
+        "column_1  0",
+        "── 2 ─────",
+        "column_0",
+        "column_1  0",
+    ]

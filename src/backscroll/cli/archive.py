@@ -73,8 +73,11 @@ def archive_status() -> None:
             warning(f"  {plural(found.damaged_lines, 'damaged line')} in the catalogue: see backscroll archive verify")
         )
     write(f"  {plural(len(found.gone), 'session')} deleted by Claude Code; kept in the archive")
-    if found.due:
-        write(warning(f"  {plural(len(found.due), 'session')} will be deleted by Claude Code within 7 days"))
+    overdue = sum(item.due <= now for item in found.due)
+    if overdue:
+        write(warning(f"  {plural(overdue, 'session')} overdue: Claude Code deletes them when it next starts"))
+    if len(found.due) > overdue:
+        write(warning(f"  {plural(len(found.due) - overdue, 'session')} will be deleted within 7 days"))
     for item in found.due[:SHOWN]:
         write(
             f"    {minute(item.due)}  {clean_line((item.file.place.session_id or '?')[:8])}  {size(item.file.size):>8}"

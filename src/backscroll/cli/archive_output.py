@@ -46,7 +46,7 @@ def version_lines(found: "Sequence[KeptVersion]", room: int | None) -> Iterator[
 def _version_line(item: "KeptVersion", zone: str, sizes: int, lines: int) -> str:
     notes = [name for name, holds in (("shown", item.is_shown), ("live", item.is_live)) if holds]
     state = "whole" if item.damage is None else warning(f"damaged: {clean_line(item.damage)}")
-    counted = f"{item.version.size:>{sizes},} bytes  {item.lines:>{lines},} lines"
+    counted = f"{item.version.size:>{sizes},} bytes  {item.lines:>{lines},} {'line ' if item.lines == 1 else 'lines'}"
     return f"  {item.version.number:>3}  {local(item.version.since)} {zone}  {counted}  {', '.join([state, *notes])}"
 
 

@@ -46,7 +46,7 @@ def command(model: str | None, past: bool) -> None:
 
     rows = [row for item in found.prices for row in _rows(item)]
     columns = [
-        Column(name, right=name in RIGHT, shrinks="never", extra={"source": 2, "from": 1}.get(name, 0))
+        Column(name.upper(), right=name in RIGHT, shrinks="never", extra={"source": 2, "from": 1}.get(name, 0))
         for name in COLUMNS
     ]
     lines = fit(columns, rows, width()).lines

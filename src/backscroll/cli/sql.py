@@ -7,7 +7,7 @@ import click
 
 from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import heading, open_library, warning, write, write_csv, write_json, write_note
-from backscroll.cli.paging import width, write_pieces
+from backscroll.cli.paging import width, write_lines, write_pieces
 from backscroll.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ def command(statement: str | None, shape: str | None, limit: int, seconds: float
     """Run a read-only SQLite statement on the documented views: v_chats, v_messages, v_usage and more.
 
     Without STATEMENT, or with `-`, it is read from stdin. Values in csv and json are exact: NULL is empty or null,
-    bytes are hexadecimal. On a terminal, csv leaves out control characters.
+    bytes are hexadecimal. On a terminal, csv leaves out control characters, and rows with more columns than fit are
+    shown one below the other.
 
     \b
     Examples:
@@ -61,7 +62,7 @@ def command(statement: str | None, shape: str | None, limit: int, seconds: float
 
 
 def _write(found: "Table", shape: str) -> None:
-    from backscroll.render.tables import plain_value, table
+    from backscroll.render.tables import has_room, plain_value, records, table
 
     if shape == "json":
         rows = [[plain_value(value) for value in row] for row in found.rows]
@@ -69,7 +70,11 @@ def _write(found: "Table", shape: str) -> None:
     elif shape == "csv":
         write_csv(found.columns, found.rows)
     else:
-        first, *others = table(found.columns, found.rows, width())
+        room = width()
+        if not has_room(found.columns, found.rows, room):
+            write_lines(records(found.columns, found.rows))
+            return
+        first, *others = table(found.columns, found.rows, room)
         write_pieces(f"{line}\n" for line in (heading(first), *others))
 
 

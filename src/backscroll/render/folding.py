@@ -1,17 +1,39 @@
 """Break long lines between words, where a terminal would break them anywhere."""
 
+import re
 from collections.abc import Iterator
+from typing import Final
 
 from backscroll.render.cells import cells, wrap
 from backscroll.render.terminal import OURS
+
+TAB: Final = 8
+LABEL: Final = re.compile(r"[A-Za-z]\w*( \w+)? {2,}(?=\S)")
+"""A word at the beginning of a line and the space after it: what it says goes on below itself, not below the word."""
 
 
 def fold(text: str, width: int) -> str:
     """The text with no line wider than `width`: further lines are indented, and our colours and links stay as they are.
 
-    Only a word that is wider than a line is broken.
+    Only a word that is wider than a line is broken. Tabs become spaces, for a terminal alone knows how wide they are.
     """
-    return "\n".join(_fold(line, width) for line in text.split("\n"))
+    return "\n".join(_fold(_without_tabs(line), width) for line in text.split("\n"))
+
+
+def _without_tabs(line: str) -> str:
+    """The line with spaces for its tabs, as a terminal shows them."""
+    if "\t" not in line:
+        return line
+    made, at = [], 0
+    for number, piece in enumerate(OURS.split(line)):
+        if number % 2:
+            made.append(piece)
+            continue
+        for part in re.split(r"(\t)", piece):
+            shown = " " * (TAB - at % TAB) if part == "\t" else part
+            made.append(shown)
+            at += cells(shown)
+    return "".join(made)
 
 
 def _fold(line: str, width: int) -> str:
@@ -19,7 +41,8 @@ def _fold(line: str, width: int) -> str:
     plain = "".join(pieces[::2])
     if cells(plain) <= width:
         return line
-    indent = " " * min(len(plain) - len(plain.lstrip()) + 2, width // 2)
+    label = LABEL.match(plain)
+    indent = " " * min(label.end() if label else len(plain) - len(plain.lstrip()) + 2, width // 2)
     starts, shown = set(), set[int]()
     for start, end in _lines(plain, width, len(indent)):
         starts.add(start)

@@ -1,6 +1,8 @@
 """Which columns of a table fit a terminal, and how wide each of them is.
 
-Bars shrink before text does, and text before a column is left out. Dates, ids and numbers are never cut.
+Bars shrink before text does, and text before a column is left out. Dates, ids and numbers are never cut. Where even the
+columns that are not extra do not fit, as on a phone, those at the right are left out, but for the text that the table
+is about.
 """
 
 from collections.abc import Sequence
@@ -50,7 +52,11 @@ def places(columns: Sequence[Column], widths: Sequence[int], room: int | None) -
         shown = _shrunk(columns, shown, room, below_least=False)
         if _taken(shown) <= room:
             return shown
-    return _shrunk(columns, shown, room, below_least=True)
+    narrow = _shrunk(columns, shown, room, below_least=True)
+    while _taken(narrow) > room and (last := _last_to_leave_out(columns, narrow)) is not None:
+        shown = [everything[place.number] for place in narrow if place.number != last]
+        narrow = _shrunk(columns, shown, room, below_least=False)
+    return narrow if _taken(narrow) <= room else _shrunk(columns, shown, room, below_least=True)
 
 
 def _steps(columns: Sequence[Column]) -> list[set[int]]:
@@ -58,6 +64,14 @@ def _steps(columns: Sequence[Column]) -> list[set[int]]:
     order = [number for number, column in enumerate(columns) if column.extra]
     order.sort(key=lambda number: (-columns[number].extra, -number))
     return [set(order[:count]) for count in range(len(order) + 1)]
+
+
+def _last_to_leave_out(columns: Sequence[Column], shown: Sequence[ShownColumn]) -> int | None:
+    """The column at the right that is neither the first nor the text; None if there is no other."""
+    numbers = [place.number for place in shown]
+    texts = [number for number in numbers[1:] if columns[number].shrinks in ("end", "start")]
+    others = [number for number in numbers[1:] if number not in texts[-1:]]
+    return others[-1] if others else None
 
 
 def _with_bar(columns: Sequence[Column], shown: list[ShownColumn], room: int) -> list[ShownColumn]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from backscroll.render.cells import cells, cut, cut_start
-from backscroll.render.layout import GAP, Column, ShownColumn, places
+from backscroll.render.layout import GAP, NARROWEST, Column, ShownColumn, places
 from backscroll.render.terminal import clean, clean_line
 
 STEPS: Final = " ▏▎▍▌▋▊▉█"
@@ -38,6 +38,25 @@ def table(
     yield from fit(
         [Column(clean_line(name), side) for name, side in zip(columns, right, strict=True)], rows, width
     ).lines
+
+
+def has_room(columns: Sequence[str], rows: Sequence[Sequence[Any]], width: int | None) -> bool:
+    """Whether the columns fit below one another, however much of their values is cut."""
+    if width is None:
+        return True
+    texts = [[_text(value) for value in row] for row in rows]
+    widths = _widths([Column(clean_line(name)) for name in columns], texts)
+    return sum(min(one, NARROWEST) for one in widths) + GAP * (len(widths) - 1) <= width
+
+
+def records(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str]:
+    """The same with every value on a line of its own, each row below a ruler."""
+    names = [clean_line(name) for name in columns]
+    most = max(map(cells, names), default=0)
+    for number, row in enumerate(rows, start=1):
+        yield f"── {number:,} ".ljust(most + 2, "─")
+        for name, value in zip(names, row, strict=True):
+            yield f"{name}{' ' * (most - cells(name))}  {_text(value)}".rstrip()
 
 
 def fit(columns: Sequence[Column], rows: Sequence[Sequence[Any]], width: int | None) -> FittedTable:

@@ -7,7 +7,7 @@ import click
 from backscroll.cli.options import global_options
 from backscroll.cli.output import write, write_note
 from backscroll.cli.stats.common import begin, finish, report_options
-from backscroll.render.terminal import clean_line
+from backscroll.render.terminal import clean_line, plural
 
 
 @click.command("activity")
@@ -38,8 +38,8 @@ def command(query: str, since: str | None, until: str | None, as_csv: bool) -> N
     write()
     write(f"Active days     {facts['active_days']:,}")
     if busiest:
-        write(f"Longest streak  {longest['days']:,} days, {longest['from']} to {longest['to']}")
-        write(f"Current streak  {current['days']:,} days")
+        write(f"Longest streak  {plural(longest['days'], 'day')}, {longest['from']} to {longest['to']}")
+        write(f"Current streak  {plural(current['days'], 'day')}")
         write(f"Busiest day     {busiest['day']}, {busiest['prompts']:,} prompts")
     if not request.quiet:
         for note in report.notes:

@@ -208,11 +208,12 @@ def _notes(facts: dict[str, Any]) -> list[str]:
         "tokens are the real size of the context: input, cache reads and cache writes of an answer",
     ]
     if facts["compactions"]:
-        notes.append(
-            f"{count(facts['compactions'], 'compaction')} removed {facts['lost_tokens']:,} tokens from contexts; for "
-            f"{facts['measured']:,} of them the size afterwards is that of the next answer, for {facts['unknown']:,} "
-            "it is unknown"
-        )
+        removed = f"{count(facts['compactions'], 'compaction')} removed {facts['lost_tokens']:,} tokens from contexts"
+        how = [
+            (facts["measured"], "the size afterwards is that of the next answer"),
+            (facts["unknown"], "it is unknown"),
+        ]
+        notes.append("; ".join([removed, *(f"for {number:,} of them {text}" for number, text in how if number)]))
     return notes
 
 
