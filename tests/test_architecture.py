@@ -55,7 +55,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "sharing": {"indexing", "library", "marked_chats", "opened_chat"},
         "syncing": {"archives", "homes", "indexing", "local", "machine"},
         "analytics": {"archives", "indexing", "keeping", "library", "syncing"},
-        "chats": {"analytics", "indexing", "library", "machine", "opened_chat"},
+        "chats": {"analytics", "homes", "indexing", "library", "machine", "opened_chat"},
     },
     "store": {
         "batches": set(),

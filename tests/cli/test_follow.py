@@ -121,6 +121,52 @@ def test_programs_get_one_message_per_line(shop: Path) -> None:
         assert [message["kind"] for message in messages] == ["prompt", "answer", "prompt", "answer"]
 
 
+RESUMED = """
+@ cwd=/home/ada/shop version=1.0.17
+a <- - user: fix the parser
+b <- a assistant: the parser is done
+c <- b user: go on in another file
+d <- c assistant: here I am
+"""
+ELSEWHERE = """
+@ cwd=/home/ada/shop version=2.1.42
+p <- - user: in another terminal
+q <- p assistant: yes
+"""
+CLEARED = """
+@ cwd=/home/ada/shop version=2.1.42
+x <- - user: about something else
+y <- x assistant: certainly
+"""
+
+
+def test_a_chat_that_goes_on_in_another_file_is_followed_there(shop: Path) -> None:
+    """Some clients copy the history of a resumed session into a new file, and go on in that one."""
+    with following(shop) as follow:
+        follow.wait_for("the parser is done")
+        write_home(shop, {session_path("S2"): jsonl(draw(RESUMED, session="S2"))})
+        follow.wait_for("here I am")
+        assert follow.text.count("fix the parser") == 1
+        rows = jsonl(draw(RESUMED + "e <- d user: one more", session="S2")).splitlines(keepends=True)
+        with (shop / session_path("S2")).open("ab") as file:
+            file.write(rows[-1])
+        follow.wait_for("one more")
+
+
+def test_after_a_clear_the_next_chat_of_the_program_is_followed(shop: Path) -> None:
+    running(shop, session_path("S1").rpartition("/")[2].removesuffix(".jsonl"))
+    with following(shop) as follow:
+        follow.wait_for("the parser is done")
+        append(shop)
+        follow.wait_for("the lexer is done too")
+        write_home(shop, {session_path("S3"): jsonl(draw(ELSEWHERE, session="S3"))})
+        running(shop, session_path("S2").rpartition("/")[2].removesuffix(".jsonl"))
+        write_home(shop, {session_path("S2"): jsonl(draw(CLEARED, session="S2"))})
+        follow.wait_for("certainly")
+        assert "about something else" in follow.text
+        assert "in another terminal" not in follow.text
+
+
 def test_there_is_nothing_to_follow_without_chats(tmp_path: Path) -> None:
     done = run_command("follow", "--home", tmp_path / "claude")
     assert done.returncode == 3
@@ -130,7 +176,7 @@ def test_there_is_nothing_to_follow_without_chats(tmp_path: Path) -> None:
 def running(home: Path, session: str) -> None:
     """Say, as Claude Code does, that this process has a session open."""
     folder = home / "sessions"
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     (folder / f"{os.getpid()}.json").write_text(
         json.dumps({"pid": os.getpid(), "sessionId": session, "cwd": "/home/ada/shop", "status": "busy"})
     )

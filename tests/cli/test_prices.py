@@ -60,7 +60,7 @@ def test_a_model_in_any_spelling_shows_all_it_ever_had() -> None:
 
 def test_people_get_a_table() -> None:
     lines = run("claude-haiku-5-5").stdout.splitlines()
-    assert lines[0].split() == "model input output write 5m write 1h read when from source".split()
+    assert lines[0].split() == "MODEL INPUT OUTPUT WRITE 5M WRITE 1H READ WHEN FROM SOURCE".split()
     assert lines[1].split()[:6] == "claude-haiku-5-5 0.1 0.5 0.125 0.2 0.01".split()
     assert lines[2].split()[:8] == "claude-haiku-5-5 0.5 2.5 0.625 1.0 0.05 over 100k".split()
     assert "fast mode" in run().stdout

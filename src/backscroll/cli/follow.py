@@ -41,7 +41,8 @@ def command(name: str | None, last: int, tools: Literal["full", "short", "none"]
     """Show a session as it is written, as `tail -f` shows a file, until you press Ctrl-C.
 
     ID is the start of a chat, session or message id; without it, the session that Claude Code writes right now, or else
-    the latest one. Piped, it prints Markdown; with --json, one message per line, again whenever it changes.
+    the latest one. It goes on into another file when the session does: after a resume, a compaction, /clear or /resume.
+    Piped, it prints Markdown; with --json, one message per line, again whenever it changes.
 
     \b
     Examples:
@@ -71,11 +72,14 @@ def command(name: str | None, last: int, tools: Literal["full", "short", "none"]
         write_note(cut(f"{chat.id[:8]}  {clean_line(chat.title)}", room))
         write_note(f"{state}; Ctrl-C to stop")
     new = NewParts(PartFilter(tools, thinking, everything=request.verbosity > 0))
-    for messages in follow_chat(library, stored, last):
+    for written in follow_chat(library, stored, last):
+        if written.chat.overview.id != chat.id and not request.quiet:
+            chat = written.chat.overview
+            write_note(f"{chat.id[:8]}  {clean_line(chat.title)}: the session goes on here")
         if request.json:
-            _write_json(messages)
+            _write_json(written.messages)
         else:
-            _write(messages, new)
+            _write(written.messages, new)
 
 
 def _play(room: "Sandbox") -> None:
