@@ -32,11 +32,12 @@ CHAT = session_uuid("secret")
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
+def site(visitor: Visitor, tmp_path: Path) -> Iterator[Site]:
     shelf = Shelf(tmp_path).write(session_file("secret", SECRET))
     shelf.update()
     with serving(shelf, require_key="always") as served:
         yield Site.of(served)
+        visitor.leave()
 
 
 def grave(page: Page) -> list[str]:

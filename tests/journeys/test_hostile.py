@@ -98,6 +98,7 @@ def witness(browser: Browser, origin: Site) -> Iterator[Witness]:
 
 def show_everything(page: Page, every: int = 1, *, is_unfolded: bool = True) -> None:
     """All messages, or those of every so many chunks, at the level that hides nothing."""
+    be_ready(page)
     page.locator("#levels").get_by_text("Everything").click()
     page.evaluate(FILL, every)
     if is_unfolded:
