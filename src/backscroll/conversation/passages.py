@@ -199,8 +199,9 @@ def pictured(record: Record, passages: Sequence[Passage]) -> set[int]:
 
 def _is_picture(block: Block) -> bool:
     """Whether a block is a picture, or a result with one."""
-    inner = block.content if isinstance(block, ToolResult) else (block,)
-    return any(isinstance(part, Image) for part in inner)
+    if not isinstance(block, ToolResult):
+        return isinstance(block, Image)
+    return not isinstance(block.content, str) and any(isinstance(part, Image) for part in block.content)
 
 
 def _blocks(record: Record) -> Sequence[Block]:
