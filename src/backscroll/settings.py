@@ -31,6 +31,8 @@ class Settings:
     """The words that start a terminal for the viewer; empty: never, None: that of the desktop."""
     pager: str | None = None
     """The command of the pager, empty for none; None: what $PAGER says, else less."""
+    archive: Path | None = None
+    """The archive, if it is not in the library: on a team server, a reader of a shared chat uses its owner's."""
     is_demo: bool = False
     """Whether these settings point to the sample conversations instead of the user's own."""
 

@@ -56,6 +56,13 @@ def migrated(postgres: EmbeddedPostgres) -> str:
 @pytest.fixture
 def database(postgres: EmbeddedPostgres) -> Iterator[str]:
     """The address of a database of one test, with roles and extensions but without tables."""
+    with fresh_database(postgres) as address:
+        yield address
+
+
+@contextmanager
+def fresh_database(postgres: EmbeddedPostgres) -> Iterator[str]:
+    """The same for as long as it is used."""
     name = f"test{next(NUMBERS)}"
     with psycopg.connect(postgres.url(SUPERUSER, "postgres"), autocommit=True) as connection:
         template = _template(postgres)

@@ -36,10 +36,9 @@ def serving(app: Starlette) -> Iterator[str]:
 
 
 @contextmanager
-def taking_objects(folder: Path, credit: ByteCredit | None = None, stored: list[str] | None = None) -> Iterator[str]:
+def taking_objects(folder: Path, credit: ByteCredit | None = None) -> Iterator[str]:
     """A server whose devices have their names as credentials."""
-    told = stored if stored is not None else []
-    taking = DeviceRoutes(open_remote(str(folder)), lambda key: key if key in NAMES else None, told.append, credit)
+    taking = DeviceRoutes(open_remote(str(folder)), lambda key: key if key in NAMES else None, credit=credit)
     with serving(Starlette(routes=[Mount("/sync/v1", routes=taking.routes)])) as url:
         yield url
 

@@ -40,6 +40,8 @@ COMMANDS = {
     "keep": "Archive everything before Claude Code deletes it.",
     "archive": "Check, back up and restore the verbatim copies.",
     "sync": "One history on several machines, through a folder or a bucket.",
+    "connect": "Send your history to a team server.",
+    "server": "Run a server that a team shares.",
     "mcp": "Let agents recall earlier chats: an MCP server.",
     "install": "Archive automatically, and let Claude Code recall.",
     "uninstall": "Remove the hooks, the timer or the plugin.",

@@ -33,6 +33,12 @@ if TYPE_CHECKING:
 MODES = ("full", "redacted", "metrics", "off")
 MODE = click.Choice(MODES)
 RULE = "PATTERN MODE"
+PATHS = click.option(
+    "--path", "paths", nargs=2, multiple=True, metavar=RULE, help="Another mode for folders like this."
+)
+GITS = click.option(
+    "--git", "gits", nargs=2, multiple=True, metavar=RULE, help="Another mode for git remotes like this."
+)
 
 
 @click.group("sync", cls=CommandGroup, invoke_without_command=True)
@@ -61,7 +67,7 @@ def command(context: click.Context, watch: bool) -> None:
     remotes = [remote for remote in _remotes(settings) if not remote.is_paused]
     if not remotes:
         raise UsageError("every remote is paused", "run backscroll sync resume NAME")
-    _sync_all(settings, remotes)
+    sync_all(settings, remotes)
     if watch:
         _watch(settings)
 
@@ -72,12 +78,8 @@ def command(context: click.Context, watch: bool) -> None:
 @click.option(
     "--mode", type=click.Choice(MODES), default="redacted", show_default=True, help="What leaves of a project."
 )
-@click.option(
-    "--path", "paths", nargs=2, multiple=True, metavar="PATTERN MODE", help="Another mode for folders like this."
-)
-@click.option(
-    "--git", "gits", nargs=2, multiple=True, metavar="PATTERN MODE", help="Another mode for git remotes like this."
-)
+@PATHS
+@GITS
 @click.option("--encrypt", is_flag=True, help="Encrypt everything; asks for a passphrase, the same on every machine.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @global_options
@@ -104,14 +106,16 @@ def sync_add(
 
     request = current_request()
     settings = request.settings()
-    policy = _policy(mode, paths, gits)
+    policy = policy_from(mode, paths, gits)
+    if url.startswith(("https://", "http://")):
+        raise UsageError("a team server has to let this machine in", f"run backscroll connect {url}")
     if name in read_remotes(settings):
         raise UsageError(f"there is already a remote {name}", f"run backscroll sync remove {name} first")
     key = key_of(open_remote(url), _passphrase() if encrypt else None)  # tells an address that cannot be used, too
     if not yes:
         if request.json or not sys.stdin.isatty():
             raise UsageError("nothing leaves before you say yes", "look at sync preview, then add --yes")
-        write_preview(_preview(settings, policy))
+        write_preview(preview_for(settings, policy))
         if not click.confirm(f"Send this to {url}?"):
             write("Nothing was sent.")
             return
@@ -119,7 +123,7 @@ def sync_add(
     write_remote(settings, remote)
     if key is not None:
         write_key(settings, name, key)
-    _sync_all(settings, [remote])
+    sync_all(settings, [remote])
 
 
 @command.command("preview", short_help="What would leave, project by project.")
@@ -140,8 +144,8 @@ def sync_preview(name: str | None, mode: str) -> None:
 
     request = current_request()
     settings = request.settings()
-    policy = find_remote(settings, name).policy if name else _policy(mode, (), ())
-    rows = _preview(settings, policy)
+    policy = find_remote(settings, name).policy if name else policy_from(mode, (), ())
+    rows = preview_for(settings, policy)
     if request.json:
         write_json({"projects": [preview_as_json(row) for row in rows]})
     else:
@@ -274,7 +278,8 @@ def _passphrase() -> str:
     return str(click.prompt("Passphrase", hide_input=True, confirmation_prompt=True, err=True))
 
 
-def _policy(mode: str, paths: tuple[Any, ...], gits: tuple[Any, ...]) -> "Policy":
+def policy_from(mode: str, paths: tuple[Any, ...], gits: tuple[Any, ...]) -> "Policy":
+    """The policy that options say."""
     from backscroll.sync.policy import Policy, PolicyRule, SyncMode
 
     rules = []
@@ -286,7 +291,8 @@ def _policy(mode: str, paths: tuple[Any, ...], gits: tuple[Any, ...]) -> "Policy
     return Policy(SyncMode(mode), tuple(rules))
 
 
-def _preview(settings: "Settings", policy: "Policy") -> list["ProjectPreview"]:
+def preview_for(settings: "Settings", policy: "Policy") -> list["ProjectPreview"]:
+    """What would leave under a policy."""
     from backscroll.library.homes import open_homes
     from backscroll.library.keeping.keep import keep
     from backscroll.library.syncing.preview import preview
@@ -298,7 +304,8 @@ def _preview(settings: "Settings", policy: "Policy") -> list["ProjectPreview"]:
         return preview(settings, policy, progress.set_total, progress.add)
 
 
-def _sync_all(settings: "Settings", remotes: list["RemoteSettings"]) -> None:
+def sync_all(settings: "Settings", remotes: list["RemoteSettings"]) -> None:
+    """Sync with these remotes, and say what was done."""
     from backscroll.library.homes import open_homes
     from backscroll.library.keeping.keep import keep
     from backscroll.library.local import local_library

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from ipaddress import ip_address
 from typing import Final
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
@@ -69,9 +69,17 @@ class Access:
     keys: AccessKeys = field(default_factory=AccessKeys)
     takes_links: bool = True
     """Whether one-time codes and the cookie count as keys too, or only the token."""
+    public_url: str = ""
+    """Where people find it, if a proxy stands before it: `https://team.example.org`."""
+    for_programs: tuple[str, ...] = ()
+    """What the paths begin with that browsers never ask for, and that look at no cookie: any program may try them."""
+    for_uploads: tuple[str, ...] = ()
+    """What the paths begin with whose handlers limit the body themselves."""
 
     def is_called(self, host: str, port: int) -> bool:
         """Whether a Host header names this server."""
+        if self.public_url and host == urlsplit(self.public_url).netloc.lower():
+            return True
         name = host.removesuffix(f":{port}") if host.endswith(f":{port}") else host if port == HTTP_PORT else ""
         return name in self.names or (self.any_address and bool(self.names) and _is_address(name))
 
@@ -108,7 +116,11 @@ class Guard:
         if answer is not None:
             await answer(scope, receive, leave)
         else:
-            await self.app(scope, _LimitedBody(receive), leave)
+            await self.app(scope, receive if self.is_upload(request) else _LimitedBody(receive), leave)
+
+    def is_upload(self, request: "RequestHead") -> bool:
+        """Whether the handler limits the body itself."""
+        return bool(self.access.for_uploads) and request.path.startswith(self.access.for_uploads)
 
     def _check(self, request: "RequestHead") -> Response | None:
         """None if the application may answer, else a redirect that sets the cookie."""
@@ -116,7 +128,7 @@ class Guard:
             raise Refusal(
                 HTTPStatus.MISDIRECTED_REQUEST, "unknown host name", "open the address that the server printed at start"
             )
-        if request.length > LARGEST_BODY:
+        if request.length > LARGEST_BODY and not self.is_upload(request):
             raise Refusal(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the request is too large", f"send at most {LARGEST_BODY:,} bytes"
             )
@@ -127,7 +139,8 @@ class Guard:
         code = request.code if self.access.needs_key and takes_links and request.method == "GET" else None
         if not is_in and code is None:
             raise self._key_needed()
-        _check_site(request, has_token=has_token)
+        is_for_programs = bool(self.access.for_programs) and request.path.startswith(self.access.for_programs)
+        _check_site(request, self.access.public_url, is_program=has_token or is_for_programs)
         if code is not None and not has_token:
             # An opened link is in the browser's arguments, which every user of the machine can read.
             is_stolen = keys.is_code(code) and is_other_user(request.client, request.server)
@@ -221,23 +234,27 @@ class RequestHead:
         return parse_qsl(self._query.decode("latin-1"), keep_blank_values=True)
 
 
-def _check_site(request: RequestHead, *, has_token: bool) -> None:
+def _check_site(request: RequestHead, public_url: str, *, is_program: bool) -> None:
     """Other sites may only link to pages: anything else could leak search results through timing."""
     sites, origins = request.all("sec-fetch-site"), request.all("origin")
-    ours = f"http://{request.host}"
+    ours = {f"http://{request.host}", *([public_url.rstrip("/")] if public_url else [])}
     if request.method in SAFE:
         follows_link = request.all("sec-fetch-mode") == ["navigate"] and request.all("sec-fetch-dest") == ["document"]
         is_fine = set(sites) <= OWN_SITES or follows_link
     elif sites:
-        is_fine = len(sites) == 1 and set(sites) <= OWN_SITES and origins in ([], [ours])
+        is_fine = len(sites) == 1 and set(sites) <= OWN_SITES and (not origins or _is_one_of(origins, ours))
     else:
-        is_fine = origins == [ours] or (has_token and not origins)
+        is_fine = _is_one_of(origins, ours) or (is_program and not origins)
     if not is_fine:
         raise Refusal(
             HTTPStatus.FORBIDDEN,
             "the request comes from another site, or from a program without a token",
             "use this server's pages, or send its token as Authorization: Bearer TOKEN",
         )
+
+
+def _is_one_of(origins: list[str], ours: set[str]) -> bool:
+    return len(origins) == 1 and origins[0] in ours
 
 
 def _with_cookie(request: "RequestHead", keys: AccessKeys) -> Response:

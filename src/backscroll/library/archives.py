@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def archive_folder(settings: Settings) -> Path:
     """The folder of a library's archive."""
-    return settings.library / "archive"
+    return settings.archive or settings.library / "archive"
 
 
 def open_writer(settings: Settings, *, accepts_loss: bool = False) -> Writer:

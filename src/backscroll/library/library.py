@@ -51,18 +51,17 @@ class Library:
         settings: Settings,
         homes: Sequence[Home],
         store: Store,
-        *,
-        keeps: bool = True,
-        is_temporary: bool = False,
-    ) -> None:
-        """Without `keeps` the archive stays as it is; a temporary one writes nothing into the library's folder."""
+        *, keeps: bool = True, is_temporary: bool = False, only_chats: Sequence[str] | None = None,
+    ) -> None:  # fmt: skip
+        """Without `keeps` the archive stays as it is; a temporary one writes nothing into the library's folder.
+        With `only_chats`, only these chats exist for it: on a team server, those that were shared.
+        """
         self.settings = settings
         self._homes = [home.path for home in homes]
         self.machine = read_machine(settings.library)
         """This machine, as the archive and the index know it."""
         self.store = store
-        self._keeps = keeps
-        self._is_temporary = is_temporary
+        self._keeps, self._is_temporary, self._only_chats = keeps, is_temporary, only_chats
         self.growing: frozenset[str] = frozenset()
         """Sessions whose files grew a moment ago; they are live too."""
         self._discoveries: list[Discovery] | None = None
@@ -83,7 +82,8 @@ class Library:
 
     def clone(self) -> Library:
         """The same library opened once more, for another thread."""
-        return Library(self.settings, self.homes, self.store.clone(), keeps=self._keeps)
+        shown = self._only_chats
+        return Library(self.settings, self.homes, self.store.clone(), keeps=self._keeps, only_chats=shown)
 
     def __enter__(self) -> Self:
         return self
@@ -345,7 +345,8 @@ class Library:
     @cached_property
     def scope(self) -> Scope:
         """What this library shows."""
-        return scope_of(self.store, self.homes, self.machine, self.marks, self.growing | self.live.keys())
+        live = self.growing | self.live.keys()
+        return scope_of(self.store, self.homes, self.machine, self.marks, live, self._only_chats)
 
     @cached_property
     def reader(self) -> StoreReader:

@@ -10,14 +10,21 @@ from backscroll.store.local.store import LocalStore
 
 
 def local_library(
-    settings: Settings, homes: Sequence[Home], index: Path | None = None, *, keeps: bool = True
+    settings: Settings,
+    homes: Sequence[Home],
+    index: Path | None = None,
+    *,
+    keeps: bool = True,
+    only_chats: Sequence[str] | None = None,
 ) -> Library:
     """The library of these homes, with its index on this machine's disk.
 
-    `index` is the folder of the index, if not the usual one; without `keeps` the archive is not changed.
+    `index` is the folder of the index, if not the usual one; without `keeps` the archive is not changed; with
+    `only_chats` nothing but these chats is shown.
     """
     store = LocalStore(index or index_folder(settings))
-    return Library(settings, homes, store, keeps=keeps, is_temporary=index is not None and not keeps)
+    is_temporary = index is not None and not keeps
+    return Library(settings, homes, store, keeps=keeps, is_temporary=is_temporary, only_chats=only_chats)
 
 
 def index_folder(settings: Settings) -> Path:

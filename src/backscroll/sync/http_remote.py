@@ -41,7 +41,7 @@ class HttpRemote:
         self._url = url.rstrip("/")
         self._credential = credential
         self._sleep = sleep
-        self._opener = _opener()
+        self._opener = opener()
 
     def list(self, prefix: str = "") -> Iterator[RemoteObject]:
         """All objects of this device whose names begin like this."""
@@ -83,7 +83,7 @@ class HttpRemote:
                     self._refused(error, doing)
                 told = error.headers.get("retry-after", "")
                 seconds = float(told) if told.isdecimal() else wait
-                reason: str = _message(error) or f"{error.code} {error.reason}"
+                reason: str = message_of(error) or f"{error.code} {error.reason}"
             except (URLError, TimeoutError, ConnectionError) as error:
                 seconds, reason = wait, str(getattr(error, "reason", error))
             seconds *= 1 + random.random() / 4  # noqa: S311 - so that a whole team does not come back at once
@@ -94,7 +94,7 @@ class HttpRemote:
         raise Busy(f"cannot {doing}: {reason}", "nothing is lost: run backscroll sync again later")
 
     def _refused(self, error: HTTPError, doing: str) -> NoReturn:
-        message = _message(error) or error.reason
+        message = message_of(error) or error.reason
         if error.code == HTTPStatus.NOT_FOUND:
             raise NothingFound(f"cannot {doing}: the remote does not have it", "run backscroll sync verify") from error
         if error.code == HTTPStatus.CONFLICT:
@@ -124,7 +124,8 @@ class _NoRedirects(HTTPRedirectHandler):
         """None: the answer is an error."""
 
 
-def _opener() -> OpenerDirector:
+def opener() -> OpenerDirector:
+    """Opens addresses; follows no redirect."""
     return build_opener(_NoRedirects)
 
 
@@ -142,7 +143,7 @@ def _path(name: str) -> str:
     return f"{OBJECTS}/{quote(name, safe='/')}"
 
 
-def _message(error: HTTPError) -> str:
+def message_of(error: HTTPError) -> str:
     """What the server says, in one line."""
     try:
         told = json.loads(error.read(10_000))

@@ -31,8 +31,8 @@ MOST_REMEMBERED: Final = 10_000
 
 DeviceOf = Callable[[str], str | None]
 """The device with this credential; None if there is none, or it was revoked."""
-Stored = Callable[[str], object]
-"""Called with the device when something of it is stored."""
+Stored = Callable[[str, int], object]
+"""Called with the device, and how many bytes it sent, when something of it is stored or removed."""
 
 
 class UnknownDeviceError(UsageError):
@@ -74,7 +74,7 @@ class DeviceRoutes:
         self,
         objects: Remote,
         device_of: DeviceOf,
-        stored: Stored = lambda _: None,
+        stored: Stored = lambda _, __: None,
         credit: ByteCredit | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -116,7 +116,7 @@ class DeviceRoutes:
 
     async def _delete(self, request: Request, device: str, own: DeviceObjects) -> Response:
         await run_in_threadpool(own.delete, request.path_params["name"])
-        await run_in_threadpool(self._stored, device)
+        await run_in_threadpool(self._stored, device, 0)
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def _put(self, request: Request, device: str, own: DeviceObjects) -> Response:
@@ -134,7 +134,7 @@ class DeviceRoutes:
                 return problem_response(error, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
             self._credit.spend(device, len(data), self._clock())
             receipt = await run_in_threadpool(own.put, request.path_params["name"], data)
-            await run_in_threadpool(self._stored, device)
+            await run_in_threadpool(self._stored, device, len(data))
         finally:
             self._running -= 1
         return JSONResponse(receipt._asdict(), HTTPStatus.CREATED)

@@ -22,6 +22,8 @@ HEARTBEAT_SECONDS: Final = 15.0
 MOST_CHATS: Final = 10_000
 """How many changed chats are remembered; a page that missed more reloads everything."""
 EPOCH: Final = secrets.token_hex(4)
+FEED: Final = "backscroll.feed"
+"""Where in the scope of a request a team server puts the feed of the asker."""
 
 
 class FollowFailure(NamedTuple):
@@ -73,9 +75,9 @@ class ChangeFeed:
         self._changed: OrderedDict[str, int] = OrderedDict()
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    def attach(self) -> None:
-        """Use the running event loop to wake streams."""
-        self._loop = asyncio.get_running_loop()
+    def attach(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
+        """Use this event loop to wake streams, or the running one."""
+        self._loop = loop or asyncio.get_running_loop()
 
     def tell(self, chats: Sequence[str]) -> None:
         """Announce changed chats. From any thread."""
@@ -170,7 +172,7 @@ class EventStream(StreamingResponse):
 
 async def events(request: Request) -> Response:
     """The stream of events: changed chats, progress of an update, and failures."""
-    feed: ChangeFeed = request.app.state.live.feed
+    feed: ChangeFeed = request.scope.get(FEED) or request.app.state.live.feed
     last = request.headers.get("last-event-id") or request.query_params.get("since", "")
     return EventStream(feed, Subscriber(request.client.host if request.client else ""), last)
 

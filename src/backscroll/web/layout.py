@@ -1,6 +1,7 @@
 """What every page has around its contents: the head, the navigation bar, the search box."""
 
 from collections.abc import Sequence
+from contextvars import ContextVar
 from typing import Final
 
 from backscroll.errors import BackscrollError, Busy, NothingFound, UsageError
@@ -17,6 +18,8 @@ PLACES: Final = (
     ("/files", "Files", "file"),
 )
 """The pages in the navigation bar, with their icons."""
+ASKER_LINKS: ContextVar[Html | None] = ContextVar("asker_links", default=None)
+"""On a team server, what stands in the bar instead of the settings of this machine: links for the person who asks."""
 TITLES: Final[dict[type[BackscrollError], str]] = {
     NothingFound: "Not found",
     UsageError: "Invalid request",
@@ -133,6 +136,7 @@ def _bar(here: str, query: str, *, with_search: bool) -> Html:
            aria_label="Keyboard shortcuts", title="Keyboard shortcuts (?)", hidden=True),
         el("button", icon("theme"), type="button", class_="quiet icon-only", data_action="theme",
            aria_label="Switch the theme", title="Theme: system, light, dark", hidden=True),
+        ASKER_LINKS.get() or
         el("a", icon("settings"), el("span", "Settings", class_="bar-label"), href="/settings", title="Settings",
            aria_current="page" if here == "/settings" else None),
     ])  # fmt: skip

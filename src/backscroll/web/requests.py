@@ -18,7 +18,7 @@ from backscroll.errors import BackscrollError, Busy, NothingFound, UsageError
 from backscroll.library.library import Library
 from backscroll.render.html.element import Html
 from backscroll.web.layout import error_page
-from backscroll.web.state import ViewerState
+from backscroll.web.state import ViewerState, viewer_of
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -56,7 +56,7 @@ def page(answer: Callable[[PageRequest], Html | Response]) -> Handler:
 
     @wraps(answer)
     async def endpoint(request: Request) -> Response:
-        state: ViewerState = request.app.state.viewer
+        state = viewer_of(request)
         body = await request.body() if request.method == "POST" else b""
         form = dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
 

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Final, TypeVar
 
 from anyio import CapacityLimiter, to_thread
+from starlette.requests import Request
 
 from backscroll.errors import Busy
 from backscroll.library import Home
@@ -56,3 +57,13 @@ class ViewerState(Pool):
         with super().library() as library:
             library.growing = self.recent_writes.sessions()
             yield library
+
+
+def viewer_of(request: Request) -> ViewerState:
+    """The libraries that answer a request: the one of this machine, or, on a team server, that of the asker."""
+    found: ViewerState = request.scope.get(VIEWER) or request.app.state.viewer
+    return found
+
+
+VIEWER: Final = "backscroll.viewer"
+"""Where in the scope of a request the server puts what the asker may see."""

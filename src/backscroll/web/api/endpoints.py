@@ -18,7 +18,7 @@ from backscroll.web.api.errors import problem_response
 from backscroll.web.api.stats import stats
 from backscroll.web.requests import Handler as Answering
 from backscroll.web.requests import status_of
-from backscroll.web.state import ViewerState
+from backscroll.web.state import viewer_of
 
 
 class Endpoint(NamedTuple):
@@ -61,7 +61,7 @@ def encode(value: object) -> bytes:
 
 def _answering(endpoint: Endpoint) -> Answering:
     async def answering(request: Request) -> Response:
-        state: ViewerState = request.app.state.viewer
+        state = viewer_of(request)
 
         def run() -> Response:
             try:

@@ -98,7 +98,7 @@ def _results(library: Library, found: SearchResults, text: str, sort: str, numbe
     elif not found.chats:
         parts.append(_nothing(library, found, text, sort))
     else:
-        shown = [_chat(library, chat, found.query, sort) for chat in found.chats]
+        shown = [found_chat_html(library, chat, found.query, sort) for chat in found.chats]
         parts.append(el("ol", shown, class_="results"))
         parts.append(_pages(found, text, sort, number))
     if found.chats or text in library.marks.searches.values():
@@ -138,7 +138,8 @@ def _warnings(found: SearchResults) -> Html:
     return join([*notes, *(el("p", line, class_="warn") for line in lines)])
 
 
-def _chat(library: Library, found: FoundChat, query: Query, sort: str) -> Html:
+def found_chat_html(library: Library, found: FoundChat, query: Query, sort: str) -> Html:
+    """A chat in the results, with its passages."""
     overview, is_of_one = found.chat.overview, _is_of_one(query)
     row = chat_rows(library, [found.chat])[0]
     # The title is usually the first prompt: matches in it are highlighted in the heading.

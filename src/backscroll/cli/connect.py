@@ -1,0 +1,67 @@
+"""`backscroll connect`: send this machine's history to a team server."""
+
+import sys
+from typing import Any
+
+import click
+
+from backscroll.cli.options import current_request, global_options
+from backscroll.cli.output import heading, write, write_note
+from backscroll.cli.sync import GITS, MODES, PATHS, policy_from, preview_for, sync_all
+from backscroll.cli.sync_output import write_preview
+from backscroll.errors import UsageError
+
+
+@click.command("connect")
+@click.argument("url")
+@click.option("--name", default="team", show_default=True, help="What the remote is called here.")
+@click.option(
+    "--mode", type=click.Choice(MODES), default="redacted", show_default=True, help="What leaves of a project."
+)
+@PATHS
+@GITS
+@click.option("--yes", is_flag=True, help="Do not ask what may leave.")
+@global_options
+def command(url: str, name: str, mode: str, paths: tuple[Any, ...], gits: tuple[Any, ...], yes: bool) -> None:
+    """Connect this machine to a team server.
+
+    Shows what would leave, project by project, and asks. Then it prints a code and an address: sign in there, compare
+    the code, and approve. Only then anything is sent. After that, `backscroll sync` sends what is new. What arrives is
+    private to you until you share it.
+
+    \b
+    Examples:
+      backscroll connect https://team.example.org
+      backscroll connect https://team.example.org --mode metrics --git 'github.com/acme/*' redacted
+    """
+    from backscroll.library.machine import ensure_machine
+    from backscroll.library.syncing.remote_settings import RemoteSettings, read_remotes, write_credential, write_remote
+    from backscroll.sync.connecting import ask_to_connect, wait_to_connect
+
+    request = current_request()
+    settings = request.settings()
+    policy = policy_from(mode, paths, gits)
+    if name in read_remotes(settings):
+        raise UsageError(
+            f"there is already a remote {name}", f"run backscroll sync remove {name} first, or give --name"
+        )
+    if not yes:
+        if not sys.stdin.isatty():
+            raise UsageError("nothing leaves before you say yes", "look at sync preview, then add --yes")
+        write_preview(preview_for(settings, policy))
+        if not click.confirm(f"Send this to {url}?"):
+            write("Nothing was sent.")
+            return
+    url = url.rstrip("/")
+    asked = ask_to_connect(url, ensure_machine(settings.library).name)
+    write(f"Open {asked.address}")
+    write(heading(f"and approve this machine, if the code there is {asked.code}"))
+    if not request.quiet:
+        write_note("waiting; Ctrl-C to stop")
+    sys.stdout.flush()
+    let_in = wait_to_connect(url, asked)
+    remote = RemoteSettings(name=name, url=url, policy=policy, device=let_in.device)
+    write_credential(settings, name, let_in.credential)
+    write_remote(settings, remote)
+    write(f"Connected as {let_in.device} of {let_in.org}.")
+    sync_all(settings, [remote])

@@ -1,0 +1,161 @@
+"""`backscroll server`: the server that a team shares."""
+
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from backscroll import system
+from backscroll.cli.groups import CommandGroup
+from backscroll.cli.options import current_request, global_options
+from backscroll.cli.output import heading, write, write_json
+
+if TYPE_CHECKING:
+    from backscroll.team.serve import ServerPlace, StartedServer
+
+
+def place_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say where a server keeps everything."""
+    for option in (
+        click.option("--objects", envvar="BACKSCROLL_OBJECTS", metavar="ADDRESS",
+                     help="Where objects are stored: a folder or s3://…; else in the data folder."),
+        click.option("--database", envvar="BACKSCROLL_DATABASE", metavar="ADDRESS",
+                     help="The PostgreSQL to use, postgresql://…; else one is started in the data folder."),
+        click.option("--data", type=click.Path(file_okay=False, path_type=Path), envvar="BACKSCROLL_DATA",
+                     help="The data folder."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def web_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say where a server listens."""
+    for option in (
+        click.option("--url", envvar="BACKSCROLL_URL", metavar="URL",
+                     help="Where people find it, if a proxy is before it: https://…"),
+        click.option("--port", type=click.IntRange(0, 65535), help="The port; 0 is any free one."),
+        click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+@click.group("server", cls=CommandGroup, invoke_without_command=True)
+@web_options
+@place_options
+@global_options
+@click.pass_context
+def command(
+    context: click.Context, host: str, port: int | None, url: str | None, data: Path | None, database: str | None,
+    objects: str | None,
+) -> None:  # fmt: skip
+    """Run a server that a team shares: machines push to it, people read what is theirs and what was shared with them.
+
+    Without options it starts a PostgreSQL of its own and keeps everything in one folder, on this machine only. It
+    prints a link for the first administrator, and the command that connects a machine. `web` and `worker` are its two
+    parts, to be run apart.
+
+    \b
+    Examples:
+      backscroll server
+      backscroll server --data /srv/backscroll --port 8520
+      backscroll server --host 0.0.0.0 --url https://team.example.org --database postgresql://… --objects s3://…
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from backscroll.team.serve import open_database, prepare, serve_web, worker_process
+
+    place = _place(data, database, objects)
+    with open_database(place) as opened:
+        prepare(opened)
+        with worker_process(place, opened):
+            serve_web(place, opened, host=host, port=port, url=url, on_ready=_say)
+
+
+@command.command("web", short_help="Serve pages and take what machines send.")
+@web_options
+@place_options
+@global_options
+def server_web(
+    host: str, port: int | None, url: str | None, data: Path | None, database: str | None, objects: str | None
+) -> None:
+    """Serve pages, and take what machines send. It needs a worker beside it, with the same data folder.
+
+    \b
+    Example:
+      backscroll server web --database postgresql://… --objects s3://… --data /srv/backscroll
+    """
+    from backscroll.team.serve import open_database, serve_web
+
+    place = _place(data, database, objects)
+    with open_database(place) as opened:
+        serve_web(place, opened, host=host, port=port, url=url, on_ready=_say)
+
+
+@command.command("worker", short_help="Take what was sent into the libraries.")
+@click.option("--with-parent", is_flag=True, hidden=True, help="Stop when the standard input closes.")
+@place_options
+@global_options
+def server_worker(with_parent: bool, data: Path | None, database: str | None, objects: str | None) -> None:
+    """Take what machines sent into the libraries of their people, and index it, until Ctrl-C.
+
+    \b
+    Example:
+      backscroll server worker --database postgresql://… --objects s3://… --data /srv/backscroll
+    """
+    from backscroll.team.serve import open_database, run_worker, stop_with_parent
+
+    stop = threading.Event()
+    if with_parent:
+        stop_with_parent(stop)
+    place = _place(data, database, objects)
+    with open_database(place) as opened:
+        run_worker(place, opened, stop)
+
+
+@command.command("migrate", short_help="Bring the tables of the database up to date.")
+@place_options
+@global_options
+def server_migrate(data: Path | None, database: str | None, objects: str | None) -> None:
+    """Bring the server's own tables up to date. Run it before `web` and `worker` of a new version.
+
+    \b
+    Example:
+      backscroll server migrate --database postgresql://…
+    """
+    from backscroll.team.serve import open_database, prepare
+
+    with open_database(_place(data, database, objects)) as opened:
+        done = prepare(opened)
+    if current_request().json:
+        write_json({"migrations": done})
+    else:
+        write(f"Ran {', '.join(done)}." if done else "The tables are up to date.")
+
+
+def _place(data: Path | None, database: str | None, objects: str | None) -> "ServerPlace":
+    from backscroll.team.serve import ServerPlace
+
+    return ServerPlace((data or _default_data()).absolute(), database, objects)
+
+
+def _default_data() -> Path:
+    """PostgreSQL does not run as root, and no other user can enter root's own folder."""
+    if system.user_id() == 0:
+        return Path(os.sep, "var", "lib", "backscroll")
+    import platformdirs
+
+    return platformdirs.user_data_path("backscroll-server", appauthor=False)
+
+
+def _say(started: "StartedServer") -> None:
+    import sys
+
+    write(heading(f"The server is at {started.url}"))
+    if started.first_link:
+        write(f"  first administrator:  {started.first_link}")
+    write(f"  connect a machine:    backscroll connect {started.url}")
+    sys.stdout.flush()

@@ -1,0 +1,132 @@
+"""The application of the server: its own pages, the routes for devices, and the viewer for what the asker may see."""
+
+from http import HTTPStatus
+from typing import Final
+from urllib.parse import urlsplit
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+
+from backscroll.errors import BackscrollError
+from backscroll.httpd.guard import Access, Guard
+from backscroll.httpd.listening import LOOPBACK_NAMES
+from backscroll.team.connect_routes import ROUTES as CONNECT
+from backscroll.team.context import TeamContext, team_page
+from backscroll.team.database import is_current
+from backscroll.team.device_routes import DeviceOf, DeviceRoutes, Stored
+from backscroll.team.devices import device_of, note_sent
+from backscroll.team.doorkeeper import Doorkeeper
+from backscroll.team.jobs import want
+from backscroll.team.metrics import metrics
+from backscroll.team.pages import account, audit_page, devices_page, doors, people_page, sharing
+from backscroll.team.pages.parts import links_for
+from backscroll.team.viewers import RightsOfAsker, Viewers
+from backscroll.web.api.errors import HANDLERS
+from backscroll.web.api.routes import ROUTES as API
+from backscroll.web.app import ROUTES as VIEWER
+from backscroll.web.refusals import refuse
+
+UPLOADS: Final = "/sync/v1/objects"
+
+
+def make_team_app(
+    context: TeamContext,
+    viewers: Viewers,
+    names: frozenset[str] = LOOPBACK_NAMES,
+) -> Guard:
+    """The application behind its guard. `viewers` have what each person may see; `names` are those of the host."""
+    devices = DeviceRoutes(context.objects, _device_of(context), _stored(context))
+    sync = Mount("/sync/v1", routes=[*CONNECT, *devices.routes])
+    app = Starlette(routes=[sync, *ROUTES, *VIEWER_ROUTES], exception_handlers=HANDLERS)
+    app.state.team, app.state.viewers = context, viewers
+    kept = Doorkeeper(app, context, links_for, RightsOfAsker(context, viewers))
+    is_public = urlsplit(context.url).hostname not in {name.strip("[]") for name in names}
+    access = Access(
+        names=names,
+        public_url=context.url if context.is_secure or is_public else "",
+        for_programs=("/sync/v1/",),
+        for_uploads=(UPLOADS,),
+    )
+    return Guard(kept, access, refuse)
+
+
+def _device_of(context: TeamContext) -> DeviceOf:
+    def find(credential: str) -> str | None:
+        with context.database.transaction() as connection:
+            return device_of(connection, credential)
+
+    return find
+
+
+def _stored(context: TeamContext) -> Stored:
+    def note(device: str, size: int) -> None:
+        with context.database.transaction() as connection:
+            note_sent(connection, device, size)
+            want(connection, "pull", device)
+
+    return note
+
+
+async def healthz(_: Request) -> Response:
+    """Whether the process answers."""
+    return PlainTextResponse("ok\n")
+
+
+async def readyz(request: Request) -> Response:
+    """Whether requests can be answered: the database is there, and its tables are those of this version."""
+    context: TeamContext = request.app.state.team
+    try:
+        is_ready = await run_in_threadpool(is_current, context.database)
+    except BackscrollError:
+        is_ready = False
+    if is_ready:
+        return PlainTextResponse("ready\n")
+    return PlainTextResponse("not ready\n", HTTPStatus.SERVICE_UNAVAILABLE)
+
+
+ROUTES: Final[list[BaseRoute]] = [
+    Route("/healthz", healthz),
+    Route("/readyz", readyz),
+    Route("/metrics", metrics),
+    Route("/sign-in", team_page(doors.sign_in), methods=["GET", "POST"]),
+    Route("/sign-out", team_page(doors.sign_out), methods=["POST"]),
+    Route("/welcome", team_page(doors.welcome), methods=["GET", "POST"]),
+    Route("/connect", team_page(doors.connect), methods=["GET", "POST"]),
+    Route("/account", team_page(account.show)),
+    Route("/account/keys", team_page(account.make_key), methods=["POST"]),
+    Route("/account/keys/{key}/revoke", team_page(account.end_key), methods=["POST"]),
+    Route("/devices", team_page(devices_page.show)),
+    Route("/devices/{device}/revoke", team_page(devices_page.revoke), methods=["POST"]),
+    Route("/people", team_page(people_page.show)),
+    Route("/people", team_page(people_page.invite_person), methods=["POST"]),
+    Route("/people/{handle}/invite", team_page(people_page.new_link), methods=["POST"]),
+    Route("/people/{handle}/disable", team_page(people_page.disable_person), methods=["POST"]),
+    Route("/teams", team_page(people_page.add_team), methods=["POST"]),
+    Route("/teams/{team}", team_page(people_page.change_team), methods=["POST"]),
+    Route("/audit", team_page(audit_page.show)),
+    Route("/shared", team_page(sharing.shared)),
+    Route("/readers", team_page(sharing.readers)),
+    Route("/chats/{chat}/audience", team_page(sharing.audience), methods=["GET", "POST"]),
+    Route("/shares/{share}/revoke", team_page(sharing.revoke), methods=["POST"]),
+]
+FOR_A_TEAM: Final = frozenset(
+    "/ /chats /chats/{chat} /chats/{chat}/chunks/{number} /chats/{chat}/context /chats/{chat}/warm /chats/{chat}/side"
+    " /chats/{chat}/changes /chats/{chat}/find /chats/{chat}/agents/{agent} /chats/{chat}/agents/{agent}/messages"
+    " /chats/{chat}/whole/{call:path} /chats/{chat}/rows/{row:path} /chats/{chat}/pictures/{row:path}/{number}"
+    " /chats/{chat}/compare /chats/{chat}/markdown /chats/{chat}/messages/{message:path}/markdown /chats/{chat}/export"
+    " /chats/{chat}/share /chats/{chat}/share/masks /chats/{chat}/marks /search /searches /live /palette /pane"
+    " /projects /spend /spend/budget /stats /stats/{report} /files /favicon.ico /static".split()
+)
+"""The routes of the viewer that a server has. A new one is not among them until it is clear that it shows only what the
+library of the request has; what is about the machine that the viewer runs on never is."""
+API_FOR_A_TEAM: Final = frozenset(
+    "/chats /chats/{id} /chats/{id}/messages /chats/{id}/branches /chats/{id}/compare /chats/{id}/agents /search"
+    " /stats/{report} /projects /events /openapi.json".split()
+)
+VIEWER_ROUTES: Final[list[BaseRoute]] = [
+    *(route for route in VIEWER if getattr(route, "path", "") in FOR_A_TEAM),
+    Mount("/api/v1", routes=[route for route in API if route.path in API_FOR_A_TEAM]),
+]

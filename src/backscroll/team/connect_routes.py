@@ -1,0 +1,68 @@
+"""How a machine asks to be let in: `/sync/v1/connect`, for `backscroll connect`."""
+
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from backscroll.errors import BackscrollError, UsageError
+from backscroll.team.context import TeamContext
+from backscroll.team.device_routes import bearer_of
+from backscroll.team.devices import DeniedError, ask, collect
+from backscroll.web.api.errors import problem_response
+from backscroll.web.requests import status_of
+
+LARGEST_BODY = 10_000
+
+
+class _Machine(msgspec.Struct):
+    machine: str
+
+
+async def begin(request: Request) -> Response:
+    """A machine asks to be let in."""
+    context: TeamContext = request.app.state.team
+
+    def run(body: bytes) -> dict[str, Any]:
+        try:
+            machine = msgspec.json.decode(body, type=_Machine).machine
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise UsageError("the name of the machine is missing", 'send {"machine": "…"}') from error
+        with context.database.transaction() as connection:
+            asked = ask(connection, machine)
+        return {
+            "secret": asked.secret,
+            "code": asked.code,
+            "address": f"{context.url}/connect?code={asked.code}",
+            "seconds": asked.seconds,
+        }
+
+    body = (await request.body())[:LARGEST_BODY]
+    try:
+        return JSONResponse(await run_in_threadpool(run, body), HTTPStatus.CREATED)
+    except BackscrollError as error:
+        return problem_response(error, status_of(error))
+
+
+async def answer(request: Request) -> Response:
+    """The machine asks whether it was let in."""
+    context: TeamContext = request.app.state.team
+
+    def run() -> Response:
+        with context.database.transaction() as connection:
+            found = collect(connection, bearer_of(request))
+        return JSONResponse(found._asdict()) if found else Response(status_code=HTTPStatus.ACCEPTED)
+
+    try:
+        return await run_in_threadpool(run)
+    except DeniedError as error:
+        return problem_response(error, HTTPStatus.FORBIDDEN)
+    except BackscrollError as error:
+        return problem_response(error, status_of(error))
+
+
+ROUTES = [Route("/connect", begin, methods=["POST"]), Route("/connect", answer, methods=["GET"])]

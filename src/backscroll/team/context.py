@@ -1,0 +1,116 @@
+"""What all requests to the server share, and what a page of it is given."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import wraps
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final, NoReturn
+from urllib.parse import parse_qsl, urlsplit
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from backscroll.errors import BackscrollError, NothingFound
+from backscroll.render.html.element import Html
+from backscroll.sync.remotes import Remote
+from backscroll.team.database import Database
+from backscroll.team.people import Person
+from backscroll.web.layout import error_page
+from backscroll.web.requests import status_of
+
+if TYPE_CHECKING:
+    from backscroll.team.database import Connection
+
+ASKER: Final = "backscroll.asker"
+"""Where in the scope of a request the asker stands."""
+
+
+@dataclass(frozen=True)
+class TeamContext:
+    """The parts of a running server."""
+
+    database: Database
+    objects: Remote
+    url: str
+    """Where people find it, without a trailing slash."""
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether people reach it over TLS."""
+        return self.url.startswith("https://")
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie of a session. Browsers share cookies between ports; two servers must not share one."""
+        return "__Host-backscroll" if self.is_secure else f"backscroll-team-{urlsplit(self.url).port or 80}"
+
+
+@dataclass(frozen=True)
+class TeamRequest:
+    """A request for a page, in a transaction."""
+
+    http: Request
+    context: TeamContext
+    connection: "Connection"
+    asker: Person | None
+    form: Mapping[str, str] = field(default_factory=dict)
+    """The fields of a submitted form."""
+    form_lists: Mapping[str, list[str]] = field(default_factory=dict)
+    """The same, for fields that may stand several times."""
+
+    @property
+    def person(self) -> Person:
+        """Who asks; only pages for which nobody has to be signed in must not use it."""
+        if self.asker is None:
+            not_found()
+        return self.asker
+
+    def administrator(self) -> Person:
+        """Who asks, if that is an administrator; for others the page does not exist."""
+        return self.person if self.person.is_administrator else not_found()
+
+    def get(self, name: str, default: str = "") -> str:
+        """A parameter in the query string."""
+        return str(self.http.query_params.get(name, default))
+
+    def number(self, name: str) -> int:
+        """A number in the path."""
+        value = str(self.http.path_params[name])
+        return int(value) if value.isascii() and value.isdecimal() and len(value) < 10 else not_found()
+
+
+def not_found() -> NoReturn:
+    """As if there were nothing at this address."""
+    raise NothingFound("there is nothing at this address", "check the address")
+
+
+def team_page(answer: Callable[[TeamRequest], Html | Response]) -> Callable[[Request], Awaitable[Response]]:
+    """A handler for Starlette out of a function that makes a page. It runs in a thread, in one transaction."""
+
+    @wraps(answer)
+    async def endpoint(request: Request) -> Response:
+        context: TeamContext = request.app.state.team
+        body = await request.body() if request.method == "POST" else b""
+        fields = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)
+        lists: dict[str, list[str]] = {}
+        for name, value in fields:
+            lists.setdefault(name, []).append(value)
+
+        def run() -> Response:
+            try:
+                with context.database.transaction() as connection:
+                    asker = request.scope.get(ASKER)
+                    shown = answer(TeamRequest(request, context, connection, asker, dict(fields), lists))
+            except BackscrollError as error:
+                return HTMLResponse(error_page(error), status_of(error))
+            return HTMLResponse(shown) if isinstance(shown, Html) else shown
+
+        return await run_in_threadpool(run)
+
+    return endpoint
+
+
+def see(address: str) -> Response:
+    """Go on to another page after a form."""
+    return RedirectResponse(address, HTTPStatus.SEE_OTHER)

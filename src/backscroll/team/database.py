@@ -1,0 +1,133 @@
+"""The server's own tables: connections, and migrations as numbered SQL files.
+
+These tables cannot be derived from anything: who there is, who may read what, and what happened. They live in the
+schema `team`, beside the index.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final
+
+from backscroll.errors import BackscrollError, NewerVersion
+
+if TYPE_CHECKING:
+    import psycopg
+
+    Connection = psycopg.Connection[tuple[Any, ...]]
+
+MOST_IDLE: Final = 8
+LOCK: Final = 0x6273_6372
+"""Of all processes that start at once, one migrates."""
+SCHEMA: Final = "team"
+
+
+class Database:
+    """Lends connections. Each is used by one thread at a time."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self._idle: list[Connection] = []
+        self._lock = threading.Lock()
+        self._is_closed = False
+
+    @contextmanager
+    def transaction(self) -> "Iterator[Connection]":
+        """A connection in a transaction: all statements within take effect together, or not at all."""
+        connection = self._take()
+        try:
+            with connection.transaction():
+                yield connection
+        finally:
+            self._give_back(connection)
+
+    def connect(self) -> "Connection":
+        """A connection that the caller closes."""
+        import psycopg
+
+        try:
+            return psycopg.connect(self.address, autocommit=True, options=f"-c search_path={SCHEMA},public")
+        except psycopg.OperationalError as error:
+            first = str(error).strip().splitlines()[0][:300]
+            raise BackscrollError(
+                f"cannot connect to the database: {first}", "check --database, and try again"
+            ) from error
+
+    def close(self) -> None:
+        """Close the idle connections; those in use are closed when they are given back."""
+        with self._lock:
+            self._is_closed = True
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    def _take(self) -> "Connection":
+        while True:
+            with self._lock:
+                connection = self._idle.pop() if self._idle else None
+            if connection is None:
+                return self.connect()
+            if not connection.closed and not connection.broken:
+                return connection
+            connection.close()
+
+    def _give_back(self, connection: "Connection") -> None:
+        with self._lock:
+            is_kept = not self._is_closed and len(self._idle) < MOST_IDLE and not connection.broken
+            if is_kept:
+                self._idle.append(connection)
+        if not is_kept:
+            connection.close()
+
+
+def migrate(database: Database) -> list[str]:
+    """Bring the tables up to date; return the names of the migrations that were run."""
+    known = dict(migrations())
+    done = []
+    with database.connect() as connection, connection.transaction():
+        connection.execute("select pg_advisory_xact_lock(%s)", (LOCK,))
+        connection.execute(f"create schema if not exists {SCHEMA}")
+        connection.execute(
+            "create table if not exists migration (number int primary key, name text not null, "
+            "at timestamptz not null default now())"
+        )
+        applied = {number for (number,) in connection.execute("select number from migration")}
+        if later := applied - known.keys():
+            message = f"a later version of backscroll has changed this database (migration {max(later)})"
+            raise NewerVersion(message, "install that version")
+        for number, (name, statements) in sorted(known.items()):
+            if number not in applied:
+                connection.execute(statements)
+                connection.execute("insert into migration (number, name) values (%s, %s)", (number, name))
+                done.append(name)
+    return done
+
+
+def is_current(database: Database) -> bool:
+    """Whether all migrations were run."""
+    with database.transaction() as connection:
+        if connection.execute("select to_regclass('team.migration')").fetchone() == (None,):
+            return False
+        applied = {number for (number,) in connection.execute("select number from migration")}
+    return applied == dict(migrations()).keys()
+
+
+def migrations() -> Iterator[tuple[int, tuple[str, bytes]]]:
+    """The migrations by number: name and statements."""
+    for file in files("backscroll.team").joinpath("migrations").iterdir():
+        number, _, name = file.name.removesuffix(".sql").partition("_")
+        if number.isdecimal():
+            yield int(number), (name, file.read_bytes())
+
+
+def check_role(database: Database) -> None:
+    """An error if the database gives our role more rights than it may have: they would make every other wall void."""
+    with database.transaction() as connection:
+        row = connection.execute(
+            "select rolname, rolsuper, rolbypassrls from pg_roles where rolname = current_user"
+        ).fetchone()
+    if row and (row[1] or row[2]):
+        what = "is a superuser" if row[1] else "has BYPASSRLS"
+        hint = "let a role without such rights own the database, and name that role in --database"
+        raise BackscrollError(f"the role {row[0]} {what}: it sees everything, whatever the rights of people are", hint)

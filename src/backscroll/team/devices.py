@@ -1,0 +1,182 @@
+"""Devices: how a machine is let in, and by what it is known.
+
+A machine asks for a code and shows it; a signed-in person compares it and lets the machine in; the machine then gets
+its credential, once. (RFC 8628 has the same steps.)
+"""
+
+import re
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from backscroll.errors import Busy, NothingFound, UsageError
+from backscroll.team.audit import record
+from backscroll.team.people import Person, find_person
+from backscroll.team.secrets import digest, new_code, new_secret
+
+if TYPE_CHECKING:
+    from backscroll.team.database import Connection
+
+REQUEST: Final = timedelta(minutes=15)
+MOST_REQUESTS: Final = 1000
+"""Machines that wait at the same time."""
+ODD: Final = re.compile(r"[^A-Za-z0-9._-]+")
+LONGEST_NAME: Final = 60
+
+
+class DeviceRequest(NamedTuple):
+    """A machine that waits to be let in."""
+
+    secret: str
+    """With which it asks whether it was."""
+    code: str
+    """Which a person compares."""
+    seconds: int
+
+
+class Credential(NamedTuple):
+    """What a machine gets when it is let in. The secret is shown once."""
+
+    secret: str
+    device: str
+    """Its name on the server."""
+    person: str
+    org: str
+
+
+class RegisteredDevice(NamedTuple):
+    """A machine that was let in."""
+
+    id: int
+    name: str
+    created: datetime
+    seen: datetime | None
+    sent_bytes: int
+    revoked: datetime | None
+    handle: str
+
+
+class DeniedError(UsageError):
+    """The person did not let the machine in."""
+
+    def __init__(self) -> None:
+        super().__init__("this machine was refused", "run backscroll connect again, and approve it")
+
+
+def ask(connection: "Connection", machine: str) -> DeviceRequest:
+    """A machine wants to be let in."""
+    connection.execute("delete from device_request where expires < now()")
+    row = connection.execute("select count(*) from device_request").fetchone()
+    if row and row[0] >= MOST_REQUESTS:
+        raise Busy("too many machines wait to be let in", "try again in a few minutes")
+    found = DeviceRequest(new_secret("r"), new_code(), round(REQUEST.total_seconds()))
+    connection.execute(
+        "insert into device_request (digest, code, machine, expires) values (%s, %s, %s, now() + %s)",
+        (digest(found.secret), found.code, _clean(machine), REQUEST),
+    )
+    return found
+
+
+def waiting(connection: "Connection", code: str) -> str:
+    """What the machine with this code calls itself; NothingFound if none waits with it."""
+    row = connection.execute(
+        "select machine from device_request where code = %s and expires > now() and person is null and not denied",
+        (_typed(code),),
+    ).fetchone()
+    if row is None:
+        raise NothingFound("no machine waits with this code", "compare it with the terminal, or run connect again")
+    return str(row[0])
+
+
+def approve(connection: "Connection", person: Person, code: str) -> None:
+    """Let a machine in, as one of this person."""
+    machine = waiting(connection, code)
+    connection.execute("update device_request set person = %s where code = %s", (person.id, _typed(code)))
+    record(connection, person.org, person.handle, "device.approve", machine)
+
+
+def deny(connection: "Connection", person: Person, code: str) -> None:
+    """Do not let a machine in."""
+    machine = waiting(connection, code)
+    connection.execute("update device_request set denied = true where code = %s", (_typed(code),))
+    record(connection, person.org, person.handle, "device.deny", machine)
+
+
+def collect(connection: "Connection", secret: str) -> Credential | None:
+    """The credential of a machine that was let in; None while it waits. It can be collected once."""
+    row = connection.execute(
+        "select person, denied, machine from device_request where digest = %s and expires > now() for update",
+        (digest(secret),),
+    ).fetchone()
+    if row is None:
+        raise NothingFound("this request is too old, or was answered already", "run backscroll connect again")
+    number, is_denied, machine = row
+    if is_denied:
+        raise DeniedError
+    if number is None:
+        return None
+    person = find_person(connection, number)
+    connection.execute("delete from device_request where digest = %s", (digest(secret),))
+    return new_device(connection, person, machine)
+
+
+def new_device(connection: "Connection", person: Person, machine: str) -> Credential:
+    """Make a device of a person. A name that was used before gets a number: a device is never continued by another."""
+    secret = new_secret("d")
+    wanted = f"{person.handle}/{_clean(machine)}"
+    taken = {name for (name,) in connection.execute("select name from device where starts_with(name, %s)", (wanted,))}
+    name, number = wanted, 1
+    while name in taken:
+        number += 1
+        name = f"{wanted}-{number}"
+    connection.execute(
+        "insert into device (person, name, credential) values (%s, %s, %s)", (person.id, name, digest(secret))
+    )
+    record(connection, person.org, person.handle, "device.new", name)
+    return Credential(secret, name, person.handle, person.org_name)
+
+
+def device_of(connection: "Connection", secret: str) -> str | None:
+    """The name of the device with this credential; None if it was revoked, or its person disabled."""
+    row = connection.execute(
+        "update device d set seen = now() from person p"
+        " where d.credential = %s and d.revoked is null and p.id = d.person and p.disabled is null returning d.name",
+        (digest(secret),),
+    ).fetchone()
+    return str(row[0]) if row else None
+
+
+def note_sent(connection: "Connection", device: str, size: int) -> None:
+    """A device has sent so many bytes."""
+    connection.execute("update device set sent_bytes = sent_bytes + %s where name = %s", (size, device))
+
+
+def devices_of(connection: "Connection", person: Person, *, of_all: bool = False) -> list[RegisteredDevice]:
+    """The devices of a person; with `of_all`, of everyone in the organisation."""
+    rows = connection.execute(
+        "select d.id, d.name, d.created, d.seen, d.sent_bytes, d.revoked, p.handle from device d"
+        " join person p on p.id = d.person where p.org = %s and (%s or p.id = %s)"
+        " order by d.revoked nulls first, d.name",
+        (person.org, of_all, person.id),
+    )
+    return [RegisteredDevice(*row) for row in rows]
+
+
+def revoke_device(connection: "Connection", by: Person, device: int) -> None:
+    """Make a credential stop working at once. What the device sent stays."""
+    row = connection.execute(
+        "update device d set revoked = now() from person p where d.id = %s and p.id = d.person and p.org = %s"
+        " and (p.id = %s or %s) and d.revoked is null returning d.name",
+        (device, by.org, by.id, by.is_administrator),
+    ).fetchone()
+    if row is None:
+        raise NothingFound("there is no such device", "see Devices")
+    record(connection, by.org, by.handle, "device.revoke", row[0])
+
+
+def _clean(machine: str) -> str:
+    return ODD.sub("-", machine).strip("-.")[:LONGEST_NAME] or "machine"
+
+
+def _typed(code: str) -> str:
+    letters = re.sub("[^A-Z]", "", code.upper())
+    return f"{letters[:4]}-{letters[4:8]}"

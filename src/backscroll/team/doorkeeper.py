@@ -1,0 +1,91 @@
+"""Middleware that finds out who asks, before any page or route of the viewer is reached.
+
+A request is known by the cookie of a session or by the key of a person, never by an address or by a header that a proxy
+may set. Nothing but the open paths answers a request whose asker is unknown.
+"""
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Final
+from urllib.parse import quote
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from backscroll.errors import BackscrollError, UsageError
+from backscroll.render.html.element import Html
+from backscroll.team.context import ASKER, TeamContext
+from backscroll.team.device_routes import bearer_of
+from backscroll.team.people import Person
+from backscroll.team.sessions import person_of_key, person_of_session
+from backscroll.web.api.errors import PREFIX, problem_response
+from backscroll.web.layout import ASKER_LINKS
+
+OPEN: Final = ("/static/", "/sync/v1/", "/oidc/")
+OPEN_PAGES: Final = frozenset({"/sign-in", "/welcome", "/healthz", "/readyz", "/favicon.ico"})
+SAFE: Final = frozenset({"GET", "HEAD"})
+
+AskerSeen = Callable[[Scope, Person], None]
+"""Prepares a request for the person who asks."""
+
+
+class Doorkeeper:
+    """Middleware around the application."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        context: TeamContext,
+        links: Callable[[Person, str], Html],
+        prepare: AskerSeen = lambda _, __: None,
+    ) -> None:
+        """`links` are what the bar of every page has for a person."""
+        self._app, self._context, self._links, self._prepare = app, context, links, prepare
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Find the asker, then answer or refuse."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        path: str = scope["path"]
+        if path.startswith(OPEN):
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope)
+        try:
+            person = await run_in_threadpool(self._asker, request)
+        except BackscrollError as error:
+            await problem_response(error, HTTPStatus.SERVICE_UNAVAILABLE)(scope, receive, send)
+            return
+        is_barred = path == "/metrics" and "authorization" not in request.headers
+        if is_barred or (person is None and path not in OPEN_PAGES):
+            await _refuse(request)(scope, receive, send)
+            return
+        if person is not None:
+            scope[ASKER] = person
+            await run_in_threadpool(self._prepare, scope, person)
+            ASKER_LINKS.set(self._links(person, path))
+        await self._app(scope, receive, send)
+
+    def _asker(self, request: Request) -> Person | None:
+        """Who asks. A key counts alone, never together with a cookie, and only for reading through the API."""
+        with self._context.database.transaction() as connection:
+            if "authorization" in request.headers:
+                found = person_of_key(connection, bearer_of(request))
+                needed = "metrics" if request.url.path == "/metrics" else "read"
+                is_api = request.url.path.startswith((PREFIX, "/metrics")) and request.method in SAFE
+                return found[0] if found and needed in found[1] and is_api else None
+            secret = request.cookies.get(self._context.cookie)
+            return person_of_session(connection, secret) if secret else None
+
+
+def _refuse(request: Request) -> Response:
+    path = request.url.path
+    is_page = request.method in SAFE and not path.startswith(PREFIX) and path != "/metrics"
+    if is_page and request.headers.get("sec-fetch-dest", "document") == "document":
+        address = path + (f"?{request.url.query}" if request.url.query else "")
+        return RedirectResponse(f"/sign-in?next={quote(address, safe='')}", HTTPStatus.SEE_OTHER)
+    error = UsageError("nobody is signed in", "sign in, or send a key as Authorization: Bearer KEY")
+    return problem_response(error, HTTPStatus.UNAUTHORIZED, {"www-authenticate": "Bearer"})

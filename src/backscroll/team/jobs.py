@@ -1,0 +1,76 @@
+"""What the workers have to do: rows of a table, claimed with `for update skip locked`.
+
+A job is what has to be true, not an event: wanting the same again while it waits changes nothing. A claimed job is due
+again after a while, so that the job of a worker that died is done by another; doing a job twice does no harm.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from backscroll.team.database import Connection, Database
+
+CHANNEL: Final = "backscroll_jobs"
+LONGEST_WAIT: Final = 300
+"""Seconds until a job that fails is tried again."""
+LEASE: Final = 60
+"""Seconds after which the job of a worker that died is claimed again."""
+
+
+class Job(NamedTuple):
+    """Something to do."""
+
+    id: int
+    kind: str
+    about: str
+    tries: int
+
+
+def want(connection: "Connection", kind: str, about: str) -> None:
+    """Have this done, and wake a worker when the transaction is committed."""
+    connection.execute(
+        "insert into job (kind, about) values (%s, %s) on conflict (kind, about)"
+        " do update set due = now(), tries = 0, version = job.version + 1",
+        (kind, about),
+    )
+    connection.execute(f"notify {CHANNEL}")
+
+
+@contextmanager
+def next_job(database: "Database") -> Iterator[Job | None]:
+    """The next job that is due; None if there is none.
+
+    It is done when the block ends, unless it was wanted again meanwhile; after an error it is tried again later.
+    """
+    with database.transaction() as connection:
+        row = connection.execute(CLAIM, (LEASE,)).fetchone()
+    if row is None:
+        yield None
+        return
+    job, version = Job(*row[:4]), row[4]
+    try:
+        yield job
+    except Exception as error:
+        wait = min(LONGEST_WAIT, 2 ** min(job.tries, 10))
+        with database.transaction() as connection:
+            connection.execute(
+                "update job set problem = %s, due = now() + make_interval(secs => %s) where id = %s and version = %s",
+                (f"{type(error).__name__}: {error}"[:500], wait, job.id, version),
+            )
+        raise
+    with database.transaction() as connection:
+        connection.execute("delete from job where id = %s and version = %s", (job.id, version))
+
+
+def waiting_jobs(connection: "Connection") -> int:
+    """How many jobs wait."""
+    row = connection.execute("select count(*) from job").fetchone()
+    return int(row[0]) if row else 0
+
+
+CLAIM: Final = """
+update job set due = now() + make_interval(secs => %s), tries = tries + 1 where id = (
+  select id from job where due <= now() order by due limit 1 for update skip locked)
+returning id, kind, about, tries, version
+"""

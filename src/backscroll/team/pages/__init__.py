@@ -1,0 +1,1 @@
+"""The pages of the server itself: signing in, devices, people, keys, audit."""

@@ -1,0 +1,44 @@
+"""The machines that send to the server."""
+
+from starlette.responses import Response
+
+from backscroll.render.html.element import NOTHING, Html, el
+from backscroll.render.terminal import size
+from backscroll.team.context import TeamRequest, see
+from backscroll.team.devices import RegisteredDevice, devices_of, revoke_device
+from backscroll.team.pages.parts import button, moment_text, table, team_document
+
+
+def show(request: TeamRequest) -> Html:
+    """The machines of the person who asks; an administrator sees those of everyone, not what they sent."""
+    person = request.person
+    found = devices_of(request.connection, person, of_all=person.is_administrator)
+    command = f"backscroll connect {request.context.url}"
+    connected = el("p", "The machine is connected. Its terminal goes on by itself.", class_="notice", role="status")
+    return team_document(
+        "Devices",
+        person,
+        "/devices",
+        connected if request.get("connected") else NOTHING,
+        table(
+            ("Machine", "Connected", "Last seen", "Sent", ""),
+            (_row(one) for one in found),
+            "No machine sends here yet.",
+        ),
+        el("h2", "Connect a machine"),
+        el("p", "Run this on it. It shows what would leave, and nothing leaves before you say yes:"),
+        el("pre", el("code", command), class_="command"),
+        lead="Machines that send their conversations here. A machine only adds and forgets its own; it reads nothing.",
+    )
+
+
+def _row(one: RegisteredDevice) -> tuple[object, ...]:
+    ends = el("span", "revoked ", moment_text(one.revoked), class_="muted")
+    end = ends if one.revoked else button(f"/devices/{one.id}/revoke", "Revoke")
+    return one.name, moment_text(one.created), moment_text(one.seen), size(one.sent_bytes), end
+
+
+def revoke(request: TeamRequest) -> Response:
+    """Revoke one."""
+    revoke_device(request.connection, request.person, request.number("device"))
+    return see("/devices")

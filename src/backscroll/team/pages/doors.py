@@ -1,0 +1,175 @@
+"""Signing in and out, the link of an invitation, and letting a machine in."""
+
+import threading
+import time
+from typing import Final
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from backscroll.errors import Busy, NothingFound, UsageError
+from backscroll.render.html.element import NOTHING, Html, el
+from backscroll.team.context import TeamRequest, see
+from backscroll.team.devices import approve, deny, waiting
+from backscroll.team.pages.parts import field, plain_document, team_document
+from backscroll.team.people import Person, accept, invited, with_password
+from backscroll.team.secrets import SHORTEST_PASSWORD
+from backscroll.team.sessions import ABSOLUTE, begin_session, end_session
+
+MOST_FAILURES: Final = (10, 200)
+"""Of one name from one address, and of one address, which may be that of a proxy before everyone."""
+PERIOD: Final = 900.0
+
+
+class FailedSignIns:
+    """Counts failures by name and address, and by address, so that a password cannot be guessed."""
+
+    def __init__(self) -> None:
+        self._failures: dict[str, list[float]] = {}
+        self._lock = threading.Lock()
+
+    def check(self, *keys: str) -> None:
+        """Busy if there were too many failures lately."""
+        now = time.monotonic()
+        with self._lock:
+            for key, most in zip(keys, MOST_FAILURES, strict=True):
+                lately = [at for at in self._failures.get(key, ()) if now - at < PERIOD]
+                if len(lately) >= most:
+                    raise Busy("too many failed attempts", "try again in a quarter of an hour")
+
+    def note(self, *keys: str) -> None:
+        """One more failure."""
+        now = time.monotonic()
+        with self._lock:
+            self._failures = {
+                key: kept for key, at in self._failures.items() if (kept := [one for one in at if now - one < PERIOD])
+            }
+            for key in keys:
+                self._failures.setdefault(key, []).append(now)
+
+
+FAILED: Final = FailedSignIns()
+
+
+def sign_in(request: TeamRequest) -> Html | Response:
+    """The form, and what it sends."""
+    if request.http.method != "POST":
+        return _sign_in_form(request.get("next", "/"))
+    handle = request.form.get("handle", "")
+    address = request.http.client.host if request.http.client else ""
+    keys = (f"{address} {handle}", address)
+    FAILED.check(*keys)
+    person = with_password(request.connection, handle, request.form.get("password", ""))
+    if person is None:
+        FAILED.note(*keys)
+        return _sign_in_form(request.form.get("next", "/"), "The name or the password is wrong.")
+    return enter(request, person, request.form.get("next", "/"))
+
+
+def _sign_in_form(after: str, problem: str = "") -> Html:
+    form = el(
+        "form",
+        el("p", problem, class_="problem", role="alert") if problem else NOTHING,
+        field("Handle", "handle", autocomplete="username", required=True, autofocus=True, autocapitalize="none"),
+        field("Password", "password", type="password", autocomplete="current-password", required=True),
+        el("input", type="hidden", name="next", value=local_path(after)),
+        el("button", "Sign in"),
+        method="post",
+        action="/sign-in",
+    )
+    return plain_document("Sign in", form)
+
+
+def sign_out(request: TeamRequest) -> Response:
+    """End the session."""
+    end_session(request.connection, request.http.cookies.get(request.context.cookie, ""))
+    answer = see("/sign-in")
+    answer.delete_cookie(request.context.cookie, path="/", secure=request.context.is_secure, httponly=True)
+    return answer
+
+
+def welcome(request: TeamRequest) -> Html | Response:
+    """Where an invitation leads: choose a password."""
+    secret = request.form.get("link") or request.get("link")
+    person = invited(request.connection, secret)
+    problem = ""
+    if request.http.method == "POST":
+        try:
+            accept(request.connection, secret, request.form.get("password", ""))
+            return enter(request, person, "/")
+        except UsageError as error:
+            problem = f"{error.message[:1].upper()}{error.message[1:]}."
+    form = el(
+        "form",
+        el("p", f"You are {person.name}. Your handle is ", el("strong", person.handle), ": you sign in with it."),
+        el("p", problem, class_="problem", role="alert") if problem else NOTHING,
+        el("input", type="hidden", name="link", value=secret),
+        el("input", name="username", value=person.handle, autocomplete="username", hidden=True),
+        field(f"A password of at least {SHORTEST_PASSWORD} characters", "password", type="password",
+              autocomplete="new-password", required=True, minlength=SHORTEST_PASSWORD, autofocus=True),
+        el("button", "Set the password and sign in"),
+        method="post",
+        action="/welcome",
+    )  # fmt: skip
+    return plain_document(f"Welcome to {person.org_name}", form)
+
+
+def enter(request: TeamRequest, person: Person, after: str) -> Response:
+    """Begin a session."""
+    secret = begin_session(request.connection, person, request.http.headers.get("user-agent", ""))
+    answer = see(local_path(after))
+    answer.set_cookie(
+        request.context.cookie, secret, max_age=round(ABSOLUTE.total_seconds()), path="/",
+        secure=request.context.is_secure, httponly=True, samesite="lax",
+    )  # fmt: skip
+    return answer
+
+
+def connect(request: TeamRequest) -> Html | Response:
+    """Let a machine in, or not."""
+    code = request.form.get("code") or request.get("code")
+    person = request.person
+    if request.http.method == "POST" and request.form.get("answer") in ("yes", "no"):
+        if request.form["answer"] == "yes":
+            approve(request.connection, person, code)
+            return see("/devices?connected=1")
+        deny(request.connection, person, code)
+        return see("/devices")
+    problem = ""
+    if code:
+        try:
+            return _ask_about(person, waiting(request.connection, code), code)
+        except NothingFound as error:
+            problem = f"{error.message[:1].upper()}{error.message[1:]}: {error.hint}."
+    form = el(
+        "form",
+        el("p", problem, class_="problem", role="alert") if problem else NOTHING,
+        field("The code that the terminal shows", "code", required=True, autofocus=True, autocomplete="off",
+              placeholder="BCDF-GHJK"),
+        el("button", "Continue"),
+        action="/connect",
+    )  # fmt: skip
+    return team_document("Connect a machine", person, "/devices", form)
+
+
+def _ask_about(person: Person, machine: str, code: str) -> Html:
+    question = el(
+        "div",
+        el("p", "The machine calls itself ", el("strong", machine), " and shows the code"),
+        el("p", code, class_="code"),
+        el("p", "Compare it with your terminal. If you approve, this machine can send conversations to this server"
+           " in your name. It cannot read any."),
+        el("form",
+           el("input", type="hidden", name="code", value=code),
+           el("button", "Approve this machine", name="answer", value="yes"),
+           el("button", "Refuse", name="answer", value="no", class_="quiet"),
+           method="post", action="/connect", class_="buttons"),
+        class_="notice",
+    )  # fmt: skip
+    return team_document("Connect a machine", person, "/devices", question)
+
+
+def local_path(address: str) -> str:
+    """The same address if it is one of this server, else the first page: a link must not lead to another site."""
+    is_local = address.startswith("/") and not address.startswith(("//", "/\\")) and "\\" not in address
+    return quote(address, safe="/?=&%:@!$'()*+,;~-._#") if is_local else "/"

@@ -1,0 +1,101 @@
+"""What the pages of the server have in common."""
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.html.icons import icon
+from backscroll.team.people import Person
+from backscroll.web.layout import document
+
+
+def links_for(person: Person, path: str) -> Html:
+    """What the bar of every page has for the person who asks."""
+    chat = CHAT_PAGE.fullmatch(path)
+    readers = el("a", icon("share"), el("span", "Who can read it", class_="bar-label"), href=f"{path}/audience")
+    shared = el("a", icon("share"), el("span", "Shared", class_="bar-label"), href="/shared", title="Shared chats")
+    account = el(
+        "a",
+        icon("settings"),
+        el("span", person.handle, class_="bar-label"),
+        href="/account",
+        title=f"{person.name}, {person.org_name}",
+        aria_current="page" if path in {address for address, _ in places(person)} else None,
+    )
+    return join([readers if chat else shared, account])
+
+
+CHAT_PAGE: Final = re.compile("/chats/[^/]+")
+
+
+def places(person: Person) -> list[tuple[str, str]]:
+    """The pages of the server that a person may open."""
+    found = [
+        ("/shared", "Shared chats"),
+        ("/readers", "Who read my chats"),
+        ("/devices", "Devices"),
+        ("/people", "People and teams"),
+        ("/account", "Account"),
+    ]
+    return [*found, ("/audit", "Audit")] if person.is_auditor else found
+
+
+def team_document(title: str, person: Person, here: str, *sections: object, lead: str = "") -> Html:
+    """A page with the server's own pages beside it."""
+    links = [
+        el("a", name, href=address, aria_current="page" if address == here else None)
+        for address, name in places(person)
+    ]
+    main = join(
+        [
+            el("nav", links, class_="tabs", aria_label="The server"),
+            el("h1", title),
+            el("p", lead, class_="lead") if lead else NOTHING,
+            *sections,
+        ]
+    )
+    return document(title, main, here=here, styles=("pages.css", "team.css"), body_class="team")
+
+
+def plain_document(title: str, *content: object) -> Html:
+    """A page with one small form, for people who are not signed in yet."""
+    main = el("section", el("h1", title), *content, class_="small-form")
+    return document(title, main, styles=("pages.css", "team.css"), body_class="team signed-out", bar_search=False)
+
+
+def field(label: str, name: str, **attributes: str | bool | int | None) -> Html:
+    """A labelled field of a form."""
+    return el("label", el("span", label), el("input", name=name, **attributes), class_="field")
+
+
+def button(address: str, label: str, *hidden: tuple[str, str], style: str = "quiet") -> Html:
+    """A form that is only a button."""
+    fields = [el("input", type="hidden", name=name, value=value) for name, value in hidden]
+    return el("form", fields, el("button", label, class_=style), method="post", action=address, class_="inline")
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[object]], empty: str) -> Html:
+    """A table, or a sentence where there is nothing."""
+    body = [el("tr", [el("td", cell, data_label=head) for head, cell in zip(heads, row, strict=True)]) for row in rows]
+    if not body:
+        return el("p", empty, class_="muted")
+    head = el("thead", el("tr", [el("th", name, scope="col") for name in heads]))
+    return el("div", el("table", head, el("tbody", body)), class_="table-scroll", tabindex=0, role="region",
+              aria_label=heads[0])  # fmt: skip
+
+
+def moment_text(when: datetime | None) -> Html:
+    """A time, short, with the whole one as a tooltip."""
+    if when is None:
+        return el("span", "never", class_="muted")
+    shown = when.astimezone(UTC)
+    return el("time", shown.strftime("%Y-%m-%d %H:%M"), datetime=shown.isoformat(), title=f"{shown:%c} UTC")
+
+
+def secret_box(label: str, secret: str, note: str) -> Html:
+    """A secret that is shown once."""
+    return el(
+        "div", el("p", label), el("code", secret, class_="secret"), el("p", note, class_="muted"), class_="notice"
+    )

@@ -1,0 +1,131 @@
+"""People and teams."""
+
+from starlette.responses import Response
+
+from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.team.context import TeamRequest, see
+from backscroll.team.pages.parts import button, field, secret_box, table, team_document
+from backscroll.team.people import (
+    HANDLE,
+    Person,
+    Team,
+    disable,
+    invite,
+    invite_again,
+    new_team,
+    people,
+    set_members,
+    teams,
+)
+
+INVITABLE = ("member", "admin", "auditor", "service")
+
+
+def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
+    """Everyone of the organisation; administrators can change it."""
+    person = request.person
+    found = people(request.connection, person.org)
+    groups = teams(request.connection, person.org)
+    names = {one.id: one.name for one in groups}
+    rows = [
+        (
+            el("strong", one.handle), one.name, one.role, ", ".join(names[team] for team in one.teams if team in names),
+            _actions(person, one),
+        )
+        for one in found
+    ]  # fmt: skip
+    return team_document(
+        "People and teams",
+        person,
+        "/people",
+        notice,
+        table(("Handle", "Name", "Role", "Teams", ""), rows, ""),
+        _invitation() if person.is_administrator else NOTHING,
+        el("h2", "Teams"),
+        table(
+            ("Team", "Members"), ((one.name, _members(person, one, found)) for one in groups), "There is no team yet."
+        ),
+        _new_team() if person.is_administrator else NOTHING,
+        lead=f"Everyone of {person.org_name}. A role gives no right to read: what a person sends is theirs to share.",
+    )
+
+
+def _actions(by: Person, one: Person) -> Html:
+    if not by.is_administrator or by.id == one.id:
+        return NOTHING
+    again = button(f"/people/{one.handle}/invite", "New link")
+    end = button(
+        f"/people/{one.handle}/disable", "Enable" if one.disabled else "Disable", ("undo", "1" if one.disabled else "")
+    )
+    return el("div", again, end, class_="buttons")
+
+
+def _invitation() -> Html:
+    roles = el("select", [el("option", role, value=role) for role in INVITABLE], name="role")
+    form = el(
+        "form",
+        field("Handle", "handle", required=True, pattern=HANDLE.pattern, placeholder="ada", autocapitalize="none"),
+        field("Name", "name", required=True, placeholder="Ada Lovelace"),
+        el("label", el("span", "Role"), roles, class_="field"),
+        el("button", "Invite"),
+        method="post", action="/people", class_="row-form",
+    )  # fmt: skip
+    return join([el("h2", "Invite someone"), form])
+
+
+def _members(by: Person, one: Team, everyone: list[Person]) -> Html:
+    if not by.is_administrator:
+        return el("span", ", ".join(one.members) or "–")
+    boxes = [
+        el("label", el("input", type="checkbox", name="member", value=person.handle,
+                       checked=person.handle in one.members), f" {person.handle}")
+        for person in everyone if person.disabled is None
+    ]  # fmt: skip
+    return el(
+        "form", boxes, el("button", "Save", class_="quiet"), method="post", action=f"/teams/{one.id}", class_="boxes"
+    )
+
+
+def _new_team() -> Html:
+    return el("form", field("Name of the team", "name", required=True), el("button", "Add a team"), method="post",
+              action="/teams", class_="row-form")  # fmt: skip
+
+
+def invite_person(request: TeamRequest) -> Html:
+    """Invite somebody; shows the link, once."""
+    by = request.administrator()
+    handle = request.form.get("handle", "").strip().lower()
+    secret = invite(request.connection, by, handle, request.form.get("name", ""), request.form.get("role", "member"))
+    return show(request, _link(request, handle, secret))
+
+
+def new_link(request: TeamRequest) -> Html:
+    """A new link for somebody, who then chooses a new password."""
+    by = request.administrator()
+    handle = str(request.http.path_params["handle"])
+    return show(request, _link(request, handle, invite_again(request.connection, by, handle)))
+
+
+def _link(request: TeamRequest, handle: str, secret: str) -> Html:
+    link = f"{request.context.url}/welcome?link={secret}"
+    return secret_box(f"Send {handle} this link:", link, "It works once, for 7 days, and is not shown again.")
+
+
+def disable_person(request: TeamRequest) -> Response:
+    """Disable or enable somebody."""
+    by = request.administrator()
+    disable(request.connection, by, str(request.http.path_params["handle"]), undo=bool(request.form.get("undo")))
+    return see("/people")
+
+
+def add_team(request: TeamRequest) -> Response:
+    """Make a team."""
+    new_team(request.connection, request.administrator(), request.form.get("name", ""))
+    return see("/people")
+
+
+def change_team(request: TeamRequest) -> Response:
+    """Say who is in a team."""
+    members = request.form_lists.get("member", [])
+    set_members(request.connection, request.administrator(), request.number("team"), members)
+    return see("/people")

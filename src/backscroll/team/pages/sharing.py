@@ -1,0 +1,158 @@
+"""Sharing: who can read a chat, what others share, and who read mine."""
+
+from starlette.responses import Response
+
+from backscroll.errors import BackscrollError
+from backscroll.library.library import Library
+from backscroll.query.errors import QueryError
+from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.team.context import TeamRequest, not_found, see
+from backscroll.team.pages.parts import button, moment_text, table, team_document
+from backscroll.team.people import teams
+from backscroll.team.shares import Share, readers_of, revoke_share, share, shared_with, shares_of
+from backscroll.team.viewers import SHARED, Viewers
+from backscroll.web.addresses import chat_address
+from backscroll.web.layout import error_html
+from backscroll.web.pages.chat_rows import title_of
+from backscroll.web.pages.search import found_chat_html
+from backscroll.web.state import VIEWER, ViewerState
+
+MOST_FOUND = 20
+"""Results of one owner."""
+
+
+def audience(request: TeamRequest) -> Html | Response:
+    """Who can read a chat of the person who asks; for a chat of another there is no such page."""
+    person = request.person
+    name = str(request.http.path_params["chat"])
+    viewer: ViewerState | None = request.http.scope.get(VIEWER)
+    if viewer is None or SHARED in request.http.scope:
+        not_found()
+    with viewer.library() as library:
+        chat = library.find(name).overview
+    mine = [one for one in teams(request.connection, person.org) if one.id in person.teams]
+    if request.http.method == "POST":
+        wanted, days = request.form.get("audience", ""), request.form.get("days", "")
+        team = next((one.id for one in mine if wanted == f"team-{one.id}"), None)
+        if wanted != "org" and team is None:
+            not_found()
+        share(request.connection, person, chat.id, chat.title, team=team, days=int(days) if days.isdecimal() else None)
+        return see(f"{chat_address(chat.id)}/audience")
+    found = shares_of(request.connection, person, chat.id)
+    choices = [
+        *(el("option", f"the team {one.name}", value=f"team-{one.id}") for one in mine),
+        el("option", f"everyone of {person.org_name}", value="org"),
+    ]
+    form = el(
+        "form",
+        el("label", el("span", "Share with"), el("select", choices, name="audience"), class_="field"),
+        el("label", el("span", "For how many days (empty: until you revoke it)"),
+           el("input", name="days", type="number", min=1, max=3650), class_="field"),
+        el("button", "Share"),
+        method="post", class_="row-form",
+    )  # fmt: skip
+    rows = (
+        (_whom(one), moment_text(one.created), _until(one), button(f"/shares/{one.id}/revoke", "Revoke"))
+        for one in found
+    )
+    return team_document(
+        "Who can read this chat",
+        person,
+        "/shared",
+        el("p", el("a", title_of(chat), href=chat_address(chat.id))),
+        table(("Shared with", "Since", "Until", ""), rows, "Only you."),
+        form,
+        lead="What you send is private until you share it. Readers see the whole chat, also what is added to it later,"
+        " as it left your machine: secrets are masked unless you chose otherwise.",
+    )
+
+
+def revoke(request: TeamRequest) -> Response:
+    """Share a chat no more."""
+    chat = revoke_share(request.connection, request.person, request.number("share"))
+    return see(f"{chat_address(chat)}/audience")
+
+
+def shared(request: TeamRequest) -> Html:
+    """What others share with the person who asks, and a search in all of it."""
+    person = request.person
+    found = shared_with(request.connection, person)
+    text = request.get("q").strip()
+    mine = shares_of(request.connection, person)
+    results = _search(request.http.app.state.viewers, person.handle, found, text) if text else NOTHING
+    listed = ((_link(one), one.owner, _whom(one), moment_text(one.created)) for one in found)
+    own = ((_link(one), _whom(one), _until(one), button(f"/shares/{one.id}/revoke", "Revoke")) for one in mine)
+    return team_document(
+        "Shared chats",
+        person,
+        "/shared",
+        _box(text),
+        results,
+        el("h2", "Shared with you"),
+        table(("Chat", "Owner", "Shared with", "Since"), listed, "Nobody shares a chat with you yet."),
+        el("h2", "Shared by you"),
+        table(("Chat", "Shared with", "Until", ""), own, "You share no chat. Open one, and choose Who can read it."),
+    )
+
+
+def _box(text: str) -> Html:
+    field = el("input", type="search", name="q", value=text or None, placeholder="Search what others share",
+               aria_label="Search what others share", autocomplete="off")  # fmt: skip
+    return el("form", field, el("button", "Search"), action="/shared", role="search", class_="big-search")
+
+
+def _search(viewers: Viewers, reader: str, found: list[Share], text: str) -> Html:
+    """The results of every owner, the best first. Each owner's chats are searched in their own library."""
+    by_owner: dict[str, set[str]] = {}
+    for one in found:
+        by_owner.setdefault(one.owner, set()).add(one.chat)
+    results: list[tuple[float, Html]] = []
+    for owner, chats in by_owner.items():
+        try:
+            with viewers.shared(reader, owner, *sorted(chats)).state.library() as library:
+                results += _found(library, owner, text)
+        except QueryError as error:
+            return error_html(error)
+        except BackscrollError:
+            continue  # the library of this owner is being made
+    results.sort(key=lambda one: -one[0])
+    if not results:
+        return el("p", "Nothing was found in what others share with you.", class_="muted", role="status")
+    return el("ol", [shown for _, shown in results], class_="results")
+
+
+def _found(library: Library, owner: str, text: str) -> list[tuple[float, Html]]:
+    results = library.search(text, limit=MOST_FOUND)
+    return [
+        (one.score, join([el("li", el("span", owner, class_="badge owner")),
+                          found_chat_html(library, one, results.query, "relevance")]))
+        for one in results.chats
+    ]  # fmt: skip
+
+
+def readers(request: TeamRequest) -> Html:
+    """Who read the chats of the person who asks."""
+    rows = (
+        (el("a", one.chat[:13], href=chat_address(one.chat)), one.reader, moment_text(one.first), moment_text(one.last),
+         one.requests)
+        for one in readers_of(request.connection, request.person)
+    )  # fmt: skip
+    return team_document(
+        "Who read my chats",
+        request.person,
+        "/readers",
+        table(("Chat", "Reader", "First", "Last", "Requests"), rows, "Nobody else has read a chat of yours."),
+        lead="Each day on which somebody opened a chat that you share.",
+    )
+
+
+def _link(one: Share) -> Html:
+    return el("a", one.title or one.chat, href=chat_address(one.chat))
+
+
+def _whom(one: Share) -> str:
+    return "everyone" if one.team is None else f"team {one.team}"
+
+
+def _until(one: Share) -> Html:
+    return moment_text(one.expires) if one.expires else el("span", "you revoke it", class_="muted")

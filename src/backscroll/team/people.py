@@ -1,0 +1,227 @@
+"""Organisations, people and teams, and the links that let people in."""
+
+import re
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from backscroll.errors import NothingFound, UsageError
+from backscroll.team.audit import record
+from backscroll.team.secrets import digest, hash_password, is_password, new_secret
+
+if TYPE_CHECKING:
+    from backscroll.team.database import Connection
+
+ROLES: Final = ("owner", "admin", "auditor", "member", "service")
+ADMINISTRATORS: Final = frozenset({"owner", "admin"})
+AUDITORS: Final = frozenset({"owner", "auditor"})
+INVITATION: Final = timedelta(days=7)
+HANDLE: Final = re.compile("[a-z0-9][a-z0-9-]{0,30}")
+
+
+class Person(NamedTuple):
+    """A person of an organisation."""
+
+    id: int
+    org: int
+    handle: str
+    """Short, unique on the server, and lasting: it begins the names of the person's devices."""
+    name: str
+    email: str | None
+    role: str
+    disabled: datetime | None = None
+    org_name: str = ""
+    teams: tuple[int, ...] = ()
+
+    @property
+    def is_administrator(self) -> bool:
+        """Whether this person may invite, disable and revoke. It gives no right to read."""
+        return self.role in ADMINISTRATORS
+
+    @property
+    def is_auditor(self) -> bool:
+        """Whether this person may read the audit log."""
+        return self.role in AUDITORS
+
+
+class Team(NamedTuple):
+    """A team and its members."""
+
+    id: int
+    name: str
+    members: tuple[str, ...]
+    """Handles."""
+
+
+def first_link(connection: "Connection", org: str = "Team") -> str | None:
+    """A one-time secret for the first administrator; None once one can sign in. Makes the organisation if needed."""
+    connection.execute("select pg_advisory_xact_lock(hashtext('first administrator'))")
+    if connection.execute("select 1 from person where password is not null or subject is not null").fetchone():
+        return None
+    row = connection.execute("select id, org from person where role = 'owner' order by id limit 1").fetchone()
+    if row is None:
+        number = new_org(connection, org)
+        row = (new_person(connection, number, "admin", "Administrator", role="owner"), number)
+    connection.execute("delete from invitation where person = %s", (row[0],))  # only the newest link works
+    return _invite(connection, row[1], row[0], None)
+
+
+def new_org(connection: "Connection", name: str) -> int:
+    """Make an organisation."""
+    row = connection.execute("insert into org (name) values (%s) returning id", (name,)).fetchone()
+    return int(row[0]) if row else 0
+
+
+def new_person(
+    connection: "Connection", org: int, handle: str, name: str, *, email: str | None = None, role: str = "member"
+) -> int:
+    """Make a person; UsageError if the handle is taken."""
+    if not HANDLE.fullmatch(handle):
+        raise UsageError(f"{handle!r} is not a handle", "use at most 31 lower-case letters, digits and -")
+    if role not in ROLES or not name.strip():
+        raise UsageError("a person needs a name and a role", f"the roles are: {', '.join(ROLES)}")
+    row = connection.execute(
+        "insert into person (org, handle, name, email, role) values (%s, %s, %s, %s, %s) on conflict do nothing"
+        " returning id",
+        (org, handle, name.strip()[:100], email, role),
+    ).fetchone()
+    if row is None:
+        raise UsageError(f"{handle} is taken", "choose another handle")
+    return int(row[0])
+
+
+def invite(connection: "Connection", by: Person, handle: str, name: str, role: str) -> str:
+    """Make a person, and a one-time secret with which they choose a password."""
+    if role == "owner" and by.role != "owner":
+        raise UsageError("only an owner makes another owner", "choose another role")
+    person = new_person(connection, by.org, handle, name, role=role)
+    record(connection, by.org, by.handle, "person.invite", handle, role)
+    return _invite(connection, by.org, person, by.id)
+
+
+def invite_again(connection: "Connection", by: Person, handle: str) -> str:
+    """A new secret for a person, for instance after a lost password; earlier ones stop working."""
+    person = person_of(connection, by.org, handle)
+    if person.role == "owner" and by.role != "owner":
+        raise UsageError("only an owner does this for an owner", "ask one")
+    connection.execute("delete from invitation where person = %s", (person.id,))
+    record(connection, by.org, by.handle, "person.invite", handle)
+    return _invite(connection, by.org, person.id, by.id)
+
+
+def _invite(connection: "Connection", org: int, person: int, by: int | None) -> str:
+    secret = new_secret("i")
+    connection.execute(
+        "insert into invitation (digest, org, person, invited_by, expires) values (%s, %s, %s, %s, now() + %s)",
+        (digest(secret), org, person, by, INVITATION),
+    )
+    return secret
+
+
+def invited(connection: "Connection", secret: str) -> Person:
+    """The person that an invitation is for; NothingFound if it was used, or is too old."""
+    row = connection.execute(
+        "select person from invitation where digest = %s and used is null and expires > now()", (digest(secret),)
+    ).fetchone()
+    if row is None:
+        raise NothingFound("this link was used already, or is too old", "ask an administrator for a new one")
+    return find_person(connection, row[0])
+
+
+def accept(connection: "Connection", secret: str, password: str) -> Person:
+    """Use an invitation: the person has this password from now on, and every earlier session ends."""
+    person = invited(connection, secret)
+    stored = hash_password(password)
+    connection.execute("update invitation set used = now() where digest = %s", (digest(secret),))
+    connection.execute("update person set password = %s where id = %s", (stored, person.id))
+    connection.execute("delete from web_session where person = %s", (person.id,))
+    record(connection, person.org, person.handle, "password.set", person.handle)
+    return person
+
+
+def with_password(connection: "Connection", handle: str, password: str) -> Person | None:
+    """The person with this handle and password; None if there is none."""
+    row = connection.execute(
+        "select id, password from person where handle = %s and disabled is null", (handle.strip().lower(),)
+    ).fetchone()
+    return find_person(connection, row[0]) if is_password(password, row[1] if row else None) and row else None
+
+
+def find_person(connection: "Connection", number: int) -> Person:
+    """A person by number; NothingFound if they were disabled."""
+    for person in _people(connection, "p.id = %s and p.disabled is null", number):
+        return person
+    raise NothingFound("there is no such person", "ask an administrator")
+
+
+def person_of(connection: "Connection", org: int, handle: str) -> Person:
+    """A person of an organisation by handle, disabled or not."""
+    for person in _people(connection, "p.org = %s and p.handle = %s", org, handle):
+        return person
+    raise NothingFound(f"there is no {handle} here", "see People and teams")
+
+
+def people(connection: "Connection", org: int) -> list[Person]:
+    """Everyone of an organisation."""
+    return _people(connection, "p.org = %s", org)
+
+
+def disable(connection: "Connection", by: Person, handle: str, *, undo: bool = False) -> None:
+    """Let a person in no more: sessions end, keys and devices stop working. What they sent stays."""
+    person = person_of(connection, by.org, handle)
+    if person.id == by.id or (person.role == "owner" and by.role != "owner"):
+        raise UsageError(f"{handle} cannot be disabled by you", "ask another owner")
+    connection.execute(
+        "update person set disabled = case when %s then null else now() end where id = %s", (undo, person.id)
+    )
+    connection.execute("delete from web_session where person = %s", (person.id,))
+    record(connection, by.org, by.handle, "person.enable" if undo else "person.disable", handle)
+
+
+def teams(connection: "Connection", org: int) -> list[Team]:
+    """The teams of an organisation."""
+    rows = connection.execute(
+        "select t.id, t.name, array_remove(array_agg(p.handle order by p.handle), null) from team t"
+        " left join membership m on m.team = t.id left join person p on p.id = m.person"
+        " where t.org = %s group by t.id order by t.name",
+        (org,),
+    )
+    return [Team(number, name, tuple(members)) for number, name, members in rows]
+
+
+def new_team(connection: "Connection", by: Person, name: str) -> int:
+    """Make a team."""
+    if not name.strip():
+        raise UsageError("a team needs a name", "give one")
+    row = connection.execute(
+        "insert into team (org, name) values (%s, %s) on conflict do nothing returning id", (by.org, name.strip()[:100])
+    ).fetchone()
+    if row is None:
+        raise UsageError(f"there is a team {name} already", "choose another name")
+    record(connection, by.org, by.handle, "team.new", name.strip()[:100])
+    return int(row[0])
+
+
+def set_members(connection: "Connection", by: Person, team: int, handles: Sequence[str]) -> None:
+    """These people, and no others, are members of a team."""
+    row = connection.execute("select name from team where id = %s and org = %s", (team, by.org)).fetchone()
+    if row is None:
+        raise NothingFound("there is no such team", "see People and teams")
+    members = [person_of(connection, by.org, handle).id for handle in handles]
+    connection.execute("delete from membership where team = %s and not person = any(%s)", (team, members))
+    for member in members:
+        connection.execute(
+            "insert into membership (team, person) values (%s, %s) on conflict do nothing", (team, member)
+        )
+    record(connection, by.org, by.handle, "team.members", row[0], ", ".join(sorted(handles)))
+
+
+def _people(connection: "Connection", condition: str, *values: object) -> list[Person]:
+    rows = connection.execute(f"{PEOPLE} where {condition} order by p.handle", values)
+    return [Person._make((*row[:8], tuple(row[8]))) for row in rows]
+
+
+PEOPLE: Final = (
+    "select p.id, p.org, p.handle, p.name, p.email, p.role, p.disabled, o.name,"
+    " array(select m.team from membership m where m.person = p.id) from person p join org o on o.id = p.org"
+)

@@ -1,0 +1,214 @@
+"""Start and stop the processes of a server: web, worker, and what a trial needs beside them."""
+
+import asyncio
+import logging
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+import uvicorn
+
+from backscroll.disk import private_folder
+from backscroll.errors import BackscrollError, UsageError
+from backscroll.httpd.connections import Connections
+from backscroll.httpd.listening import LOOPBACK, address_of, listen, names_of, url_of
+from backscroll.httpd.server import server_config
+from backscroll.sync.remotes import open_remote
+from backscroll.team.app import make_team_app
+from backscroll.team.context import TeamContext
+from backscroll.team.database import Database, check_role, migrate
+from backscroll.team.people import first_link
+from backscroll.team.viewers import Viewers
+from backscroll.team.worker import CHANGED, Worker
+
+PORTS: Final = (*range(8520, 8540), 0)
+BODY_SECONDS: Final = 600.0
+"""For a device to send an object over a slow line."""
+RESTART_SECONDS: Final = 5.0
+NEEDED: Final = ("psycopg", "cryptography", "prometheus_client")
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ServerPlace:
+    """Where a server keeps everything."""
+
+    data: Path
+    """Archives and indexes, made of the objects; and, unless named, the objects and the database too."""
+    database: str | None = None
+    objects: str | None = None
+
+    @property
+    def objects_address(self) -> str:
+        """The address of the object store."""
+        return self.objects or str(self.data / "objects")
+
+
+@dataclass(frozen=True)
+class StartedServer:
+    """A server that accepts requests."""
+
+    url: str
+    first_link: str | None
+    """For the first administrator; None once there is one."""
+    server: uvicorn.Server
+
+    def stop(self) -> None:
+        """Stop it, from any thread."""
+        self.server.should_exit = True
+
+
+@contextmanager
+def open_database(place: ServerPlace) -> Iterator[Database]:
+    """The database of a server: the one that is named, or one that runs as long as this process."""
+    for name in NEEDED:
+        if find_spec(name) is None:
+            hint = "install it with: pip install 'backscroll[server]'"
+            raise BackscrollError(f"the server needs the package {name}", hint)
+    if place.database is not None:
+        private_folder(place.data)
+        database = Database(place.database)
+        try:
+            check_role(database)
+            yield database
+        finally:
+            database.close()
+        return
+    from backscroll.store.postgres.embedded import EmbeddedPostgres
+
+    # PostgreSQL may run as another user, who has to get to its folder; everything else in here is in private folders.
+    place.data.mkdir(parents=True, exist_ok=True, mode=0o711)
+    with EmbeddedPostgres(place.data / "postgres") as postgres:
+        database = Database(postgres.url())
+        try:
+            yield database
+        finally:
+            database.close()
+
+
+def serve_web(
+    place: ServerPlace,
+    database: Database,
+    *,
+    host: str = LOOPBACK,
+    port: int | None = None,
+    url: str | None = None,
+    on_ready: Callable[[StartedServer], object] = lambda _: None,
+) -> None:
+    """Serve pages and take objects until Ctrl-C or `stop`."""
+    listener = listen(host, PORTS if port is None else [port])
+    try:
+        is_secure = url is not None and url.startswith("https://")
+        if not is_secure and not address_of(listener).is_loopback:
+            hint = "put a proxy with a certificate before it, and give its address: --url https://team.example.org"
+            raise UsageError("passwords and sessions would cross the network in the clear", hint)
+        connections = Connections(body_seconds=BODY_SECONDS)
+        viewers = Viewers(place.data, connections)
+        context = TeamContext(database, open_remote(place.objects_address), (url or url_of(listener)).rstrip("/"))
+        app = make_team_app(context, viewers, names_of(host, listener))
+        server = TeamProcess(server_config(app, connections), database, viewers)
+        server.when_ready = lambda: on_ready(_started(context, server))
+        server.run(sockets=[listener])
+    finally:
+        listener.close()
+
+
+def _started(context: TeamContext, server: uvicorn.Server) -> StartedServer:
+    with context.database.transaction() as connection:
+        secret = first_link(connection)
+    return StartedServer(context.url, f"{context.url}/welcome?link={secret}" if secret else None, server)
+
+
+class TeamProcess(uvicorn.Server):
+    """A web process: tells open pages what workers have done."""
+
+    when_ready: Callable[[], object] = staticmethod(lambda: None)
+
+    def __init__(self, config: uvicorn.Config, database: Database, viewers: Viewers) -> None:
+        super().__init__(config)
+        self._database, self._viewers = database, viewers
+        self._stop = threading.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, then say so."""
+        self._viewers.attach(asyncio.get_running_loop())
+        await super().startup(sockets)
+        threading.Thread(target=self._listen, name="changes", daemon=True).start()
+        self.when_ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End the event streams, which never end by themselves, then the server."""
+        self._stop.set()
+        await asyncio.to_thread(self._viewers.close)
+        await super().shutdown(sockets)
+
+    def _listen(self) -> None:
+        """Pass on what workers say has changed."""
+        while not self._stop.is_set():
+            try:
+                with self._database.connect() as connection:
+                    connection.execute(f"listen {CHANGED}")
+                    while not self._stop.is_set():
+                        for told in connection.notifies(timeout=1.0, stop_after=1):
+                            self._viewers.changed(told.payload)
+            except Exception as error:  # without this thread no page would update
+                log.error("pages are not told of changes; trying again: %s", type(error).__name__)
+                self._stop.wait(RESTART_SECONDS)
+
+
+def run_worker(place: ServerPlace, database: Database, stop: threading.Event) -> None:
+    """Do jobs until `stop` is set."""
+    Worker(database, open_remote(place.objects_address), place.data).run(stop)
+
+
+def stop_with_parent(stop: threading.Event) -> None:
+    """Set `stop` when the standard input closes: the process that started us has ended."""
+
+    def wait() -> None:
+        with suppress(OSError, ValueError):
+            sys.stdin.buffer.read()
+        stop.set()
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+@contextmanager
+def worker_process(place: ServerPlace, database: Database) -> Iterator[None]:
+    """A worker in a process of its own, so that pages stay quick; started again if it ends."""
+    words = [sys.executable, "-P", "-m", "backscroll", "server", "worker", "--with-parent", "--data", str(place.data)]
+    words += ["--objects", place.objects_address, "--database", database.address]
+    stop = threading.Event()
+    running: list[subprocess.Popen[bytes]] = []
+
+    def keep_running() -> None:
+        while not stop.is_set():
+            process = subprocess.Popen(words, stdin=subprocess.PIPE)  # noqa: S603 - ourselves
+            running[:] = [process]
+            process.wait()
+            if not stop.is_set():
+                log.error("the worker ended with code %d; starting it again", process.returncode)
+                stop.wait(RESTART_SECONDS)
+
+    thread = threading.Thread(target=keep_running, name="worker", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        for process in running:
+            if process.stdin is not None:
+                process.stdin.close()
+        thread.join(60)
+
+
+def prepare(database: Database) -> list[str]:
+    """Bring the server's tables up to date; what was done."""
+    return migrate(database)

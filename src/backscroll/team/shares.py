@@ -1,0 +1,116 @@
+"""Which chats people share, with whom, and who read them. A chat is private until its owner shares it."""
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from backscroll.errors import NothingFound, UsageError
+from backscroll.team.audit import record
+from backscroll.team.people import Person
+
+if TYPE_CHECKING:
+    from backscroll.team.database import Connection
+
+LONGEST_DAYS: Final = 3650
+
+
+class Share(NamedTuple):
+    """A chat that somebody shares."""
+
+    id: int
+    chat: str
+    title: str
+    """When it was shared."""
+    owner: str
+    """The handle."""
+    owner_id: int
+    audience: str
+    team: str | None
+    created: datetime
+    expires: datetime | None
+
+
+class ReadChat(NamedTuple):
+    """That a person read a chat of another, on one day."""
+
+    reader: str
+    chat: str
+    first: datetime
+    last: datetime
+    requests: int
+
+
+def share(
+    connection: "Connection",
+    owner: Person,
+    chat: str,
+    title: str,
+    *,
+    team: int | None = None,
+    days: int | None = None,
+) -> int:
+    """Share a chat with a team, or, without one, with everyone of the organisation."""
+    if days is not None and not 1 <= days <= LONGEST_DAYS:
+        raise UsageError(f"a share lasts 1 to {LONGEST_DAYS} days", "give another number, or none")
+    if team is not None and team not in owner.teams:
+        raise NothingFound("you are not in this team", "choose one of your teams")
+    row = connection.execute(
+        "insert into share (owner, chat, title, audience, team, expires)"
+        " values (%s, %s, %s, %s, %s, now() + make_interval(days => %s)) returning id",
+        (owner.id, chat, title[:300], "org" if team is None else "team", team, days),
+    ).fetchone()
+    record(connection, owner.org, owner.handle, "chat.share", chat, "org" if team is None else f"team {team}")
+    return int(row[0]) if row else 0
+
+
+def revoke_share(connection: "Connection", owner: Person, number: int) -> str:
+    """Share it no more, from now on; return the chat."""
+    row = connection.execute(
+        "update share set revoked = now() where id = %s and owner = %s and revoked is null returning chat",
+        (number, owner.id),
+    ).fetchone()
+    if row is None:
+        raise NothingFound("there is no such share", "see who can read the chat")
+    record(connection, owner.org, owner.handle, "chat.unshare", row[0])
+    return str(row[0])
+
+
+def shares_of(connection: "Connection", owner: Person, chat: str | None = None) -> list[Share]:
+    """What a person shares: everything, or one chat."""
+    condition = "s.owner = %s" if chat is None else "s.owner = %s and s.chat = %s"
+    return _read(connection, condition, owner.id, *(() if chat is None else (chat,)))
+
+
+def shared_with(connection: "Connection", reader: Person) -> list[Share]:
+    """What others share with a person: their organisation, and the teams they are in now."""
+    condition = "s.owner <> %s and p.org = %s and p.disabled is null and (s.audience = 'org' or s.team = any(%s))"
+    return _read(connection, condition, reader.id, reader.org, list(reader.teams))
+
+
+def note_access(connection: "Connection", reader: Person, read: Share) -> None:
+    """A person reads a chat of another."""
+    connection.execute(
+        "insert into access (owner, reader, chat) values (%s, %s, %s) on conflict (owner, reader, chat, day)"
+        " do update set last = now(), requests = access.requests + 1",
+        (read.owner_id, reader.id, read.chat),
+    )
+
+
+def readers_of(connection: "Connection", owner: Person, limit: int = 500) -> list[ReadChat]:
+    """Who read the chats of a person, the last first."""
+    rows = connection.execute(
+        "select p.handle, a.chat, a.first, a.last, a.requests from access a join person p on p.id = a.reader"
+        " where a.owner = %s order by a.last desc limit %s",
+        (owner.id, limit),
+    )
+    return [ReadChat(*row) for row in rows]
+
+
+def _read(connection: "Connection", condition: str, *values: object) -> list[Share]:
+    return [Share(*row) for row in connection.execute(f"{SHARES} and {condition} order by s.id desc", values)]
+
+
+SHARES: Final = (
+    "select s.id, s.chat, s.title, p.handle, p.id, s.audience, t.name, s.created, s.expires from share s"
+    " join person p on p.id = s.owner left join team t on t.id = s.team"
+    " where s.revoked is null and (s.expires is null or s.expires > now())"
+)

@@ -1,0 +1,139 @@
+"""What each person sees in the viewer: their own library, and chats that others shared with them.
+
+Each has libraries, open chats and an event feed of its own, so that nothing is ever handed from one person to another.
+"""
+
+import asyncio
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from starlette.types import Scope
+
+from backscroll.errors import BackscrollError, NothingFound
+from backscroll.httpd.connections import Connections
+from backscroll.team.context import TeamContext
+from backscroll.team.libraries import open_own, opener_of_shared, settings_of, settings_of_reader
+from backscroll.team.people import Person
+from backscroll.team.shares import Share, note_access, shared_with
+from backscroll.web.events import FEED, ChangeFeed
+from backscroll.web.state import VIEWER, ViewerState
+
+MOST_OPEN: Final = 64
+"""Viewers that stay open, of all people."""
+CHAT: Final = re.compile(r"/(?:api/v1/)?chats/(?P<chat>[^/]+)(?P<rest>/.*)?")
+SHARED: Final = "backscroll.shared"
+"""Where in the scope of a request it says that the chat is another person's."""
+NEWEST: Final = 20
+
+
+class PersonViewer(NamedTuple):
+    """The viewer of a person for one owner's chats, most often their own."""
+
+    state: ViewerState
+    feed: ChangeFeed
+
+
+class Viewers:
+    """The open viewers."""
+
+    def __init__(self, data: Path, connections: Connections | None = None) -> None:
+        self._data = data
+        self._connections = connections or Connections()
+        self._open: OrderedDict[tuple[str, ...], PersonViewer] = OrderedDict()
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def attach(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Wake open pages in this event loop."""
+        self._loop = loop
+
+    def own(self, handle: str) -> PersonViewer:
+        """The viewer of a person's own chats."""
+        return self._find((handle, handle), lambda: ViewerState(settings_of(self._data, handle), [], open_own))
+
+    def shared(self, reader: str, owner: str, *chats: str) -> PersonViewer:
+        """The viewer of some chats of an owner, for a reader with whom they were shared."""
+
+        def made() -> ViewerState:
+            opener = opener_of_shared(self._data, owner, chats)
+            return ViewerState(settings_of_reader(self._data, reader, owner), [], opener)
+
+        return self._find((reader, owner, *sorted(chats)), made)
+
+    def changed(self, handle: str) -> None:
+        """The library of a person has changed: open chats catch up, and open pages are told."""
+        with self._lock:
+            found = [viewer for key, viewer in self._open.items() if key[1] == handle]
+        for viewer in found:
+            try:
+                with viewer.state.library() as library:
+                    chats = viewer.state.open_chats.catch_up(library)
+                    newest = [chat.overview.id for chat in library.chats(limit=NEWEST)]
+            except BackscrollError:
+                continue
+            viewer.feed.tell([*chats, *newest])
+
+    def close(self) -> None:
+        """Close all of them."""
+        with self._lock:
+            found, self._open = list(self._open.values()), OrderedDict()
+        for viewer in found:
+            viewer.feed.end()
+            viewer.state.close()
+
+    def _find(self, key: tuple[str, ...], make: Callable[[], ViewerState]) -> PersonViewer:
+        closed = None
+        with self._lock:
+            found = self._open.get(key)
+            if found is None:
+                found = self._open[key] = PersonViewer(make(), ChangeFeed(self._connections))
+                if self._loop is not None:
+                    found.feed.attach(self._loop)
+            self._open.move_to_end(key)
+            if len(self._open) > MOST_OPEN:
+                _, closed = self._open.popitem(last=False)
+        if closed is not None:
+            closed.feed.end()
+            closed.state.close()
+        return found
+
+
+class RightsOfAsker:
+    """Gives each request the libraries that its asker may read, and nothing else."""
+
+    def __init__(self, context: TeamContext, viewers: Viewers) -> None:
+        self._context, self._viewers = context, viewers
+
+    def __call__(self, scope: Scope, person: Person) -> None:
+        """Called for every request of a person, before any route."""
+        viewer = self._viewers.own(person.handle)
+        match = CHAT.fullmatch(scope["path"])
+        if match and not _has(viewer.state, match["chat"]):
+            with self._context.database.transaction() as connection:
+                found = _shared(shared_with(connection, person), match["chat"])
+                if found is not None:
+                    viewer = self._viewers.shared(person.handle, found.owner, found.chat)
+                    scope[SHARED] = found
+                    note_access(connection, person, found)
+        scope[VIEWER] = viewer.state
+        scope[FEED] = viewer.feed
+
+
+def _has(state: ViewerState, chat: str) -> bool:
+    try:
+        with state.library() as library:
+            library.find(chat)
+    except NothingFound:
+        return False
+    except BackscrollError:
+        return True  # an ambiguous name: the page says so
+    return True
+
+
+def _shared(found: list[Share], name: str) -> Share | None:
+    """The shared chat with this id. A prefix is not enough: it would tell that there is a chat."""
+    return next((one for one in found if one.chat == name), None)

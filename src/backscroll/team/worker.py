@@ -1,0 +1,134 @@
+"""The worker: takes what devices sent from the objects into the libraries of their people.
+
+Objects are the truth; archives and indexes are made of them and can be made again. Work follows what is new: a job
+names one device, and only its objects are listed.
+"""
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from backscroll.errors import BackscrollError
+from backscroll.files.source_key import owner_of
+from backscroll.library.archives import open_writer
+from backscroll.library.machine import ensure_machine
+from backscroll.sync.objects import devices_in, folder_of
+from backscroll.sync.pull import Pulled, pull
+from backscroll.sync.remotes import Remote, RemoteObject
+from backscroll.sync.state import SyncState
+from backscroll.team.jobs import CHANNEL, Job, next_job, want
+from backscroll.team.libraries import own_library, settings_of_device
+
+if TYPE_CHECKING:
+    from backscroll.team.database import Connection, Database
+
+CHANGED: Final = "backscroll_changed"
+"""The channel that tells web processes whose library changed."""
+LOOK_SECONDS: Final = 5.0
+"""How often jobs are looked for that were put off, or whose notice was lost."""
+STATE: Final = "team.sqlite"
+
+log = logging.getLogger(__name__)
+
+
+class Worker:
+    """Does jobs until it is stopped."""
+
+    def __init__(self, database: "Database", objects: Remote, data: Path) -> None:
+        self._database, self._objects, self._data = database, objects, data
+
+    def run(self, stop: threading.Event) -> None:
+        """Do every job that there is, and wait for the next."""
+        listening: Connection | None = None
+        self.look_for_objects()
+        while not stop.is_set():
+            try:
+                while not stop.is_set() and self.do_next():
+                    pass
+                if listening is None or listening.closed:
+                    listening = self._database.connect()
+                    listening.execute(f"listen {CHANNEL}")
+                    continue  # a notice may have come before we listened
+                for _ in listening.notifies(timeout=LOOK_SECONDS, stop_after=1):
+                    pass
+            except BackscrollError as error:  # the database is away
+                log.error("the worker waits: %s", error)
+                stop.wait(LOOK_SECONDS)
+            except Exception as error:  # a lost connection, or a bug: the job is tried again
+                log.error("the worker goes on after %s", type(error).__name__, exc_info=not _is_operational(error))
+                listening = None
+                stop.wait(1)
+        if listening is not None:
+            listening.close()
+
+    def do_next(self) -> bool:
+        """Do the next job; False if there is none."""
+        with next_job(self._database) as job:
+            if job is None:
+                return False
+            self._do(job)
+        return True
+
+    def look_for_objects(self) -> None:
+        """Want every device pulled that has objects: what was stored before a crash has no job."""
+        devices = devices_in(self._objects.list())
+        with self._database.transaction() as connection:
+            for device in devices:
+                want(connection, "pull", device)
+
+    def _do(self, job: Job) -> None:
+        if job.kind == "pull":
+            pulled = take(self._data, self._objects, job.about)
+            with self._database.transaction() as connection:
+                connection.execute("select pg_notify(%s, %s)", (CHANGED, owner_of(job.about)))
+            if pulled.problems:
+                raise BackscrollError(f"{job.about}: {len(pulled.problems)} problems", "see the log of the worker")
+
+
+def take(data: Path, objects: Remote, device: str) -> Pulled:
+    """Take what is new of a device into its person's library, and index it."""
+    settings = settings_of_device(data, device)
+    ensure_machine(settings.library)  # before anything is kept: a library without a name takes that of its first files
+    with open_writer(settings) as writer:
+        state = SyncState(settings.library / STATE)
+        try:
+            pulled = pull(lambda: nullcontext(writer), OneDevice(objects, device), state, own="")
+        finally:
+            state.close()
+    with own_library(data, owner_of(device)) as library:
+        library.update()
+    for problem in pulled.problems:
+        log.error("cannot take an object: %s", problem)
+    return pulled
+
+
+class OneDevice:
+    """The objects of one device: a remote on which there is no other."""
+
+    def __init__(self, objects: Remote, device: str) -> None:
+        self._objects, self._folder = objects, folder_of(device)
+
+    def list(self, _: str = "") -> Iterator[RemoteObject]:
+        """Its objects."""
+        yield from self._objects.list(self._folder)
+
+    def get(self, name: str) -> bytes:
+        """One of its objects."""
+        return self._objects.get(name)
+
+    def put(self, name: str, data: bytes) -> bool:
+        """A worker stores nothing."""
+        raise NotImplementedError
+
+    def delete(self, name: str) -> None:
+        """A worker removes nothing."""
+        raise NotImplementedError
+
+
+def _is_operational(error: Exception) -> bool:
+    import psycopg
+
+    return isinstance(error, psycopg.OperationalError)
