@@ -29,10 +29,10 @@ LONGEST_INPUT: Final = 64 * 1024
 LONGEST_GUIDED: Final = 3 * 1024
 """For atheris, which goes on from what it found: long and deep inputs would only make it slow."""
 LONGEST_SEED: Final = 2 * 1024
-MOST_SEEDS: Final = 400
+MAX_SEEDS: Final = 400
 """From each source: enough for every kind of record, few enough to be parsed at the start."""
-MOST_SECONDS: Final = 5.0
-MOST_GROWTH: Final = 300 * 1024 * 1024
+MAX_SECONDS: Final = 5.0
+MAX_GROWTH: Final = 300 * 1024 * 1024
 
 
 class BrokenPromiseError(AssertionError):
@@ -77,8 +77,8 @@ class Checker:
             outcome.slowest, outcome.slowest_input = seconds, line
         if (growth := _peak() - before) > outcome.growth:
             outcome.growth, outcome.growth_input = growth, line
-        if failure is None and seconds > MOST_SECONDS:
-            failure = f"slow: more than {MOST_SECONDS} s for one input"
+        if failure is None and seconds > MAX_SECONDS:
+            failure = f"slow: more than {MAX_SECONDS} s for one input"
         if failure is not None and len(line) < len(outcome.failures.get(failure, b" " * (LONGEST_INPUT + 1))):
             outcome.failures[failure] = line
         return failure
@@ -252,7 +252,7 @@ def _sample(folder: Path) -> Iterator[bytes]:
             if 0 < len(line) <= LONGEST_SEED and shape not in shapes:
                 shapes.add(shape)
                 yield line
-                if len(shapes) == MOST_SEEDS:
+                if len(shapes) == MAX_SEEDS:
                     return
 
 
@@ -433,8 +433,8 @@ def report(checker: Checker, engine: str) -> int:
         f"{_shown(outcome.slowest_input)}"
     )
     print(f"largest growth of memory by one input: {outcome.growth / 1e6:.1f} MB, {len(outcome.growth_input):,} bytes")
-    if outcome.growth > MOST_GROWTH:
-        outcome.failures[f"memory: grew by more than {MOST_GROWTH} bytes"] = outcome.growth_input
+    if outcome.growth > MAX_GROWTH:
+        outcome.failures[f"memory: grew by more than {MAX_GROWTH} bytes"] = outcome.growth_input
     print(f"failures: {len(outcome.failures)}")
     for failure, line in list(outcome.failures.items()):
         shortest = shrink(line, failure, checker)

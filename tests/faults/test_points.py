@@ -27,7 +27,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("backscroll.archive.packing.CHUNK", 100)
     monkeypatch.setattr("backscroll.archive.writer.PACK_SIZE", 300)
     monkeypatch.setattr("backscroll.archive.writer.COMMIT_AFTER", 250)
-    monkeypatch.setattr("backscroll.archive.writer.MOST_WAITING", 2)
+    monkeypatch.setattr("backscroll.archive.writer.MAX_WAITING", 2)
 
 
 def text(name: str, lines: int) -> bytes:

@@ -10,7 +10,7 @@ import pytest
 
 from backscroll.httpd.connections import (
     FEWEST_CONNECTIONS,
-    MOST_CONNECTIONS,
+    MAX_CONNECTIONS,
     RESERVED_FILES,
     Connections,
     is_other_machine,
@@ -149,9 +149,9 @@ def test_a_system_with_few_descriptors_keeps_some_for_the_library(shelf: Shelf) 
         assert room_for_connections() >= 1024 - RESERVED_FILES
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard == resource.RLIM_INFINITY or hard >= 65_536:
-        assert room_for_connections() == MOST_CONNECTIONS
+        assert room_for_connections() == MAX_CONNECTIONS
     assert Connections(10).most_streams == 5
-    assert FEWEST_CONNECTIONS < MOST_CONNECTIONS
+    assert FEWEST_CONNECTIONS < MAX_CONNECTIONS
     assert shelf.folder.exists()
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from backscroll.errors import NothingFound, UsageError
-from backscroll.library.chats.branch_comparison import MOST_TURNS, BranchComparison, comparison_of, landing
+from backscroll.library.chats.branch_comparison import MAX_TURNS, BranchComparison, comparison_of, landing
 from backscroll.library.chats.chat_reader import ChatReader
 from backscroll.library.library import Library
 from tests.library.support import Shelf
@@ -56,7 +56,7 @@ def library(tmp_path: Path) -> Iterator[Library]:
         f"{folder}/subagents/agent-a1.jsonl": jsonl(draw(AGENT)),
         f"{folder}/subagents/agent-a1.meta.json": json.dumps({"agentType": "Explore", "toolUseId": "t3"}).encode(),
         session_path("S2"): jsonl(draw("@ session=S2\nx <- - user: alone\ny <- x assistant: yes")),
-        session_path("S3"): jsonl(draw(long_branches(MOST_TURNS + 20))),
+        session_path("S3"): jsonl(draw(long_branches(MAX_TURNS + 20))),
     }
     with Shelf(tmp_path).write(files).open() as library:
         library.update()
@@ -125,8 +125,8 @@ def test_as_json_it_says_the_same(library: Library) -> None:
 def test_all_turns_are_counted_and_the_first_ones_are_read(library: Library) -> None:
     found = compared(library, 1, 2, "S3")
     for side in (found.left, found.right):
-        assert (len(side.turns), side.prompts, side.answers) == (MOST_TURNS + 20,) * 3
-        assert [bool(turn.answer) for turn in side.turns] == [True] * MOST_TURNS + [False] * 20
+        assert (len(side.turns), side.prompts, side.answers) == (MAX_TURNS + 20,) * 3
+        assert [bool(turn.answer) for turn in side.turns] == [True] * MAX_TURNS + [False] * 20
         assert all(turn.prompt for turn in side.turns)
 
 

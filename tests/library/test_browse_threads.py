@@ -151,7 +151,7 @@ def test_rows_that_come_meanwhile_do_not_disturb_who_counts_a_chat(shelf: Shelf)
 def test_chats_that_grow_push_out_those_that_were_asked_for_longest_ago(
     shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(open_chats, "MOST_ROWS", 5)
+    monkeypatch.setattr(open_chats, "MAX_ROWS", 5)
     browser = OpenChats()
     with shelf.open() as library:
         for name in ("S1", "S2"):

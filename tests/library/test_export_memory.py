@@ -11,12 +11,12 @@ import pytest
 from bench.hostile_shapes import tiny_objects, tiny_values
 
 from backscroll.library.sharing.share import redactor, rows_of, share
-from backscroll.records.crowds import MOST_PARTS
+from backscroll.records.crowds import MAX_PARTS
 from backscroll.render.html.export import Assets, Format, exported
 from tests.library.support import Shelf
 from tests.support.homes import SHOP
 
-VALUES: Final = MOST_PARTS + 100_000
+VALUES: Final = MAX_PARTS + 100_000
 MOST: Final = 8
 """How many bytes for each byte of the file; as values, and written line by line, a page took 37 and JSON 11."""
 

@@ -603,7 +603,7 @@ def test_what_a_list_shows_may_come_later_and_is_not_lost_if_it_never_does(shelf
 def test_letting_go_of_chats_between_batches_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Many small files: only some are held at a time, and a file may belong to a chat that was let go of."""
     monkeypatch.setattr(tasks_module, "BATCH_FILES", 1)
-    monkeypatch.setattr(ingest_module, "MOST_FILES", 1)
+    monkeypatch.setattr(ingest_module, "MAX_FILES", 1)
     held = []
     forget_chats = Ingest._forget
 

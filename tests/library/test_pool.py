@@ -8,7 +8,7 @@ import pytest
 from backscroll.files.homes import Home
 from backscroll.library.library import Library
 from backscroll.library.local import local_library
-from backscroll.library.pool import MOST_IDLE, Pool
+from backscroll.library.pool import MAX_IDLE, Pool
 from backscroll.settings import Settings
 from tests.library.support import Shelf
 from tests.support.homes import EVERYTHING, session_file
@@ -45,9 +45,9 @@ def test_a_reader_that_fails_gives_its_library_back(shelf: Shelf) -> None:
 
 def test_more_than_are_kept_can_be_read_from(shelf: Shelf) -> None:
     pool = Pool(shelf.settings, shelf.open().homes, local_library)
-    readers = [pool.library() for _ in range(MOST_IDLE + 2)]
+    readers = [pool.library() for _ in range(MAX_IDLE + 2)]
     libraries = [reader.__enter__() for reader in readers]
-    assert len(set(map(id, libraries))) == MOST_IDLE + 2
+    assert len(set(map(id, libraries))) == MAX_IDLE + 2
     for reader in readers:
         reader.__exit__(None, None, None)
     with pool.library() as library:

@@ -31,9 +31,9 @@ def shelf(tmp_path: Path) -> Shelf:
 
 @pytest.fixture
 def without_automatic_collection(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(released_rows, "MOST_ROWS", MOST)
+    monkeypatch.setattr(released_rows, "MAX_ROWS", MOST)
     monkeypatch.setattr(released_rows, "_waiting", 0)
-    monkeypatch.setattr(open_chats, "MOST_ROWS", MOST)
+    monkeypatch.setattr(open_chats, "MAX_ROWS", MOST)
     gc.collect()
     gc.disable()
     yield

@@ -21,7 +21,7 @@ from tests.support.drawings import session_uuid
 
 PARSER, CALLING = session_uuid("parser"), session_uuid("calling")
 ERAS = ("legacy", "auto")
-MOST_LISTED_BYTES, MOST_INSTRUCTION_BYTES = 6000, 1000
+MAX_LISTED_BYTES, MAX_INSTRUCTION_BYTES = 6000, 1000
 
 
 @pytest.fixture(scope="module")
@@ -127,8 +127,8 @@ def test_what_every_session_pays_for_is_small(shelf: Shelf) -> None:
         async with over_stdio(shelf, mode="legacy") as client:
             listed = await client.list_tools()
             size = len(listed.model_dump_json(by_alias=True, exclude_none=True).encode())
-            assert size <= MOST_LISTED_BYTES, size
-            assert len((client.instructions or "").encode()) <= MOST_INSTRUCTION_BYTES
+            assert size <= MAX_LISTED_BYTES, size
+            assert len((client.instructions or "").encode()) <= MAX_INSTRUCTION_BYTES
 
     anyio.run(talk)
 

@@ -156,7 +156,7 @@ def test_every_hostile_statement_ends_and_leaves_the_index_as_it_was(shelf: Shel
         told = {statement[:120]: outcome(library, statement) for statement in HOSTILE}
         grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
         assert library.search("the").total == sound["the"][0]
-    assert grown * KIB < 4 * sql.MOST_BYTES, "memory that a statement takes is not that of this process"
+    assert grown * KIB < 4 * sql.MAX_BYTES, "memory that a statement takes is not that of this process"
     assert not Path(OUTSIDE).exists()
     assert told["pragma hard_heap_limit=1"] == "UsageError: SQL: the pragma hard_heap_limit is not available here"
     for name, what in told.items():
@@ -206,7 +206,7 @@ def test_the_system_limits_the_process_too(shelf: Shelf) -> None:
     statements = StatementRunner()
     statements.run(shelf.generation / "rows.sqlite", "select 1", 10, 5)
     (worker,) = sql_workers_of(os.getpid())
-    assert resource.prlimit(worker, resource.RLIMIT_AS)[0] == sql_worker.MOST_MEMORY
+    assert resource.prlimit(worker, resource.RLIMIT_AS)[0] == sql_worker.MAX_MEMORY
     assert resource.prlimit(worker, resource.RLIMIT_FSIZE)[0] == sql_worker.LARGEST_FILE
     assert 5 <= resource.prlimit(worker, resource.RLIMIT_CPU)[0] <= 60
     statements.close()

@@ -38,9 +38,9 @@ def test_a_value_is_only_so_long(shelf: Shelf) -> None:
 
 
 def test_a_row_has_only_so_many_columns(shelf: Shelf) -> None:
-    assert len(ask(shelf, "select " + ", ".join(["1"] * sql.MOST_COLUMNS)).columns) == sql.MOST_COLUMNS
+    assert len(ask(shelf, "select " + ", ".join(["1"] * sql.MAX_COLUMNS)).columns) == sql.MAX_COLUMNS
     with pytest.raises(UsageError, match="columns"):
-        ask(shelf, "select " + ", ".join(["1"] * (sql.MOST_COLUMNS + 1)))
+        ask(shelf, "select " + ", ".join(["1"] * (sql.MAX_COLUMNS + 1)))
 
 
 def test_every_view_can_still_be_asked_for_everything(shelf: Shelf) -> None:
@@ -55,7 +55,7 @@ def test_an_answer_is_cut_where_its_rows_are_too_large_together(shelf: Shelf) ->
     assert found.is_cut
     assert [row[0] for row in found.rows] == list(range(1, len(found.rows) + 1))
     taken = sum(len(row[1]) for row in found.rows)
-    assert sql.MOST_BYTES - 2_100_000 < taken <= sql.MOST_BYTES
+    assert sql.MAX_BYTES - 2_100_000 < taken <= sql.MAX_BYTES
 
 
 def test_an_answer_of_just_so_many_rows_is_whole(shelf: Shelf) -> None:

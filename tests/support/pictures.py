@@ -26,7 +26,7 @@ from tests.journeys.visitor import be_ready
 from tests.support.command import run_command
 
 FOLDER: Final = Path(__file__).parents[2] / "docs" / "pictures"
-MOST_BYTES: Final = 200_000
+MAX_BYTES: Final = 200_000
 
 CHAT: Final = "129df7b4"
 """The hunt for the flaky test."""
@@ -162,7 +162,7 @@ def chromium() -> Iterator[Browser]:
 
 
 def keep(name: str, content: bytes) -> None:
-    assert len(content) <= MOST_BYTES, f"{name} has {len(content)} bytes"
+    assert len(content) <= MAX_BYTES, f"{name} has {len(content)} bytes"
     (FOLDER / name).write_bytes(content)
     sys.stdout.write(f"docs/pictures/{name} ({len(content):,} bytes)\n")
 

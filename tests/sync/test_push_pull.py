@@ -177,15 +177,15 @@ def test_what_is_switched_off_is_removed_from_the_remote(remote: Remote, laptop:
 def test_small_objects_are_merged_and_nothing_is_missing_meanwhile(
     remote: Remote, laptop: Device, desktop: Device
 ) -> None:
-    from backscroll.sync.removal import MOST_SMALL, merge_small
+    from backscroll.sync.removal import MAX_SMALL_OBJECTS, merge_small
 
-    for number in range(MOST_SMALL + 3):
+    for number in range(MAX_SMALL_OBJECTS + 3):
         laptop.append(ONE, LINE % number)
         laptop.keep()
         laptop.push(remote)
         if number == 5:
             desktop.pull(remote)
-    assert merge_small(remote, "laptop") == MOST_SMALL + 2
+    assert merge_small(remote, "laptop") == MAX_SMALL_OBJECTS + 2
     assert len(devices_in(remote.list())["laptop"]) == 1
     assert laptop.push(remote).objects == 0
     assert laptop.verify(remote, deep=True).is_whole

@@ -16,7 +16,7 @@ from backscroll.library.marks import change_marks
 from backscroll.library.memory.saved_recalls import save_recall
 from backscroll.library.setup.plugin import plan_plugin
 from backscroll.web.running_server import FILE
-from backscroll.web.state import MOST_CHANGES, MOST_WAITING
+from backscroll.web.state import MAX_CHANGES, MAX_WAITING
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path
@@ -71,8 +71,8 @@ def test_a_lock_that_is_never_released_costs_only_the_changes_that_need_it(shelf
         assert {answer.status for answer in answers} == {503}
         assert all("retry-after" in answer.headers for answer in answers)
         refused = [answer for answer in answers if b"too many changes" in answer.body]
-        assert 1 <= len(refused) <= 60 - MOST_CHANGES - 1
-        assert len(threads) > MOST_WAITING
+        assert 1 <= len(refused) <= 60 - MAX_CHANGES - 1
+        assert len(threads) > MAX_WAITING
     with serving(shelf) as served:
         pin()
         assert answers[-1].status < 400

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas  # type: ignore[import-not-found,import-untyped,unused-ignore]
     import pyarrow  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
-MOST_SHOWN: Final = 20
+MAX_SHOWN_ROWS: Final = 20
 """How many rows a notebook shows."""
 
 
@@ -126,7 +126,7 @@ class Items(Rows[OneItem]):
 
     def _shown(self) -> tuple[tuple[str, ...], list[list[str]]]:
         names = self._kind.SHOWN
-        return names, [[row._html(name) for name in names] for row in self[:MOST_SHOWN]]
+        return names, [[row._html(name) for name in names] for row in self[:MAX_SHOWN_ROWS]]
 
 
 class Table(Rows[tuple[Any, ...]]):
@@ -143,7 +143,7 @@ class Table(Rows[tuple[Any, ...]]):
     def _shown(self) -> tuple[tuple[str, ...], list[list[str]]]:
         from backscroll.api.html import cell
 
-        return self.columns, [[cell(value) for value in row] for row in self[:MOST_SHOWN]]
+        return self.columns, [[cell(value) for value in row] for row in self[:MAX_SHOWN_ROWS]]
 
 
 class StatsTable(Table):

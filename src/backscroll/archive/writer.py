@@ -161,7 +161,7 @@ class Appender(Archive):
             job.size += len(data)
             job.open += 1
             self._waiting.append((self._threads.submit(pack, data), job))
-            self._settle(MOST_WAITING)
+            self._settle(MAX_WAITING)
         job.bookmark = bookmark_after()
         self._finish(job)
         if self._pending_bytes >= COMMIT_AFTER:
@@ -380,5 +380,5 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-MOST_WAITING: Final = 2 * (os.cpu_count() or 2)
+MAX_WAITING: Final = 2 * (os.cpu_count() or 2)
 """How many chunks are packed at once; this bounds memory."""

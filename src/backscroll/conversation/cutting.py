@@ -5,7 +5,7 @@ from typing import Final
 from backscroll.conversation.kinds import RowKind
 from backscroll.conversation.turns import Node, Turn, children_in
 
-MOST_LOOKED_AT: Final = 1000
+MAX_ROWS_EXAMINED: Final = 1000
 """How many rows are examined to find out whether an added row changes earlier turns."""
 
 
@@ -17,10 +17,10 @@ def answered_past(node: Node, turn: Turn) -> bool:
     for count, other in enumerate(reversed(turn.nodes)):
         if other is node:
             return False
-        if count > MOST_LOOKED_AT:
+        if count > MAX_ROWS_EXAMINED:
             return True
         if other.row.kind is RowKind.ANSWER:
-            return len(turn.nodes) > MOST_LOOKED_AT or _continues(node, children_in(turn))
+            return len(turn.nodes) > MAX_ROWS_EXAMINED or _continues(node, children_in(turn))
     return False
 
 

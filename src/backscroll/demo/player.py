@@ -18,7 +18,7 @@ Line = tuple[Path, bytes]
 """A line with its newline, and the file that it is appended to."""
 
 TIMESTAMP: Final = re.compile(rb'"timestamp":"[^"]*"')
-MOST_LINES: Final = 4
+MAX_LINES: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Player:
         scripts: Sequence[SessionScript],
         *,
         random: Random | None = None,
-        most: int = MOST_LINES,
+        most: int = MAX_LINES,
         tear: float = 0.0,
         now: Callable[[], int] | None = None,
     ) -> None:

@@ -12,7 +12,7 @@ from backscroll.files.layout import FileKind
 
 DEFAULT_DAYS: Final = 30
 FEWEST_DAYS: Final = 1
-MOST_DAYS: Final = 1_000_000  # more than a calendar can hold; people write huge numbers for “never”
+MAX_DAYS: Final = 1_000_000  # more than a calendar can hold; people write huge numbers for “never”
 FIRST: Final = datetime.min.replace(tzinfo=UTC)
 NEVER: Final = datetime.max.replace(tzinfo=UTC)
 
@@ -26,7 +26,7 @@ class Deletion(NamedTuple):
 
 def retention_days(setting: int | None) -> int:
     """The days that the client uses for this setting; None is its default."""
-    return DEFAULT_DAYS if setting is None else min(max(setting, FEWEST_DAYS), MOST_DAYS)
+    return DEFAULT_DAYS if setting is None else min(max(setting, FEWEST_DAYS), MAX_DAYS)
 
 
 def deletions(files: Iterable[HomeFile], days: int | None) -> list[Deletion]:

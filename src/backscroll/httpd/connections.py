@@ -18,7 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from backscroll.system import room_for_files
 
-MOST_CONNECTIONS: Final = 4096
+MAX_CONNECTIONS: Final = 4096
 FEWEST_CONNECTIONS: Final = 64
 RESERVED_FILES: Final = 256
 """File descriptors reserved for the index, the archive and the sessions."""
@@ -26,9 +26,9 @@ WANTED_FILES: Final = (65_536, 10_240)
 """How many descriptors to ask for; macOS refuses a value above its limit."""
 SPARE: Final = 128
 """Extra connections while all others are busy: surplus streams are about to end."""
-MOST_PER_ADDRESS: Final = 128
+MAX_PER_ADDRESS: Final = 128
 """Connections from one other machine: enough for 20 tabs."""
-MOST_UNREAD: Final = 64 * 1024 * 1024
+MAX_UNREAD_BYTES: Final = 64 * 1024 * 1024
 """Bytes buffered for clients that do not read."""
 
 
@@ -39,13 +39,13 @@ class Connections:
         self,
         most: int | None = None,
         *,
-        most_per_address: int = MOST_PER_ADDRESS,
-        most_unread: int = MOST_UNREAD,
+        most_per_address: int = MAX_PER_ADDRESS,
+        most_unread: int = MAX_UNREAD_BYTES,
         head_seconds: float = 10.0,
         body_seconds: float = 30.0,
         unread_seconds: float = 30.0,
     ) -> None:
-        """Without `most`, as many as there are descriptors for, up to `MOST_CONNECTIONS`."""
+        """Without `most`, as many as there are descriptors for, up to `MAX_CONNECTIONS`."""
         self.most = most or room_for_connections()
         self.most_per_address = most_per_address
         self.most_unread = most_unread
@@ -204,8 +204,8 @@ def room_for_connections() -> int:
     """How many connections the file descriptors allow, after raising the limit if possible."""
     files = room_for_files(WANTED_FILES)
     if files is None:
-        return MOST_CONNECTIONS
-    return max(FEWEST_CONNECTIONS, min(MOST_CONNECTIONS, files - RESERVED_FILES))
+        return MAX_CONNECTIONS
+    return max(FEWEST_CONNECTIONS, min(MAX_CONNECTIONS, files - RESERVED_FILES))
 
 
 def is_other_machine(address: str) -> bool:

@@ -9,7 +9,7 @@ from backscroll.files.homes import Home
 from backscroll.library.library import Library
 from backscroll.settings import Settings
 
-MOST_IDLE: Final = 2
+MAX_IDLE: Final = 2
 """How many idle libraries are kept. Each may hold another state of the archive and the text index: 45 MB with 300,000
 rows and 55,000 captures. Opening one takes 12 ms.
 """
@@ -41,7 +41,7 @@ class Pool:
             yield library
         finally:
             with self._lock:
-                is_kept = len(self._idle) < MOST_IDLE and not self._is_closed
+                is_kept = len(self._idle) < MAX_IDLE and not self._is_closed
                 if is_kept:
                     self._idle.append(library)
             if not is_kept:

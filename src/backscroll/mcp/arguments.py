@@ -9,10 +9,10 @@ from backscroll.errors import UsageError
 from backscroll.render.validation import validation_message
 
 LEAST_TOKENS: Final = 600
-MOST_TOKENS: Final = 50_000
+MAX_TOKENS: Final = 50_000
 USUAL_TOKENS: Final = 2_000
 
-MaxTokens = Annotated[int, Meta(ge=LEAST_TOKENS, le=MOST_TOKENS, description="Limit of the answer, in tokens.")]
+MaxTokens = Annotated[int, Meta(ge=LEAST_TOKENS, le=MAX_TOKENS, description="Limit of the answer, in tokens.")]
 Offset = Annotated[int, Meta(ge=0, le=10_000_000, description="How many results to skip, to continue a cut answer.")]
 Query = Annotated[str, Meta(max_length=4096)]
 Id = Annotated[str, Meta(min_length=4, max_length=128, pattern="^[A-Za-z0-9][A-Za-z0-9_.:-]*$")]

@@ -10,8 +10,8 @@ from backscroll.mcp.quoting import name_of, one_line
 from backscroll.mcp.tools.read import ReadArguments, read
 from backscroll.query.fields import help_lines
 
-MOST_LISTED: Final = 30
-MOST_TOKENS: Final = 10_000
+MAX_LISTED: Final = 30
+MAX_TOKENS: Final = 10_000
 HELP: Final = "backscroll://help"
 CHAT: Final = "backscroll://chat/{id}"
 MESSAGE: Final = "backscroll://chat/{id}/message/{uuid}"
@@ -30,7 +30,7 @@ def recent_chats(context: CallContext) -> list[ChatResource]:
     """Recent chats, those of the caller's project first."""
     if not context.library.is_indexed:
         return []
-    chats = context.library.chats(limit=MOST_LISTED * 4)
+    chats = context.library.chats(limit=MAX_LISTED * 4)
     chats.sort(key=lambda stored: not context.caller.is_at(stored.overview.project))
     found = []
     for stored in chats:
@@ -40,7 +40,7 @@ def recent_chats(context: CallContext) -> list[ChatResource]:
             project = one_line((about.project or "-").translate(QUOTES))
             description = f"a chat in “{project}”, last active {utc_minutes(about.last_active) or 'unknown'}"
             found.append(ChatResource(CHAT.format(id=about.id), f"chat {about.id[:8]}", f"“{title}”", description))
-    return found[:MOST_LISTED]
+    return found[:MAX_LISTED]
 
 
 def help_text() -> str:
@@ -62,7 +62,7 @@ def read_address(context: CallContext, uri: str) -> str:
     if match is None:
         raise NothingFound("unknown resource", f"URIs are {CHAT}, {MESSAGE} and {HELP}")
     message = match["message"] or ""
-    wanted = ReadArguments(chat=match["chat"], message=message, around=0, max_tokens=MOST_TOKENS)
+    wanted = ReadArguments(chat=match["chat"], message=message, around=0, max_tokens=MAX_TOKENS)
     return text_of(plain_of(read(context, wanted)))
 
 

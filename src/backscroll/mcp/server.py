@@ -33,7 +33,7 @@ Made = TypeVar("Made")
 NOT_FOUND: Final = -32002
 """The protocol's error code for a missing resource."""
 ROOTS_SECONDS: Final = 1.0
-MOST_REMEMBERED: Final = 64
+MAX_REMEMBERED: Final = 64
 INSTRUCTIONS: Final = (
     "The user's own history of Claude Code conversations, as memory. Use recall before you ask the user something that "
     "may have been settled before, similar_errors when a tool fails, file_history before you change an unfamiliar "
@@ -138,7 +138,7 @@ class RequestHandlers:
             return None
         session = context.request.headers.get("mcp-session-id") if context.request is not None else None
         if session not in self._roots:
-            if len(self._roots) >= MOST_REMEMBERED:
+            if len(self._roots) >= MAX_REMEMBERED:
                 self._roots.clear()
             try:
                 found = await context.session.send_request(

@@ -11,7 +11,7 @@ from backscroll.query.tree import Phrase, Query, Word, leaves
 from backscroll.query.words import split_scripts
 
 WIDTH: Final = 240
-MOST_MATCHES: Final = 120
+MAX_MATCHES: Final = 120
 """How many matches are examined: the first ones of a long text are as good as any."""
 
 
@@ -43,7 +43,7 @@ class Highlighter:
 
     def _found(self, text: str) -> list[tuple[int, int, int]]:
         matches = self._pattern.finditer(text) if self._pattern is not None else iter(())
-        return [(match.start(), match.end(), match.lastindex or 0) for match in islice(matches, MOST_MATCHES)]
+        return [(match.start(), match.end(), match.lastindex or 0) for match in islice(matches, MAX_MATCHES)]
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """The positions of the words."""

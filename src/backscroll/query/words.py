@@ -83,7 +83,7 @@ class Preparation:
                 end = end if end >= 0 else len(classes)
                 names[data[classes.rfind(b" ", 0, at) + 1 : end]] = None
                 at = classes.find(change, end)
-        if len(self._parts) > MOST_REMEMBERED:
+        if len(self._parts) > MAX_REMEMBERED:
             self._parts.clear()
         found = []
         for name in names:
@@ -106,7 +106,7 @@ def camel_parts(name: str) -> list[str]:
 def _may_have_blob(text: str) -> bool:
     """Whether there may be a run of this many characters without a space: such a run covers one of these places."""
     for at in range(SHORTEST_BLOB - 1, len(text), SHORTEST_BLOB):
-        if text[at] in BLOB_LETTERS and text.count(" ", max(0, at - SHORTEST_BLOB), at + SHORTEST_BLOB) < MOST_SPACES:
+        if text[at] in BLOB_LETTERS and text.count(" ", max(0, at - SHORTEST_BLOB), at + SHORTEST_BLOB) < MAX_SPACES:
             return True
     return False
 
@@ -164,7 +164,7 @@ def _classes() -> bytes:
 CLASSES: Final = _classes()
 CLASS_CHANGES: Final = (b"aB", b"0B", b"BBa")
 """Where a part of a `camelCase` name ends, in classes: the same as LOWER_UPPER."""
-MOST_REMEMBERED: Final = 300_000
+MAX_REMEMBERED: Final = 300_000
 LOWER_UPPER: Final = re.compile("[a-z0-9][A-Z]|[A-Z][A-Z][a-z]")
 NAME: Final = re.compile(r"[^\W_]+")
 # HTTPServer → HTTP Server; getUser2Name → get User 2 Name
@@ -181,7 +181,7 @@ LONG_RUN: Final = 4
 # [^\W_]: a letter or digit
 WORD_BEFORE: Final = re.compile(r"[^\W_]+\Z")
 SHORTEST_BLOB: Final = 400
-MOST_SPACES: Final = 20
+MAX_SPACES: Final = 20
 BLOB_LETTERS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=_-")
 BLOB: Final = re.compile(rf"[A-Za-z0-9+/=_-]{{{SHORTEST_BLOB},}}")
 """Base64 and similar data."""

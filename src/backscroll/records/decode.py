@@ -14,7 +14,7 @@ from msgspec import Raw, Struct
 from msgspec.structs import force_setattr
 
 from backscroll.records import lenient
-from backscroll.records.crowds import MOST_PARTS, is_crowded
+from backscroll.records.crowds import MAX_PARTS, is_crowded
 from backscroll.records.kinds import KnownRecord
 from backscroll.records.record import Record
 from backscroll.records.salvage import RECORD_TYPES, salvage
@@ -79,7 +79,7 @@ def readable_value(raw: Raw | bytes) -> Any:  # noqa: ANN401
     """
     data = bytes(raw)
     if is_crowded(data):
-        return {"not shown": f"{len(data):,} bytes with more than {MOST_PARTS:,} values; they are in the jsonl export"}
+        return {"not shown": f"{len(data):,} bytes with more than {MAX_PARTS:,} values; they are in the jsonl export"}
     return value_of(raw)
 
 
@@ -100,7 +100,7 @@ def _decode_odd(line: bytes) -> Iterator[Record | Problem]:
     text = lenient.text_of(line)
     begin = 0  # of the part that comes next, in text
     offset = 0  # the same in line
-    budget = MOST_SCANS * len(text)
+    budget = MAX_SCANS * len(text)
     while begin < len(text) or begin == 0:
         first = _skip_blank(text, begin)
         if first == len(text):
@@ -175,7 +175,7 @@ def _skip_blank(text: str, begin: int) -> int:
 FAST: Final[msgspec.json.Decoder[Record]] = msgspec.json.Decoder(KnownRecord)
 TOP: Final = msgspec.json.Decoder(dict[str, Raw])
 NOT_FAST: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-MOST_SCANS: Final = 4  # how many times a damaged line may be looked through for a record in it: a bound on time
+MAX_SCANS: Final = 4  # how many times a damaged line may be looked through for a record in it: a bound on time
 DEEPEST: Final = 1000  # what is looked through at the least before nesting is too deep
 BEGINNING: Final = re.compile(r'\{"(?:parentUuid|logicalParentUuid|isSidechain|type|uuid|sessionId|leafUuid)":')
 BLANKS: Final = re.compile("[\\s\0\ufeff]*")

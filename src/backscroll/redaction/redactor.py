@@ -21,10 +21,10 @@ from backscroll.redaction.wraps import broken_tokens, pieces_below
 
 HIDDEN: Final = b"\xff"
 """Marks a mask while the rules run: no text has this byte, and no rule matches across it."""
-MOST_ROUNDS: Final = 4
+MAX_ROUNDS: Final = 4
 LONGEST_RETRY: Final = 512
 DEEPEST: Final = 200
-MOST_NAMES: Final = 10_000
+MAX_NAMES: Final = 10_000
 TOO_DEEP: Final = "[nested too deep to be shared]"
 
 
@@ -81,7 +81,7 @@ class Redactor:
         if text.isascii() and text.isprintable() and "\\" not in text:
             hidden = self._hide(text, data)
             if hidden is text and len(text) <= LONGEST_NAME:
-                if len(self._clean) >= MOST_NAMES:
+                if len(self._clean) >= MAX_NAMES:
                     self._clean.clear()
                 self._clean.add(text)
             return hidden
@@ -122,7 +122,7 @@ class Redactor:
     def _name(self, key: str) -> str:
         """The name of a field. There are few of them, and they come again and again."""
         hidden = self.text(key)
-        if hidden is key and len(self._names) < MOST_NAMES:
+        if hidden is key and len(self._names) < MAX_NAMES:
             self._names.add(key)
         return hidden
 
@@ -160,7 +160,7 @@ class Redactor:
         masks = [mask.decode() for mask in MASK.findall(data)]
         data = MASK.sub(HIDDEN, data) if masks else data
         before = len(masks), len(data)
-        for _ in range(MOST_ROUNDS):
+        for _ in range(MAX_ROUNDS):
             size = len(data), len(masks)
             for rule in map(self._rules.__getitem__, found):
                 if rule.prefixes and (b"\n" in data or b"\\n" in data):
@@ -240,7 +240,7 @@ def _picture(value: dict[str, Any]) -> dict[str, Any]:
     return value
 
 
-@lru_cache(MOST_NAMES)
+@lru_cache(MAX_NAMES)
 def _tells(name: str) -> bool:
     """Whether the name of a field shows that its value is a secret."""
     if len(name) > LONGEST_NAME or not FIELD.search(name):

@@ -13,7 +13,7 @@ from backscroll.redaction.rule import Rule
 
 NARROWEST: Final = 40
 WIDEST: Final = 400
-MOST_LINES: Final = 40
+MAX_LINES: Final = 40
 LINE_END: Final = r"(?:\r?\n|(?:\\+r)?\\+n)"
 NEXT_LINE: Final = rf"({LINE_END})[ \t]*(?:(?:\xe2\x94\x82|[|>]) ?)?([A-Za-z0-9_+/.~-]+={{0,2}})"
 
@@ -51,7 +51,7 @@ def pieces_below(data: bytes, start: int, end: int) -> list[Span]:
     """The following lines of a secret that begins at `start` and reaches the end of its line, `end`."""
     pieces: list[Span] = []
     width = end - _line_begin(data, start, max(0, end - WIDEST - 1))
-    while NARROWEST <= width <= WIDEST and len(pieces) < MOST_LINES:
+    while NARROWEST <= width <= WIDEST and len(pieces) < MAX_LINES:
         match = compile_pattern(NEXT_LINE).match(data, end)
         if match is None:
             break

@@ -8,7 +8,7 @@ from backscroll.render.terminal import clean_line
 
 SHORTEST_NAME: Final = 3
 """A shorter folder name is shown with its parent."""
-MOST_PARTS: Final = 12
+MAX_PARTS: Final = 12
 WORKTREES: Final = frozenset({"worktrees", ".worktrees"})
 """Folders that hold further working copies of the repository that they lie in."""
 
@@ -30,7 +30,7 @@ def project_name(project: str | None) -> str:
 def names_of(projects: Iterable[str]) -> dict[str, str]:
     """The names of projects, with more of the path where two would be equal."""
     names = {project: project_name(project) for project in projects}
-    for _ in range(MOST_PARTS):
+    for _ in range(MAX_PARTS):
         often = Counter(names.values())
         same = [project for project, name in names.items() if often[name] > 1]
         if not same:

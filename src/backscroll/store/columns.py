@@ -29,7 +29,7 @@ from backscroll.store.detail import detail_of
 
 OUTSIDE: Final = "outside"
 """The kind of a record that is not part of the conversation."""
-MOST_TOKENS: Final = 10**9
+MAX_TOKENS: Final = 10**9
 """No answer has more tokens. A file may claim anything, and sums in the database must stay below 2**63."""
 
 
@@ -174,7 +174,7 @@ def _usage(
 
 def _count(tokens: int) -> int:
     """A valid number of tokens; 0 for anything else, which would spoil every sum."""
-    return tokens if 0 <= tokens <= MOST_TOKENS else 0
+    return tokens if 0 <= tokens <= MAX_TOKENS else 0
 
 
 def add_spilled(batch: Batch, file: int, start: int, length: int, time: int, call: str) -> None:

@@ -27,7 +27,7 @@ TIMEOUT: Final = 120.0
 """Seconds without an answer."""
 LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 AGAIN: Final = frozenset({429, 502, 503, 504})
-MOST_ANSWER: Final = 1 << 29
+MAX_ANSWER_BYTES: Final = 1 << 29
 
 
 class HttpRemote:
@@ -77,7 +77,7 @@ class HttpRemote:
             request = Request(f"{self._url}{path}", data, headers, method=method)  # noqa: S310 - http(s) only, see above
             try:
                 with self._opener.open(request, timeout=TIMEOUT) as answer:
-                    return bytes(answer.read(MOST_ANSWER))
+                    return bytes(answer.read(MAX_ANSWER_BYTES))
             except HTTPError as error:
                 if error.code not in AGAIN:
                     self._refused(error, doing)

@@ -33,7 +33,7 @@ from backscroll.sync.streams import StreamKey, first_head
 
 BUNDLE_BYTES: Final = 16 << 20
 """How much goes into one object, before it is packed."""
-MOST_SUPPRESSED: Final = 10_000
+MAX_SUPPRESSED: Final = 10_000
 
 
 @dataclass

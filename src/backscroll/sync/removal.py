@@ -13,7 +13,7 @@ from backscroll.sync.state import SyncState
 
 SMALL: Final = 4 << 20
 """Objects below this size are merged."""
-MOST_SMALL: Final = 32
+MAX_SMALL_OBJECTS: Final = 32
 """How many small objects may stand in a row."""
 LARGEST_MERGED: Final = 16 << 20
 
@@ -30,7 +30,7 @@ def remove_content(remote: Remote, state: SyncState, device: str, streams: Itera
         _replace(remote, [one], one._replace(revision=one.revision + 1), data)
 
 
-def merge_small(remote: Remote, device: str, most: int = MOST_SMALL) -> int:
+def merge_small(remote: Remote, device: str, most: int = MAX_SMALL_OBJECTS) -> int:
     """Merge rows of small objects, and delete what an interrupted merge has left; return how many are fewer."""
     every = objects_of(remote, device)
     found = in_log(every, latest_log(every))

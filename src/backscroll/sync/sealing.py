@@ -24,7 +24,7 @@ KEY_OBJECT: Final = f"{ROOT}key.json"
 WORD: Final = b"backscroll"
 NONCE: Final = 12
 KEY_BYTES: Final = 32
-MOST_MEMORY: Final = 1 << 21
+MAX_MEMORY: Final = 1 << 21
 """KiB that a key object may ask for: more could come only from a stranger."""
 
 
@@ -47,7 +47,7 @@ def make_key(passphrase: str) -> tuple[bytes, KeyFacts]:
 
 def open_key(passphrase: str, facts: KeyFacts) -> bytes:
     """The key of a remote; an error if the passphrase is wrong."""
-    if not (0 < facts.memory_kib <= MOST_MEMORY and 0 < facts.iterations <= 100 and 0 < facts.lanes <= 64):
+    if not (0 < facts.memory_kib <= MAX_MEMORY and 0 < facts.iterations <= 100 and 0 < facts.lanes <= 64):
         raise DamagedBundleError("its key object asks for what cannot be")
     key = _derive(passphrase, facts)
     try:

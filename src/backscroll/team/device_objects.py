@@ -13,7 +13,7 @@ from backscroll.sync.bundles import DamagedBundleError, read_bundles
 from backscroll.sync.objects import BundleObject, folder_of, parse_object
 from backscroll.sync.remotes import Remote, RemoteObject
 
-MOST_UNPACKED: Final = 1 << 30
+MAX_UNPACKED_BYTES: Final = 1 << 30
 """Bytes of all segments of an object; more comes only from a stranger, or from a single line of that length."""
 LONGEST_SEGMENT: Final = 1 << 29
 
@@ -79,7 +79,7 @@ class DeviceObjects:
                 raise DamagedBundleError(f"it has bundle {index.number} where {number} belongs")
             number += 1
             unpacked += sum(entry.length for entry in index.entries if entry.file is not None)
-            if unpacked > MOST_UNPACKED or any(entry.length > LONGEST_SEGMENT for entry in index.entries):
+            if unpacked > MAX_UNPACKED_BYTES or any(entry.length > LONGEST_SEGMENT for entry in index.entries):
                 raise DamagedBundleError("it is larger than a device sends")
             for entry in index.entries:
                 if entry.file is not None:

@@ -22,12 +22,12 @@ from backscroll.team.device_objects import ConflictError, DeviceObjects
 from backscroll.web.api.errors import problem_response
 
 LARGEST_OBJECT: Final = 256 << 20
-MOST_AT_ONCE: Final = 4
+MAX_AT_ONCE: Final = 4
 """Objects that are stored at the same time: each is in memory as a whole."""
 BYTES_PER_SECOND: Final = 8 << 20
 BURST: Final = 512 << 20
 """Credit of a device: what it may send at once, and how fast the credit grows back."""
-MOST_REMEMBERED: Final = 10_000
+MAX_REMEMBERED: Final = 10_000
 
 DeviceOf = Callable[[str], str | None]
 """The device with this credential; None if there is none, or it was revoked."""
@@ -59,7 +59,7 @@ class ByteCredit:
         """Note what a device sent."""
         self._spent[device] = (self._left_over(device, now) + size, now)
         self._spent.move_to_end(device)
-        while len(self._spent) > MOST_REMEMBERED:
+        while len(self._spent) > MAX_REMEMBERED:
             self._spent.popitem(last=False)
 
     def _left_over(self, device: str, now: float) -> float:
@@ -124,7 +124,7 @@ class DeviceRoutes:
         if wait:
             much = Busy("this device has sent much in a short time", f"wait {wait} seconds")
             return problem_response(much, HTTPStatus.TOO_MANY_REQUESTS, {"retry-after": str(wait)})
-        if self._running >= MOST_AT_ONCE:
+        if self._running >= MAX_AT_ONCE:
             raise Busy("many devices are sending at this moment", "try again in a moment")
         self._running += 1
         try:

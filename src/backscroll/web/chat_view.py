@@ -25,7 +25,7 @@ from backscroll.web.addresses import agent_address, chat_address, part
 from backscroll.web.recent_writes import LIVE_SECONDS
 
 LONGEST: Final = 120
-MOST_AT_ONCE: Final = 2000
+MAX_AT_ONCE: Final = 2000
 """Up to this many messages, the outline comes with the page."""
 
 
@@ -204,7 +204,7 @@ class ChatView:
             branch=self.branch,
             branches=chat.branches,
             agents=chat.shown_agents,
-            outline=self.outline() if is_whole or len(entries) <= MOST_AT_ONCE else None,
+            outline=self.outline() if is_whole or len(entries) <= MAX_AT_ONCE else None,
             chunks=chunks,
             filled={number: self.chunk(number) for number in filled if chunks},
             links=self.links,

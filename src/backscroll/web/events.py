@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 from backscroll.httpd.connections import Connections
 
 HEARTBEAT_SECONDS: Final = 15.0
-MOST_CHATS: Final = 10_000
+MAX_CHATS: Final = 10_000
 """How many changed chats are remembered; a page that missed more reloads everything."""
 EPOCH: Final = secrets.token_hex(4)
 FEED: Final = "backscroll.feed"
@@ -128,7 +128,7 @@ class ChangeFeed:
         for chat in chats:
             self._changed.pop(chat, None)
             self._changed[chat] = self.number
-        while len(self._changed) > MOST_CHATS:
+        while len(self._changed) > MAX_CHATS:
             self._forgotten = self._changed.popitem(last=False)[1]
         self._wake()
 

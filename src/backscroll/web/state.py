@@ -16,9 +16,9 @@ from backscroll.library.pool import LibraryOpener, Pool
 from backscroll.settings import Settings
 from backscroll.web.recent_writes import RecentWrites
 
-MOST_CHANGES: Final = 4
+MAX_CHANGES: Final = 4
 """Writing requests that run at the same time; each may have to wait for a lock."""
-MOST_WAITING: Final = 16
+MAX_WAITING: Final = 16
 
 Made = TypeVar("Made")
 
@@ -32,9 +32,9 @@ class WriteThreads:
 
     async def run(self, change: Callable[[], Made]) -> Made:
         """Run `change` in a thread; Busy if too many are waiting already."""
-        if self._running >= MOST_CHANGES + MOST_WAITING:
+        if self._running >= MAX_CHANGES + MAX_WAITING:
             raise Busy("too many changes at once", "try again in a moment")
-        self._threads = self._threads or CapacityLimiter(MOST_CHANGES)
+        self._threads = self._threads or CapacityLimiter(MAX_CHANGES)
         self._running += 1
         try:
             return await to_thread.run_sync(change, limiter=self._threads)

@@ -12,7 +12,7 @@ from backscroll.conversation.chat import Chat
 from backscroll.conversation.overview import overview_of
 from backscroll.render.html.chat import agent_page, chat_page, state_line
 from backscroll.render.html.element import Html, el
-from backscroll.render.html.outline import MOST_BARS, gauge, minimap, outline_list
+from backscroll.render.html.outline import MAX_BARS, gauge, minimap, outline_list
 from backscroll.render.html.page_data import ChatPageData, MessageChunk, OutlineItem
 from tests.conversation.support import one_chat
 from tests.render.html.page_support import Addresses, Element, page
@@ -176,7 +176,7 @@ def test_a_single_turn_needs_no_map() -> None:
 def test_thousands_of_turns_are_drawn_together(count: int) -> None:
     items = [item(str(number), cost=1, errors=number % 2) for number in range(count)]
     shown = page(minimap(items))
-    assert 2 <= len(shown.all("g")) <= MOST_BARS
+    assert 2 <= len(shown.all("g")) <= MAX_BARS
     assert page(gauge([replace(one, context=5) for one in items])).one("polyline").attributes["points"]
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backscroll.render.html.code import normalize_text
-from backscroll.render.html.diffs import MOST_ROWS, DiffHunk, diff, diff_hunks, diff_texts, differing_spans, split_lines
+from backscroll.render.html.diffs import MAX_ROWS, DiffHunk, diff, diff_hunks, diff_texts, differing_spans, split_lines
 from tests.render.html.markup_parser import assert_harmless, look
 
 LINES = st.lists(st.sampled_from(["", "a", "b", "c d", "c e", "<x>", "    return 1"]), max_size=30).map("\n".join)
@@ -81,9 +81,9 @@ def test_a_new_file_is_all_added_and_equal_texts_have_no_hunk() -> None:
 
 
 def test_a_very_long_diff_ends_as_plain_text_with_nothing_left_out() -> None:
-    seen = look(diff([DiffHunk(1, 1, [f"+line {number}" for number in range(MOST_ROWS + 10)]), DiffHunk(1, 1, ["-z"])]))
-    assert seen.values("class").count("row added") == MOST_ROWS
-    assert f"+line {MOST_ROWS + 9}" in seen.text
+    seen = look(diff([DiffHunk(1, 1, [f"+line {number}" for number in range(MAX_ROWS + 10)]), DiffHunk(1, 1, ["-z"])]))
+    assert seen.values("class").count("row added") == MAX_ROWS
+    assert f"+line {MAX_ROWS + 9}" in seen.text
     assert "-z" in seen.text
 
 

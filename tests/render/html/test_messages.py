@@ -46,7 +46,7 @@ WRAPPINGS = [
     "Stop hook feedback: *",
 ]
 """How the client writes things into a text; the star stands for what came from elsewhere."""
-MOST_READ = 40
+MAX_READ = 40
 """How many messages of a real chat are read again; reading takes longer than writing."""
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABAQAAAAA3bvkkAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
 IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}}
@@ -313,7 +313,7 @@ def test_every_real_chat_can_be_shown(corpus: Path) -> None:
             said += [message for turn in walk(agent.tree.roots) for message in messages_of(turn, own)]
         markup = messages_html(said, view)
         assert markup.count("<article ") == len(said)
-        found = page(messages_html(said[:MOST_READ], view)).all("article")
-        assert [one.attributes["id"] for one in found] == [f"m-{message.key}" for message in said[:MOST_READ]]
+        found = page(messages_html(said[:MAX_READ], view)).all("article")
+        assert [one.attributes["id"] for one in found] == [f"m-{message.key}" for message in said[:MAX_READ]]
         count += len(said)
     assert count > (5000 if TRY_ALL else 500)

@@ -11,7 +11,7 @@ from backscroll.render.html.code import (
     LANGUAGES,
     LONGEST,
     LONGEST_UNTIMED,
-    MOST_ERRORS,
+    MAX_ERRORS,
     PAGE_TOO_SLOW,
     code,
     get_lexer,
@@ -102,7 +102,7 @@ def test_quotes_without_end_are_given_up(language: str) -> None:
     with timed(counted):
         assert look(code(source, language)).text == source
     # Read once for 32 tokens: either there are few errors, or it stopped early.
-    assert len(reads) < 4 + max(2 * MOST_ERRORS, len(source)) / 32
+    assert len(reads) < 4 + max(2 * MAX_ERRORS, len(source)) / 32
 
 
 def test_every_lexer_gives_tokens_as_it_goes_so_that_it_can_be_stopped() -> None:

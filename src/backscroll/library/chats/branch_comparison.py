@@ -24,7 +24,7 @@ from backscroll.records.content import Text
 from backscroll.records.edits import file_result
 from backscroll.store.reader import AnswerCost
 
-MOST_TURNS: Final = 100
+MAX_TURNS: Final = 100
 """How many turns of a branch have their texts read; all of them are counted."""
 LAST_ANSWERS: Final = 3
 """How many answers at the end of a turn are looked at for one with text."""
@@ -362,14 +362,14 @@ def _read_texts(
     """Fill in the full prompts and the last answers of the first turns."""
     wanted: dict[str, list[str]] = {}
     parts = _entries_of(own, [turn.heading for turn in side.turns])
-    for turn, entries in zip(side.turns[:MOST_TURNS], parts, strict=False):
+    for turn, entries in zip(side.turns[:MAX_TURNS], parts, strict=False):
         answers = [
             entry.key for entry in entries if entry.rows[0].kind is RowKind.ANSWER and entry.rows[0].model != SYNTHETIC
         ]
         wanted[turn.heading.key] = answers[-LAST_ANSWERS:]
     keys = [key for head, answers in wanted.items() for key in (head, *answers)]
     read = {message.key: message for message in reader.messages(library, branch, list(dict.fromkeys(keys)))}
-    for turn in side.turns[:MOST_TURNS]:
+    for turn in side.turns[:MAX_TURNS]:
         head = read.get(turn.heading.key)
         if head is not None and head.kind is not RowKind.ANSWER:
             turn.prompt = head.text or turn.prompt

@@ -32,7 +32,7 @@ from backscroll.store.reader import IndexedFile, StoredChat
 Made = TypeVar("Made")
 CHUNK: Final = 100
 """How many messages are read at once."""
-MOST_TRIES: Final = 20
+MAX_TRIES: Final = 20
 """While an agent is not longer than this, what started it may still have to be written."""
 PROCESS: Final = secrets.token_hex(3)
 LOADS: Final = itertools.count(1)
@@ -314,7 +314,7 @@ class ChatReader:
             if transcript is None or transcript.place.agent_id is None:
                 continue
             call = self._agent_calls.get(file)
-            if (call is None and len(transcript.rows) < MOST_TRIES) or file not in self._agent_calls:
+            if (call is None and len(transcript.rows) < MAX_TRIES) or file not in self._agent_calls:
                 found = next((agent for agent in self._chat.agents if agent.transcript is transcript), None)
                 while found is not None and found.parent is not None:
                     found = found.parent

@@ -12,7 +12,7 @@ from backscroll.library.chats.released_rows import release_rows
 from backscroll.library.library import Library
 from backscroll.store.reader import StoredChat
 
-MOST_ROWS: Final = 50_000
+MAX_ROWS: Final = 50_000
 """How many rows of all chats are held in memory; the last opened chat is kept whatever its size."""
 
 
@@ -59,7 +59,7 @@ class OpenChats:
         """Release the least recently used chats while there are too many rows."""
         released = 0
         with self._lock:
-            while len(self._open) > 1 and sum(one.rows for one in self._open.values()) > MOST_ROWS:
+            while len(self._open) > 1 and sum(one.rows for one in self._open.values()) > MAX_ROWS:
                 released += self._open.popitem(last=False)[1].rows
         release_rows(released)
 

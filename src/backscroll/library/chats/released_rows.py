@@ -8,7 +8,7 @@ import gc
 import threading
 from typing import Final
 
-MOST_ROWS: Final = 50_000
+MAX_ROWS: Final = 50_000
 """How many released rows may wait to be freed. Collecting takes about 0.1 s for as many."""
 
 _lock = threading.Lock()
@@ -20,7 +20,7 @@ def release_rows(rows: int) -> None:
     global _waiting
     with _lock:
         _waiting += rows
-        if _waiting <= MOST_ROWS:
+        if _waiting <= MAX_ROWS:
             return
         _waiting = 0
     gc.collect()

@@ -38,11 +38,11 @@ from backscroll.store.batches import Batch, ChatKeys, FileColumns, ProblemColumn
 from backscroll.store.columns import FileFlags, add_record, add_spilled, change_of, title_of
 from backscroll.store.reader import IndexedFile
 
-MOST_ROWS: Final = 100_000
+MAX_ROWS: Final = 100_000
 """How many rows of chats are held between runs, for those that go on."""
 BULK_ROWS: Final = 25_000
 """How many between the batches of one run: few of them go on in the next batch, and 1,000 rows take 1 MB."""
-MOST_FILES: Final = 4_000
+MAX_FILES: Final = 4_000
 """From how many files: a chat takes about 10 kB even without rows."""
 RECORDS_AT_ONCE: Final = 1000
 
@@ -81,7 +81,7 @@ class Ingest:
         self._later = later
         gone = list(removed)
         kept = list(archived)
-        most_rows = MOST_ROWS
+        most_rows = MAX_ROWS
         for batch in in_batches(tasks):
             self._take(batch, gone, kept)
             self._release(most_rows)
@@ -123,7 +123,7 @@ class Ingest:
 
     def _release(self, most_rows: int) -> None:
         """Let go of the chats if there are many."""
-        if (self._rows > most_rows or len(self._numbers) > MOST_FILES) and not self._is_overdue:
+        if (self._rows > most_rows or len(self._numbers) > MAX_FILES) and not self._is_overdue:
             self._forget()
             gc.collect()  # chats have reference cycles, and commands hardly ever run the cycle collector
 

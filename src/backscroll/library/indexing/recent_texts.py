@@ -4,14 +4,14 @@ from typing import Final
 
 from backscroll.files.reading import LONGEST_LINE
 
-MOST_BYTES: Final = 24 * 1024 * 1024
+MAX_BYTES: Final = 24 * 1024 * 1024
 """Memory of the texts that are held."""
 
 
 class RecentTexts:
     """A cache of the texts of passages, by position, of limited size."""
 
-    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, most_bytes: int = MAX_BYTES) -> None:
         """With 0 bytes nothing is held, for rows whose words are not indexed soon."""
         self._most_bytes = most_bytes
         self._texts: dict[tuple[str, int, int, int], str] = {}

@@ -119,7 +119,7 @@ AnyReading = Reading | KeptReading | EarlyReading
 """One pass over the lines of a source."""
 Item = tuple[Record | Problem, int, int]
 """An item on a line, its offset, and its length."""
-MOST_BESIDE: Final = 1024 * 1024
+MAX_SIDECAR_BYTES: Final = 1024 * 1024
 
 
 class Sources:
@@ -241,8 +241,8 @@ def read_from(source: Source, parts: Iterable[Part]) -> Iterator[Part]:
 
 def whole_of(source: Source) -> bytes:
     """All bytes of a small file."""
-    if source.size > MOST_BESIDE:
-        raise OSError(f"longer than {MOST_BESIDE} bytes: {source.path}")
+    if source.size > MAX_SIDECAR_BYTES:
+        raise OSError(f"longer than {MAX_SIDECAR_BYTES} bytes: {source.path}")
     return b"".join(_blocks(source))
 
 

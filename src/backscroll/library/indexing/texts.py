@@ -15,7 +15,7 @@ from backscroll.records.decode import Problem, decode_line
 from backscroll.records.long_lines import decode_long_line
 from backscroll.records.record import Record
 
-MOST_OPEN: Final = 32
+MAX_OPEN_FILES: Final = 32
 
 Read = Callable[[int, int], bytes]
 
@@ -108,7 +108,7 @@ class Texts:
             self.failed[source] = "it was not found"
             return lambda _start, _end: b""
         opened = self._open[source] = found.open()
-        if len(self._open) > MOST_OPEN:
+        if len(self._open) > MAX_OPEN_FILES:
             self._open.popitem(last=False)[1].__exit__(None, None, None)
         return opened.read
 

@@ -22,7 +22,7 @@ from backscroll.library.indexing.ingest import Ingest
 from backscroll.library.indexing.plan import Plan, plan
 from backscroll.library.indexing.prices import load_prices
 from backscroll.library.indexing.progress import IsEnough, NoProgress, Progress, never
-from backscroll.library.indexing.recent_texts import MOST_BYTES, RecentTexts
+from backscroll.library.indexing.recent_texts import MAX_BYTES, RecentTexts
 from backscroll.library.indexing.sources import Sources
 from backscroll.library.indexing.tasks import Work
 from backscroll.library.indexing.words import WordIndexing
@@ -128,7 +128,7 @@ def _read(
     with_text: bool,
 ) -> None:
     """Read files into rows, batch by batch, and after each the words of it, while its texts are in memory."""
-    recent = RecentTexts(MOST_BYTES if with_text else 0)
+    recent = RecentTexts(MAX_BYTES if with_text else 0)
     ingest = Ingest(store, progress.add, recent)
     tasks = iter(work.tasks)
     with WordIndexing(store, sources, recent) as words:

@@ -11,7 +11,7 @@ from backscroll.library.library import Library
 SESSION: Final = "CLAUDE_CODE_SESSION_ID"
 """Set by Claude Code since 2.1.154. After `/clear` it is still the previous session's."""
 PROJECT: Final = "CLAUDE_PROJECT_DIR"
-MOST_PARENTS: Final = 12
+MAX_PARENTS: Final = 12
 
 
 class AskingSession(NamedTuple):
@@ -45,7 +45,7 @@ def client_that_started_us(library: Library, environment: Mapping[str, str], fol
 def parents() -> Iterable[int]:
     """Our parent, its parent, and so on, if the system reveals them: there may be a shell or a runner between."""
     pid = os.getppid()
-    for _ in range(MOST_PARENTS):
+    for _ in range(MAX_PARENTS):
         if pid <= 1:
             return
         yield pid

@@ -48,10 +48,10 @@ def cut_to(text: str, tokens: int, a_line: int = 0) -> str:
 
     `a_line` is the extra cost of each line.
     """
-    if len(text) <= MOST_TO_A_TOKEN * max(0, tokens) and in_lines(text, a_line) <= tokens:
+    if len(text) <= MAX_CHARS_PER_TOKEN * max(0, tokens) and in_lines(text, a_line) <= tokens:
         return text
     left = tokens - tokens_of(ELLIPSIS)
-    low, high = 0, min(len(text), MOST_TO_A_TOKEN * max(0, left))
+    low, high = 0, min(len(text), MAX_CHARS_PER_TOKEN * max(0, left))
     while low < high:  # the longest prefix that fits
         middle = (low + high + 1) // 2
         if in_lines(text[:middle].rstrip(), a_line) <= left:
@@ -71,7 +71,7 @@ def excerpt(
     `weights` are the weights of the words, by their folded form.
     """
     text = text.strip()
-    if len(text) <= MOST_TO_A_TOKEN * tokens and in_lines(text, a_line) <= tokens:
+    if len(text) <= MAX_CHARS_PER_TOKEN * tokens and in_lines(text, a_line) <= tokens:
         return text
     spans = highlighter.spans(text)
     if not spans:
@@ -155,7 +155,7 @@ def _worths(
     return found
 
 
-MOST_TO_A_TOKEN: Final = 8
+MAX_CHARS_PER_TOKEN: Final = 8
 """No text has more characters per token than this, by this count."""
 LONGEST_SEARCHED: Final = 60_000
 LONGEST_PIECE: Final = 240

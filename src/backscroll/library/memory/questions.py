@@ -13,7 +13,7 @@ from backscroll.query.snippets import fold
 from backscroll.query.tree import All, Either, Field, Part, Phrase, Query, Word
 from backscroll.query.words import pairs_of, split_scripts
 
-MOST_TERMS: Final = 24
+MAX_TERMS: Final = 24
 """How many words of a question count."""
 LONGEST_READ: Final = 4_000
 """How much of a question is read; a pasted error may be long."""
@@ -45,8 +45,8 @@ def terms_of(question: str) -> list[Term]:
     for term in _terms(question):
         terms.setdefault(fold(term.text), term)
     found = list(terms.values())
-    if len(found) > MOST_TERMS:
-        worth = sorted(found, key=lambda term: (not term.is_name, -len(term.text)))[:MOST_TERMS]
+    if len(found) > MAX_TERMS:
+        worth = sorted(found, key=lambda term: (not term.is_name, -len(term.text)))[:MAX_TERMS]
         found = [term for term in found if term in worth]
     return found
 
@@ -126,17 +126,17 @@ def variants_of(terms: list[Term], frequency: Callable[[Term], int], fields: tup
         if parts:
             made.append(Variant(name, Query("", All((*parts, *fields))), weight))
 
-    add("words", WEIGHTS["words"], *(term.part for term in there[:MOST_WISHES]))
+    add("words", WEIGHTS["words"], *(term.part for term in there[:MAX_OPTIONAL_TERMS]))
     if len(there) > 1:
         any_of = Either(tuple(term.demand for term in there))
         add("any", WEIGHTS["any"], any_of)
         add("said", WEIGHTS["said"], any_of, said)
         for number, share in (("all", 1.0), ("rare", 0.5)):
-            rare = there[: max(2, round(len(there) * share))][:MOST_DEMANDED]
+            rare = there[: max(2, round(len(there) * share))][:MAX_REQUIRED_TERMS]
             add(number, WEIGHTS[number], All(tuple(term.demand for term in rare)))  # all in one passage
     if names:
         add("names", WEIGHTS["names"], names[0].demand, *(term.part for term in there if term is not names[0]))
-    stems = [Word(stem, prefix=True) if (stem := stem_of(term)) else term.part for term in terms[:MOST_WISHES]]
+    stems = [Word(stem, prefix=True) if (stem := stem_of(term)) else term.part for term in terms[:MAX_OPTIONAL_TERMS]]
     if any(isinstance(stem, Word) and stem.prefix for stem in stems):
         add("stems", WEIGHTS["stems"], _either(stems))
     return made
@@ -158,8 +158,8 @@ def stem_of(term: Term) -> str:
 
 
 WEIGHTS: Final = {"words": 1.0, "any": 1.0, "said": 0.7, "all": 1.0, "rare": 0.8, "names": 1.0, "stems": 0.7}
-MOST_WISHES: Final = 10
-MOST_DEMANDED: Final = 6
+MAX_OPTIONAL_TERMS: Final = 10
+MAX_REQUIRED_TERMS: Final = 6
 LONGEST_PHRASE: Final = 120
 LONGEST_TOKEN: Final = 200
 QUOTED: Final = re.compile(

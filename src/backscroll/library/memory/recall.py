@@ -32,7 +32,7 @@ from backscroll.library.memory.citations import (
     times,
 )
 from backscroll.library.memory.evidence import Evidence, Forms
-from backscroll.library.memory.questions import MOST_TERMS, Term, Variant, parts_of, terms_of, variants_of
+from backscroll.library.memory.questions import MAX_TERMS, Term, Variant, parts_of, terms_of, variants_of
 from backscroll.library.memory.saved_recalls import passages_of_recalls
 from backscroll.library.memory.similar_errors import pieces_of, worth_of
 from backscroll.library.memory.solved_errors import errors_like, ways_out
@@ -140,7 +140,7 @@ class _Asked:
         self._chats = 0
         # A name that does not occur may have been written differently.
         kept = (part for term in terms for part in ([term] if self._frequency(term) else parts_of(term)))
-        self._terms = list(dict.fromkeys(kept))[:MOST_TERMS]
+        self._terms = list(dict.fromkeys(kept))[:MAX_TERMS]
         self._looked_for = {term: self._chats_with(term) for term in self._terms}
         self.evidence = Evidence(question, self._looked_for, library.totals().chats)
 
@@ -156,7 +156,7 @@ class _Asked:
         is_cut = len(passages) < len(tellings) or any(passage.is_cut for passage in passages)
         hint = "read one with its chat and message id, or ask for more tokens" if is_cut else ""
         if not tellings:
-            hint = cut_to(self._what_is_missing(), MOST_OFFERED)
+            hint = cut_to(self._what_is_missing(), MAX_HINT_TOKENS)
         cost = HEADING + sum(map(cost_of, passages))
         looked_for = {term.text: count for term, count in self._looked_for.items()}
         return Recall(self._question, passages, self._chats, len(candidates), cost, is_cut, hint, looked_for)
@@ -176,7 +176,7 @@ class _Asked:
         titled: dict[int, float] = defaultdict(float)
         for variant in variants:
             answer = self._library.reader.search(
-                variant.query, sort="relevance", limit=MOST_CHATS, offset=0, hits=MOST_HITS
+                variant.query, sort="relevance", limit=MAX_CHATS, offset=0, hits=MAX_HITS
             )
             self._chats = max(self._chats, answer.total_chats)
             hits = [(hit, chat.chat) for chat in answer.chats for hit in chat.hits if self._is_wanted(hit)]
@@ -194,7 +194,7 @@ class _Asked:
                     found.setdefault(key, _Candidate(passage, chat)).score += score
         for candidate in found.values():
             candidate.score += TITLE_SHARE * titled[candidate.chat.key]
-        return sorted(found.values(), key=lambda candidate: (-candidate.score, candidate.hit.block))[:MOST_READ]
+        return sorted(found.values(), key=lambda candidate: (-candidate.score, candidate.hit.block))[:MAX_CANDIDATES]
 
     def _first_of(self, chat: StoredChat) -> Hit | None:
         """A title is in no message: the first prompt represents it."""
@@ -256,7 +256,7 @@ class _Asked:
         told: list[set[str]] = []
         of_chat: dict[int, int] = defaultdict(int)
         waiting = [one for one in candidates if one.text.strip() and not OUR_ANSWER.match(one.text)]
-        while waiting and len(chosen) < MOST_TOLD:
+        while waiting and len(chosen) < MAX_PASSAGES:
             best = max(waiting, key=lambda one: (one.score * SAME_CHAT ** of_chat[one.chat.key], -one.hit.block))
             waiting.remove(best)
             own = shingles(best.text)
@@ -277,7 +277,7 @@ class _Asked:
         _, met = errors_like(self._library, self._texts, self._question, self._without, self._fields)
         ways = ways_out(self._library, self._texts, [one.hit for one in met])
         worths = [worth_of(one, ways[one.hit.block], self._project) for one in met]
-        best = sorted(range(len(met)), key=lambda at: -worths[at])[:MOST_ERRORS]
+        best = sorted(range(len(met)), key=lambda at: -worths[at])[:MAX_ERRORS]
         return [
             RecallItem(
                 source_of(met[at].hit, met[at].chat),
@@ -325,12 +325,12 @@ def _is_title(hit: Hit) -> bool:
     return hit.role is Role.TITLE or (hit.role is Role.OTHER and hit.uuid is None and hit.path.endswith(".jsonl"))
 
 
-MOST_CHATS: Final = 15
-MOST_HITS: Final = 6
-MOST_READ: Final = 48
-MOST_TOLD: Final = 14
-MOST_ERRORS: Final = 4
-MOST_OFFERED: Final = 40
+MAX_CHATS: Final = 15
+MAX_HITS: Final = 6
+MAX_CANDIDATES: Final = 48
+MAX_PASSAGES: Final = 14
+MAX_ERRORS: Final = 4
+MAX_HINT_TOKENS: Final = 40
 """Token budget for suggestions of similar words."""
 # Chosen with bench/recall_agents.py, on its tuning half.
 RANK: Final = 10

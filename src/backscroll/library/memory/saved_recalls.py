@@ -29,7 +29,7 @@ ROLE: Final = "saved recall"
 LONGEST_TEXT: Final = 100_000
 LONGEST_FILE: Final = 4 * LONGEST_TEXT
 LONGEST_QUESTION: Final = 500
-MOST_TOLD: Final = 2
+MAX_RECALLS: Final = 2
 SOURCES: Final = "## Sources"
 
 
@@ -162,7 +162,7 @@ def passages_of_recalls(
         nearness = 1.1 if project and is_project(project, one.project) else 1.0
         told.append((share * nearness, one, tuple(term.text for term in has)))
     passages: list[RecalledPassage] = []
-    for score, one, why in sorted(told, key=lambda item: -item[0])[:MOST_TOLD]:
+    for score, one, why in sorted(told, key=lambda item: -item[0])[:MAX_RECALLS]:
         passage = _passage(one, score, why, max_tokens)
         if passage is not None:
             passages.append(passage)

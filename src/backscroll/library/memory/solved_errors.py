@@ -52,16 +52,16 @@ def errors_like(
     """The signature of a text, and similar errors, the most similar and latest first."""
     signature = plain_signature(text)
     telling = PLACES.sub(" ", signature)
-    words = list(dict.fromkeys(WORDS.findall(telling)))[:MOST_WORDS]
+    words = list(dict.fromkeys(WORDS.findall(telling)))[:MAX_WORDS]
     wanted = [Word(word) for word in words]
-    wanted += [Word(term.text) for term in terms_of(_telling_line(text, telling)) if term.is_name][:MOST_NAMES]
+    wanted += [Word(term.text) for term in terms_of(_telling_line(text, telling)) if term.is_name][:MAX_NAMES]
     if not wanted:
         return signature, []
     either = wanted[0] if len(wanted) == 1 else Either(tuple(wanted))
     found: dict[object, ErrorMatch] = {}
     for restriction in (Field("is", "=", "error"), Field("role", "=", "output")):
         query = Query("", All((either, restriction, *fields)))
-        answer = library.reader.search(query, sort="relevance", limit=MOST_CHATS, offset=0, hits=MOST_HITS)
+        answer = library.reader.search(query, sort="relevance", limit=MAX_CHATS, offset=0, hits=MAX_HITS)
         for chat in answer.chats:
             for hit in chat.hits:
                 key = (chat.chat.key, hit.uuid or hit.block, hit.number)
@@ -76,7 +76,7 @@ def errors_like(
                     found[key] = ErrorMatch(hit, chat.chat, said, own, likeness)
         if sum(met.likeness == 1.0 for met in found.values()) >= ENOUGH:
             break
-    return signature, sorted(found.values(), key=lambda met: (-met.likeness, -(met.hit.time or 0)))[:MOST_MET]
+    return signature, sorted(found.values(), key=lambda met: (-met.likeness, -(met.hit.time or 0)))[:MAX_SIMILAR_ERRORS]
 
 
 def ways_out(library: Library, texts: Texts, hits: Sequence[Hit]) -> dict[int, Resolution]:
@@ -140,7 +140,7 @@ def _way_out(texts: Texts, course: Aftermath) -> Resolution:
 def _last(steps: list[tuple[str, Attempt]]) -> list[tuple[str, Attempt]]:
     """The last changes; if there are none, the last other steps."""
     edits = [step for step in steps if step[0] == "edit"]
-    return edits[-MOST_EDITS:] if edits else steps[-MOST_OTHERS:]
+    return edits[-MAX_EDITS:] if edits else steps[-MAX_OTHER_STEPS:]
 
 
 def _said_after(course: Aftermath, tried: Attempt) -> list[tuple[str, Attempt]]:
@@ -165,17 +165,17 @@ def _call_input(texts: Texts, tried: Attempt) -> dict[str, object]:
 def _telling_line(text: str, signature: str) -> str:
     """The line of a text that its signature comes from, if it can be found."""
     words = set(WORDS.findall(signature))
-    return max(text.splitlines()[:MOST_LINES], key=lambda line: len(words & set(WORDS.findall(line))), default="")
+    return max(text.splitlines()[:MAX_LINES], key=lambda line: len(words & set(WORDS.findall(line))), default="")
 
 
-MOST_WORDS: Final = 12
-MOST_NAMES: Final = 6
-MOST_LINES: Final = 400
-MOST_CHATS: Final = 16
-MOST_HITS: Final = 6
-MOST_MET: Final = 12
-MOST_EDITS: Final = 2
-MOST_OTHERS: Final = 1
+MAX_WORDS: Final = 12
+MAX_NAMES: Final = 6
+MAX_LINES: Final = 400
+MAX_CHATS: Final = 16
+MAX_HITS: Final = 6
+MAX_SIMILAR_ERRORS: Final = 12
+MAX_EDITS: Final = 2
+MAX_OTHER_STEPS: Final = 1
 ENOUGH: Final = 3
 """With this many exact matches, results that are not marked as errors are not searched."""
 WITHIN: Final = 20

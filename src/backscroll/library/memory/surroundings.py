@@ -64,7 +64,7 @@ def courses(library: Library, hits: Sequence[Hit]) -> dict[int, Aftermath]:
     """What followed these results, by passage: calls, results and answers up to the next prompt."""
     found = {}
     for hit in hits:  # one by one: each has its own limit
-        steps = library.reader.following_steps(hit.block, AHEAD, MOST_STEPS)
+        steps = library.reader.following_steps(hit.block, AHEAD, MAX_STEPS)
         calls = [_attempt(hit, step) for step in steps if step.is_before]
         following = [_attempt(hit, step) for step in steps if not step.is_before]
         found[hit.block] = Aftermath(calls[0] if calls else None, following)
@@ -77,4 +77,4 @@ def _attempt(hit: Hit, step: FollowingStep) -> Attempt:
 
 
 AHEAD: Final = 400
-MOST_STEPS: Final = 120
+MAX_STEPS: Final = 120

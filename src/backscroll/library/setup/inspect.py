@@ -20,7 +20,7 @@ from backscroll.records.kinds import ChainRecord, type_of
 from backscroll.records.long_lines import decode_long_line
 from backscroll.records.record import Record
 
-MOST_TROUBLES: Final = 1000
+MAX_LISTED_PROBLEMS: Final = 1000
 """How many problems are listed one by one; all are counted."""
 
 
@@ -130,7 +130,7 @@ class Inspection:
 
     def _count_problem(self, trouble: LocatedProblem) -> None:
         self.problems += 1
-        if len(self.troubles) < MOST_TROUBLES:
+        if len(self.troubles) < MAX_LISTED_PROBLEMS:
             self.troubles.append(trouble)
 
     def _count_record(self, record: Record) -> None:

@@ -29,7 +29,7 @@ from backscroll.sync.own_streams import own_streams, unsent
 from backscroll.sync.pull import Pulled, Writing, has_news, pull
 from backscroll.sync.push import Pushed, Sender, push
 from backscroll.sync.remotes import Folder, Remote, RemoteObject, open_remote
-from backscroll.sync.removal import MOST_SMALL, merge_small
+from backscroll.sync.removal import MAX_SMALL_OBJECTS, merge_small
 from backscroll.sync.sealing import hidden_device, seal_with
 from backscroll.sync.state import SeenDevice, SyncState
 from backscroll.sync.verify import Verified, verify
@@ -124,7 +124,7 @@ def _sync(
         raise EmptyRemoteError(remote.name)
     on_total(waiting_bytes(sender, state))
     pushed = push(sender, store, state, on_bytes, listing)
-    if pushed.objects and len(devices_in(listing).get(sender.device, ())) >= MOST_SMALL:
+    if pushed.objects and len(devices_in(listing).get(sender.device, ())) >= MAX_SMALL_OBJECTS:
         merge_small(store, sender.device)
     pulled = Pulled()
     has_sent = bool(pushed.objects or pushed.mended or pushed.removed)

@@ -18,7 +18,7 @@ from backscroll.mcp.quoting import one_line
 from backscroll.mcp.tools.query import cell
 from backscroll.render.tables import plain_value
 
-MOST_ROWS: Final = 1000
+MAX_ROWS: Final = 1000
 
 
 class StatsArguments(ToolArguments, frozen=True, kw_only=True):
@@ -45,7 +45,7 @@ class StatsArguments(ToolArguments, frozen=True, kw_only=True):
     versus: Annotated[Query, Meta(description="compare: the other query or period.")] = ""
     since: Since = ""
     until: Until = ""
-    limit: Annotated[int, Meta(ge=1, le=MOST_ROWS, description="Maximum number of rows.")] = 20
+    limit: Annotated[int, Meta(ge=1, le=MAX_ROWS, description="Maximum number of rows.")] = 20
     offset: Offset = 0
 
 

@@ -26,8 +26,8 @@ from backscroll.render.html.plain import json_html, one_line, truncate, typed_te
 from backscroll.render.html.prose import prose
 from backscroll.render.html.tools import call_section, denial_reason
 
-MOST_LINES: Final = 5000
-MOST_CHARACTERS: Final = 200_000
+MAX_LINES: Final = 5000
+MAX_CHARACTERS: Final = 200_000
 """No answer is longer than this, but a file may say so, and a page must stay one that can be read."""
 
 
@@ -51,7 +51,7 @@ def answer_detail(message: Message) -> Detail:
 def _part(block: Block, message: Message, view: View) -> Iterator[Html]:
     if isinstance(block, Text):
         if block.text.strip():
-            shown, lines = (block.text, 0) if view.whole else truncate(block.text, MOST_LINES, MOST_CHARACTERS)
+            shown, lines = (block.text, 0) if view.whole else truncate(block.text, MAX_LINES, MAX_CHARACTERS)
             more = el("p", f"… {lines:,} lines; see the raw row", class_="muted") if lines else NOTHING
             yield el("div", prose(shown), more, class_="part text", data_detail="talk")
     elif isinstance(block, Thinking):

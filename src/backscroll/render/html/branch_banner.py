@@ -8,7 +8,7 @@ from backscroll.render.html.icons import icon
 from backscroll.render.html.outline import first_words
 from backscroll.render.html.page_data import BranchOrigin
 
-MOST_LISTED: Final = 3
+MAX_LISTED: Final = 3
 LONGEST: Final = 90
 
 
@@ -27,7 +27,7 @@ def branch_banner(branch: int, origins: Sequence[BranchOrigin], address: str) ->
         other = origins[0].number
         listed = [
             join([_go(address, origin.number, 1, f"branch {origin.number}"), f" leaves {_after(origin)}"])
-            for origin in origins[:MOST_LISTED]
+            for origin in origins[:MAX_LISTED]
         ]
         more = len(origins) - len(listed)
         told = [" · ", join(listed, " · "), f" · {more:,} more in the outline" if more else ""]

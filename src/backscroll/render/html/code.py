@@ -111,7 +111,7 @@ def tokenize_until(text: str, lexer: Lexer, is_over: Callable[[], bool]) -> list
         if count % 32 == 0 and is_over():
             return None
         errors += token is Token.Error
-        if errors > MOST_ERRORS:  # the text is in another language, and each error may have cost a scan of all of it
+        if errors > MAX_ERRORS:  # the text is in another language, and each error may have cost a scan of all of it
             return plain_lines(text)
         kind = token_class(token)
         for number, piece in enumerate(value.split("\n")):
@@ -205,7 +205,7 @@ def parse_names(names: Iterable[str]) -> frozenset[str]:
 LONGEST: Final = 40_000
 LONGEST_UNTIMED: Final = 4_000
 """Without a clock: short enough for lexers that take quadratic time."""
-MOST_ERRORS: Final = 200
+MAX_ERRORS: Final = 200
 BLOCK_TOO_SLOW: Final = "Shown as plain text: highlighting this block takes too long."
 PAGE_TOO_SLOW: Final = "Shown as plain text: highlighting stopped after the blocks above took too long."
 LONGEST_LINE: Final = 1_000

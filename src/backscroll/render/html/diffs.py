@@ -34,7 +34,7 @@ class DiffRow(NamedTuple):
 def diff(hunks: Iterable[DiffHunk], file: str = "") -> Html:
     """Render the hunks of a unified diff. The file name selects the syntax highlighting."""
     shown: list[Html] = []
-    left = MOST_ROWS
+    left = MAX_ROWS
     for hunk in hunks:
         lines = [line for whole in hunk.lines for line in split_diff_line(whole)]
         rows = list(diff_rows(DiffHunk(hunk.old_start, hunk.new_start, lines[:left]), file))
@@ -66,7 +66,7 @@ def diff_hunks(old: str, new: str) -> Iterator[DiffHunk]:
     end = common_prefix_length(before[start:][::-1], after[start:][::-1])
     steps = [
         ("equal", 0, start, 0, start),
-        *diff_opcodes(before[start : len(before) - end], after[start : len(after) - end], start, MOST_PAIRS),
+        *diff_opcodes(before[start : len(before) - end], after[start : len(after) - end], start, MAX_PAIRS),
         ("equal", len(before) - end, len(before), len(after) - end, len(after)),
     ]
     lines: list[str] = []
@@ -97,7 +97,7 @@ def diff_opcodes(
     """The opcodes of difflib; a single `replace` if comparing would take too long."""
     places = Counter(before)
     pairs = sum(count * places[line] for line, count in Counter(after).items())
-    if len(before) + len(after) > MOST_LINES or pairs > most_pairs:
+    if len(before) + len(after) > MAX_LINES or pairs > most_pairs:
         yield ("replace", start, start + len(before), start, start + len(after))
         return
     for kind, old_from, old_to, new_from, new_to in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
@@ -148,7 +148,7 @@ def changed_words(lines: Sequence[str]) -> dict[int, Sequence[tuple[int, int]]]:
     removed: list[int] = []
     for mark, group in groupby(range(len(lines)), lambda number: lines[number][:1]):
         numbers = list(group)
-        if mark == "+" and max(len(removed), len(numbers)) <= MOST_PAIRED:
+        if mark == "+" and max(len(removed), len(numbers)) <= MAX_PAIRED_LINES:
             for old, new in zip(removed, numbers, strict=False):
                 gone, come = differing_spans(lines[old][1:], lines[new][1:])
                 changes[old], changes[new] = gone, come
@@ -165,7 +165,7 @@ def differing_spans(old: str, new: str) -> tuple[Sequence[tuple[int, int]], Sequ
     end = common_prefix_length(before[start:][::-1], after[start:][::-1])
     gone: list[tuple[int, int]] = []
     come: list[tuple[int, int]] = []
-    steps = diff_opcodes(before[start : len(before) - end], after[start : len(after) - end], start, MOST_WORD_PAIRS)
+    steps = diff_opcodes(before[start : len(before) - end], after[start : len(after) - end], start, MAX_WORD_PAIRS)
     for kind, old_from, old_to, new_from, new_to in steps:
         if kind != "equal":
             gone.append((len("".join(before[:old_from])), len("".join(before[:old_to]))))
@@ -222,11 +222,11 @@ def row_text_html(row: DiffRow) -> str:
 
 CONTEXT_LINES: Final = 3
 FOLD_OVER: Final = 12
-MOST_ROWS: Final = 4_000
-MOST_LINES: Final = 6_000
-MOST_PAIRS: Final = 60_000
-MOST_WORD_PAIRS: Final = 1_000
-MOST_PAIRED: Final = 40
+MAX_ROWS: Final = 4_000
+MAX_LINES: Final = 6_000
+MAX_PAIRS: Final = 60_000
+MAX_WORD_PAIRS: Final = 1_000
+MAX_PAIRED_LINES: Final = 40
 LONGEST_LINE: Final = 600
 MARKS: Final = {" ": "same", "+": "added", "-": "removed", "\\": "remark"}
 WORDS: Final = re.compile(r"\w+|\s+|.")

@@ -20,7 +20,7 @@ from backscroll.records.content import Image, Text
 from backscroll.records.decode import value_of
 from backscroll.records.record import Record
 from backscroll.render.html.element import NOTHING, Html, el, text, trusted
-from backscroll.render.html.export_branches import MOST_TOLD_APART, Segment, forks_of, outline_of, segments_of
+from backscroll.render.html.export_branches import MAX_SWITCHABLE_BRANCHES, Segment, forks_of, outline_of, segments_of
 from backscroll.render.html.export_documents import Shareable, json_document, markdown_document
 from backscroll.render.html.images import detect_media_type
 from backscroll.render.html.messages import messages_html
@@ -33,7 +33,7 @@ from backscroll.render.terminal import moment, plural
 Format = Literal["html", "md", "json"]
 LEVELS: Final = (("everything", "Everything"), ("normal", "Normal"), ("talk", "Prompts and answers"))
 CHUNK: Final = 50
-MOST_STRIPS: Final = 20
+MAX_CHARTED_BRANCHES: Final = 20
 """How many branches have their own charts."""
 
 
@@ -147,7 +147,7 @@ def branch_style(branches: Sequence[Branch]) -> str:
         f':root[data-branch="{branch.number}"] [data-branches]:not([data-branches~="{branch.number}"])'
         for branch in branches
     )
-    is_chosen = 1 < len(branches) <= MOST_TOLD_APART
+    is_chosen = 1 < len(branches) <= MAX_SWITCHABLE_BRANCHES
     return "".join(f"{rule} {{ display: none; }}\n" for rule in rules) if is_chosen else ""
 
 
@@ -185,7 +185,7 @@ def _head(shared: Shareable, detail: Detail) -> Html:
 def _branch_choice(chat: Chat) -> Html:
     if len(chat.branches) < 2:
         return NOTHING
-    if len(chat.branches) > MOST_TOLD_APART:
+    if len(chat.branches) > MAX_SWITCHABLE_BRANCHES:
         return el("p", f"{len(chat.branches):,} branches, one after the other", class_="branch-choice muted")
     options = []
     for branch in chat.branches:
@@ -218,7 +218,7 @@ def _levels(detail: Detail) -> Html:
 
 def _side(branches: Sequence[Branch], segments: Sequence[Segment], costs: Mapping[str, int | None]) -> Html:
     strips = []
-    for branch in branches[:MOST_STRIPS]:
+    for branch in branches[:MAX_CHARTED_BRANCHES]:
         items = [
             item
             for segment in segments
@@ -309,7 +309,7 @@ class Inline(Mapping[str, Html]):
         self._agents = agents
 
     def __getitem__(self, name: str) -> Html:
-        if name in self.shown or name not in self._agents or self.view is None or len(self.shown) > MOST_AGENTS:
+        if name in self.shown or name not in self._agents or self.view is None or len(self.shown) > MAX_AGENTS:
             raise KeyError(name)
         self.shown.add(name)
         return messages_html(self._shared.agent_messages(self._agents[name]), self.view)
@@ -347,4 +347,4 @@ QUIET: Final = frozenset(
 TALK: Final = frozenset(
     {RowKind.PROMPT, RowKind.QUEUED, RowKind.COMMAND, RowKind.SHELL, RowKind.ANSWER, RowKind.COMPACTION}
 )
-MOST_AGENTS: Final = 10_000
+MAX_AGENTS: Final = 10_000

@@ -36,7 +36,7 @@ def segments_of(chat: Chat, messages: Mapping[int, Sequence[Message]]) -> list[S
     Of very many branches each is one segment, for naming on every piece all branches that it is part of would take
     the square of their number.
     """
-    if len(chat.branches) > MOST_TOLD_APART:
+    if len(chat.branches) > MAX_SWITCHABLE_BRANCHES:
         return [Segment([branch.number], list(messages[branch.number]), branch.number > 1) for branch in chat.branches]
     covers = _covers(chat.branches)
     segments = []
@@ -140,5 +140,5 @@ def _age(message: Message) -> tuple[float, str]:
 
 
 LONGEST: Final = 120
-MOST_TOLD_APART: Final = 200
+MAX_SWITCHABLE_BRANCHES: Final = 200
 """Past so many branches a file shows all of them, one behind the other, and does not let one be chosen."""

@@ -15,7 +15,7 @@ from backscroll.render.html.outline import first_words
 from backscroll.render.terminal import clean, clean_line, moment, plural
 
 LONGEST_PROMPT = 400
-MOST_PROMPTS = 500
+MAX_PROMPTS = 500
 
 
 class ExportedChat(NamedTuple):
@@ -86,6 +86,6 @@ def _prompts(shared: Readable, branches: Sequence[Branch]) -> Iterator[str]:
     count = 0
     for branch in branches:
         for message in shared.messages(branch):
-            if message.kind in HUMAN and message.text.strip() and count < MOST_PROMPTS:
+            if message.kind in HUMAN and message.text.strip() and count < MAX_PROMPTS:
                 count += 1
                 yield " ".join(clean(message.text[: 4 * LONGEST_PROMPT]).split())[:LONGEST_PROMPT]

@@ -24,7 +24,7 @@ def detect_media_type(data: bytes) -> str | None:
     ):
         if data.startswith(magic):
             size = measure(data)
-            return media_type if size and 0 < size.width * size.height <= MOST_PIXELS else None
+            return media_type if size and 0 < size.width * size.height <= MAX_PIXELS else None
     return None
 
 
@@ -85,6 +85,6 @@ def webp_size(data: bytes) -> Size | None:
     return None
 
 
-MOST_PIXELS: Final = 50_000_000
+MAX_PIXELS: Final = 50_000_000
 PNG: Final = b"\x89PNG\r\n\x1a\n"
 FRAMES: Final = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}

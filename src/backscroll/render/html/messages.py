@@ -131,7 +131,7 @@ def _told(message: Message, view: View) -> ArticleContent:
 
 
 def _typed(text: str, view: View) -> Html:
-    begin, lines = (text, 0) if view.whole else truncate(text, MOST_TYPED_LINES, MOST_TYPED)
+    begin, lines = (text, 0) if view.whole else truncate(text, MAX_PROMPT_LINES, MAX_PROMPT_CHARS)
     if not lines:
         return typed_text(text)
     rest = text[len(begin) :]
@@ -234,8 +234,8 @@ def _fork(fork: Fork) -> Html:
         return el("a", sign, href=_way(branch, first), class_="step", title=text, aria_label=name)
 
     # Each way lists all others: of very many only those around it, or a page would hold the square of their number.
-    begin = max(0, min(here - MOST_WAYS // 2, len(ways) - MOST_WAYS))
-    listed = ways[begin : begin + MOST_WAYS]
+    begin = max(0, min(here - MAX_LISTED_BRANCHES // 2, len(ways) - MAX_LISTED_BRANCHES))
+    listed = ways[begin : begin + MAX_LISTED_BRANCHES]
     items = [
         el(
             "li",
@@ -298,7 +298,7 @@ UNSEEN: Final = frozenset(
     {RowKind.HOOK, RowKind.META, RowKind.NOTE, RowKind.ATTACHMENT, RowKind.PROGRESS, RowKind.UNKNOWN}
 )
 """Kinds between two answers that do not separate them."""
-MOST_WAYS: Final = 50
+MAX_LISTED_BRANCHES: Final = 50
 LONGEST_WAY: Final = 50
-MOST_TYPED_LINES: Final = 40
-MOST_TYPED: Final = 5000
+MAX_PROMPT_LINES: Final = 40
+MAX_PROMPT_CHARS: Final = 5000

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 LONGEST: Final = 110
 DEEPEST: Final = 6
-MOST_BARS: Final = 150
+MAX_BARS: Final = 150
 """More bars would be thinner than a line."""
 WIDTH: Final = 300
 BARS_HEIGHT: Final = 40
@@ -174,7 +174,7 @@ def _bar_title(group: Sequence[OutlineItem], errors: int) -> str:
 
 def _groups(items: Sequence[OutlineItem]) -> list[Sequence[OutlineItem]]:
     """The items one by one, or grouped if there are too many to distinguish."""
-    size = -(-len(items) // MOST_BARS)
+    size = -(-len(items) // MAX_BARS)
     return [items[start : start + size] for start in range(0, len(items), size)]
 
 

@@ -54,7 +54,7 @@ def json_html(value: Any, whole: bool = False) -> Html:  # noqa: ANN401 - whatev
         written = json.dumps(value if whole else _shorten_strings(value), ensure_ascii=False, indent=2)
     except (RecursionError, ValueError, TypeError):
         written = "(nested too deep to be shown)"
-    shown, lines = (written, 0) if whole else truncate(written, MOST_JSON_LINES, MOST_JSON)
+    shown, lines = (written, 0) if whole else truncate(written, MAX_JSON_LINES, MAX_JSON_CHARS)
     more = el("p", f"{lines:,} lines in all; the rest is in the raw row", class_="more muted") if lines else NOTHING
     return join([code(shown, "json"), more])
 
@@ -69,7 +69,7 @@ def readable(text: str) -> Html:
 
 def indent_json(text: str) -> str | None:
     """JSON, indented; None if the text is not JSON."""
-    if len(text) > MOST_INDENTED or text.lstrip()[:1] not in ("{", "["):
+    if len(text) > MAX_INDENTED_CHARS or text.lstrip()[:1] not in ("{", "["):
         return None
     try:
         return json.dumps(json.loads(text), ensure_ascii=False, indent=2)
@@ -136,9 +136,9 @@ def _shorten_strings(value: Any, depth: int = 0) -> Any:  # noqa: ANN401
 
 LONGEST_STRING: Final = 4000
 DEEPEST: Final = 60
-MOST_JSON: Final = 30_000
-MOST_INDENTED: Final = 1_000_000
-MOST_JSON_LINES: Final = 400
+MAX_JSON_CHARS: Final = 30_000
+MAX_INDENTED_CHARS: Final = 1_000_000
+MAX_JSON_LINES: Final = 400
 FENCE: Final = re.compile(r"(`{3,}|~{3,})[ \t]*([\w+#.-]{0,40})[^\n`]*$")
 HEADING: Final = re.compile(r"^\n?#{1,4} [^\n]{1,200}\n\s*\n", re.MULTILINE)
 MARKDOWN: Final = re.compile(

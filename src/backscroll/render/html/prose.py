@@ -126,7 +126,7 @@ class MarkdownWriter:
                     self.out.append(text(value) if self.anchors else link_addresses(value))
             elif kind == "Start":
                 depth += 1
-                if depth > DEEPEST or number > MOST_EVENTS:
+                if depth > DEEPEST or number > MAX_EVENTS:
                     return False
                 self.start(value)
             elif kind == "End":
@@ -238,7 +238,7 @@ def heading_level(name: str) -> int:
 LONGEST: Final = 200_000
 LONGEST_LINK: Final = 2_000
 DEEPEST: Final = 60
-MOST_EVENTS: Final = 60_000
+MAX_EVENTS: Final = 60_000
 
 OPTIONS: Final = pyromark.Options
 PARSER: Final = pyromark.Markdown(

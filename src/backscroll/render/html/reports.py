@@ -18,7 +18,7 @@ Linker = Callable[[str, Mapping[str, Any]], str | None]
 SHORT: Final = 8
 """How many characters of an id are shown."""
 LONGEST: Final = 110
-MOST_OF_A_TITLE: Final = 1_000
+MAX_TITLE_CHARS: Final = 1_000
 IDS: Final = frozenset({"chat", "message", "session", "agent", "example_chat", "example_message"})
 PATHS: Final = frozenset({"file", "project", "path"})
 
@@ -143,7 +143,7 @@ def _cell(
         "td",
         inner,
         class_=" ".join(filter(None, (classes, "first" if is_first else ""))) or None,
-        title=None if is_whole else whole[:MOST_OF_A_TITLE],
+        title=None if is_whole else whole[:MAX_TITLE_CHARS],
         data_label=heading(name) if shown else None,  # on a phone, rows are cards and every cell says its name
     )
 

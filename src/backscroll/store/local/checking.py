@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 AT_ONCE: Final = 100_000
 """How many passages are compared at once: memory stays small however many there are."""
-MOST_TOLD: Final = 20
+MAX_REPORTED: Final = 20
 ATTEMPTS: Final = 5
 
 
@@ -61,7 +61,7 @@ def _is_sound(path: Path) -> bool:
 @translates_errors
 def _rows(store: "LocalStore") -> list[str]:
     connection = store.connection
-    said = [str(row[0]) for row in select(connection, f"pragma integrity_check({MOST_TOLD})")]
+    said = [str(row[0]) for row in select(connection, f"pragma integrity_check({MAX_REPORTED})")]
     found = [] if said == ["ok"] else [f"the rows are damaged: {line}" for line in said]
     return found + orphans(connection)
 

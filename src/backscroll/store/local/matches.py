@@ -11,7 +11,7 @@ from tantivy import Query as Engine
 from backscroll.store.local.text import SCHEMA
 from backscroll.store.sql.statements import select
 
-MOST_FILES: Final = 60_000
+MAX_FILES: Final = 60_000
 """How many files the engine counts at once."""
 
 
@@ -76,16 +76,16 @@ def _by_file(
     searcher: tantivy.Searcher, query: Engine, chat_of: Mapping[int, int], more: dict[str, Any]
 ) -> list[dict[str, Any]]:
     """The matches by file, with more about those of each file."""
-    asked: dict[str, Any] = {"files": {"terms": {"field": "file", "size": MOST_FILES}}}
+    asked: dict[str, Any] = {"files": {"terms": {"field": "file", "size": MAX_FILES}}}
     if more:
         asked["files"]["aggs"] = more
     highest = max(chat_of, default=0)
-    if highest <= MOST_FILES:
+    if highest <= MAX_FILES:
         found: list[dict[str, Any]] = searcher.aggregate(query, asked)["files"]["buckets"]
         return found
     found = []
-    for first in range(0, highest + 1, MOST_FILES):
-        within = Engine.range_query(SCHEMA, "file", FieldType.Unsigned, first, first + MOST_FILES, include_upper=False)
+    for first in range(0, highest + 1, MAX_FILES):
+        within = Engine.range_query(SCHEMA, "file", FieldType.Unsigned, first, first + MAX_FILES, include_upper=False)
         part = Engine.boolean_query([(Occur.Must, query), (Occur.Must, within)])
         found += searcher.aggregate(part, asked)["files"]["buckets"]
     return found

@@ -25,7 +25,7 @@ from backscroll.store.sql.statements import array, select
 if TYPE_CHECKING:
     from backscroll.store.local.reports import LocalReports
 
-MOST_CORRECTED: Final = 5
+MAX_CORRECTIONS: Final = 5
 """For how many words of a text similar ones are looked for."""
 
 
@@ -131,7 +131,7 @@ class LocalReader(ChatPieces):
         """Words of visible passages that are similar to one which is in none of them, the most frequent first."""
         with self._store.snapshot() as state:
             engine = TantivyWords(self.rows, state)
-            return [found for one in words_of(word)[:MOST_CORRECTED] for found in corrections(engine, one)]
+            return [found for one in words_of(word)[:MAX_CORRECTIONS] for found in corrections(engine, one)]
 
     def find(self, name: str) -> list[StoredChat]:
         """Chats whose id (or a session, message or agent id in them) starts with `name`."""

@@ -26,11 +26,11 @@ from backscroll.store.reader import Table
 LONGEST_VALUE: Final = 4_000_000
 """In bytes. Values in the views are hundreds of times shorter, even the longest titles and paths."""
 LONGEST_STATEMENT: Final = 1_000_000
-MOST_COLUMNS: Final = 100
+MAX_COLUMNS: Final = 100
 """The engine holds a whole row, twice or more, before its size can be checked."""
-MOST_BYTES: Final = 64_000_000
+MAX_BYTES: Final = 64_000_000
 """For all rows together: the result is cut there, as at the row limit."""
-LARGEST_FRAME: Final = 8 * LONGEST_VALUE * MOST_COLUMNS
+LARGEST_FRAME: Final = 8 * LONGEST_VALUE * MAX_COLUMNS
 """A character takes at most six bytes of JSON; the worker has no memory for a larger row."""
 START_SECONDS: Final = 60.0
 """How long the process may take to start, on a very busy machine. The statement's own time starts after that."""
@@ -50,10 +50,10 @@ class StatementRunner:
             "file": str(file.absolute()),
             "statement": statement,
             "rows": limit,
-            "bytes": MOST_BYTES,
+            "bytes": MAX_BYTES,
             "seconds": seconds,
             "checksums": checksum_extension() if load_checksums() else None,
-            "limits": {"LENGTH": LONGEST_VALUE, "SQL_LENGTH": LONGEST_STATEMENT, "COLUMN": MOST_COLUMNS},
+            "limits": {"LENGTH": LONGEST_VALUE, "SQL_LENGTH": LONGEST_STATEMENT, "COLUMN": MAX_COLUMNS},
         }
         if len(statement) > LONGEST_STATEMENT:
             raise UsageError(

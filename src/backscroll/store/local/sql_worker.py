@@ -23,19 +23,19 @@ if __name__ == "__main__":
 import apsw
 
 MIB: Final = 1024 * 1024
-MOST_HEAP: Final = 256 * MIB
+MAX_HEAP_BYTES: Final = 256 * MIB
 """Memory limit for SQLite; a statement that needs more fails with a plain error."""
-MOST_MEMORY: Final = 768 * MIB
+MAX_MEMORY: Final = 768 * MIB
 """Memory limit for the process: SQLite, a row in Python, and the same row as output."""
 LARGEST_FILE: Final = 1024 * MIB
 """Size limit of each temporary file that SQLite sorts with."""
-MOST_OPEN: Final = 64
+MAX_OPEN_FILES: Final = 64
 SETTINGS: Final = (
     "query_only = on",
     "temp_store = file",
     "cache_size = -32768",
     "mmap_size = 0",
-    f"hard_heap_limit = {MOST_HEAP}",
+    f"hard_heap_limit = {MAX_HEAP_BYTES}",
 )
 FRAME: Final = 256 * 1024
 """Send rows once they have this many bytes."""
@@ -45,9 +45,9 @@ def main() -> None:
     """Answer requests until there are no more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started us, which then ends us
     _limit(resource.RLIMIT_CORE, 0)
-    _limit(resource.RLIMIT_AS, MOST_MEMORY)
+    _limit(resource.RLIMIT_AS, MAX_MEMORY)
     _limit(resource.RLIMIT_FSIZE, LARGEST_FILE)
-    _limit(resource.RLIMIT_NOFILE, MOST_OPEN)
+    _limit(resource.RLIMIT_NOFILE, MAX_OPEN_FILES)
     requests: SimpleQueue[dict[str, Any]] = SimpleQueue()
     _thread.start_new_thread(_receive, (requests,))
     _send({"ready": True})

@@ -15,7 +15,7 @@ from backscroll.store.search import nodes
 from backscroll.store.search.engine import Match
 from backscroll.store.sql.chats import ChatRows
 
-MOST_FACTS: Final = 1000
+MAX_FACTS: Final = 1000
 """How many roles, tools and marks are counted; a library has a few dozen."""
 
 
@@ -99,7 +99,7 @@ class TantivyWords:
 
     def facts(self, query: nodes.Node, since: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
         """How many matching passages have each fact, and how many are of each time or later."""
-        asked: dict[str, Any] = {"facts": {"terms": {"field": "facts", "size": MOST_FACTS}}}
+        asked: dict[str, Any] = {"facts": {"terms": {"field": "facts", "size": MAX_FACTS}}}
         for name, moment in since.items():
             asked[name] = {"range": {"field": "time", "ranges": [{"key": "in", "from": moment // 1000}]}}
         found = self._searcher.aggregate(engine_query(query), asked)

@@ -9,12 +9,12 @@ from backscroll.store.postgres.connection import PgConnection
 from backscroll.store.postgres.faults import translate_errors
 from backscroll.store.search.words import STAGES, facts_of, is_searched_by_tool, weight_of, words_of
 
-MOST_PLACES: Final = 16_000
+MAX_POSITIONS: Final = 16_000
 """A tsvector has places for 16,383 words; what is longer is cut."""
 APART: Final = 16
 """How many places are left free between texts, so that no phrase matches across both."""
-MOST_REMEMBERED: Final = 500_000
-MOST_BYTES: Final = 900_000
+MAX_REMEMBERED: Final = 500_000
+MAX_BYTES: Final = 900_000
 """A tsvector holds one megabyte."""
 
 
@@ -56,7 +56,7 @@ class WordWriter:
         at = length = size = 0
         for piece in (said, also, tool or ""):
             for word in words_of(piece.encode("utf-8", "replace").decode()) if piece else ():
-                if at >= MOST_PLACES or size > MOST_BYTES:
+                if at >= MAX_POSITIONS or size > MAX_BYTES:
                     yield places, length
                     places, at, length, size = {}, 0, 0, 0
                 at += 1
@@ -92,7 +92,7 @@ class WordWriter:
                     if mark:
                         cursor.execute(INSERT_MARK, (f"stage {stage}", str(mark)))
         self._known |= fresh
-        if len(self._known) > MOST_REMEMBERED:
+        if len(self._known) > MAX_REMEMBERED:
             self._known.clear()
 
 

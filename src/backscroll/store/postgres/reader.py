@@ -19,7 +19,7 @@ from backscroll.store.sql.chats import ChatRows
 from backscroll.store.sql.pieces import ChatPieces
 from backscroll.store.sql.statements import array, select
 
-MOST_CORRECTED: Final = 5
+MAX_CORRECTIONS: Final = 5
 """For how many words of a text similar ones are looked for."""
 
 
@@ -104,7 +104,7 @@ class PgReader(ChatPieces):
         """Words of visible passages that are similar to one which is in none of them, the most frequent first."""
         with self.snapshot():
             engine = PgWords(self._rows)
-            return [found for one in words_of(word)[:MOST_CORRECTED] for found in corrections(engine, one)]
+            return [found for one in words_of(word)[:MAX_CORRECTIONS] for found in corrections(engine, one)]
 
     def find(self, name: str) -> list[StoredChat]:
         """Chats whose id (or a session, message or agent id in them) starts with `name`."""

@@ -11,7 +11,7 @@ K1: Final = 1.2
 """The usual constant of bm25: how soon more of the same adds no more."""
 NOWHERE: Final = quoted("#nowhere")
 """What no passage has."""
-MOST_NAMED: Final = 200
+MAX_NAMED_WORDS: Final = 200
 """Up to this many words that contain something are looked for one by one."""
 
 
@@ -116,7 +116,7 @@ class SqlQuery:
                 return quoted(f"#{name}")
             case nodes.HasPart(letters):
                 found = self._words.words_with(letters)
-                return " | ".join(map(quoted, found)) if 0 < len(found) <= MOST_NAMED else None
+                return " | ".join(map(quoted, found)) if 0 < len(found) <= MAX_NAMED_WORDS else None
             case nodes.Weighed(part, _) | nodes.Worth(part, _):
                 return self._lexemes(part)
             case nodes.Nothing() | nodes.SomeOf(()) | nodes.InFiles(()) | nodes.IsOneOf(()):

@@ -18,7 +18,7 @@ from backscroll.store.reader import Scope, Table
 
 LONGEST_STATEMENT: Final = 1_000_000
 LONGEST_VALUE: Final = 4_000_000
-MOST_BYTES: Final = 64_000_000
+MAX_BYTES: Final = 64_000_000
 
 
 def run_statement(connection: PgConnection, scope: Scope, statement: str, limit: int, seconds: float) -> Table:
@@ -48,7 +48,7 @@ def run_statement(connection: PgConnection, scope: Scope, statement: str, limit:
         size = 0
         for row in cursor:
             size += sum(len(value) for value in row if isinstance(value, (str, bytes)))
-            if size > MOST_BYTES:
+            if size > MAX_BYTES:
                 return Table(columns, rows, is_cut=True)
             rows.append(row)
     return Table(columns, rows[:limit], is_cut=len(rows) > limit)

@@ -6,13 +6,13 @@ from functools import cached_property
 from typing import Final
 
 from backscroll.store.postgres.indexing import quoted
-from backscroll.store.postgres.sql_query import K1, MOST_NAMED, SqlQuery
+from backscroll.store.postgres.sql_query import K1, MAX_NAMED_WORDS, SqlQuery
 from backscroll.store.postgres.visible import PgRows
 from backscroll.store.search import nodes
 from backscroll.store.search.engine import Match
 from backscroll.store.sql.statements import array, select
 
-MOST_COUNTED: Final = 20_000
+MAX_COUNTED_PASSAGES: Final = 20_000
 """Beyond, it does not matter how frequent a word is."""
 FREQUENT: Final = 20
 """Up to one in so many passages, frequencies are counted: the rank depends on them."""
@@ -62,7 +62,7 @@ class PgWords:
     def frequency(self, word: str) -> int:
         """About how many passages have a word: those that are too many are not counted to the end."""
         if word not in self._frequencies:
-            most = max(MOST_COUNTED, self.total // FREQUENT + 1)
+            most = max(MAX_COUNTED_PASSAGES, self.total // FREQUENT + 1)
             ((found,),) = select(self._rows, "select frequency(cast(? as tsquery), ?)", (quoted(word), most))
             self._frequencies[word] = found
         return self._frequencies[word]
@@ -70,7 +70,7 @@ class PgWords:
     def visible_frequency(self, word: str) -> int:
         """How many passages have a word that the asker may see: exactly, unless they are very many."""
         statement = "select visible_frequency(cast(? as tsquery), ?)"
-        ((found,),) = select(self._rows, statement, (quoted(word), MOST_COUNTED))
+        ((found,),) = select(self._rows, statement, (quoted(word), MAX_COUNTED_PASSAGES))
         return int(found)
 
     def known(self, words: Iterable[str]) -> set[str]:
@@ -81,11 +81,11 @@ class PgWords:
         """Words with this beginning; of many, not how frequent they are."""
         values = (beginning, beginning + "\U0010ffff", limit)
         found = [word for (word,) in select(self._rows, "select words_from(?, ?, ?)", values)]
-        return [(word, self.frequency(word) if limit < MOST_NAMED else 0) for word in found]
+        return [(word, self.frequency(word) if limit < MAX_NAMED_WORDS else 0) for word in found]
 
     def tools(self) -> list[str]:
         """The names of tools."""
-        return [word.removeprefix("#tool:") for word, _ in self.endings("#tool:", MOST_NAMED)]
+        return [word.removeprefix("#tool:") for word, _ in self.endings("#tool:", MAX_NAMED_WORDS)]
 
     def count_by_chat(self, query: nodes.Node, files: Collection[int] | None = None) -> dict[int, int]:
         """The number of matching passages by chat."""

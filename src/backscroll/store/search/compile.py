@@ -41,7 +41,7 @@ PLAIN: Final = re.compile(r"(?:\(\?i\))?(?:[\w\s/:.'\"=,;<>@#%&~`!+*?-]|\\[dDwWs
 RUN: Final = re.compile("[A-Za-z0-9]+")
 FEW_FILES: Final = 300
 """Up to this many files are named in the query of the engine."""
-MOST_ENDINGS: Final = 60
+MAX_PREFIX_WORDS: Final = 60
 """How many words of a prefix are used for ranking; all of them are found."""
 CORRECTED_WEIGHT: Final = 0.8
 BESIDE_WEIGHT: Final = 0.2
@@ -222,11 +222,11 @@ class Compiler:
             frequency = min(self._engine.frequency(word) for word in words[:-1])
             return QueryTerm(HasBeginning(tuple(words)), frequency=frequency)
         prefix = words[0]
-        endings = self._engine.endings(prefix, MOST_ENDINGS)
+        endings = self._engine.endings(prefix, MAX_PREFIX_WORDS)
         frequency = sum(count for _, count in endings)
         if not endings:
             return QueryTerm(Nothing())
-        if len(endings) < MOST_ENDINGS:
+        if len(endings) < MAX_PREFIX_WORDS:
             return QueryTerm(either([HasWord(word) for word, _ in endings]), frequency=frequency)
         return QueryTerm(HasBeginning((prefix,)), frequency=frequency)
 

@@ -13,7 +13,7 @@ from backscroll.store.search.nodes import EachOf, InFiles, IsFact, Node
 from backscroll.store.search.search import matching_chats
 from backscroll.store.sql.statements import ScopedRows, array, select
 
-MOST_TOOLS: Final = 10
+MAX_TOOLS: Final = 10
 
 
 def count_facets(rows: ScopedRows, engine: WordEngine, query: Query, since: Mapping[str, int]) -> Facets:
@@ -39,7 +39,7 @@ def count_facets(rows: ScopedRows, engine: WordEngine, query: Query, since: Mapp
     return Facets(
         total=sum(matches.values()),
         roles={name.removeprefix("role:"): count for name, count in facts.items() if name.startswith("role:")},
-        tools={_original_spelling(rows, engine, whole, name): count for name, count in tools.most_common(MOST_TOOLS)},
+        tools={_original_spelling(rows, engine, whole, name): count for name, count in tools.most_common(MAX_TOOLS)},
         since=later,
         projects=projects,
         models=models,

@@ -64,7 +64,7 @@ PREFERRED: Final = 1.25
 K1: Final = 1.2
 B: Final = 0.75
 """The usual constants of bm25, here for a chat: how soon more matches add no more, and how much its size counts."""
-MOST_PAIRS: Final = 4
+MAX_PAIRS: Final = 4
 """How many pairs of words are looked at, those of the rarest words."""
 
 
@@ -173,7 +173,7 @@ class Ranking:
         """What passages gain by words that stand as they do in the query."""
         gains: dict[int, float] = defaultdict(float)
         among = IsOneOf(tuple(blocks))
-        for worth, pair in self._pairs()[:MOST_PAIRS]:
+        for worth, pair in self._pairs()[:MAX_PAIRS]:
             query = EachOf(
                 (among, Worth(HasPhrase(pair, NEAR_WORDS), NEAR * worth)),
                 also=(Worth(HasPhrase(pair), SIDE_BY_SIDE * worth),),

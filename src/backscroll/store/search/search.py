@@ -20,7 +20,7 @@ from backscroll.store.sql.statements import ScopedRows, array, select
 ABANDONED_WEIGHT: Final = 0.7
 PAGE: Final = 500
 """How many passages are read at once."""
-MOST_BY_TIME: Final = (500, 2_000, 8_000)
+PASSAGES_BY_TIME: Final = (500, 2_000, 8_000)
 """How many passages are read for an order by time, step by step; beyond, the engine finds the time of every chat."""
 FEW_HITS: Final = 4
 """Up to this many passages per chat, those among the candidates are enough, if there is one."""
@@ -127,7 +127,7 @@ class Search:
         """
         whole, is_oldest = compiled.whole(), order == "oldest"
         sign = 1 if is_oldest else -1
-        for most in MOST_BY_TIME:
+        for most in PASSAGES_BY_TIME:
             found = self._engine.by_time(whole, most, 0, compiled.files, oldest=is_oldest)
             is_all = len(found) < most
             last = found[-1].score if found else 0

@@ -20,9 +20,9 @@ SHORTEST_FAR: Final = 7
 """The least letters of a word with two slips."""
 MOST: Final = 2
 """How many words are offered: the most frequent ones."""
-MOST_NEAR: Final = 100
+MAX_NEAR_WORDS: Final = 100
 """How many words with two slips are counted."""
-MOST_TERMS: Final = 20_000
+MAX_TERMS: Final = 20_000
 """How many words of the index are compared for two slips."""
 
 
@@ -49,7 +49,7 @@ def corrections(words: WordEngine, word: str) -> list[str]:
     if also := most_frequent(forms_of(word)):
         return also
     # The engine still knows the words of deleted passages: only what is there may decide.
-    likely = sorted((slips, -frequency(one), one) for slips, one in _two_slips(words, word)[:MOST_NEAR])
+    likely = sorted((slips, -frequency(one), one) for slips, one in _two_slips(words, word)[:MAX_NEAR_WORDS])
     return [one for _, count, one in likely if count][:MOST]
 
 
@@ -72,7 +72,7 @@ def _two_slips(words: WordEngine, word: str) -> list[tuple[int, str]]:
     letters = set(word)
     near = [
         other
-        for other, _ in words.endings(word[:2], MOST_TERMS)
+        for other, _ in words.endings(word[:2], MAX_TERMS)
         if abs(len(other) - len(word)) <= 2 and len(letters ^ set(other)) <= 4 and other.isalpha()
     ]
     return [found for found in sorted((distance(word, other), other) for other in near) if found[0] <= 2]

@@ -23,7 +23,7 @@ AT_ONCE: Final = 5_000
 QUARTER: Final = 900 * 1_000_000
 """A quarter of an hour: every time zone's days begin with one."""
 
-MOST_DOLLARS: Final = 10**6
+MAX_DOLLARS: Final = 10**6
 """No answer costs more."""
 
 
@@ -142,7 +142,7 @@ def _nanodollars(reported: float | None) -> int | None:
     """A valid amount; 0 for anything else, which would spoil every sum."""
     if reported is None:
         return None
-    return int(reported * 1e9 + 0.5) if 0 <= reported <= MOST_DOLLARS else 0
+    return int(reported * 1e9 + 0.5) if 0 <= reported <= MAX_DOLLARS else 0
 
 
 def _moment(answer: CountedAnswer) -> tuple[bool, int]:

@@ -21,7 +21,7 @@ from backscroll.render.html.element import Html, join
 from backscroll.render.html.images import detect_media_type
 from backscroll.render.html.messages import call_html, message_html, messages_html
 from backscroll.web.addresses import chat_address
-from backscroll.web.chat_view import MOST_AT_ONCE, ChatView
+from backscroll.web.chat_view import MAX_AT_ONCE, ChatView
 from backscroll.web.layout import document, error_html, page_frame
 from backscroll.web.pages.pane import pane
 from backscroll.web.requests import PageRequest
@@ -37,7 +37,7 @@ def show(request: PageRequest) -> Html | Response:
     if request.get("from"):
         return _at_fork(request)
     stored = request.library.find(request.path("chat"))
-    is_long = stored.overview.messages > MOST_AT_ONCE and branch <= stored.overview.branches
+    is_long = stored.overview.messages > MAX_AT_ONCE and branch <= stored.overview.branches
     if is_long and not at and not request.state.open_chats.has(stored):
         return StreamingResponse(_piece_by_piece(request.state, stored, branch), media_type="text/html")
     chat_view = _chat_view(request)

@@ -7,7 +7,7 @@ from typing import Final
 from backscroll.conversation.chat import Branch
 from backscroll.errors import NothingFound
 from backscroll.library.chats.branch_comparison import (
-    MOST_TURNS,
+    MAX_TURNS,
     BranchComparison,
     ComparedBranch,
     ComparedTurn,
@@ -29,8 +29,8 @@ from backscroll.web.requests import PageRequest
 LONGEST: Final = 4_000
 """How much of an answer is shown; the chat has the rest."""
 SHORT_PROMPT: Final = 600
-MOST_FILES: Final = 200
-MOST_CHOICES: Final = 300
+MAX_FILES: Final = 200
+MAX_CHOICES: Final = 300
 
 
 def show(request: PageRequest) -> Html:
@@ -65,7 +65,7 @@ def show(request: PageRequest) -> Html:
 
 def _choice(branches: list[Branch], left: int, right: int) -> Html:
     def field(name: str, chosen: int, label: str) -> Html:
-        listed = branches[:MOST_CHOICES]
+        listed = branches[:MAX_CHOICES]
         options = [
             el("option", _option(branch), value=branch.number,
                selected=True if branch.number == chosen else None)
@@ -152,11 +152,11 @@ def _files(found: BranchComparison) -> Html:
             el("td", _change(one.left), data_label=_name(found.left)),
             el("td", _change(one.right), data_label=_name(found.right)),
         )
-        for one in files[:MOST_FILES]
+        for one in files[:MAX_FILES]
     ]
     head = el("tr", el("th", "File", scope="col"), el("th", _name(found.left), scope="col"),
               el("th", _name(found.right), scope="col"))  # fmt: skip
-    more = len(files) - MOST_FILES
+    more = len(files) - MAX_FILES
     table = el("table", el("thead", head), el("tbody", rows), class_="compare-files")
     return el(
         "section",
@@ -179,9 +179,9 @@ def _counts(change: FileChange) -> Html:
 
 def _column(chat: str, side: ComparedBranch, other: int) -> Html:
     link = el("a", "Read from the fork", href=_branch(chat, side.number, other))
-    turns: list[Html] = [_turn(chat, side.number, turn) for turn in side.turns[:MOST_TURNS]]
-    if len(side.turns) > MOST_TURNS:
-        turns.append(el("p", f"… and {plural(len(side.turns) - MOST_TURNS, 'more turn')}", class_="muted"))
+    turns: list[Html] = [_turn(chat, side.number, turn) for turn in side.turns[:MAX_TURNS]]
+    if len(side.turns) > MAX_TURNS:
+        turns.append(el("p", f"… and {plural(len(side.turns) - MAX_TURNS, 'more turn')}", class_="muted"))
     nothing = el("p", "It ends where they part.", class_="muted")
     return el(
         "section",

@@ -28,7 +28,7 @@ COLOURS: Final = {
     "system": 6, "summary": 4, "prompt": 2, "answer": 0, "thinking": 5, "input": 8, "output": 1, "agents": 3,
     "other": 7, "unknown": -1,
 }  # fmt: skip
-MOST_TURNS: Final = 400
+MAX_TURNS: Final = 400
 TOOLS: Final = 6
 
 
@@ -66,7 +66,7 @@ def grouped(parts: Mapping[str, int]) -> Tokens:
 
 
 def _chart(found: ContextFill) -> Html:
-    turns = found.turns[-MOST_TURNS:]
+    turns = found.turns[-MAX_TURNS:]
     sums = [grouped(turn.parts) for turn in turns]
     first = len(found.turns) - len(turns) + 1
     axis = Axis([f"turn {first + number}" for number in range(len(turns))])

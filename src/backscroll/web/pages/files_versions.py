@@ -20,7 +20,7 @@ from backscroll.web.pages.files_changes import prompt_text
 from backscroll.web.pages.stats_links import call_address, cut_name, file_address
 from backscroll.web.requests import PageRequest
 
-MOST_LINES: Final = 5_000
+MAX_LINES: Final = 5_000
 LARGEST_MATCH: Final = 4_000_000
 """Old lines times new lines; larger changes are not compared, and count as new."""
 
@@ -146,11 +146,11 @@ def _body(file: str, seen: FileState, *, as_diff: bool) -> Html:
 
 
 def _text(file: str, content: str) -> Html:
-    kept = content.split("\n")[: MOST_LINES + 1]
-    if len(kept) <= MOST_LINES:
+    kept = content.split("\n")[: MAX_LINES + 1]
+    if len(kept) <= MAX_LINES:
         return code(content, file=file, first_line=1)
-    note = el("p", f"The first {MOST_LINES:,} lines.", class_="muted")
-    return join([note, code("\n".join(kept[:MOST_LINES]), file=file, first_line=1)])
+    note = el("p", f"The first {MAX_LINES:,} lines.", class_="muted")
+    return join([note, code("\n".join(kept[:MAX_LINES]), file=file, first_line=1)])
 
 
 def _every_version(file: str, found: History, seen: FileState) -> Html:
@@ -200,7 +200,7 @@ def _origins(request: PageRequest, file: str, found: History, seen: FileState, c
     titles, prompts = request.library.titles(), PromptFinder(request.library)
     names: dict[int, Html] = {}
     rows, place = [], 0
-    for number, some in groupby(brought[:MOST_LINES]):
+    for number, some in groupby(brought[:MAX_LINES]):
         count = len(list(some))
         if number not in names:
             names[number] = _origin(file, found, number, titles, prompts)
@@ -214,7 +214,7 @@ def _origins(request: PageRequest, file: str, found: History, seen: FileState, c
                el("td", el("pre", el("code", join(part, "\n")), class_="code numbered")))
         )  # fmt: skip
         place += count
-    cut = el("p", f"The first {MOST_LINES:,} lines.", class_="muted") if len(drawn) > MOST_LINES else NOTHING
+    cut = el("p", f"The first {MAX_LINES:,} lines.", class_="muted") if len(drawn) > MAX_LINES else NOTHING
     table = el("table", el("caption", "Each line with the change that added it", class_="unseen"),
                el("tbody", rows), class_="origins")  # fmt: skip
     return join([cut, el("div", table, class_="scroll", tabindex=0, role="region", aria_label="Line by line")])

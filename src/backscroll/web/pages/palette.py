@@ -13,8 +13,8 @@ from backscroll.web.pages.chat_rows import title_of, when
 from backscroll.web.pages.search import highlighted_snippet
 from backscroll.web.requests import PageRequest
 
-MOST_TITLES: Final = 5
-MOST_MATCHES: Final = 6
+MAX_TITLES: Final = 5
+MAX_MATCHES: Final = 6
 WIDTH: Final = 110
 
 
@@ -30,7 +30,7 @@ def show(request: PageRequest) -> Html:
 
 def _titles(request: PageRequest, text: str) -> list[StoredChat]:
     try:
-        return request.library.chats(text, limit=MOST_TITLES if text else MOST_TITLES + MOST_MATCHES)
+        return request.library.chats(text, limit=MAX_TITLES if text else MAX_TITLES + MAX_MATCHES)
     except BackscrollError:
         return []  # an unfinished query, or nothing is indexed yet
 
@@ -39,7 +39,7 @@ def _matches(request: PageRequest, text: str) -> list[FoundChat]:
     """The best passage of each of the best chats."""
     try:
         query = while_typing(request.library.parse(text))
-        found = request.library.search(query, limit=MOST_MATCHES, hits=1, width=WIDTH) if not query.is_empty else None
+        found = request.library.search(query, limit=MAX_MATCHES, hits=1, width=WIDTH) if not query.is_empty else None
     except BackscrollError:
         return []
     return [chat for chat in found.chats if chat.passages] if found else []

@@ -27,8 +27,8 @@ FORMATS: Final = (
     ("json", "JSON", "for programs"),
     ("jsonl", "Original rows", "JSONL as Claude Code wrote it, always with everything"),
 )
-MOST_LISTED: Final = 20
-MOST_BRANCHES: Final = 100
+MAX_LISTED: Final = 20
+MAX_BRANCHES: Final = 100
 
 
 def show(request: PageRequest) -> Html:
@@ -92,8 +92,8 @@ def _masks(chat: str, found: Sequence[MaskedSecret], asked: ExportRequest) -> Ht
     else:
         told = el("span", el("strong", f"{total} will be readable"), f": {_kinds(found)}")
         summary = el("p", icon("warning"), told, class_="dialog-note warn")
-    rows = [_row(chat, one) for one in found[:MOST_LISTED]]
-    more = len(found) - MOST_LISTED
+    rows = [_row(chat, one) for one in found[:MAX_LISTED]]
+    more = len(found) - MAX_LISTED
     rest = el("li", f"… and {more:,} more", class_="muted") if more > 0 else NOTHING
     listed = el("details", el("summary", "Show them"), el("ul", rows, rest, class_="masked-list"),
                 open=True if len(found) <= 5 else None)  # fmt: skip
@@ -137,7 +137,7 @@ def _branches(branches: Sequence[Branch], chosen: int | None) -> Html:
     if len(branches) < 2:
         return NOTHING
     options = [el("option", f"All {len(branches):,} branches", value="all", selected=True if chosen is None else None)]
-    listed = [*branches[:MOST_BRANCHES], *(branches[chosen - 1 : chosen] if chosen and chosen > MOST_BRANCHES else ())]
+    listed = [*branches[:MAX_BRANCHES], *(branches[chosen - 1 : chosen] if chosen and chosen > MAX_BRANCHES else ())]
     for branch in listed:
         asked = (turn.head.row.text for turn in branch.turns if turn.head and turn.head.row.text.strip())
         active = " (active)" if branch.number == 1 else ""

@@ -25,7 +25,7 @@ from backscroll.web.pages.spend_request import PERIODS, SpendRequest, read_reque
 from backscroll.web.pages.stats_links import cut_name, short_path
 from backscroll.web.requests import PageRequest
 
-MOST_BUDGET: Final = 10_000_000
+MAX_BUDGET_DOLLARS: Final = 10_000_000
 EARLIEST_RATE: Final = 15
 """Minutes of a block after which its rate says something."""
 
@@ -63,7 +63,7 @@ def set_budget(request: PageRequest) -> Response:
         amount = float(text) if text else None
     except ValueError:
         amount = -1.0
-    if amount is not None and not 0 < amount <= MOST_BUDGET:
+    if amount is not None and not 0 < amount <= MAX_BUDGET_DOLLARS:
         raise UsageError(
             f"{text} is not an amount in US dollars", "write a number such as 200, or nothing for no budget"
         )

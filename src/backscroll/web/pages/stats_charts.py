@@ -20,7 +20,7 @@ from backscroll.render.terminal import plural
 from backscroll.web.pages.stats_links import chats_of_day, cut_name, link_of, short_path
 from backscroll.web.pages.stats_periods import axis_of, drawn_over_time, is_drawn, usage_over_time
 
-MOST_BLOCKS: Final = 60
+MAX_BLOCKS: Final = 60
 SHOWN: Final = 15
 """How many bars there are at most: the table has them all."""
 TIMES: Final = ("model_seconds", "tools_seconds", "human_seconds", "other_seconds")
@@ -119,13 +119,13 @@ def _usage(library: Library, about: About, chosen: Mapping[str, Any], report: Re
 def _blocks(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
     del library, about, chosen
     every = report.as_dicts()
-    rows = every[:MOST_BLOCKS][::-1]
+    rows = every[:MAX_BLOCKS][::-1]
     axis = Axis(
         [row["start"] for row in rows], [(row["start"].replace(" ", "T"), row["end"].replace(" ", "T")) for row in rows]
     )
     series = [Series("Cost", [row["cost_microdollars"] for row in rows])]
     note = f"{rows[0]['start']} to {rows[-1]['end']}, {len(rows):,} of {len(every):,} windows"
-    if left := sum(row["cost_microdollars"] or 0 for row in every[MOST_BLOCKS:]):
+    if left := sum(row["cost_microdollars"] or 0 for row in every[MAX_BLOCKS:]):
         note += f"; not drawn: {measure_text('cost_microdollars', left)} in earlier ones"
     label = "Cost per five-hour window"
     return [stacked_bars(axis, series, label=label, measure="cost_microdollars", note=f"{note}.")]

@@ -16,7 +16,7 @@ from backscroll.render.html.axes import week_name
 from backscroll.render.html.charts import Axis, Series
 
 SYNTHETIC: Final = "<synthetic>"
-MOST_COLUMNS: Final = 400
+MAX_COLUMNS: Final = 400
 SERIES: Final = 7
 """So many have a colour of their own; the rest share the eighth."""
 DAY: Final = timedelta(days=1)
@@ -126,7 +126,7 @@ def drawn_over_time(
     period = wanted or (base if base == "hour" else fitting(*(date.fromisoformat(name[:10]) for name in (first, last))))
     period = "day" if period == "hour" and base == "day" else period
     asked = period
-    while period in COARSER and columns_of(period, first, last) > MOST_COLUMNS:
+    while period in COARSER and columns_of(period, first, last) > MAX_COLUMNS:
         period = COARSER[period]
     folded: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for name, some in values.items():
@@ -201,13 +201,13 @@ def _parsed(period: str, name: str) -> datetime:
 
 
 def _moments(period: str, first: datetime, last: datetime) -> Iterable[datetime]:
-    """The beginnings of periods, the latest `MOST_COLUMNS` of them; on a clock without summer time."""
+    """The beginnings of periods, the latest `MAX_COLUMNS` of them; on a clock without summer time."""
     if period == "month":
         months = range(12 * first.year + first.month - 1, 12 * last.year + last.month)
-        return [datetime(month // 12, month % 12 + 1, 1, tzinfo=UTC) for month in months[-MOST_COLUMNS:]]
+        return [datetime(month // 12, month % 12 + 1, 1, tzinfo=UTC) for month in months[-MAX_COLUMNS:]]
     step = STEPS[period]
     count = (last - first) // step
-    return [last - number * step for number in range(min(count, MOST_COLUMNS - 1), -1, -1)]
+    return [last - number * step for number in range(min(count, MAX_COLUMNS - 1), -1, -1)]
 
 
 def bounds_of(period: str, name: str) -> tuple[str, str]:

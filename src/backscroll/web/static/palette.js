@@ -4,7 +4,7 @@
 import { commands, keys } from "./base.js";
 import { connect, fillList, optionsIn, resultsFor, selectOption, WAIT } from "./result_list.js";
 
-const MOST_COMMANDS = 8;
+const MAX_COMMANDS = 8;
 /** @type {Record<string, number>} */
 const STEPS = { ArrowDown: 1, ArrowUp: -1, "Ctrl+n": 1, "Ctrl+p": -1 };
 
@@ -175,7 +175,7 @@ async function fill(dialog, query) {
 function matching(query) {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const found = commands.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)));
-  return query ? found.slice(0, MOST_COMMANDS) : found;
+  return query ? found.slice(0, MAX_COMMANDS) : found;
 }
 
 /** @param {import("./base.js").Command} entry */

@@ -59,7 +59,7 @@ def _replacement(reader: CallReader, one: TextReplacement, path: str) -> Html:
 
 def _hunks(reader: CallReader, hunks: tuple[Hunk, ...], path: str) -> Html:
     total = sum(len(hunk.lines) for hunk in hunks)
-    room = total if reader.view.whole or total <= MOST_DIFF_LINES * SLACK else MOST_DIFF_LINES
+    room = total if reader.view.whole or total <= MAX_DIFF_LINES * SLACK else MAX_DIFF_LINES
     kept: list[DiffHunk] = []
     moved = left = 0
     for hunk in hunks:
@@ -195,5 +195,5 @@ def _fields(value: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever JSON holds
     return value if isinstance(value, dict) else {}
 
 
-MOST_DIFF_LINES: Final = 80
+MAX_DIFF_LINES: Final = 80
 NUMBERED: Final = re.compile(r"\s{0,12}(\d{1,9})(?:→|\t)")

@@ -20,7 +20,7 @@ class MatchLine(NamedTuple):
 
 def matches(reader: CallReader, text: str, where: str = "") -> Html:
     """The matches, file by file. `where` is the searched path; lines without a file name belong to it."""
-    if text.count("\n") > MOST_LINES:
+    if text.count("\n") > MAX_LINES:
         return el("pre", text, class_="plain")
     shown: list[Html] = []
     file, lines = "", list[Html]()
@@ -86,5 +86,5 @@ MATCH: Final = re.compile(r"((?:[A-Za-z]:[\\/])?[^:\n]{0,400}[^\s:]):(\d{1,9}):(
 DASHED: Final = re.compile(r"-(\d{1,9})(?=-)")
 NUMBERED: Final = re.compile(r"(\d{1,9})([:-])(.*)$")
 LONGEST_NAME: Final = 400
-MOST_LINES: Final = 5000
+MAX_LINES: Final = 5000
 """With more lines, a browser would take seconds to lay them out."""
