@@ -14,10 +14,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENT = ROOT / ".venv"
 CACHE = ROOT / ".cache"
+MORE = {"server": ["--extra", "server"], "test": ["--group", "dev"]}
+"""What each purpose needs beside the program's own packages, as uv names it."""
 
 
 def main(purpose: str) -> int:
-    """Bring `.venv` up to date for `purpose`, run or test, and stamp it."""
+    """Bring `.venv` up to date for `purpose`, run, server or test, and stamp it."""
     CACHE.mkdir(exist_ok=True)
     with (CACHE / "environment.lock").open("w") as lock:
         # Two first runs at once would build into one folder; the second waits and then finds its work done.
@@ -34,7 +36,7 @@ def main(purpose: str) -> int:
             print(f"backscroll: set-up failed: {' '.join(map(str, failure.cmd))}", file=sys.stderr)
             print("  next: see the message above; then run this command again", file=sys.stderr)
             return 1
-        for name in ("run", purpose):  # the test environment can also run the program
+        for name in {"run", purpose, *(["server"] if purpose == "test" else [])}:  # tests need all of it
             (ENVIRONMENT / f"ready-{name}").write_text(f"{ROOT}\n", encoding="utf-8")
     return 0
 
@@ -54,7 +56,7 @@ def install_with_uv(uv: str, purpose: str) -> None:
     The build backend comes first, from the lock like everything else; then it builds the project where it stands. In
     an isolated environment uv would fetch it without looking at a hash.
     """
-    groups = ["--group", "build", *(["--group", "dev"] if purpose == "test" else [])]
+    groups = ["--group", "build", *MORE.get(purpose, [])]
     environment = os.environ | {
         "UV_CACHE_DIR": str(CACHE / "uv"),
         "UV_PROJECT_ENVIRONMENT": str(ENVIRONMENT),

@@ -1,4 +1,4 @@
-# Sourced by the scripts in this folder, which set `root` (the checkout) and `purpose` (run or test).
+# Sourced by the scripts in this folder, which set `root` (the checkout) and `purpose` (run, server or test).
 # Creates or updates .venv if its stamp is older than the files it was made from; otherwise does nothing.
 
 stamp=$root/.venv/ready-$purpose

@@ -30,7 +30,7 @@ def test_the_build_backend_is_the_one_that_is_pinned_by_hash() -> None:
         assert pinned[name].split()[0] == version, "run ./scripts/lock"
 
 
-@pytest.mark.parametrize("name", ["build.txt", "run.txt", "test.txt"])
+@pytest.mark.parametrize("name", ["build.txt", "run.txt", "server.txt", "test.txt"])
 def test_every_package_that_is_installed_has_its_hashes(name: str) -> None:
     pinned = listed(name)
     assert pinned

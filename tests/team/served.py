@@ -13,6 +13,7 @@ import httpx
 from backscroll.sync.remotes import open_remote
 from backscroll.team.context import TeamContext
 from backscroll.team.database import Database, migrate
+from backscroll.team.oidc import OidcSettings
 from backscroll.team.people import Person, accept, invite
 from backscroll.team.serve import ServerPlace, StartedServer, run_worker, serve_web
 
@@ -53,14 +54,16 @@ class Served:
 
 
 @contextmanager
-def serving(database_url: str, folder: Path) -> Iterator[Served]:
+def serving(database_url: str, folder: Path, oidc: OidcSettings | None = None) -> Iterator[Served]:
     """A web process and a worker, in threads."""
     place = ServerPlace(folder, database_url, str(folder / "objects"))
     database = Database(database_url)
     migrate(database)
     started: queue.Queue[StartedServer] = queue.Queue()
     stop = threading.Event()
-    web = threading.Thread(target=serve_web, args=(place, database), kwargs={"port": 0, "on_ready": started.put})
+    web = threading.Thread(
+        target=serve_web, args=(place, database), kwargs={"port": 0, "oidc": oidc, "on_ready": started.put}
+    )
     worker = threading.Thread(target=run_worker, args=(place, database, stop))
     web.start()
     worker.start()

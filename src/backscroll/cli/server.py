@@ -12,8 +12,12 @@ from backscroll import system
 from backscroll.cli.groups import CommandGroup
 from backscroll.cli.options import current_request, global_options
 from backscroll.cli.output import heading, write, write_json
+from backscroll.errors import UsageError
+
+SHORTEST_SECRET = 16
 
 if TYPE_CHECKING:
+    from backscroll.team.oidc import OidcSettings
     from backscroll.team.serve import ServerPlace, StartedServer
 
 
@@ -34,6 +38,12 @@ def place_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def web_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that say where a server listens."""
     for option in (
+        click.option("--oidc-admits-everyone", is_flag=True, envvar="BACKSCROLL_OIDC_ADMITS_EVERYONE",
+                     help="Everyone whom the provider lets in becomes a member; else only invited people."),
+        click.option("--oidc-client", envvar="BACKSCROLL_OIDC_CLIENT", metavar="ID",
+                     help="Our name there; the secret is read from BACKSCROLL_OIDC_SECRET."),
+        click.option("--oidc-issuer", envvar="BACKSCROLL_OIDC_ISSUER", metavar="URL",
+                     help="An OpenID Connect provider to sign in through."),
         click.option("--url", envvar="BACKSCROLL_URL", metavar="URL",
                      help="Where people find it, if a proxy is before it: https://…"),
         click.option("--port", type=click.IntRange(0, 65535), help="The port; 0 is any free one."),
@@ -50,7 +60,7 @@ def web_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.pass_context
 def command(
     context: click.Context, host: str, port: int | None, url: str | None, data: Path | None, database: str | None,
-    objects: str | None,
+    objects: str | None, oidc_issuer: str | None, oidc_client: str | None, oidc_admits_everyone: bool,
 ) -> None:  # fmt: skip
     """Run a server that a team shares: machines push to it, people read what is theirs and what was shared with them.
 
@@ -72,7 +82,8 @@ def command(
     with open_database(place) as opened:
         prepare(opened)
         with worker_process(place, opened):
-            serve_web(place, opened, host=host, port=port, url=url, on_ready=_say)
+            oidc = _oidc(oidc_issuer, oidc_client, oidc_admits_everyone)
+            serve_web(place, opened, host=host, port=port, url=url, oidc=oidc, on_ready=_say)
 
 
 @command.command("web", short_help="Serve pages and take what machines send.")
@@ -80,8 +91,9 @@ def command(
 @place_options
 @global_options
 def server_web(
-    host: str, port: int | None, url: str | None, data: Path | None, database: str | None, objects: str | None
-) -> None:
+    host: str, port: int | None, url: str | None, data: Path | None, database: str | None, objects: str | None,
+    oidc_issuer: str | None, oidc_client: str | None, oidc_admits_everyone: bool,
+) -> None:  # fmt: skip
     """Serve pages, and take what machines send. It needs a worker beside it, with the same data folder.
 
     \b
@@ -92,7 +104,8 @@ def server_web(
 
     place = _place(data, database, objects)
     with open_database(place) as opened:
-        serve_web(place, opened, host=host, port=port, url=url, on_ready=_say)
+        oidc = _oidc(oidc_issuer, oidc_client, oidc_admits_everyone)
+        serve_web(place, opened, host=host, port=port, url=url, oidc=oidc, on_ready=_say)
 
 
 @command.command("worker", short_help="Take what was sent into the libraries.")
@@ -140,6 +153,18 @@ def _place(data: Path | None, database: str | None, objects: str | None) -> "Ser
     from backscroll.team.serve import ServerPlace
 
     return ServerPlace((data or _default_data()).absolute(), database, objects)
+
+
+def _oidc(issuer: str | None, client: str | None, admits_everyone: bool) -> "OidcSettings | None":
+    from backscroll.team.oidc import OidcSettings
+
+    if issuer is None:
+        return None
+    secret = os.environ.get("BACKSCROLL_OIDC_SECRET", "")
+    if not client or len(secret) < SHORTEST_SECRET:
+        hint = f"give --oidc-client, and a secret of at least {SHORTEST_SECRET} characters in BACKSCROLL_OIDC_SECRET"
+        raise UsageError("the identity provider needs the name and the secret of this server", hint)
+    return OidcSettings(issuer, client, secret, admits_everyone)
 
 
 def _default_data() -> Path:

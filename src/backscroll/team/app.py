@@ -21,7 +21,7 @@ from backscroll.team.devices import device_of, note_sent
 from backscroll.team.doorkeeper import Doorkeeper
 from backscroll.team.jobs import want
 from backscroll.team.metrics import metrics
-from backscroll.team.pages import account, audit_page, devices_page, doors, people_page, sharing
+from backscroll.team.pages import account, audit_page, devices_page, doors, people_page, sharing, single_sign_on
 from backscroll.team.pages.parts import links_for
 from backscroll.team.viewers import RightsOfAsker, Viewers
 from backscroll.web.api.errors import HANDLERS
@@ -94,6 +94,8 @@ ROUTES: Final[list[BaseRoute]] = [
     Route("/sign-in", team_page(doors.sign_in), methods=["GET", "POST"]),
     Route("/sign-out", team_page(doors.sign_out), methods=["POST"]),
     Route("/welcome", team_page(doors.welcome), methods=["GET", "POST"]),
+    Route("/oidc/start", team_page(single_sign_on.start)),
+    Route("/oidc/callback", team_page(single_sign_on.callback)),
     Route("/connect", team_page(doors.connect), methods=["GET", "POST"]),
     Route("/account", team_page(account.show)),
     Route("/account/keys", team_page(account.make_key), methods=["POST"]),

@@ -15,6 +15,7 @@ from backscroll.errors import BackscrollError, NothingFound
 from backscroll.render.html.element import Html
 from backscroll.sync.remotes import Remote
 from backscroll.team.database import Database
+from backscroll.team.oidc import OidcProvider
 from backscroll.team.people import Person
 from backscroll.web.layout import error_page
 from backscroll.web.requests import status_of
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 ASKER: Final = "backscroll.asker"
 """Where in the scope of a request the asker stands."""
+OWNER: Final = "backscroll.owner"
+"""Where it says whose chat is asked for, if it is another person's."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,8 @@ class TeamContext:
     objects: Remote
     url: str
     """Where people find it, without a trailing slash."""
+    oidc: OidcProvider | None = None
+    """The identity provider; None if there is none."""
 
     @property
     def is_secure(self) -> bool:

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from backscroll.errors import BackscrollError, UsageError
 from backscroll.render.html.element import Html
-from backscroll.team.context import ASKER, TeamContext
+from backscroll.team.context import ASKER, OWNER, TeamContext
 from backscroll.team.device_routes import bearer_of
 from backscroll.team.people import Person
 from backscroll.team.sessions import person_of_key, person_of_session
@@ -38,7 +38,7 @@ class Doorkeeper:
         self,
         app: ASGIApp,
         context: TeamContext,
-        links: Callable[[Person, str], Html],
+        links: Callable[[Person, str, str], Html],
         prepare: AskerSeen = lambda _, __: None,
     ) -> None:
         """`links` are what the bar of every page has for a person."""
@@ -66,7 +66,7 @@ class Doorkeeper:
         if person is not None:
             scope[ASKER] = person
             await run_in_threadpool(self._prepare, scope, person)
-            ASKER_LINKS.set(self._links(person, path))
+            ASKER_LINKS.set(self._links(person, path, scope.get(OWNER, "")))
         await self._app(scope, receive, send)
 
     def _asker(self, request: Request) -> Person | None:

@@ -24,6 +24,7 @@ from backscroll.sync.remotes import open_remote
 from backscroll.team.app import make_team_app
 from backscroll.team.context import TeamContext
 from backscroll.team.database import Database, check_role, migrate
+from backscroll.team.oidc import OidcProvider, OidcSettings
 from backscroll.team.people import first_link
 from backscroll.team.viewers import Viewers
 from backscroll.team.worker import CHANGED, Worker
@@ -101,6 +102,7 @@ def serve_web(
     host: str = LOOPBACK,
     port: int | None = None,
     url: str | None = None,
+    oidc: OidcSettings | None = None,
     on_ready: Callable[[StartedServer], object] = lambda _: None,
 ) -> None:
     """Serve pages and take objects until Ctrl-C or `stop`."""
@@ -112,7 +114,9 @@ def serve_web(
             raise UsageError("passwords and sessions would cross the network in the clear", hint)
         connections = Connections(body_seconds=BODY_SECONDS)
         viewers = Viewers(place.data, connections)
-        context = TeamContext(database, open_remote(place.objects_address), (url or url_of(listener)).rstrip("/"))
+        found_at = (url or url_of(listener)).rstrip("/")
+        provider = OidcProvider(oidc, f"{found_at}/oidc/callback") if oidc else None
+        context = TeamContext(database, open_remote(place.objects_address), found_at, provider)
         app = make_team_app(context, viewers, names_of(host, listener))
         server = TeamProcess(server_config(app, connections), database, viewers)
         server.when_ready = lambda: on_ready(_started(context, server))

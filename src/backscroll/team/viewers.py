@@ -15,7 +15,7 @@ from starlette.types import Scope
 
 from backscroll.errors import BackscrollError, NothingFound
 from backscroll.httpd.connections import Connections
-from backscroll.team.context import TeamContext
+from backscroll.team.context import OWNER, TeamContext
 from backscroll.team.libraries import open_own, opener_of_shared, settings_of, settings_of_reader
 from backscroll.team.people import Person
 from backscroll.team.shares import Share, note_access, shared_with
@@ -25,8 +25,6 @@ from backscroll.web.state import VIEWER, ViewerState
 MOST_OPEN: Final = 64
 """Viewers that stay open, of all people."""
 CHAT: Final = re.compile(r"/(?:api/v1/)?chats/(?P<chat>[^/]+)(?P<rest>/.*)?")
-SHARED: Final = "backscroll.shared"
-"""Where in the scope of a request it says that the chat is another person's."""
 NEWEST: Final = 20
 
 
@@ -117,7 +115,7 @@ class RightsOfAsker:
                 found = _shared(shared_with(connection, person), match["chat"])
                 if found is not None:
                     viewer = self._viewers.shared(person.handle, found.owner, found.chat)
-                    scope[SHARED] = found
+                    scope[OWNER] = found.owner
                     note_access(connection, person, found)
         scope[VIEWER] = viewer.state
         scope[FEED] = viewer.feed

@@ -78,7 +78,7 @@ def page_frame(
         el("a", "Skip to content", class_="skip", href="#main"),
         _bar(here, query, with_search=bar_search),
         el("main", id="main", tabindex=-1),
-        class_=body_class or None,
+        class_=f"{body_class} on-server".strip() if ASKER_LINKS.get() else body_class or None,
     )
     page = join([trusted("<!doctype html>\n"), el("html", head, body, lang="en")])
     begin, close, end = page.rpartition("</main>")

@@ -18,7 +18,7 @@ def show(request: TeamRequest, notice: Html = NOTHING) -> Html:
         "form",
         field("What it is for", "name", required=True, placeholder="a script of mine"),
         el("label", el("span", "Scope"), choice, class_="field"),
-        el("button", "Make a key"),
+        el("button", "Make a key", class_="primary"),
         method="post", action="/account/keys", class_="row-form",
     )  # fmt: skip
     return team_document(

@@ -3,7 +3,7 @@
 import threading
 import time
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from starlette.responses import Response
 
@@ -54,7 +54,7 @@ FAILED: Final = FailedSignIns()
 def sign_in(request: TeamRequest) -> Html | Response:
     """The form, and what it sends."""
     if request.http.method != "POST":
-        return _sign_in_form(request.get("next", "/"))
+        return _sign_in_form(request, request.get("next", "/"))
     handle = request.form.get("handle", "")
     address = request.http.client.host if request.http.client else ""
     keys = (f"{address} {handle}", address)
@@ -62,22 +62,30 @@ def sign_in(request: TeamRequest) -> Html | Response:
     person = with_password(request.connection, handle, request.form.get("password", ""))
     if person is None:
         FAILED.note(*keys)
-        return _sign_in_form(request.form.get("next", "/"), "The name or the password is wrong.")
+        return _sign_in_form(request, request.form.get("next", "/"), "The name or the password is wrong.")
     return enter(request, person, request.form.get("next", "/"))
 
 
-def _sign_in_form(after: str, problem: str = "") -> Html:
+def _sign_in_form(request: TeamRequest, after: str, problem: str = "") -> Html:
     form = el(
         "form",
         el("p", problem, class_="problem", role="alert") if problem else NOTHING,
         field("Handle", "handle", autocomplete="username", required=True, autofocus=True, autocapitalize="none"),
         field("Password", "password", type="password", autocomplete="current-password", required=True),
         el("input", type="hidden", name="next", value=local_path(after)),
-        el("button", "Sign in"),
+        el("button", "Sign in", class_="primary"),
         method="post",
         action="/sign-in",
     )
-    return plain_document("Sign in", form)
+    return plain_document("Sign in", _elsewhere(request, next=local_path(after)), form)
+
+
+def _elsewhere(request: TeamRequest, **told: str) -> Html:
+    """The way in through the identity provider, if there is one."""
+    if request.context.oidc is None:
+        return NOTHING
+    address = f"/oidc/start?{urlencode(told)}"
+    return el("p", el("a", "Sign in through your organisation", href=address, class_="button primary"))
 
 
 def sign_out(request: TeamRequest) -> Response:
@@ -107,11 +115,11 @@ def welcome(request: TeamRequest) -> Html | Response:
         el("input", name="username", value=person.handle, autocomplete="username", hidden=True),
         field(f"A password of at least {SHORTEST_PASSWORD} characters", "password", type="password",
               autocomplete="new-password", required=True, minlength=SHORTEST_PASSWORD, autofocus=True),
-        el("button", "Set the password and sign in"),
+        el("button", "Set the password and sign in", class_="primary"),
         method="post",
         action="/welcome",
     )  # fmt: skip
-    return plain_document(f"Welcome to {person.org_name}", form)
+    return plain_document(f"Welcome to {person.org_name}", _elsewhere(request, link=secret), form)
 
 
 def enter(request: TeamRequest, person: Person, after: str) -> Response:
@@ -146,7 +154,7 @@ def connect(request: TeamRequest) -> Html | Response:
         el("p", problem, class_="problem", role="alert") if problem else NOTHING,
         field("The code that the terminal shows", "code", required=True, autofocus=True, autocomplete="off",
               placeholder="BCDF-GHJK"),
-        el("button", "Continue"),
+        el("button", "Continue", class_="primary"),
         action="/connect",
     )  # fmt: skip
     return team_document("Connect a machine", person, "/devices", form)
@@ -161,7 +169,7 @@ def _ask_about(person: Person, machine: str, code: str) -> Html:
            " in your name. It cannot read any."),
         el("form",
            el("input", type="hidden", name="code", value=code),
-           el("button", "Approve this machine", name="answer", value="yes"),
+           el("button", "Approve this machine", name="answer", value="yes", class_="primary"),
            el("button", "Refuse", name="answer", value="no", class_="quiet"),
            method="post", action="/connect", class_="buttons"),
         class_="notice",

@@ -11,8 +11,8 @@ from backscroll.team.people import Person
 from backscroll.web.layout import document
 
 
-def links_for(person: Person, path: str) -> Html:
-    """What the bar of every page has for the person who asks."""
+def links_for(person: Person, path: str, owner: str) -> Html:
+    """What the bar of every page has for the person who asks; `owner` is whose chat it shows, if another's."""
     chat = CHAT_PAGE.fullmatch(path)
     readers = el("a", icon("share"), el("span", "Who can read it", class_="bar-label"), href=f"{path}/audience")
     shared = el("a", icon("share"), el("span", "Shared", class_="bar-label"), href="/shared", title="Shared chats")
@@ -24,7 +24,9 @@ def links_for(person: Person, path: str) -> Html:
         title=f"{person.name}, {person.org_name}",
         aria_current="page" if path in {address for address, _ in places(person)} else None,
     )
-    return join([readers if chat else shared, account])
+    if owner:
+        shared = el("a", icon("share"), f"shared by {owner}", href="/shared", class_="badge owner")
+    return join([readers if chat and not owner else shared, account])
 
 
 CHAT_PAGE: Final = re.compile("/chats/[^/]+")
@@ -67,7 +69,8 @@ def plain_document(title: str, *content: object) -> Html:
 
 def field(label: str, name: str, **attributes: str | bool | int | None) -> Html:
     """A labelled field of a form."""
-    return el("label", el("span", label), el("input", name=name, **attributes), class_="field")
+    given = {"type": "text", **attributes}
+    return el("label", el("span", label), el("input", name=name, **given), class_="field")
 
 
 def button(address: str, label: str, *hidden: tuple[str, str], style: str = "quiet") -> Html:

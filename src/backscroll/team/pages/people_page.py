@@ -67,7 +67,7 @@ def _invitation() -> Html:
         field("Handle", "handle", required=True, pattern=HANDLE.pattern, placeholder="ada", autocapitalize="none"),
         field("Name", "name", required=True, placeholder="Ada Lovelace"),
         el("label", el("span", "Role"), roles, class_="field"),
-        el("button", "Invite"),
+        el("button", "Invite", class_="primary"),
         method="post", action="/people", class_="row-form",
     )  # fmt: skip
     return join([el("h2", "Invite someone"), form])

@@ -5,12 +5,12 @@ from starlette.responses import Response
 from backscroll.errors import BackscrollError
 from backscroll.library.library import Library
 from backscroll.query.errors import QueryError
-from backscroll.render.html.element import NOTHING, Html, el, join
-from backscroll.team.context import TeamRequest, not_found, see
+from backscroll.render.html.element import NOTHING, Html, el
+from backscroll.team.context import OWNER, TeamRequest, not_found, see
 from backscroll.team.pages.parts import button, moment_text, table, team_document
 from backscroll.team.people import teams
 from backscroll.team.shares import Share, readers_of, revoke_share, share, shared_with, shares_of
-from backscroll.team.viewers import SHARED, Viewers
+from backscroll.team.viewers import Viewers
 from backscroll.web.addresses import chat_address
 from backscroll.web.layout import error_html
 from backscroll.web.pages.chat_rows import title_of
@@ -26,7 +26,7 @@ def audience(request: TeamRequest) -> Html | Response:
     person = request.person
     name = str(request.http.path_params["chat"])
     viewer: ViewerState | None = request.http.scope.get(VIEWER)
-    if viewer is None or SHARED in request.http.scope:
+    if viewer is None or OWNER in request.http.scope:
         not_found()
     with viewer.library() as library:
         chat = library.find(name).overview
@@ -48,7 +48,7 @@ def audience(request: TeamRequest) -> Html | Response:
         el("label", el("span", "Share with"), el("select", choices, name="audience"), class_="field"),
         el("label", el("span", "For how many days (empty: until you revoke it)"),
            el("input", name="days", type="number", min=1, max=3650), class_="field"),
-        el("button", "Share"),
+        el("button", "Share", class_="primary"),
         method="post", class_="row-form",
     )  # fmt: skip
     rows = (
@@ -110,7 +110,7 @@ def _search(viewers: Viewers, reader: str, found: list[Share], text: str) -> Htm
     for owner, chats in by_owner.items():
         try:
             with viewers.shared(reader, owner, *sorted(chats)).state.library() as library:
-                results += _found(library, owner, text)
+                results += _found(library, text)
         except QueryError as error:
             return error_html(error)
         except BackscrollError:
@@ -121,13 +121,9 @@ def _search(viewers: Viewers, reader: str, found: list[Share], text: str) -> Htm
     return el("ol", [shown for _, shown in results], class_="results")
 
 
-def _found(library: Library, owner: str, text: str) -> list[tuple[float, Html]]:
+def _found(library: Library, text: str) -> list[tuple[float, Html]]:
     results = library.search(text, limit=MOST_FOUND)
-    return [
-        (one.score, join([el("li", el("span", owner, class_="badge owner")),
-                          found_chat_html(library, one, results.query, "relevance")]))
-        for one in results.chats
-    ]  # fmt: skip
+    return [(one.score, found_chat_html(library, one, results.query, "relevance")) for one in results.chats]
 
 
 def readers(request: TeamRequest) -> Html:

@@ -1,0 +1,231 @@
+"""Sign in through an identity provider: OpenID Connect, code flow with PKCE, state and nonce.
+
+A person is known by issuer and subject, never by a name or an e-mail address that the provider says. The signature, the
+issuer, the audience, the times and the nonce of an id token are checked; tokens are not kept.
+"""
+
+import base64
+import json
+import re
+import secrets
+import threading
+import time
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.error import URLError
+from urllib.parse import quote, urlencode, urlsplit
+from urllib.request import Request
+
+from backscroll.errors import BackscrollError, NothingFound, UsageError
+from backscroll.sync.http_remote import LOOPBACK, opener
+from backscroll.team.audit import record
+from backscroll.team.people import Person, find_person, new_person
+from backscroll.team.secrets import digest
+
+if TYPE_CHECKING:
+    from backscroll.team.database import Connection
+
+REQUEST: Final = timedelta(minutes=10)
+ALGORITHMS: Final = ("RS256", "ES256", "PS256", "EdDSA")
+"""Signatures with a key of the provider: not `none`, and none that the client's secret could make."""
+LEEWAY: Final = 60
+TIMEOUT: Final = 15.0
+KEPT_SECONDS: Final = 600.0
+"""How long the provider's description and keys are kept."""
+MOST_ANSWER: Final = 1 << 20
+
+
+class OidcSettings(NamedTuple):
+    """The identity provider, and who we are there."""
+
+    issuer: str
+    client: str
+    secret: str
+    admits_everyone: bool = False
+    """Whether everyone whom the provider lets in becomes a member; otherwise only people who were invited."""
+
+
+class SignInError(UsageError):
+    """The provider's answer is not one to trust."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"signing in failed: {reason}", "start again from the sign-in page")
+
+
+class Departure(NamedTuple):
+    """Where to send the browser, and what it has to bring back."""
+
+    address: str
+    state: str
+
+
+class OidcProvider:
+    """The identity provider of a server."""
+
+    def __init__(self, settings: OidcSettings, redirect: str) -> None:
+        """`redirect` is where the provider sends people back: from the settings of the server, never from a request."""
+        check_issuer(settings.issuer)
+        self.settings = settings
+        self._redirect = redirect
+        self._kept: dict[str, tuple[float, dict[str, Any]]] = {}
+        self._lock = threading.Lock()
+
+    def begin(self, connection: "Connection", after: str, invitation: str = "") -> Departure:
+        """Send a browser to the provider."""
+        from authlib.oauth2.rfc7636 import create_s256_code_challenge
+
+        state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
+        connection.execute("delete from oidc_request where expires < now()")
+        connection.execute(
+            "insert into oidc_request (digest, nonce, verifier, after, invitation, expires)"
+            " values (%s, %s, %s, %s, %s, now() + %s)",
+            (digest(state), nonce, verifier, after, digest(invitation) if invitation else None, REQUEST),
+        )
+        asked = {
+            "response_type": "code",
+            "client_id": self.settings.client,
+            "redirect_uri": self._redirect,
+            "scope": "openid profile email",
+            "state": state,
+            "nonce": nonce,
+            "code_challenge": create_s256_code_challenge(verifier),
+            "code_challenge_method": "S256",
+        }
+        return Departure(f"{self._described()['authorization_endpoint']}?{urlencode(asked)}", state)
+
+    def finish(self, connection: "Connection", state: str, cookie: str, code: str) -> tuple[Person, str]:
+        """A browser comes back: who it is, and where it wanted to go."""
+        if not state or not code or not secrets.compare_digest(state.encode(), cookie.encode()):
+            raise SignInError("it was not begun in this browser")
+        row = connection.execute(
+            "delete from oidc_request where digest = %s and expires > now()"
+            " returning nonce, verifier, after, invitation",
+            (digest(state),),
+        ).fetchone()
+        if row is None:
+            raise SignInError("it took too long, or was finished already")
+        nonce, verifier, after, invitation = row
+        claims = self.check_token(self._redeem(code, verifier), nonce)
+        return self._person(connection, claims, invitation), after
+
+    def check_token(self, token: str, nonce: str) -> dict[str, Any]:
+        """The claims of an id token; SignInError unless every one of them is as it must be."""
+        from authlib.oidc.core import CodeIDToken
+        from joserfc import jwt
+        from joserfc.errors import JoseError
+        from joserfc.jwk import KeySet
+
+        try:
+            decoded = jwt.decode(token, KeySet.import_key_set(self._keys()), algorithms=list(ALGORITHMS))
+        except (JoseError, ValueError, KeyError, TypeError) as error:
+            raise SignInError("the signature of the token is not valid") from error
+        options = {
+            "iss": {"essential": True, "value": self.settings.issuer},
+            "sub": {"essential": True},
+            "aud": {"essential": True, "value": self.settings.client},
+            "exp": {"essential": True},
+            "iat": {"essential": True},
+            "nonce": {"essential": True, "value": nonce},
+        }
+        claims = CodeIDToken(
+            decoded.claims, decoded.header, options, {"client_id": self.settings.client, "nonce": nonce}
+        )
+        try:
+            claims.validate(now=int(time.time()), leeway=LEEWAY)
+        except Exception as error:  # Authlib has several kinds of errors for this
+            raise SignInError(f"the token is not for this sign-in ({type(error).__name__})") from error
+        if claims.get("nonce") != nonce or claims.get("iss") != self.settings.issuer:
+            raise SignInError("the token is not for this sign-in")
+        return dict(claims)
+
+    def _person(self, connection: "Connection", claims: dict[str, Any], invitation: bytes | None) -> Person:
+        issuer, subject = self.settings.issuer, str(claims["sub"])
+        known = connection.execute(
+            "select id from person where issuer = %s and subject = %s", (issuer, subject)
+        ).fetchone()
+        if known is not None:
+            return find_person(connection, known[0])
+        if invitation is not None:
+            row = connection.execute(
+                "update invitation set used = now() where digest = %s and used is null and expires > now()"
+                " returning person",
+                (bytes(invitation),),
+            ).fetchone()
+            if row is None:
+                raise NothingFound("this link was used already, or is too old", "ask an administrator for a new one")
+            number = int(row[0])
+        elif self.settings.admits_everyone:
+            number = self._admit(connection, claims)
+        else:
+            raise SignInError("you were not invited here; ask an administrator for a link")
+        connection.execute("update person set issuer = %s, subject = %s where id = %s", (issuer, subject, number))
+        person = find_person(connection, number)
+        record(connection, person.org, person.handle, "person.link", person.handle, issuer)
+        return person
+
+    def _admit(self, connection: "Connection", claims: dict[str, Any]) -> int:
+        said = str(claims.get("preferred_username") or str(claims.get("email") or "").partition("@")[0] or "person")
+        wanted = re.sub("[^a-z0-9]+", "-", said.lower()).strip("-")[:24] or "person"
+        row = connection.execute("select min(id) from org").fetchone()
+        taken = {handle for (handle,) in connection.execute("select handle from person")}
+        handle = next(name for name in (wanted, *(f"{wanted}-{n}" for n in range(2, 10_000))) if name not in taken)
+        name = str(claims.get("name") or said)[:100]
+        return new_person(connection, int(row[0]) if row else 0, handle, name, email=claims.get("email"))
+
+    def _redeem(self, code: str, verifier: str) -> str:
+        """The id token for a code."""
+        sent = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": self._redirect,
+            "code_verifier": verifier,
+        }
+        names = f"{quote(self.settings.client, safe='')}:{quote(self.settings.secret, safe='')}"
+        basic = base64.b64encode(names.encode()).decode()
+        answer = _fetch(self._described()["token_endpoint"], urlencode(sent).encode(), f"Basic {basic}")
+        token = answer.get("id_token")
+        if not isinstance(token, str):
+            raise SignInError("the provider gave no id token")
+        return token
+
+    def _described(self) -> dict[str, Any]:
+        found = self._remembered(f"{self.settings.issuer.rstrip('/')}/.well-known/openid-configuration")
+        if found.get("issuer") != self.settings.issuer:
+            raise SignInError("the provider calls itself by another name")
+        for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
+            check_issuer(str(found.get(name, "")))
+        return found
+
+    def _keys(self) -> Any:  # noqa: ANN401 - as the provider has them
+        return self._remembered(self._described()["jwks_uri"])
+
+    def _remembered(self, address: str) -> dict[str, Any]:
+        now = time.monotonic()
+        with self._lock:
+            at, found = self._kept.get(address, (0.0, None))
+            if found is None or now - at > KEPT_SECONDS:
+                found = _fetch(address)
+                self._kept[address] = (now, found)
+            return found
+
+
+def check_issuer(address: str) -> None:
+    """An error if an address of a provider is not one to send secrets to."""
+    parts = urlsplit(address)
+    if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK):
+        return
+    raise UsageError(f"{address} is not an address of an identity provider", "give one that begins with https://")
+
+
+def _fetch(address: str, data: bytes | None = None, authorization: str = "") -> dict[str, Any]:
+    check_issuer(address)
+    headers = {"accept": "application/json", **({"authorization": authorization} if authorization else {})}
+    request = Request(address, data, headers)  # noqa: S310 - checked above
+    try:
+        with opener().open(request, timeout=TIMEOUT) as answer:
+            found = json.loads(answer.read(MOST_ANSWER))
+    except (URLError, TimeoutError, ConnectionError, ValueError) as error:
+        raise BackscrollError("the identity provider did not answer as expected", "try again in a moment") from error
+    if not isinstance(found, dict):
+        raise SignInError("the provider's answer cannot be read")
+    return found
