@@ -111,7 +111,7 @@ def test_tags_are_shown_and_lead_to_all_that_have_them(viewer: Viewer) -> None:
 
 def test_saved_searches_are_a_click_away(viewer: Viewer) -> None:
     viewer.post("/searches", 303, name="broken", query="is:error since:7d")
-    assert viewer.get("/chats").link("⌕ broken") == "/search?q=is%3Aerror+since%3A7d"
+    assert viewer.get("/chats").link("broken") == "/search?q=is%3Aerror+since%3A7d"
 
 
 def test_by_project_each_has_its_own(viewer: Viewer) -> None:
@@ -145,9 +145,9 @@ def test_long_lists_come_in_pages(tmp_path: Path) -> None:
     for sort in ("", "sort=messages&"):
         first = viewer.get(f"/chats?{sort}")
         assert len(titles(first)) == 50
-        rest = viewer.get(first.link("Next →"))
+        rest = viewer.get(first.link("Next"))
         assert sorted(titles(first) + titles(rest)) == sorted(f"number {number}" for number in range(53))
-        assert len(titles(viewer.get(rest.link("← Previous")))) == 50
+        assert len(titles(viewer.get(rest.link("Previous")))) == 50
 
 
 def test_the_palette_offers_recent_chats_and_those_similar_to_the_input(viewer: Viewer) -> None:

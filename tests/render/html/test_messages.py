@@ -102,7 +102,7 @@ def test_the_model_and_the_version_are_said_where_they_change() -> None:
     g <- f assistant: last
     """
     found = shown(drawing)
-    assert [one.text for one in found.all(".model")] == ["sonnet-4-5-20250929", "opus-4-6"]
+    assert [one.text for one in found.all(".model")] == ["sonnet-4-5", "opus-4-6"]
     assert [one.text for one in found.all(".version")] == ["Claude Code 2.1.50"]
 
 

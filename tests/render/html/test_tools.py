@@ -7,9 +7,10 @@ import pytest
 
 from backscroll.conversation.agents import Agent
 from backscroll.render.html.element import trusted
+from backscroll.render.html.icons import DRAWINGS
 from backscroll.render.html.messages import call_html
 from backscroll.render.html.page_data import View
-from backscroll.render.html.tools import VIEWS
+from backscroll.render.html.tools import ICONS, VIEWS
 from tests.render.html.page_support import BAD, Addresses, Element, Nowhere, check, messages, page, shown, tool
 from tests.support.cases import for_each
 from tests.support.drawings import draw
@@ -144,7 +145,7 @@ def test_a_picture_that_was_read_is_shown() -> None:
 def test_a_command_is_shown_with_what_it_wrote_errors_apart() -> None:
     told = {"stdout": "\x1b[31mred\x1b[0m", "stderr": "warned", "interrupted": False, "isImage": False}
     section = called("Bash", {"command": "make all", "description": "Build it"}, "red", told)
-    assert summary(section) == "$ Bash Build it make all"
+    assert summary(section) == "Bash Build it make all"
     assert section.one(".command").text == "make all"
     assert [one.text for one in section.all("pre.terminal")] == ["red", "warned"]
     assert section.one(".standard-error").text == "warned"
@@ -173,7 +174,7 @@ def test_what_runs_in_the_background_says_its_name() -> None:
     )
     task = {"task_id": "b1", "status": "failed", "description": "Rebase", "output": "out", "exitCode": 1}
     section = called("TaskOutput", {"task_id": "b1"}, "…", {"retrieval_status": "success", "task": task})
-    assert summary(section) == "$ TaskOutput Rebase b1 failed, exit code 1"
+    assert summary(section) == "TaskOutput Rebase b1 failed, exit code 1"
     assert section.one("pre.terminal").text == "out"
 
 
@@ -210,7 +211,7 @@ def test_a_list_shows_what_changed_in_it() -> None:
         {"content": "two", "status": "in_progress", "activeForm": "Doing two"},
     ]
     section = called("TodoWrite", {"todos": new}, "ok", {"oldTodos": old, "newTodos": new})
-    assert summary(section) == "☑ TodoWrite Doing two 1 of 2 done"
+    assert summary(section) == "TodoWrite Doing two 1 of 2 done"
     assert [one.text for one in section.all(".change")] == ["done now", "new", "removed from the list"]
     assert [one.classes for one in section.all("li")] == [{"completed"}, {"in_progress"}, {"deleted"}]
 
@@ -219,14 +220,14 @@ def test_tasks_are_a_list_too() -> None:
     made = called(
         "TaskCreate", {"subject": "Fix it", "description": "all"}, "ok", {"task": {"id": "1", "subject": "Fix it"}}
     )
-    assert summary(made) == "☑ TaskCreate Fix it #1"
+    assert summary(made) == "TaskCreate Fix it #1"
     done = called(
         "TaskUpdate",
         {"taskId": "1", "status": "completed"},
         "ok",
         {"statusChange": {"from": "pending", "to": "completed"}},
     )
-    assert summary(done) == "☑ TaskUpdate #1 to do → done"
+    assert summary(done) == "TaskUpdate #1 to do → done"
 
 
 def test_an_agent_has_its_task_its_answer_and_a_link() -> None:
@@ -234,7 +235,7 @@ def test_an_agent_has_its_task_its_answer_and_a_link() -> None:
     answer = [{"type": "text", "text": "Found **it**"}, {"type": "text", "text": "agentId: a1 (for resuming)"}]
     told = {"agentId": "a1", "totalToolUseCount": 2, "totalTokens": 60782, "totalDurationMs": 66172}
     section = called("Task", given, answer, told, view={"agents": {"t1": Agent("a1", [])}})
-    assert summary(section) == "◎ Task Look Explore · 2 calls · 60.8k tokens"
+    assert summary(section) == "Task Look Explore · 2 calls · 60.8k tokens"
     assert "Found it" in section.text
     assert "for resuming" not in section.text
     assert section.one("details.agent-talk").attributes["data-src"] == "/agents/a1/messages"
@@ -276,7 +277,7 @@ def test_a_search_by_the_api_itself_is_shown_with_its_result() -> None:
 def test_a_page_that_was_fetched() -> None:
     told = {"bytes": 2048, "code": 200, "codeText": "OK", "result": "It says *so*", "url": "https://x.org"}
     section = called("WebFetch", {"url": "https://x.org", "prompt": "what?"}, "…", told)
-    assert summary(section) == "↗ WebFetch https://x.org 200, 2.0 kB"
+    assert summary(section) == "WebFetch https://x.org 200, 2.0 kB"
     assert "It says so" in section.text
 
 
@@ -312,7 +313,7 @@ def test_what_the_user_said_instead_is_seen_at_every_level() -> None:
 def test_unknown_tools_show_their_input_and_result() -> None:
     given = {"title": "Bug", "labels": ["a", "b"], "deep": {"x": 1}, "urgent": True}
     section = called("mcp__linear-server__create_issue", given, [{"type": "text", "text": '{"id":7}'}, IMAGE])
-    assert summary(section) == "◇ create_issue linear-server Bug"
+    assert summary(section) == "create_issue linear-server Bug"
     assert [one.text for one in section.all("dt")] == ["title", "labels", "deep", "urgent"]
     assert section.all("dd")[1].text == "a, b"
     assert '"id": 7' in section.text
@@ -391,3 +392,8 @@ def test_a_call_is_shown_for_any_field_value(name: str) -> None:
             check(rows, "section.tool")
 
     for_each(ODD, check_call)
+
+
+def test_every_tool_with_a_view_has_a_drawing() -> None:
+    assert set(VIEWS) <= set(ICONS)
+    assert set(ICONS.values()) <= set(DRAWINGS)

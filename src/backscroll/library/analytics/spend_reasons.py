@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
+from backscroll.conversation.model_names import short_model
 from backscroll.library.analytics.cost_parts import PARTS, cause_of_rewriting, rewritten_tokens
 from backscroll.library.analytics.spend import SpentItem
 from backscroll.library.analytics.wording import count
@@ -120,13 +121,6 @@ def pause(time: int) -> str:
     if minutes < 90:
         return f"{minutes:.0f} min"
     return f"{minutes / 60:.0f} h" if minutes < 48 * 60 else f"{minutes / 60 / 24:.0f} days"
-
-
-def short_model(model: str | None) -> str:
-    """A model without the maker and the date: `claude-opus-4-5-20251101` is `opus-4-5`."""
-    name = (model or "no model").removeprefix("claude-")
-    stem, _, end = name.rpartition("-")
-    return stem if stem and len(end) == 8 and end.isdigit() else name
 
 
 TEXTS: Final[dict[str, Callable[[Sequence[SpentItem]], str]]] = {

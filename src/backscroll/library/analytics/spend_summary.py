@@ -2,9 +2,9 @@
 
 from typing import Final
 
+from backscroll.conversation.model_names import short_model
 from backscroll.library.analytics.cost_parts import PARTS
 from backscroll.library.analytics.spend import Spend, SpendGroup
-from backscroll.library.analytics.spend_reasons import short_model
 from backscroll.library.analytics.wording import count
 
 LARGE: Final = 0.25

@@ -20,6 +20,7 @@ from backscroll.records.content import (
 from backscroll.records.decode import readable_value
 from backscroll.records.kinds import Assistant
 from backscroll.render.html.element import NOTHING, Html, el
+from backscroll.render.html.icons import icon
 from backscroll.render.html.page_data import Detail, View
 from backscroll.render.html.pictures import document_note, picture
 from backscroll.render.html.plain import json_html, one_line, truncate, typed_text
@@ -85,7 +86,7 @@ def _thinking(text: str) -> Html:
     if not text.strip():
         return el("p", "Thinking (not recorded)", class_="part thinking empty", data_detail="everything")
     begin = el("span", one_line(text), class_="thinking-begin")
-    summary = el("summary", el("span", "Thinking", class_="part-name"), " ", begin)
+    summary = el("summary", icon("thought"), el("span", "Thinking", class_="part-name"), " ", begin)
     return el("details", summary, prose(text), class_="part thinking", data_detail="normal")
 
 

@@ -33,8 +33,10 @@ def branch_banner(branch: int, origins: Sequence[BranchOrigin], address: str) ->
         told = [" · ", join(listed, " · "), f" · {more:,} more in the outline" if more else ""]
         links = []
     both = f"{address}/compare?left={other}&right={branch}"
-    compare = el("a", icon("branch"), f"Compare with branch {other}", href=both,
-                 id="compare", class_="button", title="Compare branches (b)")  # fmt: skip
+    name_of_link = el("span", "Compare", el("span", f" with branch {other}", class_="roomy"))
+    compare = el(
+        "a", icon("branch"), name_of_link, href=both, id="compare", class_="button", title="Compare branches (b)"
+    )
     return el(
         "div",
         el("p", icon("branch"), el("span", name, told)),

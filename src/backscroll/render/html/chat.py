@@ -11,6 +11,7 @@ from backscroll.conversation.agents import Agent
 from backscroll.render.html.branch_banner import branch_banner
 from backscroll.render.html.chat_head import chat_facts, chat_head, chat_toolbar, when_of
 from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.html.icons import icon
 from backscroll.render.html.outline import agent_list, first_words, gauge, minimap, outline_list, tree
 from backscroll.render.html.page_data import ChatPageData, Links
 from backscroll.render.parts import WITHOUT_SESSION
@@ -67,7 +68,7 @@ def agent_page(agent: Agent, messages: Html, shown_title: str, back: str) -> Htm
     facts.append(f"{short(total)} tokens" if total else None)
     head = el(
         "header",
-        el("p", el("a", f"← {first_words(shown_title, 80)}", href=back), class_="back"),
+        el("p", el("a", icon("arrow-left"), first_words(shown_title, 80), href=back), class_="back"),
         el("h1", first_words(agent.description or agent.prompt, 200) or f"Agent {agent.id}"),
         el("p", [el("span", fact) for fact in facts if fact], class_="chat-facts"),
         class_="chat-head",

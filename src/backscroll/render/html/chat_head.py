@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Final
 from urllib.parse import quote
 
+from backscroll.conversation.model_names import short_models
 from backscroll.render.html.element import Html, el, join
 from backscroll.render.html.icons import icon
 from backscroll.render.html.outline import first_words, money
@@ -13,8 +14,12 @@ from backscroll.render.projects import project_name
 from backscroll.render.reports import duration, short
 from backscroll.render.terminal import moment, plural
 
-LEVELS: Final = (("everything", "Everything"), ("normal", "Normal"), ("talk", "Prompts and answers"))
-FORMS: Final = (("html", "Web page"), ("md", "Markdown"), ("json", "JSON"), ("jsonl", "Original rows (JSONL)"))
+LEVELS: Final = (
+    ("everything", "Everything", "All"),
+    ("normal", "Normal", "Normal"),
+    ("talk", "Prompts and answers", "Talk"),
+)
+"""How much is shown: the value, the name, and the name where there is little room."""
 
 
 def chat_head(shown: ChatPageData, address: str) -> Html:
@@ -52,17 +57,22 @@ def chat_toolbar() -> Html:
     levels = el(
         "fieldset",
         el("legend", "Detail"),
-        [el("label", el("input", type="radio", name="level", value=level, checked=level == "normal"), el("span", name))
-         for level, name in LEVELS],
+        [el("label", el("input", type="radio", name="level", value=level, checked=level == "normal", aria_label=name),
+            el("span", el("span", name, class_="roomy"), el("span", short, class_="tight")))
+         for level, name, short in LEVELS],
         id="levels", class_="levels", hidden=True,
     )  # fmt: skip
     find = el(
         "form",
+        el("button", icon("search"), type="button", id="find-open", class_="quiet icon-only",
+           aria_label="Find in this chat"),
         el("input", type="search", name="q", id="find", placeholder="Find in this chat", autocomplete="off",
            aria_label="Find in this chat", enterkeyhint="search"),
         el("span", id="find-count", class_="find-count", role="status"),
-        el("button", "↑", type="button", id="find-previous", class_="quiet", aria_label="Previous match"),
-        el("button", "↓", type="button", id="find-next", class_="quiet", aria_label="Next match"),
+        el("button", icon("arrow-up"), type="button", id="find-previous", class_="quiet icon-only",
+           aria_label="Previous match"),
+        el("button", icon("arrow-down"), type="button", id="find-next", class_="quiet icon-only",
+           aria_label="Next match"),
         id="find-form", class_="find-form", role="search", aria_label="Find in this chat", hidden=True,
     )  # fmt: skip
     return el("div", levels, find, class_="chat-tools")
@@ -82,10 +92,16 @@ def _facts(shown: ChatPageData) -> Iterator[object]:
         last = chat.last_active or chat.started
         same_day = moment(last)[:10] == moment(chat.started)[:10]
         yield when_of(last) if same_day else join([when_of(chat.started), " – ", when_of(last)])
+    yield plural(chat.messages, "message")
+    tokens = f"{short(shown.tokens)} tokens" if shown.tokens else ""
+    if shown.cost is not None:
+        yield el("span", money(shown.cost), title=tokens or None)
+    elif tokens:
+        yield tokens
     if chat.active_seconds:
         yield f"{duration(chat.active_seconds)} active"
     if chat.models:
-        models = _several([model.removeprefix("claude-") for model in chat.models])
+        models = _several(list(short_models(chat.models).values()))
         yield el("span", models, title=f"Claude Code {', '.join(chat.versions)}" if chat.versions else None)
     if shown.holders:
         yield el("span", "from ", el("code", _several(list(shown.holders))))
@@ -93,12 +109,6 @@ def _facts(shown: ChatPageData) -> Iterator[object]:
         yield el("span", icon("branch"), _several(chat.git_branches))
     if len(chat.sessions) > 1:
         yield plural(len(chat.sessions), "session")
-    yield plural(chat.messages, "message")
-    tokens = f"{short(shown.tokens)} tokens" if shown.tokens else ""
-    if shown.cost is not None:
-        yield el("span", money(shown.cost), title=tokens or None)
-    elif tokens:
-        yield tokens
     for link in chat.pull_requests:
         if link.pr_url and link.pr_url.startswith("https://"):
             yield el(
@@ -124,7 +134,7 @@ def when_of(when: datetime) -> Html:
 def _tags(shown: ChatPageData, address: str) -> Html:
     own = [
         el("form", el("input", type="hidden", name="untag", value=tag), el("span", tag),
-           el("button", "×", class_="quiet", aria_label=f"Remove tag {tag}"),
+           el("button", icon("close"), class_="quiet icon-only", aria_label=f"Remove tag {tag}"),
            method="post", action=f"{address}/marks", class_="tag", data_mark=True)
         for tag in shown.tags
     ]  # fmt: skip
@@ -132,20 +142,19 @@ def _tags(shown: ChatPageData, address: str) -> Html:
 
 
 def _actions(shown: ChatPageData, address: str) -> Html:
-    export = f"{address}/export?branch={shown.branch}"
     resume = el(
         "a", icon("play"), "Resume", href=f"{address}/resume?branch={shown.branch}", id="resume",
         class_="button primary", data_dialog="resume", title="Resume in Claude Code (R)",
     )  # fmt: skip
     branch = shown.branch if len(shown.branches) > 1 and shown.branch != 1 else "all"
     share = el(
-        "a", icon("share"), "Share", href=f"{address}/share?branch={branch}", id="share", class_="button",
+        "a", icon("share"), el("span", "Share"), href=f"{address}/share?branch={branch}", id="share", class_="button",
         data_dialog="share", title="Share this chat (S)",
     )  # fmt: skip
-    return el("div", resume, share, _menu(shown, address, export), class_="chat-actions")
+    return el("div", resume, share, _menu(shown, address), class_="chat-actions")
 
 
-def _menu(shown: ChatPageData, address: str, export: str) -> Html:
+def _menu(shown: ChatPageData, address: str) -> Html:
     marks = f"{address}/marks"
     pin = el(
         "form",
@@ -157,10 +166,6 @@ def _menu(shown: ChatPageData, address: str, export: str) -> Html:
         "button", icon("copy"), "Copy Markdown", type="button", data_action="copy-markdown", class_="item",
         title="Copy the chat as Markdown", hidden=True,
     )  # fmt: skip
-    files = [
-        el("a", icon("download"), name, href=f"{export}&format={form}", download=True, class_="item")
-        for form, name in FORMS
-    ]
     opener = el(
         "summary", icon("menu"), class_="button icon-only", aria_label="More actions", title="More actions ( . )"
     )
@@ -170,8 +175,6 @@ def _menu(shown: ChatPageData, address: str, export: str) -> Html:
         _field(marks, "note", "note", "New note"),
         el("hr"),
         copy,
-        el("p", "Export", class_="menu-label"),
-        files,
     ]
     return el("details", opener, el("div", items), id="more", class_="menu")
 

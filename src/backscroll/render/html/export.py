@@ -22,6 +22,7 @@ from backscroll.records.record import Record
 from backscroll.render.html.element import NOTHING, Html, el, text, trusted
 from backscroll.render.html.export_branches import MAX_SWITCHABLE_BRANCHES, Segment, forks_of, outline_of, segments_of
 from backscroll.render.html.export_documents import Shareable, json_document, markdown_document
+from backscroll.render.html.icons import icon
 from backscroll.render.html.images import detect_media_type
 from backscroll.render.html.messages import messages_html
 from backscroll.render.html.outline import first_words, gauge, minimap, money, outline_list
@@ -105,7 +106,15 @@ def _begin(title: str, assets: Assets, style: str, back: str | None) -> Iterator
     """Everything before the contents of a page, up to the start of its `div.chat`."""
     yield from page_head(title, assets, style)
     way = el("nav", el("a", "All chats", href=back)) if back else NOTHING
-    theme = el("button", "◐", type="button", class_="quiet", id="theme", aria_label="Switch theme", hidden=True)
+    theme = el(
+        "button",
+        icon("theme"),
+        type="button",
+        class_="quiet icon-only",
+        id="theme",
+        aria_label="Switch theme",
+        hidden=True,
+    )
     yield '<body class="exported">'
     yield el("a", "Skip to content", class_="skip", href="#main")
     yield el(

@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 from backscroll.conversation.kinds import RowKind
 from backscroll.conversation.messages import Message
+from backscroll.conversation.model_names import short_model
 from backscroll.conversation.usage import SYNTHETIC
 from backscroll.records.content import Usage
 from backscroll.records.kinds import Assistant, ChainRecord
@@ -167,7 +168,7 @@ def _head(message: Message, view: View, before: PreviousMessage, told: ArticleCo
     if message.kind is RowKind.QUEUED:
         facts.append(el("span", "sent while Claude was working", class_="badge"))
     if model and model not in (SYNTHETIC, before.model):
-        facts.append(el("span", _model_name(model), class_="model", title=_model_title(message, before)))
+        facts.append(el("span", short_model(model), class_="model", title=_model_title(message, before)))
     if version and before.version and version != before.version:
         title = f"Claude Code was updated from {before.version} to {version}"
         facts.append(el("span", f"Claude Code {version}", class_="version", title=title))
@@ -227,11 +228,11 @@ def _fork(fork: Fork) -> Html:
     ways = fork.ways
     here = min(max(fork.here, 0), len(ways) - 1)
 
-    def step(to: int, sign: str, name: str) -> Html:
+    def step(to: int, drawing: str, name: str) -> Html:
         if not 0 <= to < len(ways):
-            return el("span", sign, class_="step", aria_hidden="true")
+            return el("span", icon(drawing), class_="step", aria_hidden="true")
         branch, first, text = ways[to]
-        return el("a", sign, href=_way(branch, first), class_="step", title=text, aria_label=name)
+        return el("a", icon(drawing), href=_way(branch, first), class_="step", title=text, aria_label=name)
 
     # Each way lists all others: of very many only those around it, or a page would hold the square of their number.
     begin = max(0, min(here - MAX_LISTED_BRANCHES // 2, len(ways) - MAX_LISTED_BRANCHES))
@@ -251,7 +252,8 @@ def _fork(fork: Fork) -> Html:
         el("ol", items, start=begin + 1 if begin else None),
         more,
     )
-    return el("nav", step(here - 1, "‹", "Previous branch"), count, step(here + 1, "›", "Next branch"),
+    return el("nav", step(here - 1, "chevron-left", "Previous branch"), count,
+              step(here + 1, "chevron-right", "Next branch"),
               el("span", f"You rewound here: branch {ways[here][0]}", _instead(ways, here), class_="muted"),
               _compare(fork, here),
               class_="fork", aria_label="Branches from here")  # fmt: skip
@@ -281,10 +283,6 @@ def _way(branch: int, message: str) -> str:
 def _version(message: Message) -> str | None:
     record = message.rows[0].record
     return record.version if isinstance(record, ChainRecord) else None
-
-
-def _model_name(model: str) -> str:
-    return model.removeprefix("claude-")
 
 
 def _model_title(message: Message, before: PreviousMessage) -> str:

@@ -12,6 +12,7 @@ from backscroll.query.errors import QueryError
 from backscroll.query.tree import All, Field, Not, Query
 from backscroll.query.write import field_text
 from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.html.icons import icon
 from backscroll.render.projects import names_of, project_name
 from backscroll.render.terminal import plural
 from backscroll.web.addresses import chats_address, search_address
@@ -139,7 +140,7 @@ def _quick(library: Library, wanted: ChatFilter) -> Html:
         where = wanted.address(text="" if is_here else query)
         parts.append(el("a", name, href=where, class_="chip", aria_current="true" if is_here else None))
     for name, query in sorted(library.marks.searches.items()):
-        parts.append(el("a", f"⌕ {name}", href=search_address(query), class_="chip saved", title=query))
+        parts.append(el("a", icon("search"), name, href=search_address(query), class_="chip saved", title=query))
     return el("nav", parts, class_="chips", aria_label="Quick filters")
 
 
@@ -227,9 +228,9 @@ def _pages(
     after = wanted.address(offset=wanted.offset + size)
     return el(
         "nav",
-        el("a", "← Previous", href=before, rel="prev", class_="button") if wanted.offset else NOTHING,
+        el("a", icon("arrow-left"), "Previous", href=before, rel="prev", class_="button") if wanted.offset else NOTHING,
         el("span", f"{what} {first}" + (f" of {total:,}" if total is not None else ""), class_="muted"),
-        el("a", "Next →", href=after, rel="next", class_="button") if has_more else NOTHING,
+        el("a", "Next", icon("arrow-right"), href=after, rel="next", class_="button") if has_more else NOTHING,
         class_="pages", aria_label="Pages",
     )  # fmt: skip
 

@@ -5,6 +5,7 @@ from time import thread_time
 from typing import Final
 
 from backscroll.conversation.chat import Branch
+from backscroll.conversation.model_names import short_models
 from backscroll.errors import NothingFound
 from backscroll.library.chats.branch_comparison import (
     MAX_TURNS,
@@ -113,7 +114,7 @@ def _facts(found: BranchComparison) -> Html:
         ("Cost", lambda side: money(side.cost) if side.cost is not None else "unknown"),
         ("Began", lambda side: when_of(side.started) if side.started else "–"),
         ("Lasted", _lasted),
-        ("Models", lambda side: ", ".join(model.removeprefix("claude-") for model in side.models) or "–"),
+        ("Models", lambda side: ", ".join(short_models(side.models).values()) or "–"),
     ]
     body = [
         el("tr", el("th", name, scope="row"), el("td", told(left)), el("td", told(right)))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
+from backscroll.conversation.model_names import short_models
 from backscroll.library import Facets
 from backscroll.library.library import Library
 from backscroll.library.searching.search import SearchResults
@@ -60,7 +61,7 @@ def _groups(counted: Facets) -> list[tuple[str, str, list[FacetValue]]]:
         ("Role", "role", _values("role", counted.roles)),
         ("Tool", "tool", _values("tool", counted.tools)),
         ("Machine", "machine", _values("machine", counted.machines)),
-        ("Model", "model", _values("model", counted.models, lambda name: name.removeprefix("claude-"))),
+        ("Model", "model", _values("model", counted.models, short_models(counted.models).__getitem__)),
     ]
 
 

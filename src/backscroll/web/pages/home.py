@@ -8,6 +8,7 @@ from backscroll.library.analytics.usage import usage
 from backscroll.library.library import Library
 from backscroll.render.html.charts import heatmap
 from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.html.icons import icon
 from backscroll.render.reports import dollars, short
 from backscroll.web.addresses import search_address
 from backscroll.web.layout import document, search_box
@@ -59,7 +60,7 @@ def live(request: PageRequest) -> Html:
 
 def _search(library: Library, *, is_ready: bool) -> Html:
     saved = [
-        el("a", f"⌕ {name}", href=search_address(query), class_="chip saved", title=query)
+        el("a", icon("search"), name, href=search_address(query), class_="chip saved", title=query)
         for name, query in sorted(library.marks.searches.items())
     ]
     examples = [el("a", el("code", query), href=search_address(query), class_="chip") for query in EXAMPLES if is_ready]

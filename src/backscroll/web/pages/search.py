@@ -15,6 +15,7 @@ from backscroll.query.snippets import Highlighter, Snippet
 from backscroll.query.tree import All, Field, Not, Query, Word
 from backscroll.query.write import write
 from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.html.icons import icon
 from backscroll.render.search_results import highlighted, moment_of
 from backscroll.render.terminal import clean_line, plural
 from backscroll.web.addresses import agent_address, chat_address, search_address
@@ -198,11 +199,25 @@ def _pages(found: SearchResults, text: str, sort: str, number: int) -> Html:
         return NOTHING
     return el(
         "nav",
-        el("a", "← Previous", href=search_address(text, sort, number - 1), rel="prev", class_="button")
+        el(
+            "a",
+            icon("arrow-left"),
+            "Previous",
+            href=search_address(text, sort, number - 1),
+            rel="prev",
+            class_="button",
+        )
         if number > 1
         else NOTHING,
         el("span", f"page {number:,} of {max(last, number):,}", class_="muted"),
-        el("a", "Next →", href=search_address(text, sort, number + 1, found.cursor()), rel="next", class_="button")
+        el(
+            "a",
+            "Next",
+            icon("arrow-right"),
+            href=search_address(text, sort, number + 1, found.cursor()),
+            rel="next",
+            class_="button",
+        )
         if found.left
         else NOTHING,
         class_="pages",

@@ -19,10 +19,10 @@ from backscroll.render.html.reports import notes_list
 from backscroll.render.reports import dollars, short
 from backscroll.render.terminal import plural
 from backscroll.web.layout import document
+from backscroll.web.pages.group_names import group_names
 from backscroll.web.pages.spend_lists import by_dimension, dearest_chats, dearest_turns, why
 from backscroll.web.pages.spend_over_time import block_chart, cost_chart
 from backscroll.web.pages.spend_request import PERIODS, SpendRequest, read_request
-from backscroll.web.pages.stats_links import cut_name, short_path
 from backscroll.web.requests import PageRequest
 
 MAX_BUDGET_DOLLARS: Final = 10_000_000
@@ -92,7 +92,7 @@ def _filters(asked: SpendRequest, found: Spend) -> Html:
     for dimension, name in asked.only.chosen.items():
         shown = found.titles.get(name, name) if dimension == "chat" else name
         remove = f"Remove the filter {dimension}: {name}"
-        shown = short_path(name) if dimension == "project" else cut_name(shown)
+        shown = group_names(dimension, [shown])[shown]
         chips.append(
             el("a", el("span", f"{dimension}: ", class_="muted"), shown, el("span", " ×", aria_hidden="true"),
                href=asked.address(**{dimension: ""}), class_="chip", aria_label=remove)

@@ -1,19 +1,19 @@
 """The lists of the Spend page: what the money paid for, who spent it, and the dearest chats and turns with reasons."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from backscroll.library.analytics.cost_parts import PARTS
 from backscroll.library.analytics.spend import DIMENSIONS, MAIN, NO_TOOL, UNKNOWN, Spend, SpendGroup, SpentItem
-from backscroll.library.analytics.spend_reasons import reasons, short_model
+from backscroll.library.analytics.spend_reasons import reasons
 from backscroll.library.analytics.spend_summary import money, signed
 from backscroll.render.html.charts import bar
 from backscroll.render.html.element import NOTHING, Html, el
 from backscroll.render.html.figures import BEFORE, legend_of, series_class
 from backscroll.render.terminal import clean_line, plural
 from backscroll.web.addresses import chat_address
+from backscroll.web.pages.group_names import group_names
 from backscroll.web.pages.spend_request import SpendRequest
-from backscroll.web.pages.stats_links import short_path
 
 SHOWN: Final = 8
 DEAREST: Final = 8
@@ -102,8 +102,9 @@ def _panel(asked: SpendRequest, found: Spend, dimension: str) -> Html:
     most = max((max(group.now.cost, group.before.cost) for group in groups), default=0)
     is_compared = found.period.before is not None
     rows = []
+    short = group_names(dimension, [group.name for group in groups])
     for group in groups[:SHOWN]:
-        name, whole = _named(dimension, group)
+        name, whole = _named(dimension, group, short), group.name
         is_chosen = getattr(asked.only, dimension) == group.name
         link = el("a", name, href=asked.toggled(dimension, group.name), title=whole if whole != name else None,
                   aria_current="true" if is_chosen else None, class_="bar-name")  # fmt: skip
@@ -158,20 +159,14 @@ def _dearest(title: str, items: Sequence[Html], count: int, by: str, asked: Spen
     return el("section", el("h2", title), legend, el("ol", items, class_="dear"), more, id=f"dearest-{by}s")
 
 
-def _named(dimension: str, group: SpendGroup) -> tuple[str, str]:
-    """The name of a group: short, and whole."""
-    if dimension == "project":
-        return short_path(group.name), group.name
-    if dimension == "model":
-        return short_model(group.name), group.name
+def _named(dimension: str, group: SpendGroup, short: Mapping[str, str]) -> str:
     if dimension == "agent" and group.name in AGENTS:
-        return AGENTS[group.name], group.name
+        return AGENTS[group.name]
     if dimension == "tool" and group.name == NO_TOOL:
-        return "no tool called", group.name
+        return "no tool called"
     if group.name == UNKNOWN:
-        return "unknown", group.name
-    title = _line(group.title, 70)
-    return (title, group.name) if title else (group.name, group.name)
+        return "unknown"
+    return _line(group.title, 70) if dimension in ("chat", "agent") and group.title else short[group.name]
 
 
 def _line(text: str, longest: int = LONGEST) -> str:

@@ -10,6 +10,7 @@ from backscroll.library.analytics.spend import Spend
 from backscroll.library.library import Library
 from backscroll.render.html.charts import Axis, Level, Series, stacked_bars
 from backscroll.render.html.element import NOTHING, Html, el
+from backscroll.web.pages.group_names import named_series
 from backscroll.web.pages.spend_request import SpendRequest
 from backscroll.web.pages.stats_periods import colour_ranks, drawn_over_time, hour_or_day
 
@@ -44,7 +45,12 @@ def cost_chart(library: Library, asked: SpendRequest, found: Spend, budget: floa
         level = Level(budget * 1e6 / days.day * DAYS_OF[drawn.period], name)
     label = f"Cost by {drawn.period} and model"
     return stacked_bars(
-        drawn.axis, drawn.series, label=label, measure="cost_microdollars", note=drawn.note, level=level
+        drawn.axis,
+        named_series(drawn.series, "model"),
+        label=label,
+        measure="cost_microdollars",
+        note=drawn.note,
+        level=level,
     )
 
 

@@ -22,9 +22,10 @@ from backscroll.render.reports import dollars, duration, short
 from backscroll.render.tables import csv_lines, plain_value
 from backscroll.render.terminal import plural
 from backscroll.web.layout import document, error_html, page_frame
+from backscroll.web.pages.group_names import group_names
 from backscroll.web.pages.stats_charts import RESULTS, charts_of, period_text, prompt_charts, usage_chart
 from backscroll.web.pages.stats_form import address, carried, ranges, report_form, tabs
-from backscroll.web.pages.stats_links import cut_name, link_of, short_path
+from backscroll.web.pages.stats_links import link_of
 from backscroll.web.pages.stats_reports import KINDS, ReportPage, about_of
 from backscroll.web.requests import PageRequest
 from backscroll.web.state import ViewerState
@@ -145,9 +146,9 @@ def _cards(common: Mapping[str, str], found: Mapping[str, Any]) -> Html:
 
 
 def _most(found: Mapping[str, Any], part: str, key: str, label: str, period: str) -> Html:
-    shorten = short_path if key == "project" else cut_name
+    short = group_names(key, [row[key] for row in found[part]])
     rows = [
-        Bar(shorten(row[key]), [row["cost_microdollars"] or 0], dollars(row["cost_microdollars"]), link_of(key, row))
+        Bar(short[row[key]], [row["cost_microdollars"] or 0], dollars(row["cost_microdollars"]), link_of(key, row))
         for row in found[part]
     ]
     return bars(rows, label=label, note=f"{period}: the {len(rows)} most expensive.")

@@ -17,7 +17,8 @@ from backscroll.render.html.charts import Axis, Bar, Series, bars, heatmap, hour
 from backscroll.render.html.element import Html
 from backscroll.render.html.reports import heading
 from backscroll.render.terminal import plural
-from backscroll.web.pages.stats_links import chats_of_day, cut_name, link_of, short_path
+from backscroll.web.pages.group_names import group_names, named_series
+from backscroll.web.pages.stats_links import chats_of_day, cut_name, link_of
 from backscroll.web.pages.stats_periods import axis_of, drawn_over_time, is_drawn, usage_over_time
 
 MAX_BLOCKS: Final = 60
@@ -42,9 +43,9 @@ def charts_of(name: str, library: Library, about: About, chosen: Mapping[str, An
 def usage_chart(library: Library, about: About, stack: str, show: str, period: str) -> Html:
     """Usage over time."""
     drawn = usage_over_time(library, about, stack, show, period, about.local(datetime.now(UTC)))
-    shown = [one._replace(name=short_path(one.name)) for one in drawn.series] if stack == "project" else drawn.series
+    series = named_series(drawn.series, stack)
     label = f"{TITLES[show]} by {drawn.period} and {stack}"
-    return stacked_bars(drawn.axis, shown, label=label, measure=MEASURES[show], note=drawn.note)
+    return stacked_bars(drawn.axis, series, label=label, measure=MEASURES[show], note=drawn.note)
 
 
 def prompt_charts(times: Iterable[int], about: About, today: date) -> list[Html]:
@@ -87,10 +88,11 @@ def simple_bars(
     every = report.as_dicts()
     rows, key = every[:SHOWN], report.columns[0]
     told = values or measures[:1]
+    names = [str(row.get("title") or row[key] or "-") for row in rows]
+    short = group_names(key, names)
     items = []
-    for row in rows:
-        name = str(row.get("title") or row[key] or "-")
-        shown = short_path(name) if key in ("project", "file") else cut_name(name)
+    for row, name in zip(rows, names, strict=True):
+        shown = short[name]
         parts = [max(0.0, float(row[measure] or 0)) for measure in measures]
         figures = " + ".join(measure_text(measure, row[measure]) for measure in told)
         items.append(Bar(shown, parts, figures, link_of(key, row), name if shown != name else ""))

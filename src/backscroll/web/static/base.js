@@ -8,6 +8,8 @@ import { suggestFor } from "./suggestions.js";
 /** @typedef {{keys: string[], help: string, run: (event: KeyboardEvent) => unknown}} Key */
 /** @typedef {{name: string, run: () => unknown}} Command */
 
+const SVG = "http://www.w3.org/2000/svg";
+
 /** @type {Key[]} */
 export const keys = [];
 /** @type {Command[]} */
@@ -62,6 +64,17 @@ export function reveal(root) {
 export function editing(target) {
   const fields = "input:not([type=radio], [type=checkbox]), textarea, select";
   return target instanceof HTMLElement && (target.isContentEditable || target.matches(fields));
+}
+
+/** The sign of what closes or removes something. */
+export function cross() {
+  const [svg, path] = [document.createElementNS(SVG, "svg"), document.createElementNS(SVG, "path")];
+  svg.setAttribute("viewBox", "0 0 16 16");
+  svg.setAttribute("class", "icon");
+  svg.setAttribute("aria-hidden", "true");
+  path.setAttribute("d", "m4 4 8 8m0-8-8 8");
+  svg.append(path);
+  return svg;
 }
 
 /**

@@ -1,7 +1,7 @@
 // @ts-check
 // What the parts of the chat page share: its elements, requests to the server, and the reading position.
 
-/** @typedef {{toast: (text: string) => void, copy: (text: string, what?: string) => unknown, times: (root: ParentNode) => void,
+/** @typedef {{toast: (text: string) => void, copy: (text: string, what?: string) => unknown, times: (root: ParentNode) => void, cross: () => Node,
  *   key: (keys: string, help: string, run: (event: KeyboardEvent) => unknown) => void,
  *   command: (name: string, run: () => unknown) => void, reveal: (root: ParentNode) => void,
  *   action: (name: string, run: (button: HTMLElement, event: Event) => unknown) => void}} Base */
@@ -17,6 +17,7 @@ export const key = base.key ?? nothing;
 export const command = base.command ?? nothing;
 export const action = base.action ?? nothing;
 export const reveal = base.reveal ?? nothing;
+export const cross = base.cross ?? (() => document.createTextNode("×"));
 
 /** The element of the chat; the page of a sub-agent has none. */
 export const chat = document.getElementById("chat");

@@ -1,7 +1,7 @@
 // @ts-check
 // Dialogs of the chat page: links marked `data-dialog` open what they lead to as a dialog instead of a page.
 
-import { action, ask, chat, command, key, parsed, reveal, times, toast } from "./chat_page.js";
+import { action, ask, chat, command, cross, key, parsed, reveal, times, toast } from "./chat_page.js";
 
 /** @type {Map<string, (dialog: HTMLDialogElement) => unknown>} */
 const openers = new Map();
@@ -34,9 +34,9 @@ async function open(link) {
   }
   const close = document.createElement("button");
   close.type = "button";
-  close.className = "quiet sheet-close";
+  close.className = "quiet icon-only sheet-close";
   close.ariaLabel = "Close";
-  close.textContent = "×";
+  close.append(cross());
   close.addEventListener("click", () => dialog.close());
   dialog.append(close);
   dialog.addEventListener("close", () => {

@@ -25,7 +25,7 @@ async function find() {
   const text = field?.value.trim() ?? "";
   if (text === asked) return;
   asked = text;
-  form?.classList.toggle("active", Boolean(text));
+  form?.classList.toggle("active", Boolean(text) || document.activeElement === field);
   asking?.abort();
   [matches, total, here] = [[], 0, -1];
   paint();
@@ -153,7 +153,10 @@ export function start() {
   document.getElementById("find-next")?.addEventListener("click", () => void step(1));
   document.getElementById("find-previous")?.addEventListener("click", () => void step(-1));
   onArrival(paint);
+  field.addEventListener("blur", () => form.classList.toggle("active", Boolean(field.value.trim())));
+  document.getElementById("find-open")?.addEventListener("click", () => focus());
   const focus = () => {
+    form.classList.add("active"); // on a phone, the field is folded until then
     field.focus({ preventScroll: true });
     field.select();
   };

@@ -1,7 +1,7 @@
 // @ts-check
 // Pins, tags and notes; copying the resume command and the chat as Markdown.
 
-import { action, address, ask, below, chat, command, copy, key, masked, toast } from "./chat_page.js";
+import { action, address, ask, below, chat, command, copy, cross, key, masked, toast } from "./chat_page.js";
 
 function copyResume() {
   if (chat?.dataset.resume) void copy(chat.dataset.resume, "resume command");
@@ -76,8 +76,8 @@ function tag(name) {
   field.name = "untag";
   field.value = name;
   words.textContent = name;
-  button.className = "quiet";
-  button.textContent = "×";
+  button.className = "quiet icon-only";
+  button.append(cross());
   button.ariaLabel = `Remove tag ${name}`;
   form.append(field, words, button);
   return form;

@@ -3,7 +3,7 @@
 
 import { keepPlace } from "./chunks.js";
 import { go } from "./navigation.js";
-import { articlesOf, box, branch, chat, idOf, onArrival, sections } from "./chat_page.js";
+import { articlesOf, box, branch, chat, cross, idOf, onArrival, sections } from "./chat_page.js";
 
 /** @typedef {{message: string, when: string, chunk?: string, branch?: string, visited?: string}} Seen */
 
@@ -76,8 +76,8 @@ function offer(seen) {
   place.className = "go-on";
   button.type = close.type = "button";
   button.textContent = "Continue where you left off";
-  close.textContent = "×";
-  close.className = "quiet";
+  close.append(cross());
+  close.className = "quiet icon-only";
   close.ariaLabel = "Dismiss";
   button.addEventListener("click", () => {
     place.remove();

@@ -10,22 +10,21 @@ import { kept } from "./base.js";
 export function unread(root) {
   for (const row of root.querySelectorAll("[data-chat][data-last]")) {
     if (!(row instanceof HTMLElement)) continue;
-    const seen = seenOf(row.dataset.chat ?? "");
+    const read = readUntil(row.dataset.chat ?? "");
     const badge = row.querySelector(".badge.unread");
-    if (badge instanceof HTMLElement) badge.hidden = !(seen && Date.parse(seen) < Date.parse(row.dataset.last ?? ""));
+    if (badge instanceof HTMLElement) badge.hidden = !(read && read < Date.parse(row.dataset.last ?? ""));
   }
 }
 
 /**
- * The time of the last message of a chat that was read in this browser.
+ * Until when a chat was looked at in this browser: what came later is new, however far one read.
  * @param {string} chat
- * @returns {string | null}
  */
-function seenOf(chat) {
+function readUntil(chat) {
   try {
     const seen = JSON.parse(kept(`seen:${chat}`) ?? "null");
-    return typeof seen?.when === "string" ? seen.when : null;
+    return Math.max(Date.parse(seen?.when) || 0, Date.parse(seen?.visited) || 0);
   } catch {
-    return null;
+    return 0;
   }
 }

@@ -7,6 +7,7 @@ from typing import Final
 from backscroll.conversation.messages import CallState, Message, ToolCall
 from backscroll.records.tools import FILE_TOOLS, SHELL_TOOLS
 from backscroll.render.html.element import NOTHING, Html, el, join
+from backscroll.render.html.icons import icon
 from backscroll.render.html.page_data import View
 from backscroll.render.html.plain import first_line, truncate
 from backscroll.render.html.time_limit import timed
@@ -56,7 +57,7 @@ def _summary(reader: CallReader, call_view: CallView) -> Html:
     seconds = reader.seconds
     took = seconds is not None and seconds >= 1
     words = [
-        el("span", GLYPHS.get(name, "◇" if server else "▸"), class_="glyph", aria_hidden="true"),
+        icon(ICONS.get(name, "plug" if server else "tool")),
         el("span", tool or name, class_="tool-name", title=name if server else None),
         el("span", server, class_="tool-server") if server else None,
         el("span", call_view.words, class_="tool-words") if call_view.words else None,
@@ -123,13 +124,16 @@ VIEWS: Final[Mapping[str, ToolView]] = {
     "Skill": generic.skill, "SlashCommand": generic.skill,
 }  # fmt: skip
 """The view of each tool; all others use `generic`."""
-GLYPHS: Final = {
-    "Edit": "±", "MultiEdit": "±", "NotebookEdit": "±", "Write": "+", "Read": "≡", "NotebookRead": "≡", "Bash": "$",
-    "PowerShell": "$", "BashOutput": "$", "TaskOutput": "$", "KillShell": "$", "Grep": "⌕", "Glob": "⌕", "LS": "⌕",
-    "TodoWrite": "☑", "TaskCreate": "☑", "TaskUpdate": "☑", "TaskList": "☑", "TaskGet": "☑", "Task": "◎", "Agent": "◎",
-    "WebFetch": "↗", "WebSearch": "↗", "web_search": "↗", "web_fetch": "↗", "AskUserQuestion": "?", "ExitPlanMode": "¶",
-    "EnterPlanMode": "¶", "Skill": "✦", "SlashCommand": "✦",
+ICONS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("Edit", "MultiEdit", "NotebookEdit"), "edit"), "Write": "file-plus", "Read": "file",
+    "NotebookRead": "file", **dict.fromkeys(("Grep", "Glob", "LS"), "search"),
+    **dict.fromkeys(("Bash", "PowerShell", "KillShell", "KillBash", "TaskStop", *BACKGROUND_OUTPUT_TOOLS), "terminal"),
+    **dict.fromkeys(("TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet"), "list"), "Task": "agent",
+    "Agent": "agent", **dict.fromkeys(("WebFetch", "WebSearch", "web_search", "web_fetch"), "globe"),
+    "AskUserQuestion": "question", **dict.fromkeys(("ExitPlanMode", "exit_plan_mode", "EnterPlanMode"), "plan"),
+    "Skill": "spark", "SlashCommand": "slash",
 }  # fmt: skip
+"""The drawing of each tool; others have that of a tool, or of a plug if a server offers them."""
 STATE_WORDS: Final = {
     CallState.ERROR: "failed", CallState.DENIED: "denied", CallState.INTERRUPTED: "interrupted",
     CallState.RUNNING: "running", CallState.MISSING: "no result",

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from backscroll.render.html.element import NOTHING, Html, el
+from backscroll.render.html.icons import icon
 from backscroll.render.html.plain import first_line
 from backscroll.render.html.prose import prose
 from backscroll.render.html.tools.call_view import CallReader, CallView, first_text, label
@@ -92,7 +93,7 @@ def _question(one: dict[str, Any], answers: Mapping[str, Any], *, is_answered: b
 
 
 def _option(name: str, description: str, *, is_chosen: bool, is_own: bool = False) -> Html:
-    mark = el("span", "●" if is_chosen else "○", class_="mark", aria_hidden="true")
+    mark = icon("circle-dot" if is_chosen else "circle")
     told = el("span", "in your own words" if is_own else "chosen", class_="badge live") if is_chosen else NOTHING
     more = el("span", description, class_="muted option-more") if description else NOTHING
     return el(
@@ -127,7 +128,7 @@ def _checklist(items: list[Html]) -> Html:
 
 def _item(text: str, status: str, change: str = "", number: str = "") -> Html:
     known = status if status in MARKS else "pending"
-    mark = el("span", MARKS[known], class_="mark", aria_hidden="true")
+    mark = icon(MARKS[known])
     word = el("span", f"{WORDS.get(status, status)}: ", class_="unseen")
     told = el("span", change, class_="change") if change else NOTHING
     name = el("span", f"#{number} ", class_="muted") if number else NOTHING
@@ -151,5 +152,5 @@ def _status(item: dict[str, Any]) -> str:
     return first_text(item, "status") or "pending"
 
 
-MARKS: Final = {"pending": "○", "in_progress": "◐", "completed": "✓", "deleted": "×"}
+MARKS: Final = {"pending": "circle", "in_progress": "circle-dot", "completed": "check", "deleted": "close"}
 WORDS: Final = {"pending": "to do", "in_progress": "in progress", "completed": "done", "deleted": "removed"}
