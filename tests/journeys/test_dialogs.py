@@ -85,7 +85,7 @@ def test_of_a_rewound_branch_resume_says_where_the_session_goes_on(visitor: Visi
     expect(page.get_by_role("dialog").get_by_role("button", name="Open a terminal")).to_have_count(0)
 
 
-def test_what_is_shared_is_masked_and_named_and_has_what_was_chosen(visitor: Visitor, site: Site) -> None:
+def test_what_is_shared_is_masked_and_named_and_has_what_was_chosen(site: Site, visitor: Visitor) -> None:
     page = visitor.page(site, f"/chats/{CHAT}")
     be_ready(page)
     page.keyboard.press("S")
@@ -106,7 +106,7 @@ def test_what_is_shared_is_masked_and_named_and_has_what_was_chosen(visitor: Vis
     expect(dialog).to_have_count(0)
 
 
-def test_only_a_tick_makes_secrets_readable(visitor: Visitor, site: Site) -> None:
+def test_only_a_tick_makes_secrets_readable(site: Site, visitor: Visitor) -> None:
     page = visitor.page(site, f"/chats/{CHAT}")
     be_ready(page)
     page.locator("#share").click()
@@ -118,7 +118,7 @@ def test_only_a_tick_makes_secrets_readable(visitor: Visitor, site: Site) -> Non
     assert TOKEN in Path(saved.value.path()).read_text(encoding="utf-8")
 
 
-def test_copied_markdown_is_masked_and_says_so(visitor: Visitor, site: Site) -> None:
+def test_copied_markdown_is_masked_and_says_so(site: Site, visitor: Visitor) -> None:
     page = visitor.page(site, f"/chats/{CHAT}", permissions=["clipboard-read", "clipboard-write"])
     be_ready(page)
     page.get_by_label("More actions").click()
@@ -155,7 +155,7 @@ def test_two_branches_are_compared(visitor: Visitor, house: House, theme: str, s
     expect(page.get_by_role("region", name="Branch 2")).to_contain_text("It is blue now.")
 
 
-def test_what_happened_to_a_file_is_shown_with_its_tabs(visitor: Visitor, site: Site) -> None:
+def test_what_happened_to_a_file_is_shown_with_its_tabs(site: Site, visitor: Visitor) -> None:
     page = visitor.page(site, f"/chats/{CHAT}")
     be_ready(page)
     page.get_by_role("link", name="history of this file").first.click()

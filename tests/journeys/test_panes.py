@@ -136,7 +136,7 @@ def site(shelf: Shelf) -> Iterator[Site]:
         yield Site.of(served)
 
 
-def test_twenty_five_chats_are_seen_at_once(visitor: Visitor, site: Site) -> None:
+def test_twenty_five_chats_are_seen_at_once(site: Site, visitor: Visitor) -> None:
     page = visitor.page(site, "/chats", viewport=DESK)
     expect(page.locator("#total")).to_have_text("40 chats")
     seen = page.evaluate(
@@ -148,7 +148,7 @@ def test_twenty_five_chats_are_seen_at_once(visitor: Visitor, site: Site) -> Non
 
 
 def test_a_session_whose_file_grows_is_live_without_a_word_of_its_client(
-    visitor: Visitor, site: Site, shelf: Shelf
+    site: Site, visitor: Visitor, shelf: Shelf
 ) -> None:
     page = visitor.page(site, viewport=DESK)
     expect(page.locator("ul.live")).to_have_count(0)
@@ -164,7 +164,7 @@ def test_a_session_whose_file_grows_is_live_without_a_word_of_its_client(
     visitor.leave()
 
 
-def test_the_list_of_chats_is_filtered_while_one_types(visitor: Visitor, site: Site) -> None:
+def test_the_list_of_chats_is_filtered_while_one_types(site: Site, visitor: Visitor) -> None:
     page = visitor.page(site, "/chats", viewport=DESK)
     expect(page.locator("html[data-ready]")).to_be_attached()
     page.locator(".filter input[type=search]").press_sequentially("number 39")
