@@ -54,6 +54,15 @@ def week_name(name: str, *, with_year: bool = False) -> str:
     return f"{monday:%b} {monday.day} – {end}" + (f", {sunday.year}" if with_year else "")
 
 
+def day_name(name: str, *, with_year: bool = False) -> str:
+    """A day: `2026-01-05` is `Jan 5`. What is not a day stays as it is."""
+    try:
+        day = date.fromisoformat(name)
+    except ValueError:
+        return name
+    return f"{day:%b} {day.day}" + (f", {day.year}" if with_year else "")
+
+
 def tick_text(measure: str, value: float) -> str:
     """The label of a tick, as short as possible."""
     if measure.endswith("_seconds"):

@@ -51,6 +51,9 @@ class Axis(NamedTuple):
     labels: Sequence[str] = ()
     """The names as people read them, where they differ."""
 
+    ticks: Sequence[str] = ()
+    """The names below the axis, where the labels are too long."""
+
     def label(self, place: int) -> str:
         """How a place is called."""
         return self.labels[place] if self.labels else self.names[place]
@@ -252,7 +255,15 @@ def _names_below(axis: Axis) -> list[Html]:
         is_wide = (number % 2 and count > NAMES_ON_A_PHONE) or (place > 0.82 * count and not is_sparse)
         classes = f"tick{' middle' if is_sparse else ''}{' wide' if is_wide else ''}"
         x = (place + (0.5 if is_sparse else 0)) / count
-        names.append(el("text", axis.label(place), x=percent(x), y=HEAD + HEIGHT + 16, class_=classes))
+        names.append(
+            el(
+                "text",
+                axis.ticks[place] if axis.ticks else axis.label(place),
+                x=percent(x),
+                y=HEAD + HEIGHT + 16,
+                class_=classes,
+            )
+        )
     return names
 
 

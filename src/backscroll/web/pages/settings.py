@@ -14,7 +14,8 @@ from backscroll.library.keeping.keep import ArchiveStatus, status
 from backscroll.library.library import Library
 from backscroll.library.setup.doctor import Health, HomeHealth, examine
 from backscroll.render.html.element import NOTHING, Html, el, join
-from backscroll.render.terminal import clean_line, moment, plural, size
+from backscroll.render.html.icons import icon
+from backscroll.render.terminal import clean_line, plural, size
 from backscroll.web.layout import document
 from backscroll.web.pages.chat_rows import when
 from backscroll.web.pages.settings_sync import sync_state
@@ -22,6 +23,7 @@ from backscroll.web.requests import PageRequest
 
 SHOWN: Final = 50
 SOON: Final = timedelta(days=7)
+THEMES: Final = (("system", "System", "theme"), ("light", "Light", "light"), ("dark", "Dark", "moon"))
 RATES: Final = ("input", "output", "cache_write_5m", "cache_write_1h", "cache_read")
 
 
@@ -29,23 +31,28 @@ def show(request: PageRequest) -> Html:
     """The page. `?check=1` reads every session, which takes a while."""
     library = request.library
     is_checked = request.get("check") == "1"
-    parts = [
-        el("h1", "Settings"),
-        _section("Appearance", _theme()),
-        _section("Homes", _homes(library)),
-        _section("Library", _library(library)),
-        _section("Archive", _archive(library)),
-        _section("Sync", sync_state(library, is_started=request.get("started") == "1")),
-        _section("Health", _health(library) if is_checked else _offer(), name="health"),
-        _section("Prices", _prices(library)),
-        _section("About", _about(library)),
-    ]
-    return document("Settings", join(parts), here="/settings", scripts=("settings.js",), styles=("pages.css",),
+    cards = [
+        _card("Appearance", "theme", "In this browser.", _theme()),
+        _card("Homes", "home", "The folders of Claude Code that are read.", _homes(library)),
+        _card("Library", "search", "What makes your chats quick to find. It can be rebuilt at any time.",
+              _library(library)),
+        _card("Archive", "archive", "Every session, byte for byte, also after Claude Code deleted it.",
+              _archive(library)),
+        _card("Sync", "refresh", "One history on several machines.",
+              sync_state(library, is_started=request.get("started") == "1")),
+        _card("Health", "check", "Unreadable files, unknown data, upcoming deletions.",
+              _health(library) if is_checked else _offer(), is_wide=is_checked),
+        _card("Prices", "coin", "What costs are computed with.", _prices(library)),
+        _card("About", "spark", "", _about(library)),
+    ]  # fmt: skip
+    main = join([el("h1", "Settings"), el("div", cards, class_="setting-cards")])
+    return document("Settings", main, here="/settings", scripts=("settings.js",), styles=("pages.css",),
                     body_class="settings")  # fmt: skip
 
 
-def _section(title: str, content: Html, name: str = "") -> Html:
-    return el("section", el("h2", title), content, id=name or title.lower())
+def _card(title: str, drawing: str, about: str, content: Html, *, is_wide: bool = False) -> Html:
+    head = el("header", icon(drawing), el("h2", title), el("p", about, class_="muted") if about else NOTHING)
+    return el("section", head, content, id=title.lower(), class_=f"card{' wide' if is_wide else ''}")
 
 
 def _facts(rows: Iterable[tuple[str, object]]) -> Html:
@@ -54,8 +61,8 @@ def _facts(rows: Iterable[tuple[str, object]]) -> Html:
 
 def _theme() -> Html:
     choices = [
-        el("label", el("input", type="radio", name="theme", value=value), f" {name}")
-        for value, name in (("system", "System theme"), ("light", "Light"), ("dark", "Dark"))
+        el("label", el("input", type="radio", name="theme", value=value), icon(drawing), el("span", name))
+        for value, name, drawing in THEMES
     ]
     fields = el("fieldset", el("legend", "Theme", class_="unseen"), choices, class_="choices", hidden=True, id="theme")
     return join([fields, el("noscript", el("p", "The theme follows your system.", class_="muted"))])
@@ -66,13 +73,12 @@ def _homes(library: Library) -> Html:
     for home in library.homes:
         found = HomeHealth(home, cleanup_days=cleanup_days(home))
         state = (
-            el("div", _retention(found), class_="muted")
+            el("p", _retention(found), class_="muted")
             if home.exists
-            else el("span", "not found", class_="badge warn")
+            else el("p", el("span", "not found", class_="badge warn"))
         )
-        items.append(el("li", el("code", str(home.path)), " ", state))
-    hint = join(["Set with ", el("code", "--home"), ", or as ", el("code", "homes"), " in ",
-                 el("code", str(library.settings.file)), "."])  # fmt: skip
+        items.append(el("li", el("code", str(home.path)), state))
+    hint = join(["Add one with ", el("code", "--home"), ", or as ", el("code", "homes"), " in the settings file."])
     return join([el("ul", items, class_="plain"), el("p", hint, class_="muted")])
 
 
@@ -134,8 +140,7 @@ def _due(found: ArchiveStatus, now: datetime) -> Html:
 
 def _offer() -> Html:
     return join([
-        el("p", "Read every session, and report unreadable files, unknown data, and upcoming deletions.",
-           class_="muted"),
+        el("p", "The check reads every session, which takes a while."),
         el("p", el("a", "Check now", href="/settings?check=1#health", class_="button")),
     ])  # fmt: skip
 
@@ -228,7 +233,7 @@ def _prices(library: Library) -> Html:
     table = el("table", el("thead", el("tr", head)), el("tbody", rows), class_="prices")
     told = (
         f"USD per million tokens, from {found.snapshot.package} {found.snapshot.version} ({found.snapshot.made}). "
-        f"Prices in {library.settings.file} override them."
+        "Prices in the settings file override them."
     )
     scroll = el("div", table, class_="scroll", tabindex=0, role="region", aria_label="Prices")
     return join([el("p", told, class_="muted"),
@@ -248,7 +253,6 @@ def _about(library: Library) -> Html:
         ("Python", f"{platform.python_version()} on {platform.system()}"),
         ("Settings file", join([el("code", str(library.settings.file)),
                                 "" if library.settings.file.exists() else " (none; it is optional)"])),
-        ("Now", el("time", moment(datetime.now(UTC)), datetime=moment(datetime.now(UTC)), data_exact=True)),
     ])  # fmt: skip
 
 

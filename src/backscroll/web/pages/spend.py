@@ -39,15 +39,17 @@ def show(request: PageRequest) -> Html:
     head = [el("h1", "Spend"), _periods(asked), _filters(asked, found)]
     if found.total.answers:
         body = [
-            _summary(asked, found),
-            el("div", _forecast(found, budget), _block(windows), _budget(asked, found, budget), class_="spend-cards"),
+            el("div", _summary(asked, found),
+               el("div", _forecast(found, budget), _block(windows), _budget(asked, found, budget),
+                  class_="spend-cards"),
+               class_="spend-top"),
             cost_chart(request.library, asked, found, budget),
             why(found),
-            by_dimension(asked, found),
             dearest_chats(asked, found),
+            by_dimension(asked, found),
             dearest_turns(asked, found),
             block_chart(asked, windows),
-        ]
+        ]  # fmt: skip
     else:
         body = [_nothing(asked, request), el("div", _forecast(found, budget), _budget(asked, found, budget),
                                              class_="spend-cards")]  # fmt: skip

@@ -15,8 +15,11 @@ from backscroll.web.addresses import chat_address
 from backscroll.web.pages.group_names import group_names
 from backscroll.web.pages.spend_request import SpendRequest
 
-SHOWN: Final = 8
-DEAREST: Final = 8
+SHOWN: Final = 5
+"""So many of a list are shown; the next are folded below them."""
+FOLDED: Final = 25
+DEAREST: Final = 3
+DEAREST_FOLDED: Final = 8
 LONGEST: Final = 160
 COLOURS: Final = {name: number for number, name in enumerate(PARTS)}
 TITLES: Final = {"model": "Model", "project": "Project", "chat": "Chat", "agent": "Agent", "tool": "Tool"}
@@ -66,7 +69,7 @@ def by_dimension(asked: SpendRequest, found: Spend) -> Html:
 
 def dearest_chats(asked: SpendRequest, found: Spend) -> Html:
     """The dearest chats, each with its reasons."""
-    groups = [group for group in found.groups["chat"] if group.now.cost][:DEAREST]
+    groups = [group for group in found.groups["chat"] if group.now.cost][:DEAREST_FOLDED]
     items = []
     for group in groups:
         chat = None if group.name == UNKNOWN else group.name
@@ -87,7 +90,7 @@ def dearest_chats(asked: SpendRequest, found: Spend) -> Html:
 def dearest_turns(asked: SpendRequest, found: Spend) -> Html:
     """The dearest turns, each with its reasons."""
     items = []
-    for turn in [turn for turn in found.turns if turn.cost][:DEAREST]:
+    for turn in [turn for turn in found.turns if turn.cost][:DEAREST_FOLDED]:
         text = _line(turn.prompt.text) if turn.prompt else ""
         where = chat_address(turn.chat, turn.prompt.uuid if turn.prompt else None) if turn.chat != UNKNOWN else None
         shown = text or ("Before the first prompt" if not turn.prompt else "(no text)")
@@ -101,9 +104,9 @@ def _panel(asked: SpendRequest, found: Spend, dimension: str) -> Html:
     groups = found.groups[dimension]
     most = max((max(group.now.cost, group.before.cost) for group in groups), default=0)
     is_compared = found.period.before is not None
-    rows = []
+    rows: list[Html] = []
     short = group_names(dimension, [group.name for group in groups])
-    for group in groups[:SHOWN]:
+    for group in groups[: SHOWN + FOLDED]:
         name, whole = _named(dimension, group, short), group.name
         is_chosen = getattr(asked.only, dimension) == group.name
         link = el("a", name, href=asked.toggled(dimension, group.name), title=whole if whole != name else None,
@@ -112,15 +115,29 @@ def _panel(asked: SpendRequest, found: Spend, dimension: str) -> Html:
         drawn = el("span", bar([group.now.cost], most), before, class_="pair")
         changed = _changed(group.change) if is_compared else NOTHING
         rows.append(el("li", link, el("span", money(group.now.cost), changed, class_="bar-value"), drawn))
-    rest = groups[SHOWN:]
-    more = (
-        el("p", f"{plural(len(rest), 'other')}: {money(sum(group.now.cost for group in rest))}", class_="muted")
-        if rest
-        else NOTHING
-    )
+    rest, left = groups[SHOWN:], groups[SHOWN + FOLDED :]
+    more: Html = NOTHING
+    if rest:
+        told = f"{plural(len(rest), 'other')}: {money(sum(group.now.cost for group in rest))}"
+        cut = f"{len(left):,} more, {money(sum(group.now.cost for group in left))}, are not listed" if left else ""
+        more = el(
+            "details",
+            el("summary", told),
+            el("ul", rows[SHOWN:], class_="bars"),
+            el("p", cut, class_="muted") if cut else NOTHING,
+            class_="others",
+        )
     about = el("span", ABOUT[dimension], class_="chart-note") if dimension in ABOUT else NOTHING
-    return el("section", el("h2", f"By {TITLES[dimension].lower()}", about), el("ul", rows, class_="bars"), more,
-              class_="panel", data_dimension=dimension)  # fmt: skip
+    return el(
+        "details",
+        el("summary", el("h2", f"By {TITLES[dimension].lower()}", about)),
+        el("ul", rows[:SHOWN], class_="bars"),
+        more,
+        class_="panel",
+        data_dimension=dimension,
+        data_fold=dimension not in ("model", "project"),
+        open=True,
+    )
 
 
 def _dear(found: Spend, name: Html, cost: int, items: Sequence[SpentItem], more: Sequence[str], only: Html) -> Html:
@@ -156,7 +173,18 @@ def _dearest(title: str, items: Sequence[Html], count: int, by: str, asked: Spen
     more = (
         el("p", f"{plural(left, f'other {by}')}. ", el("a", "Show all as a table", href=whole)) if left > 0 else NOTHING
     )
-    return el("section", el("h2", title), legend, el("ol", items, class_="dear"), more, id=f"dearest-{by}s")
+    folded = (
+        el(
+            "details",
+            el("summary", f"{plural(len(items) - DEAREST, f'more {by}')}"),
+            el("ol", items[DEAREST:], class_="dear", start=DEAREST + 1),
+            class_="others",
+        )
+        if len(items) > DEAREST
+        else NOTHING
+    )
+    shown = el("ol", items[:DEAREST], class_="dear")
+    return el("section", el("h2", title), legend, shown, folded, more, id=f"dearest-{by}s")
 
 
 def _named(dimension: str, group: SpendGroup, short: Mapping[str, str]) -> str:

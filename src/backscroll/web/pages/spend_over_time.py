@@ -77,8 +77,10 @@ def block_chart(asked: SpendRequest, windows: Report) -> Html:
         note += "; of everything, not only of what is filtered"
     if len(shown) < len(rows):
         note += f"; the {len(shown)} latest are drawn"
-    chart = stacked_bars(axis, series, label="5-hour blocks", measure="cost_microdollars", note=f"{note}.")
-    return el("section", chart, el("p", el("a", "All blocks", href="/stats/blocks"), class_="muted"))
+    chart = stacked_bars(axis, series, label="Cost by 5-hour block", measure="cost_microdollars", note=f"{note}.")
+    every = el("p", el("a", "All blocks as a table", href="/stats/blocks"), class_="muted")
+    title = el("h2", "5-hour blocks", el("span", f"{len(rows):,} in this period", class_="chart-note"))
+    return el("details", el("summary", title), chart, every, class_="panel", id="blocks")
 
 
 def _block_name(start: str) -> str:

@@ -12,7 +12,7 @@ from backscroll.library.analytics.reports import reports_about
 from backscroll.library.analytics.touched import moment_of
 from backscroll.library.library import Library
 from backscroll.render.charts import measure_text
-from backscroll.render.html.axes import week_name
+from backscroll.render.html.axes import day_name, week_name
 from backscroll.render.html.charts import Axis, Series
 
 SYNTHETIC: Final = "<synthetic>"
@@ -51,8 +51,11 @@ def axis_of(period: str, first: str, last: str) -> Axis:
         names.append(PERIODS[period](moment))
         spans.append(_span(period, moment))
     years = {name[:4] for name in names}
-    labels = [week_name(name, with_year=len(years) > 1) for name in names] if period == "week" else ()
-    return Axis(names, spans, labels)
+    is_long = len(years) > 1
+    name_of = {"week": week_name, "day": day_name}.get(period)
+    labels = [name_of(name, with_year=is_long) for name in names] if name_of else ()
+    starts = [day_name(since, with_year=is_long) for since, _ in spans] if period == "week" else ()
+    return Axis(names, spans, labels, starts)
 
 
 def columns_of(period: str, first: str, last: str) -> int:
@@ -139,13 +142,21 @@ def drawn_over_time(
     drawn = sum(value or 0 for one in series for value in one.values)
     whole = sum(value for some in values.values() for value in some.values()) + untimed
     told = measure_text(measure, drawn)
-    note = [f"{axis.label(0)} to {axis.label(len(axis.names) - 1)}: {told}" if len(axis.names) > 1
-            else f"{axis.label(0)}: {told}"]  # fmt: skip
+    note = [f"{_ends(axis)}: {told}"]
     if period != asked:
         note.append(f"drawn by {period}, because there are too many {asked}s to draw")
     if whole - drawn > LEAST_LEFT:
         note.append(f"not drawn: {measure_text(measure, whole - drawn)} without a time, or of a time before 1900")
     return DrawnUsage(period, axis, series, "; ".join(note) + ".")
+
+
+def _ends(axis: Axis) -> str:
+    """The first and the last place of an axis, with the year."""
+    if len(axis.names) == 1:
+        return axis.names[0]
+    first, last = axis.label(0), axis.label(len(axis.names) - 1)
+    year = axis.names[-1][:4]
+    return f"{first} to {last}" + ("" if year in last else f", {year}")
 
 
 def colour_ranks(library: Library, stack: str) -> dict[str, int]:

@@ -1,7 +1,7 @@
 // @ts-check
 // The command palette (Ctrl-K), and the list of keyboard shortcuts (?).
 
-import { commands, keys } from "./base.js";
+import { commands, cross, keys } from "./base.js";
 import { connect, fillList, optionsIn, resultsFor, selectOption, WAIT } from "./result_list.js";
 
 const MAX_COMMANDS = 8;
@@ -40,7 +40,7 @@ export function openHelp() {
   dialog.className = "keys";
   const list = document.createElement("dl");
   for (const { keys: names, help } of [...keys].reverse().filter((bound) => bound.help)) {
-    const term = document.createElement("dt");
+    const [line, term] = [document.createElement("div"), document.createElement("dt")];
     for (const name of names) {
       const cap = document.createElement("kbd");
       cap.textContent = name.replace("Ctrl+k", "Ctrl K").replace("Arrow", "").replace("Escape", "Esc");
@@ -48,16 +48,19 @@ export function openHelp() {
     }
     const told = document.createElement("dd");
     told.textContent = help;
-    list.append(term, told);
+    line.append(term, told);
+    list.append(line);
   }
   const title = document.createElement("h2");
-  title.textContent = "Keys";
+  title.textContent = "Keyboard shortcuts";
   title.id = "keys-title";
   dialog.setAttribute("aria-labelledby", title.id);
   const form = document.createElement("form");
   form.method = "dialog";
   const close = document.createElement("button");
-  close.textContent = "Close";
+  close.className = "quiet icon-only sheet-close";
+  close.ariaLabel = "Close";
+  close.append(cross());
   form.append(close);
   dialog.append(title, list, form);
   dialog.addEventListener("close", () => dialog.remove());

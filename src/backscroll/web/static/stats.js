@@ -20,6 +20,9 @@ for (const chart of document.querySelectorAll("figure.chart")) {
   }
   legend(chart);
 }
+// On a phone, what matters less is folded.
+if (matchMedia("(max-width: 720px)").matches) for (const part of document.querySelectorAll("details[data-fold]")) part.removeAttribute("open");
+
 const menu = document.querySelector(".tabs details");
 document.addEventListener("click", (event) => {
   if (menu instanceof HTMLDetailsElement && event.target instanceof Node && !menu.contains(event.target)) menu.open = false;
