@@ -9,7 +9,6 @@ from backscroll.query.parse import parse
 from backscroll.store.batches import microseconds
 from backscroll.store.reader import Scope
 from backscroll.store.report_rows import (
-    CachedAnswer,
     CompactionPlace,
     ContextPart,
     ReportedCosts,
@@ -130,16 +129,6 @@ def test_answers_in_the_order_of_time(world: Desk) -> None:
         2,
     )
     assert (last.agent, last.cost, last.path, last.is_final) == ("x1", None, "S3/x1", True)
-
-
-@covers("cached_answers")
-def test_pauses_reach_back_before_the_time(world: Desk) -> None:
-    found = ask(world, "project:shop", since="2026-02-01T10:00:03").cached_answers()
-    tokens = (SONNET, 10, 5, 0, 0, 0, 0, 0, "standard", None, "not_available", 1000, S1, SHOP)
-    assert found == [
-        CachedAnswer(time("2026-02-01T10:00:01"), *tokens, None),
-        CachedAnswer(time("2026-02-01T10:00:03"), *tokens, 2_000_000),
-    ]
 
 
 @covers("spent_answers")

@@ -22,7 +22,7 @@ from backscroll.library.indexing.changes import catalogue_stamp, look
 from backscroll.library.indexing.progress import IsEnough, Progress, never
 from backscroll.library.machine import ensure_machine, read_machine
 from backscroll.library.marks import Marks, read_marks
-from backscroll.library.scope import scope_of
+from backscroll.library.scope import LiveSessions, scope_of
 from backscroll.query.parse import parse
 from backscroll.query.tree import Query
 from backscroll.records.sidecars import LiveSession
@@ -62,8 +62,8 @@ class Library:
         """This machine, as the archive and the index know it."""
         self.store = store
         self._keeps, self._is_temporary, self._only_chats = keeps, is_temporary, only_chats
-        self.growing: frozenset[str] = frozenset()
-        """Sessions whose files grew a moment ago; they are live too."""
+        self.growing: frozenset[str] | None = None
+        """Sessions whose files grew a moment ago, if the caller follows them; else we look at the files."""
         self._discoveries: list[Discovery] | None = None
         self._catalogue = ""
 
@@ -345,7 +345,7 @@ class Library:
     @cached_property
     def scope(self) -> Scope:
         """What this library shows."""
-        live = self.growing | self.live.keys()
+        live = LiveSessions(self.homes, self.live, self.growing)
         return scope_of(self.store, self.homes, self.machine, self.marks, live, self._only_chats)
 
     @cached_property

@@ -1,6 +1,6 @@
 """A chat that was opened for reading: its messages, and its sources."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from functools import cached_property
 
 from backscroll.conversation.agents import Agent
@@ -22,7 +22,7 @@ class OpenedChat:
         self,
         chat: Chat,
         title: str,
-        live_sessions: frozenset[str],
+        live_sessions: Set[str],
         sources: Mapping[str, Source] | None = None,
         machine: Machine | None = None,
     ) -> None:
@@ -78,7 +78,7 @@ def holders_of(chat: Chat) -> list[str]:
 def open_chat(
     chat: str,
     title: str,
-    live_sessions: frozenset[str],
+    live_sessions: Set[str],
     sources: Mapping[str, Source],
     beside: Callable[[Source], list[Source]],
     machine: Machine,

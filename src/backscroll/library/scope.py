@@ -1,12 +1,37 @@
 """What a library shows: which homes, and which sessions are live, pinned or tagged."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
+from functools import cached_property
 
 from backscroll.files.homes import Home
+from backscroll.library.growing import growing_sessions
 from backscroll.library.machine import Machine
 from backscroll.library.marks import Marks
 from backscroll.store.base import Store
 from backscroll.store.reader import EVERYTHING, Scope, StoredChat
+
+
+class LiveSessions(Set[str]):
+    """The sessions that a client has open, or whose files were written a moment ago. Files are looked at when asked."""
+
+    def __init__(self, homes: Sequence[Home], opened: Iterable[str], growing: frozenset[str] | None) -> None:
+        """Without `growing`, the files of these homes say what grows."""
+        self._homes = homes
+        self._opened = frozenset(opened)
+        self._growing = growing
+
+    @cached_property
+    def _all(self) -> frozenset[str]:
+        return self._opened | (growing_sessions(self._homes) if self._growing is None else self._growing)
+
+    def __contains__(self, session: object) -> bool:
+        return session in self._opened or session in self._all
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)
 
 
 def scope_of(
@@ -14,7 +39,7 @@ def scope_of(
     homes: Sequence[Home],
     machine: Machine,
     marks: Marks,
-    live: frozenset[str],
+    live: Set[str],
     only_chats: Sequence[str] | None = None,
 ) -> Scope:
     """The homes of this machine that were opened, and all homes of other machines; or `only_chats`."""

@@ -7,7 +7,7 @@ no question can be asked without saying so.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
@@ -28,8 +28,8 @@ class Scope(NamedTuple):
     """The homes whose files are visible, each with its machine; None for all of them. It has no default: the caller
     must decide.
     """
-    live: frozenset[str] = frozenset()
-    """Sessions that a client has open now."""
+    live: Set[str] = frozenset()
+    """Sessions that are being written now."""
     pinned: frozenset[str] = frozenset()
     tagged: Mapping[str, frozenset[str]] = {}
     """Sessions by the tags that the user gave their chats."""

@@ -95,28 +95,6 @@ class AnswerRow(NamedTuple):
     reported_cost: int | None
 
 
-class CachedAnswer(NamedTuple):
-    """An answer with what it read from the prompt cache and wrote to it."""
-
-    time: int | None
-    model: str | None
-    input: int
-    output: int
-    cache_write: int
-    cache_read: int
-    cache_write_5m: int
-    cache_write_1h: int
-    web_searches: int
-    tier: str | None
-    speed: str | None
-    geo: str | None
-    cost: int | None
-    chat: str | None
-    project: str | None
-    gap: int | None
-    """Time since the answer before in the same conversation; None for the first."""
-
-
 class ChatMoment(NamedTuple):
     """A row of a chat with its time. A row in several files occurs once for each."""
 

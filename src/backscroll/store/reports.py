@@ -5,7 +5,6 @@ from typing import Protocol
 
 from backscroll.store.report_rows import (
     AnswerRow,
-    CachedAnswer,
     ChatMoment,
     CompactionPlace,
     ContextAnswer,
@@ -45,9 +44,6 @@ class Reports(Protocol):
 
     def answers(self) -> list[AnswerRow]:
         """Every answer, in order of time."""
-
-    def cached_answers(self) -> list[CachedAnswer]:
-        """Every answer up to the end of the period, including those before its start, for the pauses."""
 
     def spent_answers(self) -> list[SpentAnswer]:
         """Every answer with its cost and what came before it, in the order of time; without the client's own."""

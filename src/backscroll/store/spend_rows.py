@@ -16,7 +16,9 @@ class SpentAnswer(NamedTuple):
     cache_write_5m: int
     cache_write_1h: int
     web_searches: int
+    tier: str | None
     speed: str | None
+    geo: str | None
     cost: int | None
     chat: str | None
     project: str | None

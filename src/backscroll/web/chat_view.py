@@ -12,6 +12,7 @@ from backscroll.errors import BackscrollError, NothingFound
 from backscroll.library.chats.chat_reader import CHUNK, ChatReader
 from backscroll.library.chats.outline import crossings_of, outline_of
 from backscroll.library.chats.resume import resume_in
+from backscroll.library.growing import is_recent
 from backscroll.library.library import Library
 from backscroll.library.marked_chats import marked_chat
 from backscroll.library.opened_chat import holders_of
@@ -22,7 +23,6 @@ from backscroll.render.html.element import Html
 from backscroll.render.html.messages import messages_html
 from backscroll.render.html.page_data import BranchOrigin, ChatPageData, Fork, MessageChunk, OutlineItem, View
 from backscroll.web.addresses import agent_address, chat_address, part
-from backscroll.web.recent_writes import LIVE_SECONDS
 
 LONGEST: Final = 120
 MAX_AT_ONCE: Final = 2000
@@ -93,7 +93,7 @@ class ChatView:
     @property
     def is_live(self) -> bool:
         """Whether a client has it open, or wrote to it just now."""
-        return bool(self._sessions) or time.time_ns() - self.reader.written_ns < LIVE_SECONDS * 1_000_000_000
+        return bool(self._sessions) or is_recent(self.reader.written_ns, time.time_ns())
 
     @property
     def state(self) -> Literal["idle", "working", "waiting"]:

@@ -1,14 +1,12 @@
-"""Which sessions are being written: a file that grows is live, whether or not a client says that it has it open."""
+"""Which sessions are being written, as the thread that follows the homes reports them: no request scans files."""
 
 import threading
 import time
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterable, Sequence
 
+from backscroll.library import Home
+from backscroll.library.growing import LIVE_SECONDS, growing_sessions, is_recent
 from backscroll.library.library import Library
-
-LIVE_SECONDS: Final = 90
-"""A session counts as live for so long after its file grew."""
 
 
 class RecentWrites:
@@ -20,10 +18,17 @@ class RecentWrites:
 
     def note(self, library: Library, sources: Sequence[str]) -> None:
         """Some files changed. One that was deleted, or was copied here with its old time, is not being written."""
-        oldest = time.time_ns() - LIVE_SECONDS * 1_000_000_000
+        now = time.time_ns()
         found = (library.source(name) for name in sources)
-        files = (file for file in found if file and not file.is_kept and file.modified_ns > oldest)
+        files = (file for file in found if file and not file.is_kept and is_recent(file.modified_ns, now))
         sessions = [file.place.session_id.lower() for file in files if file.place.session_id]
+        self._add(sessions)
+
+    def begin(self, homes: Sequence[Home]) -> None:
+        """Following starts: what was written a moment before counts, too."""
+        self._add(growing_sessions(homes))
+
+    def _add(self, sessions: Iterable[str]) -> None:
         with self._lock:
             self._written |= dict.fromkeys(sessions, time.monotonic())
 

@@ -9,8 +9,13 @@ from typing import Any
 import pytest
 
 from backscroll.library.analytics.cache import cache
+from backscroll.library.analytics.cost_parts import LOSSES, rewriting_cost
 from backscroll.library.analytics.reports import ReportRequest
+from backscroll.library.analytics.spend import SpendFilter, spend
+from backscroll.library.analytics.spend_periods import compared_period
+from backscroll.library.indexing.prices import load_prices
 from backscroll.library.library import Library
+from backscroll.pricing.money import microdollars
 from tests.library.support import Shelf
 from tests.support.drawings import draw, jsonl, session_uuid
 from tests.support.homes import session_path
@@ -56,8 +61,9 @@ def test_hits_and_money_are_those_of_the_price_list(library: Library) -> None:
     cost = 500 * 3 + 36_000 * 3.75 + 23_000 * 0.3
     assert row["cost_microdollars"] == cost
     assert row["saved_microdollars"] == 59_500 * 3 - cost
-    assert (row["misses"], row["missed_tokens"]) == (2, 25_000)
-    assert row["missed_cost_microdollars"] == round(25_000 * (3.75 - 0.3))
+    # After a pause, what the answer before had is written again; what is more than that is new.
+    assert (row["misses"], row["missed_tokens"]) == (2, 11_100 + 12_100)
+    assert row["missed_cost_microdollars"] == round((11_100 + 12_100) * 3.75)
 
 
 def test_misses_by_pause(library: Library) -> None:
@@ -74,6 +80,15 @@ def test_days_and_chats(library: Library) -> None:
     assert list(rows(library, "day")) == ["2026-01-05"]
     row = rows(library, "chat")[session_uuid("S1")]
     assert (row["answers"], row["title"]) == (5, "hi")
+
+
+def test_misses_cost_what_spend_says(corpus_library: Library) -> None:
+    asked, now = ReportRequest(zone=UTC), datetime(2026, 3, 1, tzinfo=UTC)
+    found = spend(corpus_library, asked, compared_period(None, None, now), SpendFilter(), now)
+    prices = load_prices(corpus_library.settings)
+    agents = [item.answer for item in found.items if item.answer.agent is not None]
+    lost = sum(found.total.parts[name] for name in LOSSES) + sum(rewriting_cost(one, prices) for one in agents)
+    assert cache(corpus_library, asked).facts["total"]["missed_cost_microdollars"] == microdollars(lost) > 0
 
 
 def test_the_numbers_are_those_of_an_independent_count(corpus: Path, corpus_library: Library) -> None:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from backscroll.conversation.messages import CallState
 from backscroll.library.analytics.calls import ANSWERED, calls_about
-from backscroll.library.analytics.cost_parts import cost_parts
+from backscroll.library.analytics.cost_parts import LOSSES, cost_parts
 from backscroll.library.analytics.moments import local
 from backscroll.library.analytics.occurrences import interruptions
 from backscroll.library.analytics.reports import QUARTER, ReportRequest, reports_about
@@ -169,7 +169,7 @@ def _wasted_cache(library: Library, asked: ReportRequest) -> list[Finding]:
     chats: Counter[str] = Counter()
     for answer in reports_about(library, asked).spent_answers():
         parts = cost_parts(answer, prices)
-        lost = sum(parts.get(name, 0) for name in ("pause", "switch", "lost"))
+        lost = sum(parts.get(name, 0) for name in LOSSES)
         if not lost:
             continue
         answers += 1

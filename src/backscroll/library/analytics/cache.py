@@ -3,15 +3,16 @@
 from collections.abc import Callable
 from typing import Any, Final
 
+from backscroll.library.analytics.cost_parts import rewriting_cost, rewritten_tokens
 from backscroll.library.analytics.periods import PERIODS
-from backscroll.library.analytics.reports import QUARTER, Report, ReportRequest, reports_about, share
+from backscroll.library.analytics.reports import Report, ReportRequest, reports_about, share
 from backscroll.library.analytics.wording import count
 from backscroll.library.indexing.prices import load_prices
 from backscroll.library.library import Library
 from backscroll.pricing.money import microdollars
 from backscroll.pricing.prices import Prices
-from backscroll.store.batches import microseconds
-from backscroll.store.report_rows import CachedAnswer, moment_of
+from backscroll.store.report_rows import moment_of
+from backscroll.store.spend_rows import SpentAnswer
 
 DIMENSIONS: Final = ("day", "week", "month", "model", "project", "chat", "pause")
 COLUMNS: Final = (
@@ -33,24 +34,22 @@ class CacheTotals:
         self.answers = self.input = self.write = self.read = self.misses = self.missed = 0
         self.missed_cost = self.cost = self.saved = self.priced = 0
 
-    def add(self, answer: CachedAnswer, prices: Prices) -> None:
+    def add(self, answer: SpentAnswer, prices: Prices) -> None:
         """Add an answer."""
         self.answers += 1
         self.input += answer.input
         self.write += answer.cache_write
         self.read += answer.cache_read
-        if is_miss(answer):
-            self.misses += 1
-            self.missed += answer.cache_write
+        again = rewritten_tokens(answer)
+        self.misses += again > 0
+        self.missed += again
         if answer.cost is None:
             return
         self.priced += 1
         self.cost += answer.cost
         whole = answer.input + answer.cache_write + answer.cache_read
-        self.saved += (cost_divided(answer, prices, whole, 0, 0) or answer.cost) - answer.cost
-        if is_miss(answer):
-            warm = cost_divided(answer, prices, answer.input, 0, answer.cache_write)
-            self.missed_cost += answer.cost - (answer.cost if warm is None else warm)
+        self.saved += (_uncached_cost(answer, prices, whole) or answer.cost) - answer.cost
+        self.missed_cost += rewriting_cost(answer, prices) if again else 0
 
     def row(self) -> tuple[Any, ...]:
         """The columns."""
@@ -63,40 +62,28 @@ class CacheTotals:
         return (self.answers, self.input, self.write, self.read, hits, self.misses, self.missed, *money)
 
 
-def is_miss(answer: CachedAnswer) -> bool:
-    """Whether the cache had nothing of a continued conversation."""
-    return answer.gap is not None and answer.cache_write > 0 and answer.cache_read == 0
-
-
-def pause_before(answer: CachedAnswer) -> str:
+def pause_before(answer: SpentAnswer) -> str:
     """The time since the previous answer."""
     if answer.gap is None:
         return FIRST
     return next((name for most, name in PAUSES if answer.gap <= most), LONGEST)
 
 
-def cost_divided(answer: CachedAnswer, prices: Prices, plain: int, write: int, read: int) -> int | None:
-    """The cost of an answer if its input were divided like this."""
-    hour = answer.cache_write_1h if write else 0
-    short = answer.cache_write_5m if write else 0
+def _uncached_cost(answer: SpentAnswer, prices: Prices, whole: int) -> int | None:
+    """The cost of an answer without a cache."""
     return prices.cost(
-        answer.model, answer.time, plain, answer.output, write, read, short, hour, answer.web_searches, answer.tier,
-        answer.speed, answer.geo,
+        answer.model, answer.time, whole, answer.output, 0, 0, 0, 0, answer.web_searches, answer.tier, answer.speed,
+        answer.geo,
     )  # fmt: skip
 
 
 def cache(library: Library, asked: ReportRequest, by: str = "day") -> Report:
     """How well the cache worked, by a dimension; `pause` is the time since the previous answer."""
     prices = load_prices(library.settings)
-    since = microseconds(asked.since)
-    since = None if since is None else since // QUARTER * QUARTER
     name_of = _names(asked, by)
     groups: dict[str, CacheTotals] = {}
     total = CacheTotals()
-    for answer in reports_about(library, asked).cached_answers():
-        # The store returns older answers too, so that the first one has its pause.
-        if since is not None and (answer.time is None or answer.time < since):
-            continue
+    for answer in reports_about(library, asked).spent_answers():
         groups.setdefault(name_of(answer), CacheTotals()).add(answer, prices)
         total.add(answer, prices)
     columns: tuple[str, ...] = (by, *COLUMNS)
@@ -109,11 +96,11 @@ def cache(library: Library, asked: ReportRequest, by: str = "day") -> Report:
     return Report(columns, rows, facts, _notes(total), bar="saved_microdollars")
 
 
-def _names(asked: ReportRequest, by: str) -> Callable[[CachedAnswer], str]:
+def _names(asked: ReportRequest, by: str) -> Callable[[SpentAnswer], str]:
     if by in PERIODS:
         period = PERIODS[by]
 
-        def name(answer: CachedAnswer) -> str:
+        def name(answer: SpentAnswer) -> str:
             when = moment_of(answer.time)
             return period(asked.local(when)) if when else "-"
 
@@ -136,14 +123,14 @@ def _notes(total: CacheTotals) -> list[str]:
     notes = [
         f"{count(total.answers, 'answer')}, each counted once, including those of agents",
         f"{part:.1f} % of {whole:,} input tokens came from the cache; savings are compared with no cache at all",
-        "a miss read nothing from the cache though its conversation went on; its cost is against reading what it wrote",
+        "a miss wrote to the cache again what the answer before had, as in stats spend (there, agents are apart)",
     ]
     if total.answers > total.priced:
         notes.append(f"no known price for {count(total.answers - total.priced, 'answer')}: not included in amounts")
     return notes
 
 
-NAMES: Final[dict[str, Callable[[CachedAnswer], str]]] = {
+NAMES: Final[dict[str, Callable[[SpentAnswer], str]]] = {
     "model": lambda answer: answer.model or "-",
     "project": lambda answer: answer.project or "-",
     "chat": lambda answer: answer.chat or "-",

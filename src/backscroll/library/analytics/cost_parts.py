@@ -26,6 +26,8 @@ PARTS: Final = {
     "searches": "Web searches",
 }
 """The parts by name, with their titles. Everything that an agent costs is in `agents`."""
+LOSSES: Final = ("pause", "switch", "lost")
+"""The parts that pay for what the cache had lost: a cache miss has one of them."""
 SHORT_PAUSE: Final = 5 * 60 * 1_000_000
 """How long the prompt cache lasts at least, in microseconds."""
 
@@ -47,6 +49,12 @@ def cause_of_rewriting(answer: SpentAnswer) -> str:
     if answer.model_before is not None and answer.model != answer.model_before:
         return "switch"
     return "pause" if (answer.gap or 0) > SHORT_PAUSE else "lost"
+
+
+def rewriting_cost(answer: SpentAnswer, prices: Prices) -> int:
+    """What writing them again cost, in nanodollars; also of an agent's answer, whose parts are not told apart."""
+    parts = cost_parts(answer._replace(agent=None), prices)
+    return sum(parts.get(name, 0) for name in LOSSES)
 
 
 def cost_parts(answer: SpentAnswer, prices: Prices) -> CostParts:

@@ -1,5 +1,6 @@
 """`timeline`: list chats by project and time."""
 
+from collections.abc import Set
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -87,7 +88,7 @@ def _chats(context: CallContext, wanted: TimelineArguments, project: str) -> lis
     return context.library.chats(query)
 
 
-def _chat(context: CallContext, stored: StoredChat, live: frozenset[str], *, with_project: bool) -> TimelineChat:
+def _chat(context: CallContext, stored: StoredChat, live: Set[str], *, with_project: bool) -> TimelineChat:
     about = stored.overview
     return TimelineChat(
         chat=name_of(about.id),

@@ -192,7 +192,7 @@ def _spent(library: Library, about: About, stack: str, period: str) -> Iterator[
         return
     is_asked = within(about)
     sums: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
-    for answer in reports_about(library, about).cached_answers():
+    for answer in reports_about(library, about).spent_answers():
         when = moment_of(answer.time)
         if (when is None and (about.since or about.until)) or (when is not None and not is_asked(answer.time or 0)):
             continue

@@ -6,10 +6,10 @@ from typing import Final
 STATEMENTS: Final = {
     "spent answers": """
 select message, time, model, input, output, cache_write, cache_read, cache_write_5m, cache_write_1h, web_searches,
-  speed, cost, chat, project, agent, gap, model_before, context_before
+  tier, speed, geo, cost, chat, project, agent, gap, model_before, context_before
 from (
   select u.message, u.time, u.model, u.input, u.output, u.cache_write, u.cache_read, u.cache_write_5m, u.cache_write_1h,
-    u.web_searches, u.speed, u.cost, c.name as chat, f.project,
+    u.web_searches, u.tier, u.speed, u.geo, u.cost, c.name as chat, f.project,
     coalesce(f.agent, case when u.agent = 1 then 'inline' end) as agent,
     u.time - lag(u.time) over conversation as gap,
     lag(u.model) over conversation as model_before,

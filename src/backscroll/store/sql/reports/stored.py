@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final
 import msgspec
 
 from backscroll.store import report_rows, spend_rows, tool_call_rows
-from backscroll.store.sql.reports import cache, context, files, spend, time, tools, usage
+from backscroll.store.sql.reports import context, files, spend, time, tools, usage
 from backscroll.store.sql.statements import Row, ScopedRows, array, select, typed
 
 STATEMENTS: Final[dict[str, str]] = {
@@ -23,7 +23,6 @@ STATEMENTS: Final[dict[str, str]] = {
     **tools.STATEMENTS,
     **files.STATEMENTS,
     **context.STATEMENTS,
-    **cache.STATEMENTS,
     **spend.STATEMENTS,
 }
 ROWS_AT_ONCE: Final = 1000
@@ -68,10 +67,6 @@ class StoredReports:
     def answers(self) -> list[report_rows.AnswerRow]:
         """Every answer, in the order of time."""
         return self._rows("answers", report_rows.AnswerRow)
-
-    def cached_answers(self) -> list[report_rows.CachedAnswer]:
-        """Every answer up to the end of the time."""
-        return self._rows("cache answers", report_rows.CachedAnswer)
 
     def spent_answers(self) -> list[spend_rows.SpentAnswer]:
         """Every answer with its cost."""
