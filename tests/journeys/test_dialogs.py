@@ -194,6 +194,18 @@ def test_nothing_serious_is_wrong_with_the_dialogs(
         wrong += [f"{name}: {told}" for told in grave(page)]
         page.goto(f"{house.site}/chats/{FORKED}/{name}?branch=2")  # the same without scripts
         wrong += [f"{name}, its page: {told}" for told in grave(page)]
+    page.goto(f"{house.site}/chats/{FORKED}")
+    be_ready(page)
+    for name, keys in (("menu", "."), ("palette", "Control+k"), ("shortcuts", "?"), ("find", "s")):
+        page.keyboard.press(keys)
+        opened = {"menu": "#more[open]", "find": "#find"}.get(name, "dialog[open]")
+        expect(page.locator(opened)).to_be_visible()
+        assert not too_wide(page)
+        wrong += [f"{name}: {told}" for told in grave(page)]
+        page.keyboard.press("Escape")
+        expect(page.locator("dialog[open], #more[open]")).to_have_count(0)
+    page.get_by_role("button", name="Outline" if size == NARROW else "More actions").click()
+    wrong += [f"outline: {told}" for told in grave(page)]
     page.goto(f"{house.site}/chats/{FORKED}/compare")
     wrong += [f"compare: {told}" for told in grave(page)]
     assert wrong == []

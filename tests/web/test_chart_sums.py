@@ -29,7 +29,7 @@ def years_of_answers() -> str:
     parent = "a0"
     for number in range(366):
         moment = datetime(2023, 1, 2, 9, tzinfo=UTC) + timedelta(days=3 * number, minutes=number)
-        usage = {"input_tokens": 1_000 + number, "output_tokens": 10 * number}
+        usage = {"input_tokens": 1_000 + number, "output_tokens": 10 * number, "cache_read_input_tokens": 50 * number}
         fields = {"message": {"model": MODELS[number % 3], "usage": usage, "stop_reason": "end_turn"}}
         name = f"b{number}"
         drawing += (
@@ -148,6 +148,32 @@ def test_prompts_and_calendars_add_up(shelf: Shelf) -> None:
         assert list(chart.sums.values()) == [total]
         calendar = Tables(viewer.ask("GET", f"/stats/activity?zone=UTC{query}").text)
         assert calendar.sums["Prompts by day"] == total
+
+
+@pytest.mark.parametrize(
+    ("path", "label", "column"),
+    [
+        ("/stats/blocks?", "Cost per five-hour window", "cost_microdollars"),
+        ("/stats/cache?by=month", "Saved by the cache, by month", "saved_microdollars"),
+        ("/stats/cache?by=day", "Saved by the cache, by day", "saved_microdollars"),
+        ("/stats/time?by=day", "Active time by month", "active_seconds"),
+    ],
+)
+def test_what_a_chart_draws_and_what_it_says_is_left_out_are_the_report(
+    shelf: Shelf, path: str, label: str, column: str
+) -> None:
+    viewer = Viewer(shelf)
+    told = json.loads(viewer.ask("GET", f"{path}&zone=UTC&limit=0&format=json").text)
+    expected = sum(row[column] or 0 for row in told["rows"]) / (1e6 if column.endswith("dollars") else 1)
+    tables = Tables(viewer.ask("GET", f"{path}&zone=UTC&limit=0").text)
+    if column.endswith("seconds"):
+        minutes, seconds = re.search(r": (\d+)m (\d+)s", tables.notes[label]).groups()  # type: ignore[union-attr]
+        assert 60 * int(minutes) + int(seconds) == round(expected)
+        return
+    left = re.search(r"not drawn: .*?-?\$([\d,.]+\d)", tables.notes[label])
+    assert abs(tables.sums[label]) + (float(left[1].replace(",", "")) if left else 0) == pytest.approx(
+        abs(expected), abs=0.05
+    )
 
 
 def test_a_name_keeps_its_colour_in_every_period(shelf: Shelf) -> None:

@@ -263,6 +263,8 @@ def test_a_number_of_errors_leads_to_exactly_those_calls(tmp_path: Path) -> None
         check(shown)
         assert len(shown.hrefs(f"/chats/{session_uuid('S1')}?at=")) == 3, page  # each to its passage
     assert "3 failed calls" in viewer.get("/stats?since=all").text
+    of_a_year = viewer.get("/stats/errors?since=2026-01-01&until=2026-12-31").hrefs("/stats/failures?tool=Edit")
+    assert all("since=2026-01-01" in link and "until=" in link for link in of_a_year)  # also the bars of the chart
 
 
 def test_weeks_are_named_by_their_days(viewer: Viewer) -> None:

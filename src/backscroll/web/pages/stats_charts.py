@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from backscroll.library.analytics.activity import WEEKDAYS
 from backscroll.library.analytics.moments import local
@@ -167,12 +168,19 @@ def _tools(library: Library, about: About, chosen: Mapping[str, Any], report: Re
     return [simple_bars(about, ended, ended.columns[2:], label, values=["calls"], colours=RESULTS)]
 
 
+def _in_same_period(about: About, link: str | None) -> str | None:
+    """A link to a report, about the same time as this one."""
+    ends = {"since": about.since, "until": about.until}
+    given = {name: f"{about.local(moment):%Y-%m-%dT%H:%M}" for name, moment in ends.items() if moment}
+    return f"{link}&{urlencode(given)}" if link and given else link
+
+
 def _errors(library: Library, about: About, chosen: Mapping[str, Any], report: Report) -> list[Html]:
     del library, chosen
     rows = [
         Bar(cut_name(f"{row['tool']}: {row['signature']}"), [round(row["count"] * (row["solved_share"] or 0)),
             row["count"] - round(row["count"] * (row["solved_share"] or 0))], f"{row['count']:,}",
-            link_of("count", row))
+            _in_same_period(about, link_of("count", row)))
         for row in report.as_dicts()[:SHOWN]
     ]  # fmt: skip
     return [
@@ -257,12 +265,17 @@ def _over_days(about: About, report: Report, measures: Sequence[str], label: str
 
 
 def _days_note(axis: Axis, report: Report, measures: Sequence[str]) -> str:
-    """Which days are drawn, and how much is of days that are not."""
+    """Which days, weeks or months are drawn, how many are not, and how much is of those."""
     if not axis.names:
         return ""
-    kept, told = set(axis.names), f"{axis.label(0)} to {axis.label(len(axis.names) - 1)}"
-    left = sum(row[name] or 0 for row in report.as_dicts() if row[report.columns[0]] not in kept for name in measures)
-    return f"{told}; not drawn: {measure_text(measures[0], left)} of other days." if left else f"{told}."
+    by, kept = report.columns[0], set(axis.names)
+    told = f"{axis.label(0)} to {axis.label(len(axis.names) - 1)}"
+    others = [row for row in report.as_dicts() if row[by] not in kept]
+    if not others:
+        return f"{told}."
+    left = sum(row[name] or 0 for row in others for name in measures)
+    much = f", {measure_text(measures[0], left)}" if measures else ""
+    return f"{told}; not drawn: {plural(len(others), f'other {by}')}{much}."
 
 
 def _axis_of(report: Report, by: str) -> tuple[Axis, list[dict[str, Any] | None]]:
