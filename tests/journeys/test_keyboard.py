@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.journeys.house import LONG, RARE, House
+from tests.journeys.house import LONG, RARE, TURNS, House
 from tests.journeys.visitor import Visitor, be_ready, wait_in_window
 
 SEEN = """() => {
@@ -103,3 +103,10 @@ def test_keys_find_step_change_detail_and_are_told(visitor: Visitor, house: Hous
     page.keyboard.type("detail: normal")
     page.keyboard.press("Enter")
     expect(page.locator("#messages")).to_have_attribute("data-level", "normal")
+    page.keyboard.press("x")
+    page.wait_for_url("**/context")
+    page.keyboard.press("[")
+    page.wait_for_url(f"**/context?turn={TURNS - 1}")
+    page.goto(f"{house.site}/spend?period=7d")
+    page.keyboard.press("]")
+    page.wait_for_url("**/spend?period=last-week**")

@@ -86,9 +86,9 @@ def _chart(found: ContextFill) -> Html:
 def _turn(found: ContextFill, at: int, chat: str) -> Html:
     turn = found.turns[at]
     steps = [
-        el("a", text, href=f"{chat_address(chat)}/context?turn={number + 1}", class_="button")
+        el("a", text, href=f"{chat_address(chat)}/context?turn={number + 1}", class_="button", rel=way)
         if 0 <= number < len(found.turns) else el("span", text, class_="button off")
-        for text, number in (("Earlier turn", at - 1), ("Later turn", at + 1))
+        for text, number, way in (("Earlier turn", at - 1, "prev"), ("Later turn", at + 1, "next"))
     ]  # fmt: skip
     prompt = clean_line(" ".join(turn.prompt.text.split()))[:200] if turn.prompt else "Before the first prompt"
     where = chat_address(chat, turn.prompt.uuid) if turn.prompt else chat_address(chat)
@@ -96,7 +96,7 @@ def _turn(found: ContextFill, at: int, chat: str) -> Html:
         "section",
         el("h2", f"Turn {at + 1} of {len(found.turns)}: {short(turn.tokens)} tokens"),
         el("p", el("a", prompt or "(no text)", href=where)),
-        el("p", join(steps, " "), class_="steps"),
+        el("p", join(steps, " "), id="turn-steps", class_="steps"),
         _parts_table(turn),
     )
 

@@ -1,49 +1,70 @@
 """The Spend page: what it cost, what changed, and why. A click on anything filters everything."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Final
 
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response, StreamingResponse
 
-from backscroll.errors import UsageError
+from backscroll.errors import BackscrollError, UsageError
 from backscroll.library.analytics.blocks import blocks
 from backscroll.library.analytics.reports import Report
 from backscroll.library.analytics.spend import Spend, spend
 from backscroll.library.analytics.spend_periods import PACE_DAYS
 from backscroll.library.analytics.spend_report import notes_of
 from backscroll.library.analytics.spend_summary import money, what_changed
+from backscroll.library.library import Library
 from backscroll.library.marks import change_marks, read_marks
 from backscroll.render.html.element import NOTHING, Html, el, join
 from backscroll.render.html.reports import notes_list
 from backscroll.render.reports import dollars, short
 from backscroll.render.terminal import plural
-from backscroll.web.layout import document
+from backscroll.web.layout import error_html, page_frame
 from backscroll.web.pages.group_names import group_names
 from backscroll.web.pages.spend_lists import by_dimension, dearest_chats, dearest_turns, why
 from backscroll.web.pages.spend_over_time import block_chart, cost_chart
 from backscroll.web.pages.spend_request import PERIODS, SpendRequest, read_request
 from backscroll.web.requests import PageRequest
+from backscroll.web.state import ViewerState
 
 MAX_BUDGET_DOLLARS: Final = 10_000_000
 EARLIEST_RATE: Final = 15
 """Minutes of a block after which its rate says something."""
 
 
-def show(request: PageRequest) -> Html:
-    """The page."""
-    asked = read_request(request)
-    found = spend(request.library, asked.about, asked.period, asked.only, asked.now)
-    windows = blocks(request.library, asked.about, asked.now.astimezone(UTC))
-    budget = read_marks(request.library.settings.library).budget
-    head = [el("h1", "Spend"), _periods(asked), _filters(asked, found)]
+def show(request: PageRequest) -> Response:
+    """The page. Its head is sent first: there is something to see while everything is counted."""
+    return StreamingResponse(_pieces(request.state, read_request(request)), media_type="text/html")
+
+
+def _pieces(state: ViewerState, asked: SpendRequest) -> Iterator[str]:
+    begin, end = page_frame(
+        "Spend", here="/spend", styles=("stats.css", "spend.css"), scripts=("stats.js",), body_class="spend"
+    )
+    yield begin
+    yield join([el("h1", "Spend"), _periods(asked)])
+    yield el("div", [el("span") for _ in range(9)], class_="skeleton-lines while-counting", aria_hidden="true")
+    try:
+        with state.library() as library:
+            shown = _contents(library, asked)
+    except BackscrollError as error:  # too late for another status
+        shown = error_html(error)
+    yield shown
+    yield end
+
+
+def _contents(library: Library, asked: SpendRequest) -> Html:
+    found = spend(library, asked.about, asked.period, asked.only, asked.now)
+    windows = blocks(library, asked.about, asked.now.astimezone(UTC))
+    budget = read_marks(library.settings.library).budget
     if found.total.answers:
         body = [
             el("div", _summary(asked, found),
                el("div", _forecast(found, budget), _block(windows), _budget(asked, found, budget),
                   class_="spend-cards"),
                class_="spend-top"),
-            cost_chart(request.library, asked, found, budget),
+            cost_chart(library, asked, found, budget),
             why(found),
             dearest_chats(asked, found),
             by_dimension(asked, found),
@@ -51,11 +72,10 @@ def show(request: PageRequest) -> Html:
             block_chart(asked, windows),
         ]  # fmt: skip
     else:
-        body = [_nothing(asked, request), el("div", _forecast(found, budget), _budget(asked, found, budget),
+        body = [_nothing(asked, library), el("div", _forecast(found, budget), _budget(asked, found, budget),
                                              class_="spend-cards")]  # fmt: skip
     foot = el("details", el("summary", "What was counted"), notes_list(notes_of(found)), class_="counted")
-    return document("Spend", join([*head, *body, foot]), here="/spend", styles=("stats.css", "spend.css"),
-                    scripts=("stats.js",), body_class="spend")  # fmt: skip
+    return join([_filters(asked, found), *body, foot])
 
 
 def set_budget(request: PageRequest) -> Response:
@@ -207,8 +227,8 @@ def _budget(asked: SpendRequest, found: Spend, budget: float | None) -> Html:
     )
 
 
-def _nothing(asked: SpendRequest, request: PageRequest) -> Html:
-    latest = max((chat.overview.last_active for chat in request.library.chats(limit=1) if chat.overview.last_active),
+def _nothing(asked: SpendRequest, library: Library) -> Html:
+    latest = max((chat.overview.last_active for chat in library.chats(limit=1) if chat.overview.last_active),
                  default=None)  # fmt: skip
     more: list[object] = [el("a", "Show all time", href=asked.of_period("all"), class_="button")]
     if latest:

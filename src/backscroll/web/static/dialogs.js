@@ -1,7 +1,7 @@
 // @ts-check
 // Dialogs of the chat page: links marked `data-dialog` open what they lead to as a dialog instead of a page.
 
-import { action, ask, chat, command, cross, key, parsed, reveal, times, toast } from "./chat_page.js";
+import { action, address, ask, chat, command, cross, key, parsed, reveal, times, toast } from "./chat_page.js";
 
 /** @type {Map<string, (dialog: HTMLDialogElement) => unknown>} */
 const openers = new Map();
@@ -72,6 +72,8 @@ export function start() {
   onDialog("resume", resumeDialog);
   key("R", "Resume: command, folder, terminal", () => openById("resume"));
   key("S", "Share: format, branch, what is masked", () => openById("share"));
+  key("x", "What fills the context", () => location.assign(`${address}/context`));
+  command("What fills the context", () => location.assign(`${address}/context`));
   command("Resume this chat in Claude Code", () => openById("resume"));
   command("Share this chat", () => openById("share"));
   action("close-dialog", (button) => button.closest("dialog")?.close());

@@ -93,6 +93,22 @@ export function start() {
     }
   });
   action("copy-markdown", () => void copyChat());
+  const menu = document.getElementById("more");
+  if (menu instanceof HTMLDetailsElement) {
+    const close = () => {
+      menu.open = false;
+      menu.querySelector("summary")?.focus();
+    };
+    key(".", "More actions: pin, tag, note, copy", () => {
+      if (menu.open) return close();
+      menu.open = true;
+      const first = menu.querySelector("button");
+      if (first instanceof HTMLElement) first.focus();
+    });
+    menu.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") close();
+    });
+  }
   key("c", "Copy the resume command", copyResume);
   command("Copy the resume command", copyResume);
   command("Copy this chat as Markdown", () => void copyChat());

@@ -1,6 +1,8 @@
 // @ts-check
 // Interactive charts: tooltips, hiding a series, zooming. All of it is optional.
 
+import { key } from "./base.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 const tip = document.createElement("div");
 tip.className = "tip";
@@ -19,6 +21,19 @@ for (const chart of document.querySelectorAll("figure.chart")) {
     zoomable(drawing);
   }
   legend(chart);
+}
+/** @param {string} selector */
+const follow = (selector) => {
+  const link = document.querySelector(selector);
+  if (link instanceof HTMLAnchorElement) link.click();
+};
+if (document.querySelector(".ranges [aria-current]")) {
+  key("[", "The period before in the list", () => follow(".ranges a:has(+ [aria-current])"));
+  key("]", "The next period in the list", () => follow(".ranges [aria-current] + a"));
+}
+if (document.getElementById("turn-steps")) {
+  key("[", "Earlier turn", () => follow("#turn-steps a[rel=prev]"));
+  key("]", "Later turn", () => follow("#turn-steps a[rel=next]"));
 }
 // On a phone, what matters less is folded.
 if (matchMedia("(max-width: 720px)").matches) for (const part of document.querySelectorAll("details[data-fold]")) part.removeAttribute("open");
