@@ -12,6 +12,7 @@ from backscroll.archive.capture import capture
 from backscroll.archive.rewriting import Writer
 from backscroll.errors import NothingFound, UsageError
 from backscroll.files.homes import Home
+from backscroll.files.names import project_folder
 from backscroll.files.source_key import SourceKey
 from backscroll.library.analytics.blame import blame
 from backscroll.library.analytics.reports import ReportRequest
@@ -241,6 +242,18 @@ def test_of_a_session_that_two_machines_have_the_fuller_one_is_restored(shelf: S
     with shelf.open() as library:
         (restored,) = put_back(library, session_uuid("S1"), None)
         assert restored.target.read_bytes() == session_file("S1", RESUMED)[session_path("S1")]
+
+
+def test_a_session_of_another_machine_is_restored_into_a_project_of_this_one(shelf: Shelf, tmp_path: Path) -> None:
+    bring(shelf, session_file("S1", BEGUN))
+    shelf.update()
+    with shelf.open() as library:
+        (restored,) = put_back(library, session_uuid("S1"), None, project=tmp_path / "my.shop")
+        name = project_folder(str(tmp_path / "my.shop"))
+        assert restored.target == shelf.home / "projects" / name / f"{session_uuid('S1')}.jsonl"
+        assert restored.target.read_bytes() == session_file("S1", BEGUN)[session_path("S1")]
+        library.update()
+        assert resume_of(library, library.find(session_uuid("S1"))).session == session_uuid("S1")
 
 
 # Which machine this is

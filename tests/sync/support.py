@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -40,6 +41,7 @@ class Device:
         self.key = name.encode()
         self.seal = seal
         self.device = name
+        self.clock: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     @property
     def archive(self) -> Archive:
@@ -101,7 +103,7 @@ class Device:
     def sender(self) -> Sender:
         return Sender(
             self.device, self.name, self.archive, lambda machine: machine == self.name, lambda file: self.mode_of(file),
-            Outgoing(self.key), self.seal,
+            Outgoing(self.key), self.seal, self.clock,
         )  # fmt: skip
 
     def contents(self, device: str) -> Contents:

@@ -3,7 +3,7 @@
 import errno
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -23,17 +23,23 @@ class Restored(NamedTuple):
 
 
 def restore(
-    archive: Archive, files: Iterable[KeptFile], root: Path, *, fresh: bool, number: int | None = None
+    archive: Archive,
+    files: Iterable[KeptFile],
+    root: Path,
+    *,
+    fresh: bool,
+    number: int | None = None,
+    place: Callable[[str], str] = lambda path: path,
 ) -> Iterable[Restored]:
     """Write the fullest version of each file, or the one with this number, below `root`, where it lay in its home.
 
     With `fresh` it counts as changed now, so that Claude Code does not delete it at once again; else it has the time
-    that it had.
+    that it had. `place` may give a file another path than it had.
     """
     for file in files:
         version = file.fullest if number is None else file.version(number)
         if version is not None:
-            target = root.joinpath(*file.path.split("/"))
+            target = root.joinpath(*place(file.path).split("/"))
             try:
                 outcome = _write(archive, version, root, target, fresh=fresh)
             except OSError as error:

@@ -151,29 +151,39 @@ def archive_versions(name: str) -> None:
 @click.argument("name", metavar="ID")
 @click.option("--to", type=PATH, metavar="DIR", help="Restore into this folder, laid out like a home.")
 @click.option("--in-place", is_flag=True, help="Restore into its own home, so that claude --resume finds it.")
+@click.option(
+    "--project", type=PATH, metavar="DIR", help="With --in-place: into the project in this folder, to resume it there."
+)
 @click.option("--version", "number", type=click.IntRange(1), metavar="N", help="Restore one file, in this version.")
 @click.option("--file", "path", metavar="PATH", help="Restore only the file whose path ends with this.")
 @global_options
-def archive_restore(name: str, to: Path | None, in_place: bool, number: int | None, path: str | None) -> None:
+def archive_restore(
+    name: str, to: Path | None, in_place: bool, project: Path | None, number: int | None, path: str | None
+) -> None:
     """Restore a chat with everything that belongs to it: sessions, agents, tool results, todos, file backups.
 
     If a file has several versions, the largest one is restored; `archive versions` lists them all, and --version
     chooses one. A chat from `__store.db`, or from a log of the first clients, is restored as a session file that
     Claude Code of today can resume. Existing files are never overwritten. With --in-place, the files get a new date,
-    so that Claude Code does not delete them again at once.
+    so that Claude Code does not delete them again at once. A chat of another machine goes into this home; if its
+    project lies elsewhere on this machine, name the folder with --project, and run claude --resume there.
 
     \b
     Examples:
       backscroll archive restore 4f8c --to ./look
       backscroll archive restore 4f8c --in-place
+      backscroll archive restore 4f8c --in-place --project ~/work/shop
       backscroll archive restore 4f8c --version 1 --to ./look
     """
     from backscroll.library.keeping.restore import put_back
 
     if (to is None) == (not in_place):
         raise UsageError("restore needs --to DIR or --in-place", "use one of them")
+    if project is not None and not in_place:
+        raise UsageError("--project goes with --in-place", "with --to, files keep the layout of their home")
+    folder = project.expanduser().resolve() if project else None
     request = current_request()
-    done = put_back(open_library(request, as_it_is=True), name, to, number=number, path=path)
+    done = put_back(open_library(request, as_it_is=True), name, to, number=number, path=path, project=folder)
     if request.json:
         write_json({"files": [restored_as_json(item) for item in done]})
     else:

@@ -159,8 +159,9 @@ class Receiver:
         self._machine = f"{machine}-copy" if is_own(machine) else machine
 
     def take(self) -> None:
-        """Add its segments to the archive, and forget what its device forgot."""
+        """Forget what its device forgot, and add its segments to the archive."""
         index = self._bundle.index
+        self._forget(index.forgotten)  # before the bundle counts as taken: a crash must not lose it
         with self._state.saving():
             for entry in index.entries:
                 if entry.file is not None:
@@ -168,7 +169,6 @@ class Receiver:
             self._state.note_pulled(self._device, index.number, index.hash)
             self._state.note_machine(self._device, self._machine)
             self._writer.commit()  # before the state is: what the state says is there must be there
-        self._forget(index.forgotten)
 
     def _take_entry(self, entry: Entry) -> None:
         key = file_key(entry)

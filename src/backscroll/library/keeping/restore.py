@@ -1,12 +1,14 @@
 """Restore a kept chat to its home or to a folder."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from backscroll.archive.archive import Archive, KeptFile
 from backscroll.archive.restore import Restored as Restored
 from backscroll.archive.restore import restore
 from backscroll.errors import NothingFound
+from backscroll.files.names import project_folder
 from backscroll.library.archives import open_archive
 from backscroll.library.keeping.kept_versions import SEE_VERSIONS, choose_file, find_kept
 from backscroll.library.keeping.restore_early import restore_early
@@ -14,13 +16,20 @@ from backscroll.library.library import Library
 
 
 def put_back(
-    library: Library, name: str, to: Path | None, *, number: int | None = None, path: str | None = None
+    library: Library,
+    name: str,
+    to: Path | None,
+    *,
+    number: int | None = None,
+    path: str | None = None,
+    project: Path | None = None,
 ) -> list[Restored]:
     """Restore a chat with all that belongs to it: into a folder, or, without one, into its home.
 
     What is from another machine goes into the home of this one, so that Claude Code can go on with it here.
 
     Of each file the fullest version is restored. With the number of a version, or the end of a path, only one file is.
+    With `project`, the sessions are put where Claude Code looks for those of that folder.
     """
     archive = open_archive(library.settings)
     files = find_kept(library, archive, name).files
@@ -39,8 +48,16 @@ def put_back(
     return early + [
         done
         for home, file in _in_place(library, files)
-        for done in restore(archive, [file], home, fresh=True, number=number)
+        for done in restore(archive, [file], home, fresh=True, number=number, place=partial(_place, project))
     ]
+
+
+def _place(project: Path | None, path: str) -> str:
+    """The path of a file in its home, if its session is to belong to another project."""
+    parts = path.split("/")
+    if project is not None and parts[0] == "projects" and len(parts) > 2:
+        parts[1] = project_folder(str(project))
+    return "/".join(parts)
 
 
 def _early(library: Library, archive: Archive, name: str, to: Path | None) -> list[Restored]:

@@ -1,5 +1,6 @@
 """Sync the remotes of a library, and prove that they have everything."""
 
+import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from typing import Final
 
 from backscroll.archive.archive import Archive
 from backscroll.disk import FileLock
-from backscroll.errors import BackscrollError, Busy, StorageError
+from backscroll.errors import BackscrollError, Busy, StorageError, storage_error
 from backscroll.library.archives import open_archive, open_writer
 from backscroll.library.machine import ensure_machine
 from backscroll.library.syncing.projects import FileProjects
@@ -95,6 +96,11 @@ def sync(
                 done = _sync(settings, remote, on_total, on_bytes, sender, state, writing, fills_empty=fills_empty)
             except Busy as busy:  # the remote is: only the lock of another sync is passed on as such
                 raise BackscrollError(busy.message, busy.hint) from busy
+            except OSError as error:
+                raise storage_error(error, f"cannot sync {remote.name}") from error
+            except sqlite3.Error as error:
+                hint = "check the disk, and try again"
+                raise StorageError(f"the state of {remote.name} cannot be written: {error}", hint) from error
     except Busy:
         raise
     except BackscrollError as error:
