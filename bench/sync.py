@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -22,10 +23,18 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
+from tests.sync.seaweed import KEYS, find_weed, s3_server
+
 from backscroll.archive.archive import Archive
 from backscroll.archive.capture import capture
 from backscroll.archive.rewriting import Writer
 from backscroll.files.homes import Home
+from backscroll.library.indexing.follow import follow
+from backscroll.library.local import local_library
+from backscroll.library.syncing.automatic import AutomaticSync, syncs_by_itself
+from backscroll.library.syncing.remote_settings import RemoteSettings, find_remote, write_remote
+from backscroll.library.syncing.sync import sync
+from backscroll.settings import Settings
 from backscroll.sync.outgoing import Outgoing
 from backscroll.sync.policy import SyncMode
 from backscroll.sync.pull import pull
@@ -34,6 +43,10 @@ from backscroll.sync.remotes import Folder, Remote, RemoteObject
 from backscroll.sync.state import SyncState
 
 RECORD = b'{"type":"user","uuid":"bench","message":{"role":"user","content":"one more record"}}\n'
+
+
+SETTLE_SECONDS = 5.0
+"""After the start of a process that follows, until it has nothing more to do."""
 
 
 @dataclass
@@ -141,22 +154,64 @@ def run(home: Path, root: Path) -> Iterator[Measured]:
             yield measure(f"{first}: one record", counted, partial(laptop.push, counted, mode, state))
             other = Machine(root, f"other-{state}")
             yield measure(f"{first}: pull of everything", counted, partial(other.pull, counted))
+    print(f"most memory of the pushes and pulls: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10} MB")
+    yield followed(copy, root, session)
     if shutil.which("restic"):
-        yield from restic(copy, root / "restic", session)
+        for name, repository in restic_places(root):
+            yield from restic(copy, name, repository, session)
+
+
+def followed(home: Path, root: Path, session: Path) -> Measured:
+    """How long after an append to a session it is on the remote, while a process follows and syncs by itself."""
+    settings = Settings(homes=(home,), library=root / "library", file=root / "settings.toml")
+    folder = root / "remote" / "followed"
+    write_remote(settings, RemoteSettings(name="bench", url=str(folder)))
+    with local_library(settings, [Home(home)]) as library:
+        library.update()
+        sync(settings, find_remote(settings, "bench"))
+        stop = threading.Event()
+        thread = threading.Thread(target=lambda: [*follow(library, stop, companion=AutomaticSync(settings))])
+        thread.start()
+        while not syncs_by_itself(settings):
+            time.sleep(0.05)
+        time.sleep(SETTLE_SECONDS)
+        before = count_of(folder)
+        cpu, wall = time.process_time(), time.perf_counter()
+        with session.open("ab") as file:
+            file.write(RECORD)
+        while count_of(folder) == before:
+            time.sleep(0.005)
+        seconds = time.perf_counter() - wall
+        used = time.process_time() - cpu
+        stop.set()
+        thread.join()
+    return Measured("folder, followed: append until it is on the remote", round(seconds, 3), round(used, 3))
+
+
+def count_of(folder: Path) -> int:
+    """The objects of a folder."""
+    return sum(1 for _ in Folder(folder).list())
 
 
 def remotes(root: Path) -> Iterator[tuple[str, Callable[[str], Remote]]]:
     """The kinds of remotes that there are here, each as a function that makes an empty one."""
     yield "folder", lambda name: Folder(root / "remote" / name)
-    if os.environ.get("AWS_ENDPOINT_URL"):
+    if "AWS_ENDPOINT_URL" in os.environ:
         from backscroll.sync.buckets import Bucket
 
         yield "s3", lambda name: Bucket(f"s3://bucket/{root.name}-{name}")
 
 
-def restic(home: Path, repository: Path, session: Path) -> Iterator[Measured]:
-    """The same with restic, into a folder."""
-    environment = {**os.environ, "RESTIC_PASSWORD": "bench", "RESTIC_REPOSITORY": str(repository)}
+def restic_places(root: Path) -> Iterator[tuple[str, str]]:
+    """Where restic can put the same."""
+    yield "folder", str(root / "restic")
+    if "AWS_ENDPOINT_URL" in os.environ:
+        yield "s3", f"s3:{os.environ['AWS_ENDPOINT_URL']}/bucket/{root.name}-restic"
+
+
+def restic(home: Path, name: str, repository: str, session: Path) -> Iterator[Measured]:
+    """The same with restic."""
+    environment = {**os.environ, "RESTIC_PASSWORD": "bench", "RESTIC_REPOSITORY": repository}
 
     def act(*command: str) -> float:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -174,7 +229,18 @@ def restic(home: Path, repository: Path, session: Path) -> Iterator[Measured]:
         cpu = act("backup", str(home))
         seconds = time.perf_counter() - wall
         rate = size / 1e6 / seconds if step == "first push" else 0.0
-        yield Measured(f"restic, folder: {step}", round(seconds, 3), round(cpu, 3), megabytes_a_second=round(rate, 1))
+        yield Measured(f"restic, {name}: {step}", round(seconds, 3), round(cpu, 3), megabytes_a_second=round(rate, 1))
+
+
+def measured(home: Path, root: Path) -> Iterator[Measured]:
+    """All steps, with an S3 server if there is one."""
+    weed = find_weed()
+    if weed is None:
+        yield from run(home, root)
+        return
+    with s3_server(weed, root / "s3") as address:
+        os.environ.update(KEYS, AWS_ENDPOINT_URL=address)
+        yield from run(home, root)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -185,12 +251,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     found = []
     with tempfile.TemporaryDirectory(prefix="backscroll-bench-") as folder:
-        for one in run(options.home, Path(folder)):
+        for one in measured(options.home, Path(folder)):
             found.append(one)
             rate = f"{one.megabytes_a_second:8.1f} MB/s" if one.megabytes_a_second else ""
-            print(f"{one.step:40} {one.seconds:8.2f} s  {one.cpu:7.2f} s CPU  {one.requests:4} requests"
+            print(f"{one.step:52} {one.seconds:8.2f} s  {one.cpu:7.2f} s CPU  {one.requests:4} requests"
                   f"  {one.bytes_sent:>12,} bytes {rate}", flush=True)  # fmt: skip
-    print(f"most memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10} MB")
     if options.json:
         options.json.write_text(json.dumps([asdict(one) for one in found], indent=2) + "\n", encoding="utf-8")
     return 0

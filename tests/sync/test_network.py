@@ -12,8 +12,8 @@ from backscroll.errors import BackscrollError
 from backscroll.sync import buckets
 from backscroll.sync.remotes import Remote, open_remote
 from tests.support.samples import TRY_ALL
-from tests.sync.conftest import KEYS
 from tests.sync.proxy import CuttingProxy, Fault, cutting_proxy
+from tests.sync.seaweed import KEYS
 from tests.sync.support import SESSION, Device
 
 ONE, TWO = SESSION.format(1), SESSION.format(2)

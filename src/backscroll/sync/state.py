@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from backscroll.disk import private_folder
-from backscroll.errors import BackscrollError
+from backscroll.errors import BackscrollError, StorageError
 from backscroll.sync.bundles import NO_BUNDLE, Entry, Index
 from backscroll.sync.streams import Head
 
@@ -117,13 +117,18 @@ class SyncState:
     @contextlib.contextmanager
     def saving(self) -> Iterator[None]:
         """All changes within take effect together."""
-        self._db.execute("begin immediate")
         try:
-            yield
-        except BaseException:
-            self._db.execute("rollback")
-            raise
-        self._db.execute("commit")
+            self._db.execute("begin immediate")
+            try:
+                yield
+                self._db.execute("commit")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):  # SQLite may have done so itself
+                    self._db.execute("rollback")
+                raise
+        except sqlite3.Error as error:
+            hint = "check the disk, and try again"
+            raise StorageError(f"the state of the sync cannot be written: {error}", hint) from error
 
     @property
     def log(self) -> str | None:

@@ -1,6 +1,5 @@
 """Sync the remotes of a library, and prove that they have everything."""
 
-import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -98,9 +97,6 @@ def sync(
                 raise BackscrollError(busy.message, busy.hint) from busy
             except OSError as error:
                 raise storage_error(error, f"cannot sync {remote.name}") from error
-            except sqlite3.Error as error:
-                hint = "check the disk, and try again"
-                raise StorageError(f"the state of {remote.name} cannot be written: {error}", hint) from error
     except Busy:
         raise
     except BackscrollError as error:
