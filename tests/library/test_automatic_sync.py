@@ -107,7 +107,7 @@ def test_following_sends_what_is_written_and_shows_what_others_send(laptop: Shel
     with following(laptop) as one:
         wait_for(lambda: laptop.found("zirconium"))
         laptop.write(session_file("S3", MORE))
-        wait_for(lambda: waiting(laptop) == 0 and laptop.found("hafnium"))
+        wait_for(lambda: laptop.found("hafnium") and waiting(laptop) == 0)  # kept first, then sent
         wait_for(lambda: syncs_by_itself(laptop.settings))
         sync(desktop.settings, remote_of(desktop))
         desktop.update()
