@@ -14,6 +14,7 @@ from psycopg import sql
 from psycopg.abc import Buffer
 from psycopg.adapt import Dumper, Loader
 
+from backscroll.errors import StorageError
 from backscroll.store.postgres.dialect import translate
 from backscroll.store.postgres.faults import translate_errors
 from backscroll.store.postgres.roles import READER
@@ -40,11 +41,17 @@ class PgConnection:
         self._settings: tuple[object, ...] | None = None
         self._depth = 0
         self.build: int | None = None
+        self.is_locked = False
+        """Whether it holds a lock, which would be lost with it."""
 
     @property
     def raw(self) -> psycopg.Connection[tuple[Any, ...]]:
         """The connection itself, as whom it was last."""
         if self._connection is None or self._connection.closed:
+            if self.is_locked:
+                raise StorageError(
+                    "the connection to the database was lost while writing", "close the index, and start again"
+                )
             with translate_errors():
                 self._connection = connect(self.address)
             self._settings, self._depth = None, 0
@@ -54,7 +61,7 @@ class PgConnection:
         """Close it; it connects again when it is next used."""
         if self._connection is not None:
             self._connection.close()
-        self._connection, self._settings, self._depth = None, None, 0
+        self._connection, self._settings, self._depth, self.is_locked = None, None, 0, False
 
     def as_owner(self) -> psycopg.Connection[tuple[Any, ...]]:
         """The connection, to write."""

@@ -25,6 +25,8 @@ class WordWriter:
         self._connection = connection
         self._preparation = Preparation()
         self._known: set[str] = set()
+        self._written = 0
+        self._analyzed = FIRST_ANALYZED
 
     def add(self, documents: Sequence[PassageText]) -> None:
         """Add passages, in the order of their ids; they can be found when this returns."""
@@ -91,9 +93,23 @@ class WordWriter:
                 for stage, mark in enumerate(marks):
                     if mark:
                         cursor.execute(INSERT_MARK, (f"stage {stage}", str(mark)))
+        self._written += sum(passages.values())
+        if self._written >= self._analyzed:
+            self._analyzed *= 2
+            analyze(self._connection)
         self._known |= fresh
         if len(self._known) > MAX_REMEMBERED:
             self._known.clear()
+
+
+def analyze(connection: PgConnection) -> None:
+    """Have PostgreSQL count what the tables hold, or it would read all of an organisation instead of using an index.
+
+    It does so by itself, but a minute later.
+    """
+    with translate_errors():
+        connection.as_owner().execute(f"analyze {', '.join(ANALYZED)}")
+        connection.as_owner().execute("select gin_clean_pending_list('words_tsv')")
 
 
 def vector_of(places: dict[str, list[int]], facts: list[str]) -> str:
@@ -107,6 +123,9 @@ def quoted(word: str) -> str:
     return "'" + word.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
+FIRST_ANALYZED: Final = 2_000
+"""After so many new passages the tables are analyzed, and then each time that there are twice as many."""
+ANALYZED: Final = ("words", "files", "chats", "records", "blocks", "calls", "counted", "spent", "links", "titles")
 INSERT_WORDS: Final = """
 insert into words (block, part, file, time, weight, length, facts, tsv)
 values (%s, %s, %s, %s, %s, %s, %s::text[], %s::tsvector) on conflict do nothing

@@ -54,6 +54,8 @@ class SqlQuery:
         needed = self._needed(query) if exact is None else exact
         condition = self._condition(query) if exact is None else "true"
         source = "found()" if needed is None else f"found(cast({self._named(needed)} as tsquery))"
+        if (few := _few_passages(query)) is not None:
+            source = f"found({self._named(list(few))}::bigint[])"
         # PostgreSQL finds only what the asker may see; the list of visible files is the second wall.
         scope = "" if words.sees_everything else " and w.file in (select id from files)"
         self.matching = f"from {source} w where {condition}{scope}"
@@ -178,6 +180,14 @@ class SqlQuery:
     def _has_part(self, letters: str) -> str:
         found = self._words.words_with(letters)
         return f"tsvector_to_array(w.tsv) && {self._named(found)}::text[]"
+
+
+def _few_passages(node: nodes.Node) -> tuple[int, ...] | None:
+    """The passages that a match must be one of, if they are named and few."""
+    parts = node.parts if isinstance(node, nodes.EachOf) else (node,)
+    return next(
+        (part.blocks for part in parts if isinstance(part, nodes.IsOneOf) and len(part.blocks) <= MOST_NAMED), None
+    )
 
 
 def phrase(words: tuple[str, ...], gap: int = 0) -> str:

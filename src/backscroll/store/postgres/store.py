@@ -93,7 +93,7 @@ class PgStore:
         if found != (True,):
             self.close()
             raise Busy("another process writes the index of this organisation", "wait for it, or stop it")
-        self._is_writing = True
+        self._is_writing = self._connection.is_locked = True
 
     @contextmanager
     def rebuilding(self) -> Iterator[None]:

@@ -34,5 +34,5 @@ grant select on files, chats, records, blocks, calls, shared_calls, counted, sha
   marks, builds to backscroll_reader;
 revoke execute on all functions in schema backscroll from public;
 grant execute on function this_build(), sees_all(), visible_homes(), visible_sources(), json_extract(text, text),
-  found(tsquery), found(), frequency(tsquery, int), visible_frequency(tsquery, int), known_words(text[]), words_from(text, text, int), words_with(text)
+  found(tsquery), found(), found(bigint[]), frequency(tsquery, int), visible_frequency(tsquery, int), known_words(text[]), words_from(text, text, int), words_with(text)
   to backscroll_reader;
