@@ -16,7 +16,7 @@ from backscroll.errors import Busy
 from backscroll.store.postgres import embedded
 from backscroll.store.postgres.embedded import CannotRunPostgres, EmbeddedPostgres
 from backscroll.store.postgres.roles import OWNER, READER
-from tests.support.postgres import HASTY, database, postgres, running_postgres
+from tests.support.postgres import HASTY, PROGRAMS, database, postgres, running_postgres
 
 __all__ = ["database", "postgres"]
 PATIENCE = 60
@@ -24,7 +24,8 @@ START_AND_WAIT = """
 import sys
 from pathlib import Path
 from backscroll.store.postgres.embedded import EmbeddedPostgres
-server = EmbeddedPostgres(Path(sys.argv[1]), {"fsync": "off"}).start()
+programs = Path(sys.argv[2]) if sys.argv[2] else None
+server = EmbeddedPostgres(Path(sys.argv[1]), {"fsync": "off"}, programs).start()
 print("ready", flush=True)
 sys.stdin.read()
 """
@@ -64,7 +65,9 @@ def test_it_ends_with_the_process_that_started_it_and_starts_again() -> None:
             connection.execute("create table kept ()")
         first.stop()
         program = subprocess.Popen(
-            [sys.executable, "-c", START_AND_WAIT, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [sys.executable, "-c", START_AND_WAIT, str(folder), str(PROGRAMS or "")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
         )
         assert program.stdout
         assert program.stdout.readline() == b"ready\n"

@@ -3,6 +3,7 @@
 Import the fixtures into a conftest: `from tests.support.postgres import database, migrated, postgres`.
 """
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -23,6 +24,8 @@ from backscroll.store.postgres.roles import OWNER, prepare_database
 HASTY: Final = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "shared_buffers": "32MB"}
 """Settings that would lose data in a power cut. Tests of faults use none of them."""
 NUMBERS = count(1)
+PROGRAMS: Final = Path(os.environ["BACKSCROLL_POSTGRES"]) if "BACKSCROLL_POSTGRES" in os.environ else None
+"""The folder with the programs of another PostgreSQL, to test with it."""
 
 
 @contextmanager
@@ -31,7 +34,7 @@ def running_postgres(settings: dict[str, str] | None = None) -> Iterator[Embedde
     folder = Path(tempfile.mkdtemp(prefix="backscroll-test-", dir="/tmp"))
     folder.chmod(0o711)
     try:
-        with EmbeddedPostgres(folder / "postgres", HASTY if settings is None else settings) as server:
+        with EmbeddedPostgres(folder / "postgres", HASTY if settings is None else settings, PROGRAMS) as server:
             yield server
     except CannotRunPostgres as error:
         pytest.skip(f"{error.message}; {error.hint}")

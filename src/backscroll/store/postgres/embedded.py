@@ -54,11 +54,12 @@ class CannotRunPostgres(BackscrollError):  # noqa: N818 - it is what the user re
 class EmbeddedPostgres:
     """A PostgreSQL server of this process."""
 
-    def __init__(self, folder: Path, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(self, folder: Path, settings: Mapping[str, str] | None = None, programs: Path | None = None) -> None:
+        """`programs` is a folder with those of PostgreSQL 15 or later, if not the ones that we install."""
         self._folder = folder.absolute()
         self._settings = {**SETTINGS, **(settings or {})}
         self._user = _other_user()
-        self._programs = _programs()
+        self._programs = programs or _programs()
         self._process: subprocess.Popen[bytes] | None = None
         self._lock: FileLock | None = None
         self._sockets = self._folder / "socket"
@@ -147,7 +148,7 @@ class EmbeddedPostgres:
         data = self._folder / "data"
         fresh = data.with_name("data.new")
         shutil.rmtree(fresh, ignore_errors=True)
-        words = ["-U", SUPERUSER, "-E", "UTF8", "--locale-provider=builtin", "--locale=C.UTF-8"]
+        words = ["-U", SUPERUSER, "-E", "UTF8", "--locale=C.UTF-8"]
         if self._settings.get("fsync") == "off":
             words.append("--no-sync")
         made = subprocess.run(  # noqa: S603
@@ -182,7 +183,8 @@ class EmbeddedPostgres:
 
     def _start_process(self) -> None:
         data = self._folder / "data"
-        (data / "pg_ident.conf").write_text(f'backscroll "{system.user_name()}" all\n', encoding="utf-8")
+        roles = [f'backscroll "{system.user_name()}" {role}\n' for role in (SUPERUSER, OWNER)]
+        (data / "pg_ident.conf").write_text("".join(roles), encoding="utf-8")
         settings = {**self._settings, "unix_socket_directories": str(self._sockets)}
         words = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
         with (self._folder / "log").open("ab") as log:

@@ -13,6 +13,7 @@ from backscroll.errors import NoPermission
 
 OWNER: Final = "backscroll"
 READER: Final = "backscroll_reader"
+FIRST_WITH_OPTIONS: Final = 160_000
 EXTENSIONS: Final = ("btree_gin", "pg_trgm")
 """Parts of PostgreSQL itself that every provider has."""
 FORBIDDEN: Final = (
@@ -34,8 +35,11 @@ FORBIDDEN: Final = (
     "pg_try_advisory_xact_lock(int, int)",
     "pg_try_advisory_xact_lock_shared(bigint)",
     "pg_try_advisory_xact_lock_shared(int, int)",
+    "lo_creat(int)",
+    "lo_create(oid)",
+    "lo_from_bytea(oid, bytea)",
 )
-"""Functions that a statement of a user could change its rights with, or block others with."""
+"""Functions that a statement of a user could change its rights with, block others with, or store something with."""
 
 
 def prepare_cluster(address: str, database: str) -> None:
@@ -48,7 +52,9 @@ def prepare_cluster(address: str, database: str) -> None:
                         Identifier(role)
                     )
                 )
-        connection.execute(SQL("grant {} to {} with inherit false, set true").format(*map(Identifier, (READER, OWNER))))
+        # Since 16 a role that was granted can be left out of one's own rights.
+        how = " with inherit false, set true" if connection.info.server_version >= FIRST_WITH_OPTIONS else ""
+        connection.execute(SQL("grant {} to {}" + how).format(*map(Identifier, (READER, OWNER))))
         prepare_database(connection, database)
 
 

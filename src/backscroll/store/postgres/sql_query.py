@@ -186,7 +186,7 @@ def _few_passages(node: nodes.Node) -> tuple[int, ...] | None:
     """The passages that a match must be one of, if they are named and few."""
     parts = node.parts if isinstance(node, nodes.EachOf) else (node,)
     return next(
-        (part.blocks for part in parts if isinstance(part, nodes.IsOneOf) and len(part.blocks) <= MOST_NAMED), None
+        (part.blocks for part in parts if isinstance(part, nodes.IsOneOf) and len(part.blocks) <= MAX_NAMED_WORDS), None
     )
 
 

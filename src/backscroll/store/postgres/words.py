@@ -12,6 +12,7 @@ from backscroll.store.search import nodes
 from backscroll.store.search.engine import Match
 from backscroll.store.sql.statements import array, select
 
+MAX_TOOLS: Final = 10_000
 MAX_COUNTED_PASSAGES: Final = 20_000
 """Beyond, it does not matter how frequent a word is."""
 FREQUENT: Final = 20
@@ -85,7 +86,7 @@ class PgWords:
 
     def tools(self) -> list[str]:
         """The names of tools."""
-        return [word.removeprefix("#tool:") for word, _ in self.endings("#tool:", MAX_NAMED_WORDS)]
+        return [word.removeprefix("#tool:") for word, _ in self.endings("#tool:", MAX_TOOLS)]
 
     def count_by_chat(self, query: nodes.Node, files: Collection[int] | None = None) -> dict[int, int]:
         """The number of matching passages by chat."""
