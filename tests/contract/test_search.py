@@ -8,7 +8,7 @@ from backscroll.conversation.transcripts import TranscriptPlace
 from backscroll.errors import UsageError
 from backscroll.query.parse import parse
 from backscroll.store.base import Store
-from backscroll.store.reader import EVERYTHING, Scope
+from backscroll.store.reader import EVERYTHING, Correction, Scope
 from tests.contract.conftest import NewStore
 from tests.contract.coverage import covers
 from tests.contract.support import NOW, Desk
@@ -273,6 +273,31 @@ def test_a_query_that_was_said_word_for_word_comes_first(desk: Desk) -> None:
     assert desk.ranks("follow the price list").startswith("S2: ")
 
 
+def test_every_chat_on_a_page_shows_a_match_however_many_the_others_have(new_store: NewStore) -> None:
+    """Chats whose passages are not among the best of all are asked for theirs."""
+
+    def chat(number: int, text: str, messages: int) -> str:
+        lines = [f"m{number}x{at} <- {f'm{number}x{at - 1}' if at else '-'} user: {text}" for at in range(messages)]
+        return "\n".join([*lines, "custom-title: T"])
+
+    padding = "and what else there is to be said about it " * 5
+    drawings = {f"S{number}": chat(number, "zebra", 90) for number in range(6)}
+    drawings |= {f"S{number}": chat(number, f"zebra {padding}", 40) for number in (6, 7)}
+    desk = Desk(new_store()).draw(drawings | {"S8": chat(8, f"zebra {padding * 3}", 2)})
+    for hits in (1, 3, 5):
+        found = desk.ask("zebra", hits=hits).chats
+        assert [len(chat.hits) for chat in found] == [min(hits, chat.found) for chat in found]
+        assert len(found) == len(drawings) + 1
+
+
+def test_a_name_with_signs_that_is_nowhere_is_searched_by_its_letters_and_the_answer_says_so(desk: Desk) -> None:
+    desk.draw({"S1": "a <- - user: list the dir", "S2": "b <- - user: c is no c++"})
+    assert desk.ask("c++").corrections == ()
+    assert desk.finds("c++") == "S2: b title"
+    assert desk.ask("__dir__").corrections == (Correction("__dir__", ("dir",)),)
+    assert desk.finds("__dir__") == "S1: a title"
+
+
 def test_a_title_from_the_first_prompt_is_found_by_how_the_prompt_begins(desk: Desk) -> None:
     desk.draw({
         "S1": "a <- - user: Do this plan: # Plan: Tidy the shelf ## Context The mangoes are old.",
@@ -453,6 +478,13 @@ def test_facets_count_every_match(world: Desk, many: Desk) -> None:
     assert found.projects == {"/home/ada/shop": 2, "/home/ada/blog": 2}
     assert sum(found.machines.values()) == 4
     assert many.reader.facets(parse("apples", NOW), {}).roles == {"prompt": MANY}
+
+
+@covers("facets")
+def test_facets_leave_out_what_no_search_shows(desk: Desk) -> None:
+    desk.draw({"S1": "a <- - user: the zebra", "S2/x1": "b <- - user: Warmup\nc <- b assistant: a zebra"})
+    page, facets = desk.ask("zebra"), desk.reader.facets(parse("zebra", NOW), {"ever": 0})
+    assert page.total == facets.total == sum(facets.roles.values()) == facets.since["ever"] == 2
 
 
 @covers("facets")

@@ -296,6 +296,7 @@ def test_a_long_and_nasty_text_is_no_danger(piece: str) -> None:
         ("sudo tar -xzf a.tgz", "xzf"),
         ("go build -ldflags key", "ldflags"),
         ("find . -name x -type f", "name type"),
+        ("npm i -g", "g"),
         ("docker run -i -t x", "i t"),
         ("-1.234,56", "1.234,56"),
         ("kill -9", "9"),
@@ -316,3 +317,17 @@ def test_a_dash_excludes_unless_it_begins_an_option_and_then_it_is_said(text: st
     assert list(query.notes) == [
         f"searching for -{name} as text; write NOT {name} to leave it out" for name in flags.split()
     ]
+
+
+@pytest.mark.parametrize("text", ["=>", "&& ||", '"!="', "… is:error", "😀"])
+def test_a_query_of_signs_says_how_to_search_for_them(text: str) -> None:
+    notes = parse(text, NOW).notes
+    assert notes
+    for note in notes:
+        pattern = note.rpartition(" ")[2]
+        assert parse(pattern, NOW).root.parts[0] == Regex(pattern.strip("/"), 0, len(pattern))
+
+
+@pytest.mark.parametrize("text", ["find . x", "a => b", "is:error", "/=>/", "C#"])
+def test_other_queries_say_nothing_about_signs(text: str) -> None:
+    assert parse(text, NOW).notes == ()

@@ -3,6 +3,8 @@
 from datetime import UTC, datetime
 from typing import Final
 
+import pytest
+
 from backscroll.query.parse import parse
 from backscroll.query.snippets import Highlighter
 
@@ -35,3 +37,25 @@ def test_a_snippet_has_a_command_as_it_was_typed() -> None:
     for text in (f"{message}\n{name}", f"{name}\n{message}"):
         shown = Highlighter(parse("review", NOW)).snippet(f"{text}\n<command-args>this</command-args>", is_said=True)
         assert shown.text == "/review this"
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "highlighted"),
+    [
+        ("test", "the latest test of Testing, testTest and test_2", ["test", "test", "Test", "test"]),
+        ("a", "a banana", ["a"]),
+        ("server", "HTTPServer and HTTPServers", ["Server"]),
+        ("pars*", "parse sparse", ["parse"]),
+        ("c++", "c and c++", ["c", "c"]),
+        ("漢字", "この漢字です", ["漢字"]),
+        ("grun", "Das Grün", ["Grün"]),
+    ],
+)
+def test_a_part_of_a_word_is_no_match(query: str, text: str, highlighted: list[str]) -> None:
+    assert [text[start:end] for start, end in Highlighter(parse(query, NOW)).spans(text)] == highlighted
+
+
+def test_a_snippet_keeps_what_was_found_in_a_long_name() -> None:
+    text = f"{'and so on ' * 40}/home/.entire/tmp/pre-prompt-of-the-next-<session-id>.json {'and so on ' * 40}"
+    snippet = Highlighter(parse("session_id", NOW)).snippet(text)
+    assert [snippet.text[start:end] for start, end in snippet.highlights] == ["session-id"]

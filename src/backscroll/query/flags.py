@@ -33,8 +33,9 @@ def flag_at(text: str, start: int) -> str | None:
     name = found["name"]
     if name[0].isdigit():
         return name
-    if len(name) == 1:
-        return name if WORD_BEFORE.search(text, max(0, start - LONGEST), start) else None
     before = {word.lstrip("+(") for word in text[:start].lower().split()}
+    if len(name) == 1:
+        is_after_word = WORD_BEFORE.search(text, max(0, start - LONGEST), start)
+        return name if is_after_word or before & COMMANDS else None
     is_short = len(name) <= SHORT or VOWELS.search(name) is None
     return name if before & LONG or (is_short and before & COMMANDS) else None

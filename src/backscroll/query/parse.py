@@ -12,6 +12,8 @@ Marks mean something only at the beginning of a term: `foo()`, `5"` and `a/b` ar
 """
 
 import re
+import string
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
@@ -51,9 +53,18 @@ def parse(text: str, now: datetime) -> Query:
     root = all_of(parser.everything())
     parts = root.parts if isinstance(root, All) else (root,)
     top = All(tuple(part if isinstance(part, Word) else plain(part) for part in parts))
-    query = Query(text, top, tuple(parser.notes))
+    query = Query(text, top, (*parser.notes, *_signs_only(top)))
     _check_patterns(query)
     return query
+
+
+def _signs_only(root: All) -> Iterator[str]:
+    """What to tell about a query of words that nothing can be found by."""
+    words = [part.text for part in leaves(root) if isinstance(part, (Word, Phrase))]
+    if not any(map(str.isalnum, "".join(words))):
+        for word in words:
+            pattern = "".join(f"\\{sign}" if sign in string.punctuation else sign for sign in word)
+            yield f"{word} has no letters or digits, so no word is like it; search for /{pattern}/"
 
 
 class _Parser:

@@ -13,6 +13,8 @@ from backscroll.query.words import split_scripts
 WIDTH: Final = 240
 MAX_MATCHES: Final = 120
 """How many matches are examined: the first ones of a long text are as good as any."""
+MAX_EXAMINED: Final = 20_000
+"""The same with those that are only parts of words."""
 
 
 class Snippet(NamedTuple):
@@ -25,25 +27,29 @@ class Snippet(NamedTuple):
 class Highlighter:
     """Finds the words of one query in texts."""
 
-    def __init__(self, query: Query, regexes: Sequence["re.Pattern[str]"] = ()) -> None:
+    def __init__(self, query: Query, regexes: Sequence["re.Pattern[str]"] = (), *, is_whole: bool = True) -> None:
+        """Without `is_whole`, also as parts of other words."""
         wanted = [part for part in leaves(query.root) if isinstance(part, Word | Phrase)]
         patterns = list(dict.fromkeys(filter(None, map(_pattern, wanted))))
         self._pattern = re.compile("|".join(f"({pattern})" for pattern in patterns)) if patterns else None
         self._regexes = regexes
+        self._is_whole = is_whole
 
     def snippet(self, text: str, width: int = WIDTH, *, is_said: bool = False) -> Snippet:
         """The best piece of the text, of about this many characters; of what was said, without its markup."""
         matches = self._matches(text)
-        begin, end = _window(matches, len(text), width)
-        begin, end = _to_words(text, begin, end)
+        begin, end = _to_words(text, *_window(matches, len(text), width))
         piece = " ".join((without_markup(text[begin:end]) if is_said else text[begin:end]).split())
         before, after = "…" if begin > 0 else "", "…" if end < len(text) else ""
         shown = f"{before}{piece}{after}"
         return Snippet(shown, tuple((start, stop) for start, stop, _ in self._matches(shown)))
 
-    def _found(self, text: str) -> list[tuple[int, int, int]]:
-        matches = self._pattern.finditer(text) if self._pattern is not None else iter(())
-        return [(match.start(), match.end(), match.lastindex or 0) for match in islice(matches, MAX_MATCHES)]
+    def _found(self, folded: str, text: str) -> list[tuple[int, int, int]]:
+        if self._pattern is None:
+            return []
+        found = islice(self._pattern.finditer(folded), MAX_EXAMINED)
+        whole = (match for match in found if not self._is_whole or _is_word(text, *match.span()))
+        return [(match.start(), match.end(), match.lastindex or 0) for match in islice(whole, MAX_MATCHES)]
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """The positions of the words."""
@@ -51,9 +57,9 @@ class Highlighter:
 
     def _matches(self, text: str) -> list[tuple[int, int, int]]:
         """Each match with the number of its word."""
-        found = self._found(text.lower()) if not text.isascii() and len(text.lower()) == len(text) else []
+        found = self._found(text.lower(), text) if not text.isascii() and len(text.lower()) == len(text) else []
         if not found:  # to take the accents from a long text costs more than to look through it twice
-            found = self._found(fold(text))
+            found = self._found(fold(text), text)
         for number, regex in enumerate(self._regexes, start=1000):
             first = regex.search(text)
             if first is not None and first.end() > first.start():
@@ -80,15 +86,31 @@ def _pattern(part: Word | Phrase) -> str:
     pattern = r"[\W_]*".join(map(re.escape, words))
     if isinstance(part, Word) and part.prefix:
         return pattern + r"[^\W_]*"
-    # At the end of a word, unless the name goes on in another part: `user` is found in `getUserName`.
     return pattern
 
 
-def _window(matches: Iterable[tuple[int, int, int]], size: int, width: int) -> tuple[int, int]:
-    """The stretch with the most different words in it, the first of several."""
+def _is_word(text: str, start: int, end: int) -> bool:
+    """Whether this is a word by itself, or a part of a name: `user` in `getUserName`, not in `users`."""
+    return _is_edge(text, start) and _is_edge(text, end)
+
+
+def _is_edge(text: str, at: int) -> bool:
+    """Whether a word or a part of a name begins or ends here."""
+    if not 0 < at < len(text):
+        return True
+    before, after = text[at - 1], text[at]
+    if not (before.isalnum() and after.isalnum()) or before.isdigit() != after.isdigit():
+        return True
+    if max(before, after) >= FIRST_UNSPACED:
+        return True
+    return after.isupper() and (not before.isupper() or text[at + 1 : at + 2].islower())
+
+
+def _window(matches: Iterable[tuple[int, int, int]], size: int, width: int) -> tuple[int, int, int, int]:
+    """The stretch with the most different words in it, the first of several; and where the words begin and end."""
     listed = list(matches)
     if not listed or size <= width:
-        return 0, min(size, width)
+        return 0, min(size, width), size, 0
     best = (0, 0, listed[0])
     last = 0
     for first, match in enumerate(listed):
@@ -101,16 +123,16 @@ def _window(matches: Iterable[tuple[int, int, int]], size: int, width: int) -> t
             best = (*score, match)
             span = inside[-1][1] - match[0]
     begin = max(0, best[2][0] - max(20, (width - span) // 3))
-    return begin, min(size, max(begin + width, best[2][0] + span))
+    return begin, min(size, max(begin + width, best[2][0] + span)), best[2][0], best[2][0] + span
 
 
-def _to_words(text: str, begin: int, end: int) -> tuple[int, int]:
-    """The stretch narrowed a little, so that it cuts no word that is not as long as an address."""
+def _to_words(text: str, begin: int, end: int, first: int, last: int) -> tuple[int, int]:
+    """The stretch narrowed a little, so that it cuts no word that is not as long as an address, nor what was found."""
     if begin > 0 and not text[begin - 1].isspace():
-        space = SPACE.search(text, begin, min(begin + LONGEST_UNCUT, end))
+        space = SPACE.search(text, begin, min(begin + LONGEST_UNCUT, end, first))
         begin = space.end() if space else begin
     if end < len(text) and not text[end].isspace():
-        least = max(begin, end - LONGEST_UNCUT)
+        least = max(begin, end - LONGEST_UNCUT, last)
         cut = max(text.rfind(" ", least, end), text.rfind("\n", least, end))
         end = cut if cut > begin else end
     return begin, end
@@ -126,6 +148,8 @@ def without_markup(text: str) -> str:
 WORDS: Final = re.compile(r"[^\W_]+")
 SPACE: Final = re.compile(r"\s+")
 LONGEST_UNCUT: Final = 60
+FIRST_UNSPACED: Final = "\u0e00"
+"""Scripts without spaces, and others where words are not examined."""
 TAGS: Final = re.compile(
     r"</?(?:command-|local-command-|bash-|system-reminder|user-prompt-submit-hook|tool_use_error)[\w-]*>"
 )

@@ -118,7 +118,9 @@ class ChatHits(NamedTuple):
 
 
 class Correction(NamedTuple):
-    """A word that is not in the store, or almost never, and what is searched for as well."""
+    """A word that is not in the store, or almost never, and what is searched for as well; or a name with signs that is
+    not in the store, and its words, which are searched for instead.
+    """
 
     typed: str
     also: tuple[str, ...]

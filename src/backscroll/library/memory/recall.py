@@ -317,7 +317,7 @@ class _Asked:
 
 
 def _words(evidence: Evidence) -> Words:
-    return Words(Highlighter(Query("", All(tuple(map(Word, evidence.roots))))), evidence.roots)
+    return Words(Highlighter(Query("", All(tuple(map(Word, evidence.roots)))), is_whole=False), evidence.roots)
 
 
 def _is_title(hit: Hit) -> bool:

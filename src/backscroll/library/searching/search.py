@@ -8,6 +8,7 @@ from backscroll.conversation.passages import Role
 from backscroll.errors import UsageError
 from backscroll.library.indexing.texts import Texts
 from backscroll.library.searching.cursors import cursor_of, position_of
+from backscroll.query.signs import signed_word
 from backscroll.query.snippets import Highlighter, Snippet
 from backscroll.query.tree import All, Not, Query, Regex, Word
 from backscroll.store.reader import (
@@ -83,6 +84,8 @@ class SearchResults(NamedTuple):
 
 
 def _correction_note(correction: Correction) -> str:
+    if signed_word(correction.typed):
+        return f"{correction.typed} is nowhere; searching for {' '.join(correction.also)}"
     also = ", ".join(correction.also)
     return f'searching also for {also}; to search only for {correction.typed}, write "{correction.typed}"'
 

@@ -208,6 +208,8 @@ class Compiler:
         words = words_of(text)
         if not words:
             return QueryTerm(Nothing())
+        if signed is not None:
+            self._corrections.append(Correction(text, tuple(words)))
         if prefix:
             return self._prefix(words)
         return self._in_order(words)

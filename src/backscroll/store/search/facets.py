@@ -25,6 +25,8 @@ def count_facets(rows: ScopedRows, engine: WordEngine, query: Query, since: Mapp
         files = [file for (file,) in select(rows, FILES, (array(matches),))]
         allowed = files if compiled.files is None else [file for file in files if file in compiled.files]
         whole = EachOf((whole, InFiles(tuple(allowed))))
+    elif unlisted := [file for (file,) in select(rows, UNLISTED)]:
+        whole = EachOf((whole,), but_not=(InFiles(tuple(unlisted)),))
     facts, later = engine.facts(whole, since)
     projects: Counter[str] = Counter()
     models: Counter[str] = Counter()
@@ -60,3 +62,5 @@ select coalesce(b.tool, i.tool) from blocks b left join blocks i on i.call = b.c
 where b.id = ? limit 1
 """
 FILES: Final = "select id from files where chat in (select value from json_each(?))"
+UNLISTED: Final = "select id from files where chat is null or chat in (select id from chats where silent)"
+"""What no list and no search shows, such as copies that the client made for itself."""

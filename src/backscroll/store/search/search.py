@@ -171,9 +171,9 @@ class Search:
         """
         known = {chat: dict(blocks) for chat, blocks in best.items()}
         shown: dict[int, list[Hit]] = {}
-        lacking, most = list(best), 0
+        lacking, most, alone = list(best), hits + 1, 0
         while lacking:
-            first = {chat: _first(known[chat], max(most, hits + 1)) for chat in lacking}
+            first = {chat: _first(known[chat], most) for chat in lacking}
             rows = self._hits([block for blocks in first.values() for block in blocks])
             shown |= {chat: _once(first[chat], rows, is_ranked=order == "relevance")[:hits] for chat in lacking}
             least = hits if hits > FEW_HITS else 1
@@ -181,15 +181,16 @@ class Search:
                 chat
                 for chat in lacking
                 if (len(shown[chat]) < hits and len(first[chat]) < len(known[chat]))
-                or (len(shown[chat]) < least and max(most, len(first[chat])) < matches[chat])
+                or (len(shown[chat]) < least and max(alone, len(first[chat])) < matches[chat])
             ]
-            if not most:  # first all of them at once
-                most = hits * SPARE
+            if most == hits + 1:  # first all of them at once; a large chat may leave no room for the others
+                most = hits * SPARE + 1
                 self._find(compiled, known, lacking, most * len(lacking), order)
                 continue
-            most *= SPARE
+            alone = most
             for chat in lacking:
-                self._find(compiled, known, [chat], most, order)
+                self._find(compiled, known, [chat], alone, order)
+            most *= SPARE
         return shown
 
     def _find(
