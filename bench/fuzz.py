@@ -36,7 +36,7 @@ MAX_GROWTH: Final = 300 * 1024 * 1024
 
 
 class BrokenPromiseError(AssertionError):
-    """A promise of the decoder that did not hold."""
+    """A promise of what is fuzzed that did not hold."""
 
 
 @dataclass

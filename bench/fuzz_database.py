@@ -31,6 +31,7 @@ from backscroll.files.homes import Home
 from backscroll.files.inside import find_inside
 from backscroll.records.decode import decode_all
 from backscroll.records.record import Record
+from bench.fuzz import BrokenPromiseError
 
 NAME: Final = "__store.db"
 PAGE: Final = 4096
@@ -57,12 +58,8 @@ STATEMENTS: Final = (
 """What no client does, in tables that SQLite finds sound."""
 
 
-class BrokenPromiseError(AssertionError):
-    """A promise of the reader that did not hold."""
-
-
 @dataclass
-class Outcome:
+class DatabaseOutcome:
     """The findings of a run so far."""
 
     inputs: int = 0
@@ -152,12 +149,12 @@ def _damage(data: bytearray, rng: Random) -> None:
                 data[found : found + len(name)] = rng.randbytes(len(name))
 
 
-class Checker:
+class DatabaseChecker:
     """Holds one input at a time against what the reader promises."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
-        self.outcome = Outcome()
+        self.outcome = DatabaseOutcome()
 
     def check(self, number: int) -> str | None:
         """Read what is in the home now; what went wrong, if anything did."""
@@ -230,12 +227,12 @@ def _snapshot(folder: Path) -> dict[str, tuple[bytes, int]]:
     return {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in sorted(folder.iterdir())}
 
 
-def run(folder: Path, seed: int, first: int, inputs: int) -> Outcome:
+def run(folder: Path, seed: int, first: int, inputs: int) -> DatabaseOutcome:
     """Check the inputs with these numbers."""
     sound = sound_databases(folder)
     home = folder / "home"
     home.mkdir()
-    checker = Checker(home)
+    checker = DatabaseChecker(home)
     for number in range(first, first + inputs):
         make(sound, seed, number, home)
         _settle(home)

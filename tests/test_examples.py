@@ -25,10 +25,15 @@ from tests.support.examples import (
     on_sample,
     refreshed,
 )
+from tests.support.newcomer import is_own, pages
 
 REFRESH = "run ./scripts/write-examples, and read what it changed"
 TEXTS = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in PAGES}
-ON_SAMPLE = [name for name, text in TEXTS.items() if any(one.runs_on_sample for one in examples(text))]
+WALKED = {str(page.relative_to(ROOT)) for page in pages()}
+"""What the newcomer's walk in `tests/test_wheel.py` runs."""
+ON_SAMPLE = [
+    name for name, text in TEXTS.items() if name not in WALKED and any(one.runs_on_sample for one in examples(text))
+]
 
 
 @pytest.fixture(scope="module")
@@ -150,3 +155,12 @@ def test_a_command_that_does_not_exist_is_noticed(line: str) -> None:
     (arguments,) = calls(line)
     with pytest.raises(pytest.fail.Exception):
         parse(line, arguments)
+
+
+def test_the_newcomers_path_has_every_how_to_and_most_examples() -> None:
+    path = [page.relative_to(ROOT).as_posix() for page in pages()]
+    assert path[:2] == ["README.md", "docs/tutorial.md"]
+    assert len(path) == len(set(path)) > 15
+    walked = [one for page in path for one in examples(TEXTS[page])]
+    assert sum(one.runs_on_sample for one in walked) > 50
+    assert sum(is_own(one) for one in walked if not one.runs_on_sample) > 20

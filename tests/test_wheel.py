@@ -5,14 +5,12 @@ import subprocess
 import sys
 import sysconfig
 import venv
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from backscroll import __version__
-from backscroll.demo.sandbox import open_sandbox
-from tests.support.examples import ROOT, calls, examples
+from tests.support.examples import ROOT
 
 
 @pytest.fixture(scope="module")
@@ -45,14 +43,10 @@ def test_it_is_the_installed_one_that_runs(program: Path, tmp_path: Path) -> Non
     assert done.stdout == f"backscroll {__version__}\n"
 
 
-@pytest.mark.slow
-def test_every_command_of_the_tutorial_runs(program: Path, tmp_path: Path) -> None:
-    text = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
-    lines = [arguments for one in examples(text) if one.runs_on_sample for arguments in calls(one.command)]
-    assert len(lines) >= 10
-    with open_sandbox(datetime.now(UTC)) as room:
-        known = {**environment(), **room.environment, "HOME": str(tmp_path)}
-        for arguments in lines:
-            words = [str(program), *(word for word in arguments if word != "--demo")]
-            done = subprocess.run(words, cwd=tmp_path, env=known, capture_output=True, text=True, timeout=300)
-            assert done.returncode == 0, (words, done.stderr)
+def test_a_newcomer_gets_from_the_readme_to_the_last_how_to(program: Path, tmp_path: Path) -> None:
+    """Every example of these pages, in their order: `tests/test_examples.py` has the other pages."""
+    known = {**environment(), "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    words = [str(program.with_name("python")), "-m", "tests.support.newcomer", str(tmp_path)]
+    done = subprocess.run(words, cwd=tmp_path, env=known, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert str(program.parents[1]) in done.stdout, "another backscroll was walked with"

@@ -35,7 +35,7 @@ ENDING_SIGNALS: Final = tuple(
 TAKEN: Final = (errno.EACCES, errno.EDEADLK) if sys.platform == "win32" else (errno.EWOULDBLOCK, errno.EAGAIN)
 """What the system says of a lock that another process has."""
 PRIVATE: Final = 0o077
-"""The permissions that a private file gives nobody."""
+"""The permissions of the group and of others, none of which a private file has."""
 
 
 class Account(Protocol):

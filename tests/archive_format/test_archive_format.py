@@ -21,6 +21,7 @@ from backscroll.archive.forgetting import forget_key
 from backscroll.archive.rewriting import Writer
 from backscroll.files.discovery import discover
 from backscroll.files.homes import Home
+from backscroll.files.reading import CLOCK_TICK_NS
 from tests.support.homes import EVERYTHING, write_home
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "archive-format.md"
@@ -146,7 +147,9 @@ def check_bookmark(bookmark: list[int], data: bytes, *, is_copy: bool) -> None:
 
 def keep(home: Path, archive: Path) -> None:
     """Keep the home as it is now, once its files are older than a tick of the file system's clock."""
-    time.sleep(0.05)
+    newest = max((path.lstat().st_ctime_ns for path in home.rglob("*")), default=0)
+    while time.time_ns() < newest + 2 * CLOCK_TICK_NS:
+        time.sleep(0.001)
     with Writer(archive) as writer:
         assert capture(writer, Home(home), MACHINE).unreadable == []
 

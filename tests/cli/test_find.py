@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -228,13 +229,16 @@ def test_a_question_that_fails_is_answered_with_what_went_wrong() -> None:
 def test_who_leaves_does_not_wait_for_an_answer() -> None:
     closed: list[bool] = []
 
+    begun = threading.Event()
+
     def for_ever(_: int) -> int:
+        begun.set()
         while True:
             time.sleep(0.01)
 
     latest: LatestAnswer[int, int] = LatestAnswer(for_ever, lambda: closed.append(True))
     latest.ask(1)
-    time.sleep(0.1)
+    assert begun.wait(60)
     latest.stop()
     assert closed == [True]
     assert not latest.is_alive

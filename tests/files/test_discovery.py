@@ -1,5 +1,7 @@
+import errno
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -272,12 +274,17 @@ def test_a_folder_that_cannot_be_listed_is_reported_and_costs_only_itself(tmp_pa
     assert unreadable.path.is_relative_to(tmp_path / "projects" / "b")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_folder_that_may_not_be_listed_is_reported(tmp_path: Path) -> None:
+def test_a_folder_that_may_not_be_listed_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_home(tmp_path, {"projects/a/agent-a.jsonl": "", "projects/b/agent-b.jsonl": ""})
-    (tmp_path / "projects" / "a").chmod(0)
+    scan = os.scandir
+
+    def refuse(folder: Path) -> Iterator[os.DirEntry[str]]:  # as for all but root, who may list everything
+        if Path(folder) == tmp_path / "projects" / "a":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return scan(folder)
+
+    monkeypatch.setattr(os, "scandir", refuse)
     discovery = discover(Home(tmp_path))
-    (tmp_path / "projects" / "a").chmod(0o700)
     assert discovery.unreadable == [Unreadable(tmp_path / "projects" / "a", "Permission denied")]
     assert [file.place.agent_id for file in discovery.files] == ["b"]
 

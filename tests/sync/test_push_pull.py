@@ -67,7 +67,7 @@ def test_a_line_that_is_being_written_leaves_when_it_is_whole(remote: Remote, la
     sync(remote, laptop, desktop)
     assert desktop.contents("laptop") == {ONE: [LINE % 1]}
     laptop.delete(ONE)
-    sync(remote, laptop, desktop)  # nobody will finish it now
+    sync(remote, laptop, desktop)  # it will never be finished now
     assert desktop.contents("laptop") == {ONE: [LINE % 1 + b'{"type":"us']}
 
 
